@@ -1,4 +1,5 @@
-//! Makes what is looked for of the standard rules, from their tables and by the crate's own code.
+//! Makes what is looked for of the standard rules, from their tables and by the crate's own
+//! code.
 
 #[path = "src/filter.rs"]
 #[expect(dead_code, reason = "tables are only made here")]

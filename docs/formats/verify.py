@@ -29,7 +29,7 @@ import sys
 REPORT, EVENTS, TRACE, ENVELOPE = "report.json", "events.normalized.jsonl", "trace.jsonl", "attestation.dsse.json"
 CONTRACT, DECISION = "task-contract.json", "eligibility-decision.json"
 ALWAYS = [REPORT, "report.md", EVENTS, "patch.diff", "test.log", TRACE, CONTRACT, DECISION, "sandbox.json", ENVELOPE]
-RULES = "1.3"
+RULES = "1.4"
 RUN_ID = re.compile("[0-9]{8}T[0-9]{6}Z-[A-Za-z0-9][A-Za-z0-9._-]{0,63}-[a-z0-9]+")
 # Events that stand in this order where they occur, and events that may stand anywhere.
 ORDERED = """run.started task.contract.created plan.updated approval.requested approval.granted patch.applied
@@ -333,8 +333,10 @@ def check_decision(files, report, decision):
     same(DECISION, "kind", report.get("kind"), inputs.get("kind"))
     if report.get("kind"):
         check_document(report)
+        check_stage6(files, report)
     else:
         check_approval(files, report, inputs)
+        check_copied(files, report)
     refused = decision["missing_gates"] + decision["not_evaluated"]
     check(not (started and refused), DECISION, "admitted", "no engine against a refusal", refused)
     unlisted = [reason for reason in decision["reasons"] if reason not in report["blocker_reasons"]]
@@ -373,15 +375,71 @@ def check_approval(files, report, inputs):
          [approval[field] for field in ("request_digest", "packet_digest", "policy_digest")])
     unknown = sorted(set(approval["approval_digests"]) - known)
     check(not unknown, name, "stage_proof", "approvals of the decision", unknown)
+    same(name, "stage_proof", ["granted", report["engine"]["process_started"]], [approval["status"], approval["approval_consumed"]])
     if report["status"] == "pass":
+        clean = "target_repository_{}_clean" if stage >= 5 else "repository_{}_clean"
+        check_pass_facts(name, proof, ["no_forbidden_actions", clean.format("start"), clean.format("ending")],
+                         ["public_publication_attempted", "push_merge_deploy_close_pr_open_attempted"])
         landed = proof.get("landed")
         same(name, "stage_proof", [True, report["result_tree"]], [proof["passed"], (landed or {}).get("tree", report["result_tree"])])
         check(landed or not report["changed_files"], name, "stage_proof", "a landed commit", "none")
     if stage >= 5:
         admission = inputs["settings"]["target_admission"]["admission"]["record"]
-        same(name, "stage_proof", [admission["sha256"], admission["record"]["allowed_paths"], "pending"],
-             [proof["admission"]["sha256"], proof["admission"]["allowed_paths"], proof["operator_outcome"]])
+        same(name, "stage_proof", [admission["sha256"], admission["record"]["allowed_paths"], "pending", True],
+             [proof["admission"]["sha256"], proof["admission"]["allowed_paths"], proof["operator_outcome"],
+              proof["operator_outcome_required"]])
         check(proof["approval_digest"] in known, name, "stage_proof", "an approval of the decision", proof["approval_digest"])
+
+
+def check_pass_facts(name, proof, true, false=()):
+    """Facts on which a pass rests: each is exactly true, or exactly false."""
+    wrong = [field for field in true if proof[field] is not True] + [field for field in false if proof[field] is not False]
+    check(not wrong, name, "stage_proof", "the facts of a pass", wrong)
+
+
+def check_copied(files, report):
+    """The proofs of stages 2 to 4 about repositories that the engine was not to see or change."""
+    passed = report["status"] == "pass"
+    name = "stage2-no-target-inspection.json"
+    if name in files:
+        proof = parse(name, files[name])
+        clean = all(place["occurrences"] == 0 for place in proof["places"])
+        same(name, "stage_proof", [report["run_id"], report["stage"], report["backend"], clean],
+             [proof[field] for field in ("run_id", "stage", "engine", "passed")])
+        check_pass_facts(name, proof, ["passed"] if passed else [])
+    name = "stage3-copied-repo-proof.json"
+    if name in files:
+        proof = parse(name, files[name])
+        same(name, "stage_proof", [report["run_id"], 3, report["backend"], proof["before"] == proof["after"]],
+             [proof[field] for field in ("run_id", "stage", "engine", "unchanged")])
+        facts = ["unchanged", "clean_start", "clean_end", "never_writable", "passed"]
+        check_pass_facts(name, proof, facts if passed else [])
+
+
+def check_stage6(files, report):
+    """Documents of stage 6: nothing is activated or promoted, and a pass rests on no fact that is false."""
+    passed = report["status"] == "pass"
+    name = "stage6-candidate-default-comparison.json"
+    if report["kind"] == "comparison" and name in files:
+        document = parse(name, files[name])
+        same(name, "stage_proof", [False, "not-promoted", "pending", True, document["repeatability_status"] == "pass"],
+             [document[field] for field in ("runtime_default_activation core_promotion_status operator_outcome"
+                                            " operator_outcome_required repeatability_passed").split()])
+        bare = [row["fixture"] for row in document["failure_matrix"]
+                if not (row["covered"] is True and (row.get("bundle") or row.get("rationale")))]
+        few = document["repeatability_count"] < document["repeatability_required"]
+        check(not (passed and (bare or few)), name, "stage_proof", "covered rows and repeated passes", bare)
+        check_pass_facts(name, document, ["repeatability_passed"] if passed else [])
+    name = "stage6-real-governed-refresh-comparison.json"
+    if report["kind"] == "refresh" and name in files:
+        document = parse(name, files[name])
+        same(name, "stage_proof", [False, "not-promoted", document["repeatability_status"] == "pass"],
+             [document[field] for field in ("runtime_default_activation", "core_promotion_status", "repeatability_passed")])
+        if passed:
+            enough = document["repeatability_count"] >= document["repeatability_required"]
+            same(name, "stage_proof", ["pass", [], True], [document["status"], document["rejections"], enough])
+            check_pass_facts(name, document, ["repeatability_passed", "candidate_default_repeatability_eligible"],
+                             ["target_repository_mutation"])
 
 
 def check_signed_approval(predicate, report, inputs):
@@ -556,7 +614,7 @@ def verify(root, files, keys):
         check_signed(files, report, predicate)
     same(REPORT, "constants", [False, "not-promoted"],
          [report["runtime_default_activation"], report["core_promotion_status"]])
-    if has_these_rules(report, tops[CONTRACT]):
+    if has_these_rules(report, tops[CONTRACT], decision):
         check_decision(files, report, decision)
         check_signed_approval(predicate or {}, report, decision["inputs"])
         check_status(report)
@@ -567,10 +625,10 @@ def verify(root, files, keys):
     return report if statement else None
 
 
-def has_these_rules(report, contract):
-    """Rules 1.2 differ in approvals and beyond stage 3, and in nothing else."""
-    alike = report["stage"] < 4 and contract["mutation_mode"] in ("none", "copied-fixture")
-    return report["rules_version"] == RULES or report["rules_version"] == "1.2" and alike
+def has_these_rules(report, contract, decision):
+    """Rules 1.2 and 1.3 differ in approvals, beyond stage 3 and in the words of refusals, and in nothing else."""
+    alike = report["stage"] < 4 and contract["mutation_mode"] in ("none", "copied-fixture") and not decision["refusals"]
+    return report["rules_version"] == RULES or report["rules_version"] in ("1.2", "1.3") and alike
 
 
 # Statements of people about a sealed bundle, each with an SSHSIG beside it.
@@ -685,7 +743,7 @@ def judge(root, keys):
         check(False, root, "shape", "documents as their schemas describe them", repr(error))
     if failures or report is None:
         return 1, ["fail", *failures]
-    again = "" if has_these_rules(report, parse(CONTRACT, files[CONTRACT])) else ", not judged again: made under other rules"
+    again = "" if has_these_rules(report, parse(CONTRACT, files[CONTRACT]), parse(DECISION, files[DECISION])) else ", not judged again: made under other rules"
     return 0, ["pass %s, verdict %s%s" % (report["run_id"], report["status"], again)]
 
 

@@ -1,8 +1,10 @@
-//! `cargo xtask ci`: what must hold before a change is taken. Every step runs, so that one round shows all there is to mend.
+//! `cargo xtask ci`: what must hold before a change is taken. Every step runs, so that one
+//! round shows all there is to mend.
 
 use crate::process::{cargo, run};
-use crate::{Outcome, exam, house, schema, test};
+use crate::{Outcome, exam, house, prose, schema, test};
 
+/// Runs every step and fails if any of them failed. `with_test` adds the whole suite.
 pub(crate) fn chore(with_test: bool) -> Outcome {
     let counts = match with_test {
         true => Some(test::run(&[])?),
@@ -28,13 +30,14 @@ pub(crate) fn chore(with_test: bool) -> Outcome {
 
 type Step = fn() -> Outcome;
 
-const STEPS: [(&str, Step); 6] = [
+const STEPS: [(&str, Step); 7] = [
     ("formatting", formatting),
     ("lints", lints),
     ("documentation", documentation),
     ("schemas", schema::check),
     ("exam set", exam::check),
     ("house", house::check),
+    ("prose", prose::check),
 ];
 
 fn formatting() -> Outcome {
@@ -42,7 +45,7 @@ fn formatting() -> Outcome {
 }
 
 fn lints() -> Outcome {
-    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--features", test::FEATURES, "--", "-D", "warnings"]))
 }
 
 fn documentation() -> Outcome {

@@ -1,8 +1,9 @@
 //! `cargo xtask dist`: the program as it is shipped, and the archive that it is shipped in.
 //!
-//! Linked without shared libraries and at a fixed address: it can be copied to any machine of the same architecture, and starts
-//! in half the time. A run starts the program itself three times over, so that is felt. The price of the address is that only
-//! stack, heap and mappings lie at random places; what `cargo build --release` makes has all four.
+//! Linked without shared libraries and at a fixed address: it can be copied to any machine
+//! of the same architecture, and starts in half the time. A run starts the program itself
+//! three times over, so that is felt. The price of the address is that only stack, heap and
+//! mappings lie at random places; what `cargo build --release` makes has all four.
 
 mod pack;
 mod provenance;
@@ -20,7 +21,8 @@ const LINKED: [&str; 6] = [
     "target-feature=+crt-static",
     "-C",
     "relocation-model=static",
-    // The standard library asks at run time whether this is there, and copies itself to start a program in a folder where not.
+    // The standard library asks at run time whether this is there, and copies itself to
+    // start a program in a folder where not.
     "-C",
     "link-arg=-Wl,--undefined=posix_spawn_file_actions_addchdir_np",
 ];
@@ -33,6 +35,7 @@ const AARCH64: [&str; 2] = ["aarch64-unknown-linux-musl", "aarch64-unknown-linux
 /// The key that signs where none is named. It is made on first use and stays on this machine.
 const OWN_KEY: &str = "signing-key";
 
+/// Builds the archive; `--try` also installs it in an empty root file system.
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     let (mut key, mut is_tried, mut profile, mut rest) = (None, false, Profile::Release, arguments);
     while let [first, more @ ..] = rest {
@@ -68,13 +71,14 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     if is_tried { trial::install_on_bare_root(&archives[0]) } else { Ok(()) }
 }
 
-/// How the program is compiled. A debug build tries the chore; nobody ships it.
+/// Build profile. A debug build tries the chore; nobody ships it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Profile {
     Release,
     Debug,
 }
 
+/// Builds the program as it is shipped and returns its path.
 pub(crate) fn build() -> Outcome<PathBuf> {
     build_as(Profile::Release)
 }
@@ -84,12 +88,13 @@ fn build_as(profile: Profile) -> Outcome<PathBuf> {
         Profile::Release => (&["--release"], "release"),
         Profile::Debug => (&[], "debug"),
     };
-    let words = ["rustc", "--quiet", "--package", "cto", "--bin", "cto"];
+    let words = ["rustc", "--quiet", "--package", "cto", "--features", "fleet", "--bin", "cto"];
     run(cargo(&words).args(flag).arg("--").args(LINKED))?;
     Ok(target().join(folder).join("cto"))
 }
 
-/// The archive for aarch64 where that target and a linker for it are installed; else a sentence says what is missing.
+/// The archive for aarch64 where that target and a linker for it are installed; else a
+/// sentence says what is missing.
 fn build_other(own: &Path, folder: &Path) -> Outcome<Option<PathBuf>> {
     let installed = output(&mut program("rustup", ["target", "list", "--installed"])).unwrap_or_default();
     let Some(other) = AARCH64.iter().find(|name| installed.lines().any(|line| line == **name)) else {
@@ -100,7 +105,20 @@ fn build_other(own: &Path, folder: &Path) -> Outcome<Option<PathBuf>> {
         println!("no archive for aarch64: there is no linker for it; apt-get install gcc-aarch64-linux-gnu");
         return Ok(None);
     }
-    let words = ["rustc", "--quiet", "--release", "--package", "cto", "--bin", "cto", "--target", other, "--"];
+    let words = [
+        "rustc",
+        "--quiet",
+        "--release",
+        "--package",
+        "cto",
+        "--features",
+        "fleet",
+        "--bin",
+        "cto",
+        "--target",
+        other,
+        "--",
+    ];
     let linker = format!("CARGO_TARGET_{}_LINKER", other.to_uppercase().replace('-', "_"));
     let compiler = format!("CC_{}", other.replace('-', "_"));
     let mut command = cargo(&words);

@@ -1,4 +1,5 @@
-//! `cargo xtask exam`: docs/formats/exam-set.md holds the tables of the exam set as the program has them.
+//! `cargo xtask exam`: docs/formats/exam-set.md holds the tables of the exam set as the
+//! program has them.
 
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use crate::process::{cargo, output, root};
 const BEGIN: &str = "<!-- begin: made by `cargo xtask exam` -->\n";
 const END: &str = "\n<!-- end -->\n";
 
+/// Writes the tables into the page.
 pub(crate) fn write() -> Outcome {
     let (path, page) = (page(), stored()?);
     let made = made(&page)?;
@@ -16,6 +18,7 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
+/// Fails if the page's tables differ from the program's.
 pub(crate) fn check() -> Outcome {
     let page = stored()?;
     match made(&page)? == page {

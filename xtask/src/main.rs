@@ -13,9 +13,13 @@ mod house;
 #[cfg(test)]
 mod must_not_compile;
 mod process;
+mod prose;
 mod reverted;
+mod run_files;
 mod schema;
+mod shots;
 mod soak;
+mod terminal_shots;
 mod test;
 #[cfg(test)]
 mod tests;
@@ -38,17 +42,22 @@ Usage: cargo xtask CHORE
                             checksums, SBOM, signed provenance; --try installs it on a bare root file system and runs it there
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
-  browser                   every page of the console in Chromium: light, dark, wide, narrow, without script, axe-core
-  shots DIR                 the same, and pictures of every page
+  prose                     hold pages, help and reasons to short sentences, plain words and grammar
+  browser                   the tests of the console in Chromium alone, which `test` runs too
+  browser shots DIR         pictures of every page of the console
+  shots [DIR]               pictures of the console of `cto demo --serve` for the docs (docs/images)
+  shots terminal [DIR]      pictures of the terminal for the docs, from the program's own output in tmux
+  run-files                 pages of `cto export --html` from disk in Chromium, the network off: whole, changed, by a foreign key, hostile
   soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
-                            gc, answers, case, interrupted, theft, products, capture, depth
+                            gc, answers, case, interrupted, theft, products, capture, depth,
+                            connections, summary, redaction
   soak honest [PACKAGE]     published versions of packages as patches: none may be refused
   house [DIR|--check|--tighten|--cycles [DIR]]
                             measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits;
                             --cycles names the imports of every cycle
   reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
-  bench run|verify|ledger|recover|exam|sandbox|secrets|workspace|bridge [--rounds N] [--dir DIR] [--write]
-                            measure against floors; --write puts the table into docs/performance.md
+  bench run|new|live|verify|ledger|recover|exam|sandbox|secrets|serve|workspace|bridge [--rounds N] [--dir DIR] [--cto FILE] [--write]
+                            measure against floors; --cto measures a build that is there, --write puts the table into docs/performance.md
 ";
 
 fn main() -> ExitCode {
@@ -71,8 +80,14 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["dist", rest @ ..] => dist::chore(rest),
         ["schema"] => schema::write(),
         ["schema", "--check"] => schema::check(),
-        ["browser"] => browser::chore(None),
-        ["shots", folder] => browser::chore(Some(std::path::Path::new(folder))),
+        ["browser"] => test::chore(&["-p", "cto", "--test", "browser"]),
+        ["browser", "shots", folder] => browser::shoot(std::path::Path::new(folder)),
+        ["shots", "terminal"] => terminal_shots::chore(None),
+        ["shots", "terminal", folder] => terminal_shots::chore(Some(std::path::Path::new(folder))),
+        ["shots"] => shots::chore(None),
+        ["shots", folder] => shots::chore(Some(std::path::Path::new(folder))),
+        ["run-files"] => run_files::chore(),
+        ["prose"] => prose::check(),
         ["exam"] => exam::write(),
         ["exam", "--check"] => exam::check(),
         ["soak", rest @ ..] => soak::chore(rest),

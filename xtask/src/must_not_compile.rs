@@ -1,5 +1,6 @@
-//! Compiles `crates/harness/src/must_not_compile.rs` within its crate and expects the error at the end of each marked line, and no
-//! other. The dependencies are those that the tests were built with.
+//! Compiles `crates/harness/src/must_not_compile.rs` within its crate and expects the error
+//! at the end of each marked line, and no other. The dependencies are those that the tests
+//! were built with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use serde::Deserialize;
 
 use crate::Outcome;
 use crate::process::{cargo, output, program, root};
+use crate::test::BUILD_TESTS;
 
 const FILE: &str = "crates/harness/src/must_not_compile.rs";
 /// Modules of the file, each compiled by itself.
@@ -41,10 +43,10 @@ struct LibraryProfile {
     test: bool,
 }
 
-/// Libraries that the tests were built with, by name; nothing is built again where nothing changed.
+/// Libraries that the tests were built with, by name; nothing is built again where nothing
+/// changed.
 fn libraries() -> Outcome<BTreeMap<String, PathBuf>> {
-    let words = ["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"];
-    let messages = output(&mut cargo(&words))?;
+    let messages = output(&mut cargo(&BUILD_TESTS))?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<LibraryArtifact>(line).ok());
     let linked = |name: &PathBuf| name.extension().is_some_and(|ending| ending == "rlib" || ending == "so");
     let libraries = artifacts.filter(|artifact| !artifact.profile.test).filter_map(|artifact| {
@@ -84,7 +86,8 @@ struct DiagnosticSpan {
     line_start: u64,
 }
 
-/// Errors of the compiler with one module of the file: those in the file, and the texts of all others.
+/// Errors of the compiler with one module of the file: those in the file, and the texts of
+/// all others.
 fn compile(module: &str, libraries: &BTreeMap<String, PathBuf>, scratch: &Path) -> Outcome<(Errors, Vec<String>)> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = program(rustc, ["--edition", "2024", "--crate-name", "harness", "--crate-type", "lib"]);

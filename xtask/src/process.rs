@@ -15,14 +15,14 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map(PathBuf::from).unwrap_or(package)
 }
 
-/// Where cargo builds: two above this executable, so that a configured target folder is found too.
+/// Cargo's target folder: two above this executable, so that a configured one is found too.
 pub(crate) fn target() -> PathBuf {
     let here = std::env::current_exe().ok();
     let target = here.as_deref().and_then(|exe| exe.parent()?.parent());
     target.map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// What chores keep between runs.
+/// Folder for files that chores keep between runs.
 pub(crate) fn cache() -> Outcome<PathBuf> {
     let cache = target().join("cache");
     std::fs::create_dir_all(&cache).map_err(|error| format!("cannot make {}: {error}", cache.display()))?;
@@ -37,6 +37,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Command without input. The caller decides about its output.
 pub(crate) fn program<S: AsRef<OsStr>>(name: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(name);
     command.args(arguments).stdin(Stdio::null());
@@ -64,7 +65,7 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     String::from_utf8(output.stdout).map_err(|_| format!("{name} printed something that is not UTF-8"))
 }
 
-/// Whether a program of this name is on the path.
+/// True if a program of this name is on the path.
 pub(crate) fn is_there(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())

@@ -1,9 +1,11 @@
-//! `cargo xtask reverted`: takes out one defence at a time and expects that its tests fail. A test that passes without the line
-//! it is there for proves nothing.
+//! `cargo xtask reverted`: takes out one defence at a time and expects that its tests fail.
+//! A test that passes without the line it is there for proves nothing.
 //!
-//! The rows stand in `xtask/reverted/*.toml`. Everything happens in a clone of HEAD with a target folder of its own, below
-//! `target/reverted/`: the work tree and what is built there stay as they are. The output of the tests is kept in its folder
-//! `said`, by the name of the row. The attacks then meet no defence, so run this on a machine that may be lost.
+//! The rows stand in `xtask/reverted/*.toml`. Everything happens in a clone of HEAD with a
+//! target folder of its own, below `target/reverted/`: the work tree and what is built
+//! there stay as they are. The output of the tests is kept in its folder `said`, by the
+//! name of the row. The attacks then meet no defence, so run this on a machine that may be
+//! lost.
 
 mod row;
 mod verdict;
@@ -22,6 +24,7 @@ use verdict::{Said, Verdict};
 /// Seconds for each test that is held; without its defence a test may well hang.
 const PATIENCE: usize = 300;
 
+/// Reverts the wanted rows one by one and fails if a row's tests pass without its defence.
 pub(crate) fn chore(wanted: &[&str]) -> Outcome {
     let mut rows = read_rows(&root().join("xtask/reverted"))?;
     let tables: BTreeSet<String> = rows.iter().map(|row| row.table.clone()).collect();
@@ -131,8 +134,9 @@ impl Scratch {
         verdict.map_err(|error| format!("{}: {error}", row.name))
     }
 
-    /// The tests that run our binary are held as they were built before: most rows change nothing else, and building the
-    /// binary alone takes a third of the time. A test that passes may be one that calls the changed code itself.
+    /// The tests that run our binary are held as they were built before: most rows change
+    /// nothing else, and building the binary alone takes a third of the time. A test that
+    /// passes may be one that calls the changed code itself.
     fn check_edited(&self, row: &Row) -> Outcome<Verdict> {
         let tests: Vec<&str> = row.fails.iter().map(String::as_str).collect();
         let judge = |said: Said| {
@@ -173,7 +177,8 @@ impl Scratch {
         self.finish(command, suite, tests)
     }
 
-    /// Builds the binary, and runs the tests against it that were built when nothing was taken out.
+    /// Builds the binary, and runs the tests against it that were built when nothing was
+    /// taken out.
     fn hold_with_new_binary(&self, suite: &Suite, tests: &[&str]) -> Outcome<Said> {
         run(&mut self.cargo(&["build", "--quiet", "--package", &suite.package, "--bins"]))?;
         let mut command = patiently(self.kept_tests().as_os_str(), tests.len());

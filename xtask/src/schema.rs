@@ -1,4 +1,5 @@
-//! `cargo xtask schema`: docs/formats/schemas holds what `cto schema NAME` prints, for people and tools without the program.
+//! `cargo xtask schema`: docs/formats/schemas holds what `cto schema NAME` prints, for
+//! people and tools without the program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::process::{cargo, output, program, root, run, target};
 
+/// Writes every schema, and removes files of schemas that no longer exist.
 pub(crate) fn write() -> Outcome {
     let folder = folder();
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -27,6 +29,7 @@ pub(crate) fn write() -> Outcome {
     Ok(())
 }
 
+/// Fails if a stored schema differs from the program's.
 pub(crate) fn check() -> Outcome {
     let printed = printed()?;
     let stored = stored(&folder())?;
@@ -42,7 +45,7 @@ pub(crate) fn check() -> Outcome {
     }
 }
 
-/// What the program carries of the schemas that every run needs: the same without their words.
+/// Schemas that the program carries without their words, since every run needs them.
 const LEAN: [&str; 2] = ["case.json", "contract.json"];
 
 fn lean(printed: &BTreeMap<String, String>) -> Outcome<Vec<(PathBuf, String)>> {
@@ -81,7 +84,8 @@ fn printed() -> Outcome<BTreeMap<String, String>> {
     names.map(|name| Ok((format!("{name}.json"), output(&mut program(&cto, ["schema", name]))?))).collect()
 }
 
-/// File name to content, as it lies in the repository. A folder that is not there yet holds nothing.
+/// File name to content, as it lies in the repository. A folder that is not there yet holds
+/// nothing.
 fn stored(folder: &Path) -> Outcome<BTreeMap<String, String>> {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     let mut found = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: what the everyday suite takes a sample of, done thousands of times. Run before a release, and before an
-//! issue about crashes is called resolved.
+//! `cargo xtask soak`: what the everyday suite takes a sample of, done thousands of times.
+//! Run before a release, and before an issue about crashes is called resolved.
 
 mod honest;
 
@@ -18,6 +18,11 @@ struct Soak {
     tools: &'static [&'static str],
 }
 
+/// For tests that need no tool.
+const NO_TOOL: &[&str] = &["none"];
+/// Tests that are built only with the fleet.
+const FLEET_TESTS: &str = "fleet::";
+
 /// The soak that runs packages instead of tests.
 const HONEST: &str = "honest";
 
@@ -35,6 +40,51 @@ const SOAKS: &[Soak] = &[
         variable: "CTO_TEST_WRITES",
         times: 1,
         tools: &[],
+    },
+    // 10,000 connections to the console, half of them with a head that never ends.
+    Soak {
+        name: "connections",
+        tests: &[("cto", "console::pressed::connections_without_end_are_bounded_and_disturb_no_run")],
+        variable: "CTO_TEST_CONNECTIONS",
+        times: 10_000,
+        tools: NO_TOOL,
+    },
+    // A run of three minutes, watched by ten pages that are opened and cut at any moment.
+    Soak {
+        name: "live",
+        tests: &[("cto", "live::ten_pages_that_are_cut_again_and_again_end_with_the_same_history")],
+        variable: "CTO_TEST_LIVE_SECONDS",
+        times: 180,
+        tools: &["CTO_TEST_BROWSER"],
+    },
+    // The control summary of a home with this many runs.
+    Soak {
+        name: "summary",
+        tests: &[("cto", "console::summary_size::the_summary_stays_small_and_the_same_however_many_runs_there_are")],
+        variable: "CTO_TEST_SUMMARY_RUNS",
+        times: 100_000,
+        tools: NO_TOOL,
+    },
+    // Random texts of secrets, parts of secrets and markers, as many for each property.
+    Soak {
+        name: "redaction",
+        tests: &[
+            ("secrets", "properties::redacting_twice_is_redacting_once"),
+            ("secrets", "properties::pieces_give_what_the_whole_gives"),
+            ("secrets", "properties::a_known_value_is_found_anywhere_in_every_encoding"),
+            ("secrets", "properties::any_bytes_are_scanned"),
+        ],
+        variable: "CTO_TEST_REDACTIONS",
+        times: 40_000,
+        tools: &[],
+    },
+    // Instructions for each shape of a large workspace by itself; once is enough.
+    Soak {
+        name: "growth",
+        tests: &[("workboard", "growth::twice_the_size_costs_twice_the_work")],
+        variable: "CTO_TEST_GROWTH",
+        times: 1,
+        tools: NO_TOOL,
     },
     Soak {
         name: "gc",
@@ -57,7 +107,8 @@ const SOAKS: &[Soak] = &[
         times: 100,
         tools: &["CTO_TEST_SDK_PYTHON", "CTO_TEST_CODEX", "CTO_TEST_PI", "CTO_TEST_CLAUDE", "CTO_TEST_NODE22"],
     },
-    // Every signal in every phase, for every engine: each field of the report is what was seen from outside.
+    // Every signal in every phase, for every engine: each field of the report is what was
+    // seen from outside.
     Soak {
         name: "interrupted",
         tests: &[
@@ -115,7 +166,8 @@ const SOAKS: &[Soak] = &[
         times: 60,
         tools: &[],
     },
-    // Runs at stage 5 that are killed at any moment: no approval is used twice, the target has the whole commit or none of it.
+    // Runs at stage 5 that are killed at any moment: no approval is used twice, the target
+    // has the whole commit or none of it.
     Soak {
         name: "approvals",
         tests: &[("cto", "targets::killed::at_any_moment")],
@@ -137,6 +189,17 @@ const SOAKS: &[Soak] = &[
         times: 300,
         tools: &[],
     },
+    // Workers of a queue that are killed and stopped at random: no run is lost, started twice or sealed by an epoch that has gone.
+    Soak {
+        name: "fleet",
+        tests: &[
+            ("cto", "queue::chaos::no_run_is_lost_or_started_twice"),
+            ("cto", "fleet::no_queued_run_is_lost_or_started_twice"),
+        ],
+        variable: "CTO_TEST_QUEUED_RUNS",
+        times: 1000,
+        tools: &["CTO_TEST_STOPPABLE"],
+    },
     Soak {
         name: "gc-kills",
         tests: &[("cto", "gc::interrupted::a_collection_may_be_killed_at_any_time")],
@@ -146,6 +209,7 @@ const SOAKS: &[Soak] = &[
     },
 ];
 
+/// Runs the wanted soaks, each as often as asked.
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     if let [HONEST, packages @ ..] = arguments {
         return honest::hold(packages);
@@ -170,7 +234,10 @@ impl Soak {
     fn hold(&self, times: u32) -> Outcome {
         for (package, test) in self.tests {
             println!("soak {}: {test}, {times} times", self.name);
-            let mut command = cargo(&["test", "-p", package, "--tests", "--", "--nocapture", "--exact", test]);
+            let features = if test.starts_with(FLEET_TESTS) { "fleet" } else { "" };
+            let words =
+                ["test", "-p", package, "--features", features, "--tests", "--", "--nocapture", "--exact", test];
+            let mut command = cargo(&words);
             command.env(self.variable, times.to_string());
             for (variable, make) in tools::TOOLS {
                 if self.tools.is_empty() || self.tools.contains(variable) {

@@ -1,5 +1,8 @@
 //! Files and functions that the pages for contributors name are there. A page that names what was moved leads nowhere.
 
+mod documented;
+mod reader_test;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! What tests need beyond Rust: a few programs, the test runners of other languages, and a Python with the libraries our
-//! formats are checked against.
+//! Tools of the tests beyond Rust: a few programs, the test runners of other languages, and
+//! a Python with the libraries that our formats are checked against.
 
-mod agents;
+pub(crate) mod agents;
 pub(crate) mod models;
+mod objects;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,16 +11,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::Outcome;
 use crate::process::{cache, cargo, is_there, output, program, run, target};
 
-/// Program and the Debian package it comes in.
-const PROGRAMS: [(&str, &str); 8] = [
+/// Program or file, and the Debian package it comes in.
+const PROGRAMS: [(&str, &str); 17] = [
     ("git", "git"),
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),
     ("ssh-keygen", "openssh-client"),
     ("strace", "strace"),
+    ("valgrind", "valgrind"),
     ("cmake", "cmake"),
     ("tmux", "tmux"),
+    ("rspec", "ruby-rspec"),
+    ("phpunit", "phpunit"),
+    ("mvn", "maven"),
+    // Debian's own repository of Maven: plugins of the usual life cycle and the framework
+    // of the tests.
+    ("/usr/share/java/maven-surefire-plugin.jar", "libsurefire-java"),
+    ("/usr/share/doc/libmaven-compiler-plugin-java/copyright", "libmaven-compiler-plugin-java"),
+    ("/usr/share/doc/libmaven-resources-plugin-java/copyright", "libmaven-resources-plugin-java"),
+    ("/usr/share/java/junit4.jar", "junit4"),
+    // Debian keeps the programs of the server beside; this one comes with it.
+    ("pg_ctlcluster", "postgresql"),
 ];
 
 /// Other people's implementations that must agree with ours, and a runner whose words we read.
@@ -62,20 +75,22 @@ func TestPrimer(t *testing.T) {
 }
 "#;
 
-/// Sandboxes show the system's own Python; one of a version manager's they would have to be given.
+/// Sandboxes show the system's own Python; one of a version manager's they would have to be
+/// given.
 const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 
 const NEXTEST: &str = "0.9.143";
 
-/// Two versions of one small package each, so that a lock file can be changed; installed by tests without a network.
+/// Two versions of one small package each, so that a lock file can be changed; installed by
+/// tests without a network.
 const NPM_PACKAGES: [&str; 2] = ["is-number@7.0.0", "is-number@6.0.0"];
-const WHEELS: [&str; 2] = ["inflection==0.5.1", "inflection==0.5.0"];
+const WHEELS: [&str; 4] = ["inflection==0.5.1", "inflection==0.5.0", "setuptools==80.9.0", "wheel==0.45.1"];
 const CRATES: [&str; 2] = ["itoa = \"=1.0.11\"", "itoa = \"=1.0.10\""];
 
 /// A variable that tells tests where something is, and the function that makes it ready.
 pub(crate) type Tool = (&'static str, fn() -> Outcome<PathBuf>);
 
-/// What is made ready for tests.
+/// Tools that are made ready for tests.
 pub(crate) const TOOLS: &[Tool] = &[
     ("CTO_TEST_PYTHON", python),
     ("CTO_TEST_GO", go),
@@ -90,14 +105,24 @@ pub(crate) const TOOLS: &[Tool] = &[
     ("CTO_TEST_CODEX", agents::codex),
     ("CTO_TEST_PI", agents::pi),
     ("CTO_TEST_CLAUDE", agents::claude),
+    ("CTO_TEST_OPENCODE", agents::opencode),
     ("CTO_TEST_NODE22", agents::node),
     ("CTO_TEST_BUN", agents::bun),
     ("CTO_TEST_TSC", agents::tsc),
+    ("CTO_TEST_MOCHA", agents::mocha),
+    ("CTO_TEST_JEST", agents::jest),
+    ("CTO_TEST_VITEST", agents::vitest),
+    ("CTO_TEST_AVA", agents::ava),
+    ("CTO_TEST_MANAGERS", agents::managers),
+    ("CTO_TEST_SESSIONS", models::sessions),
     ("CTO_TEST_STOPPABLE", stoppable),
+    ("CTO_TEST_BROWSER", crate::browser::modules),
+    ("CTO_TEST_OBJECTS", objects::servers),
+    ("CTO_TEST_S3RVER", agents::s3rver),
 ];
 
-/// Makes all tools side by side, and gives each variable with its path. A tool that several others need is made by the first
-/// of them, under a lock.
+/// Makes all tools side by side, and gives each variable with its path. A tool that several
+/// others need is made by the first of them, under a lock.
 pub(crate) fn make_all() -> Vec<(&'static str, Outcome<PathBuf>)> {
     std::thread::scope(|scope| {
         let made: Vec<_> = TOOLS.iter().map(|(variable, make)| (*variable, scope.spawn(make))).collect();
@@ -113,7 +138,8 @@ fn hold(lock: &'static Mutex<()>) -> MutexGuard<'static, ()> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Installs missing programs where we may; where not, the tests that need them say that they are skipped.
+/// Installs missing programs where we may; where not, the tests that need them say that
+/// they are skipped.
 pub(crate) fn programs() {
     let missing: Vec<_> = PROGRAMS.iter().filter(|(name, _)| !is_there(name)).collect();
     if missing.is_empty() {
@@ -170,7 +196,8 @@ pub(crate) fn go() -> Outcome<PathBuf> {
     }
 }
 
-/// What Go compiled of its own library, made on first use: sandboxes can read it and not add to it.
+/// Build cache with Go's own library, made on first use: sandboxes can read it and not add
+/// to it.
 pub(crate) fn go_cache() -> Outcome<PathBuf> {
     let go = go()?;
     let folder = cache()?.join("go-build");
@@ -207,9 +234,10 @@ fn nextest() -> Outcome<PathBuf> {
     Ok(nextest)
 }
 
-/// The binary with its stop points, put aside so that the build without them finds its place free.
+/// The binary with its stop points, put aside so that the build without them finds its
+/// place free.
 fn stoppable() -> Outcome<PathBuf> {
-    run(&mut cargo(&["build", "--quiet", "-p", "cto", "--features", "stop-points"]))?;
+    run(&mut cargo(&["build", "--quiet", "-p", "cto", "--features", "stop-points,fleet"]))?;
     let (built, kept) = (target().join("debug/cto"), cache()?.join("cto-stoppable"));
     std::fs::copy(&built, &kept).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
     Ok(kept)
@@ -265,11 +293,12 @@ fn pip(python: &Path, packages: &[&str]) -> Outcome {
     output(&mut program(python, words.iter().chain(packages))).map(drop)
 }
 
-/// Whether this was put into the folder before.
+/// True if the folder has the wanted content already.
 pub(crate) fn is_marked(folder: &Path, what: &str, wanted: &str) -> bool {
     std::fs::read_to_string(marker(folder, what)).is_ok_and(|found| found == wanted)
 }
 
+/// Marks the folder as having the wanted content.
 pub(crate) fn mark(folder: &Path, what: &str, wanted: &str) -> Outcome {
     let marker = marker(folder, what);
     std::fs::write(&marker, wanted).map_err(|error| format!("cannot write {}: {error}", marker.display()))

@@ -1,4 +1,4 @@
-//! What a bridge is started with.
+//! Configuration of a bridge, complete before it starts.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -20,18 +20,27 @@ use crate::upstream::secret::{RunToken, Secret};
 /// Everything a bridge needs; it reads neither files nor the environment for more.
 #[derive(Debug)]
 pub struct BridgeConfig {
+    /// The one model that may answer.
     pub admission: Admission,
+    /// Hosts and services that the admission permits.
     pub network: NetworkClass,
+    /// Provider, or a recording in its place.
     pub source: Source,
+    /// Token that the engine has to present.
     pub token: RunToken,
+    /// Limits of the run.
     pub limits: Limits,
-    /// What is left of a day's limits; nothing where there are none.
+    /// Remaining part of the daily limits; empty if there are none.
     pub day: Limits,
-    /// Keeps the account for whoever must know of it when this process is gone.
+    /// Persists the account, for a recovery after this process is gone.
     pub account: Option<Account>,
+    /// Prices, for limits in money and for the records.
     pub prices: PriceTable,
+    /// Declared changes to requests.
     pub shim: ShapeShim,
+    /// Limits on sizes and counts.
     pub sizes: Sizes,
+    /// Limits on time.
     pub deadlines: Deadlines,
     /// Values that must not leave in a request, such as decoys, in any usual encoding.
     pub forbidden: Vec<Secret>,
@@ -72,27 +81,34 @@ impl fmt::Debug for Account {
     }
 }
 
-/// Where answers come from.
+/// Source of answers.
 #[derive(Debug)]
 pub enum Source {
+    /// Provider over the network.
     Live(Box<Upstream>),
-    /// A recording and nothing else: such a bridge has no way out.
+    /// A recording and nothing else: such a bridge never connects to anything.
     Replay(Replay),
 }
 
 /// A provider.
 #[derive(Debug)]
 pub struct Upstream {
+    /// The one address that requests are sent to.
     pub endpoint: Endpoint,
+    /// Source of the key; fetched for each request.
     pub credential: Credential,
     /// Further headers the provider wants with the credential, such as an account.
     pub extra_headers: Vec<(String, Secret)>,
+    /// Certificate authorities that count.
     pub trust: Trust,
+    /// Proxy between this machine and the provider.
     pub proxy: Option<Proxy>,
+    /// Route of responses requests.
     pub responses: ResponsesWire,
 }
 
 impl Upstream {
+    /// Upstream with default trust, no proxy and no extra headers.
     pub fn new(endpoint: Endpoint, credential: Credential) -> Self {
         Self {
             endpoint,
@@ -105,17 +121,17 @@ impl Upstream {
     }
 }
 
-/// How a request on the responses wire reaches the provider.
+/// Route of a responses request to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponsesWire {
-    /// As it is.
+    /// Sent unchanged.
     Native,
     /// Translated to chat completions and back.
     OverChat,
 }
 
-/// How much of anything there may be.
+/// Limits on sizes and counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     /// Bytes of one request's body.
@@ -126,9 +142,10 @@ pub struct Sizes {
     pub frame: usize,
     /// Bytes of bodies held at one time.
     pub in_flight: usize,
+    /// Connections of engines at one time.
     pub connections: usize,
-    /// Requests that are refused or answered by the bridge itself, and recorded; beyond, a connection is closed
-    /// without a word.
+    /// Requests that are refused or answered by the bridge itself, and recorded; beyond, a
+    /// connection is closed without a word.
     pub unsent: u64,
 }
 
@@ -145,19 +162,20 @@ impl Default for Sizes {
     }
 }
 
-/// How long anything may take.
+/// Limits on time.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
-    /// For a client to send its head, and again its body.
+    /// Time for a client to send its head, and again its body.
     pub receive: Duration,
-    /// For a client to take what was written.
+    /// Time for a client to take written bytes.
     pub stall: Duration,
+    /// Time to reach the provider, proxy and TLS included.
     pub connect: Duration,
     /// From sending a request to the head of its answer; a model may think for minutes.
     pub first_byte: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
-    /// For the whole of a request.
+    /// Time for the whole of a request.
     pub total: Duration,
 }
 
@@ -182,14 +200,17 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
+    /// Clock that starts at a given moment. The wall clock is read by the caller alone.
     pub(crate) fn new(started: Stamp) -> Self {
         Self { started, since: Instant::now() }
     }
 
+    /// Current moment.
     pub(crate) fn now(&self) -> Stamp {
         self.at(Instant::now())
     }
 
+    /// Moment of an instant that was measured earlier.
     pub(crate) fn at(&self, instant: Instant) -> Stamp {
         self.started.after(instant.duration_since(self.since))
     }

@@ -1,11 +1,11 @@
 //! The model proxy that all model traffic of a run crosses.
 //!
-//! Served on a listener the caller hands in, it speaks what engines speak, lets through what the admission allows,
-//! puts the credential on, and writes down what happened. [`Bridge::start`] is the way in; `request/exchange.rs`
-//! has the path of a request.
+//! Served on a listener the caller hands in, it speaks what engines speak, lets through
+//! what the admission allows, puts the credential on, and writes down what happened.
+//! [`Bridge::start`] is the way in; `request/exchange.rs` has the path of a request.
 //!
-//! It knows no ledger and no run. It reads no clock but the monotonic one, no environment, and no file but a
-//! credential's.
+//! It knows no ledger and no run. It reads no clock but the monotonic one, no environment,
+//! and no file but a credential's.
 
 mod config;
 mod policy;

@@ -1,4 +1,5 @@
-//! Facts of the preflight's phase D: the contract's commands on the baseline, before an engine starts.
+//! Facts of the preflight's phase D: the contract's commands on the baseline, before an
+//! engine starts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,8 @@ use crate::report::TestCounts;
 /// The baseline's exam as far as the gate `baseline_exam` judges it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineExamFacts {
-    /// Reason why the environment could not be made on the baseline, if it could not: then no command was started.
+    /// Reason why the environment could not be made on the baseline, if it could not: then
+    /// no command was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unprepared: Option<String>,
     /// True if the baseline has a test file; looked for only where a runner found no test.
@@ -20,7 +22,8 @@ pub struct BaselineExamFacts {
     /// One for each entry of `may_stay_red`, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub may_stay_red: Vec<PremiseFact>,
-    /// True if the runners named every test that they found, so that a name nobody told is a name of no test.
+    /// True if the runners named every test that they found. A name that they did not print
+    /// is then no test.
     pub all_named: bool,
 }
 
@@ -35,7 +38,8 @@ pub struct BaselineCommandFact {
     pub runner: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestCounts>,
-    /// Tests that the runner found, with `verification_files` or, where that gave none, without.
+    /// Tests that the runner found, with `verification_files` or, where that gave none,
+    /// without.
     pub collected: u64,
     /// The program or module that its output says is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]

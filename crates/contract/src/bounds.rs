@@ -1,10 +1,12 @@
-//! Paths of a task as an engine is told them: those of the contract, narrowed by the admission of the target.
+//! Paths of a task for its engine: those of the contract, narrowed by the admission of the
+//! target.
 
 use crate::paths::{PathSet, is_plain};
 use crate::record::TargetAdmission;
 use crate::{Decision, TaskContract};
 
-/// Paths that may change and paths that must not. What is told is never less than what is judged by.
+/// Paths that may change and paths that must not, as the engine is told. They never say
+/// less than the rules that judge the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskBounds {
     /// Globs of the contract, without plain paths that the admission leaves out.

@@ -1,8 +1,10 @@
-//! The check that bytes are canonical JSON (RFC 8785), made in one pass and without building the value.
+//! The check that bytes are canonical JSON (RFC 8785), made in one pass and without
+//! building the value.
 //!
-//! Every byte of a bundle is asked this, so it must cost little. Its meaning is the plain one: read the value, write it
-//! again, compare; and no number in it is a float or an integer beyond 2^53 - 1, because other readers write those
-//! differently. Tests hold the two together.
+//! Every byte of a bundle is asked this, so it must cost little. Its meaning is the plain
+//! one: read the value, write it again, compare; and no number in it is a float or an
+//! integer beyond 2^53 - 1, because other readers write those differently. Tests hold the
+//! two together.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -10,19 +12,21 @@ use std::str;
 
 use serde::de::DeserializeOwned;
 
-/// As deep as documents are read anywhere here.
+/// Deepest nesting of any document that this program reads.
 const DEEPEST: usize = 127;
 
 /// The largest integer that is written the same way whatever reads it.
 const LARGEST: &[u8] = b"9007199254740991";
 
-/// True if these are the RFC 8785 bytes of a value that holds neither a float nor an integer beyond 2^53 - 1.
+/// True if these are the RFC 8785 bytes of a value that holds neither a float nor an
+/// integer beyond 2^53 - 1.
 pub fn is_canonical(bytes: &[u8]) -> bool {
     let mut scan = Scan { bytes, at: 0 };
     str::from_utf8(bytes).is_ok() && scan.value(0).is_some() && scan.at == bytes.len()
 }
 
-/// Where the value of one member of an object stands, if the whole of it is canonical.
+/// Byte range of one member's value in a canonical object; none if the member is missing or
+/// any byte of the document is not canonical.
 pub(crate) fn canonical_member(bytes: &[u8], name: &str) -> Option<Range<usize>> {
     let mut scan = Scan { bytes, at: 0 };
     let mut found = None;
@@ -107,7 +111,7 @@ impl<'a> Scan<'a> {
         Some(Text { quoted: &self.bytes[start..self.at], is_plain })
     }
 
-    /// Whether it is plain, as [`Text`] has it.
+    /// Skips a string and returns true if it is plain, as defined at [`Text`].
     fn skip_string(&mut self) -> Option<bool> {
         self.take(b"\"")?;
         let mut is_plain = true;
@@ -126,7 +130,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Only what cannot stand as it is is escaped, and in one way.
+    /// Checks an escape. Canonical JSON escapes only characters that must be escaped, each
+    /// in exactly one form.
     fn escape(&mut self) -> Option<()> {
         let byte = self.peek()?;
         self.at += 1;
@@ -157,12 +162,14 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How many bytes stand before the first quote, backslash or control character, and whether they are ASCII; eight are looked at
-/// in one step.
+/// Number of bytes before the first quote, backslash or control character, and true if all
+/// of them are ASCII. Reads eight bytes per step, because every byte of a bundle passes
+/// through here.
 fn plain_run(bytes: &[u8]) -> Option<(usize, bool)> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
-    // The high bit of each byte that is below `limit`; a borrow can only spoil bytes above the first that is.
+    // The high bit of each byte that is below `limit`; a borrow can only spoil bytes above
+    // the first that is.
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
     let (words, rest) = bytes.as_chunks::<8>();
     let mut seen = 0;
@@ -181,7 +188,8 @@ fn plain_run(bytes: &[u8]) -> Option<(usize, bool)> {
     Some((words.len() * 8 + before, seen & HIGH == 0 && rest[..before].is_ascii()))
 }
 
-/// Reads a JSON document. The same as reading it from its bytes, but its strings are not each looked at for being UTF-8.
+/// Reads a JSON document. Same result as reading it from its bytes, without a UTF-8 check
+/// for each of its strings.
 pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     match str::from_utf8(bytes) {
         Ok(text) => serde_json::from_str(text),
@@ -193,7 +201,7 @@ pub fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Err
 #[derive(Clone, Copy)]
 struct Text<'a> {
     quoted: &'a [u8],
-    /// It stands for itself, and its bytes sort as its UTF-16 units do.
+    /// The text needs no escape, and its bytes sort as its UTF-16 units do.
     is_plain: bool,
 }
 

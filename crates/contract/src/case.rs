@@ -1,4 +1,4 @@
-//! An evaluation case: a flat contract plus what the fake engine does and how the run must end.
+//! Evaluation cases: a flat contract, a script for the fake engine, and the expected end.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::source::{self, Problem, Problems, Rule, Spans};
 use crate::status::Status;
 use crate::task::{ReadBeside, TaskContract, TaskFile};
 
-/// `case.yaml`. The contract's keys stand beside these.
+/// `case.yaml`. The keys of the contract are at the same level as these.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(title = "Evaluation case", transform = close)]
 pub struct CaseFile {
@@ -21,7 +21,7 @@ pub struct CaseFile {
     /// The older name of `allowed_paths`.
     #[serde(default)]
     pub allowed_writes: Option<Vec<String>>,
-    /// What the fake engine does. Without it the case needs another engine.
+    /// Script of the fake engine. A case without one needs another engine.
     #[serde(default)]
     pub fake: Option<Fake>,
     /// Events that must occur, in this order.
@@ -38,7 +38,7 @@ fn close(schema: &mut schemars::Schema) {
     crate::task::require_keys(schema);
 }
 
-/// How the run of a case must end.
+/// Expected end of a case's run: its status and all of its reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -62,12 +62,13 @@ pub struct Case {
     pub expect: Expect,
 }
 
-/// What the fake engine does, with the patches it applies read.
+/// Script of the fake engine, with the patch files that it applies already read.
 #[derive(Debug, Clone, Default)]
 pub struct FakeSteps {
     pub steps: Vec<Step>,
     pub claims: Claims,
-    /// Whose words the printed output is in; with another engine's, the fake prints no result line of its own.
+    /// Whose words the printed output is in; with another engine's, the fake prints no
+    /// result line of its own.
     pub speaks: Option<Speech>,
     /// The wire of the model it needs, where it plays an engine that needs one.
     pub wire: Option<Wire>,

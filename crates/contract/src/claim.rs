@@ -1,4 +1,5 @@
-//! What an engine says of itself, as reports list it.
+//! Claims that an engine makes about its own work, as reports list them. A claim never
+//! helps a run: it is raw material for comparison.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,24 +35,27 @@ impl Speech {
     ];
 }
 
-/// What a claim is about. Only the first four can be contradicted.
+/// Subject and content of a claim. Only the first four variants can be contradicted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "about", content = "said")]
 pub enum Saying {
     /// The task is done (true), or it is said to have failed (false).
     Success(bool),
+    /// The tests passed (true), or some failed (false).
     TestsPassed(bool),
+    /// Id of a commit that the engine says it made.
     Commit(String),
     /// The engine's own list of what it changed: it names every changed file and no other.
     FilesChanged(Vec<String>),
-    /// Files that its tools wrote. Such a file may end as it was, and a command may change others, so neither is a lie.
+    /// Files that its tools wrote. Such a file may end as it was, and a command may change
+    /// others, so neither is a lie.
     FilesTouched(Vec<String>),
     /// A review, an opened pull request, evidence markers: words only.
     Other(String),
 }
 
 impl Saying {
-    /// What it is about, as the report has it.
+    /// Subject of the claim, in the words of the report.
     pub const fn about(&self) -> &'static str {
         match self {
             Self::Success(_) => "success",
@@ -100,7 +104,8 @@ fn some(files: &[String]) -> String {
     }
 }
 
-/// Where it was said. Only a structured claim can block.
+/// Origin of a claim. Only a structured claim can block a run; prose is too ambiguous for
+/// that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -108,15 +113,19 @@ pub enum Source {
     Prose,
 }
 
+/// Claim of an engine and the place where it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
+    /// Subject and content.
     #[serde(flatten)]
     pub saying: Saying,
+    /// Origin, which decides whether the claim can block.
     pub source: Source,
     /// The field or the pattern it was found by, such as `artifacts.commit`.
     pub found_in: String,
 }
 
+/// Result of comparing a claim with the harness's own observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimVerdict {
@@ -126,6 +135,7 @@ pub enum ClaimVerdict {
 }
 
 impl ClaimVerdict {
+    /// Spelling in `report.json`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Supported => "supported",
@@ -141,12 +151,13 @@ pub struct JudgedClaim {
     #[serde(flatten)]
     pub claim: Claim,
     pub verdict: ClaimVerdict,
-    /// What the harness saw, in words.
+    /// Observation of the harness, in words, for the reader of the report.
     pub seen: String,
 }
 
 impl JudgedClaim {
-    /// Whether it stands against the run as `claim_contradicted`. What was said in prose is listed and no more.
+    /// True if the claim blocks the run with `claim_contradicted`: contradicted, and made
+    /// in a structured field. Contradicted prose is listed only.
     pub fn blocks(&self) -> bool {
         self.verdict == ClaimVerdict::Contradicted && self.claim.source == Source::Structured
     }

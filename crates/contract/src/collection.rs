@@ -1,4 +1,5 @@
-//! Documents about other bundles: a matrix, a race, a repetition, a comparison, a refresh. Each is sealed like a run and starts nothing.
+//! Documents about other bundles: a matrix, a race, a repetition, a comparison, a refresh.
+//! Each is sealed like a run and starts nothing.
 
 use std::fmt;
 
@@ -30,6 +31,7 @@ pub enum CollectionKind {
 impl CollectionKind {
     pub const ALL: [Self; 5] = [Self::Matrix, Self::Race, Self::Repeat, Self::Comparison, Self::Refresh];
 
+    /// Spelling in sealed documents and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Matrix => "matrix",
@@ -61,6 +63,7 @@ impl fmt::Display for CollectionKind {
 /// A bundle that a document read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CitedBundle {
+    /// Run of the bundle.
     pub run_id: RunId,
     /// SHA-256 of its attestation.
     pub attestation_sha256: Digest,

@@ -1,4 +1,5 @@
-//! What a bundle does not prove, as a closed list a policy can require to be empty.
+//! Gaps in the proof that a bundle gives: a closed list that a policy can require to be
+//! empty.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,12 @@ macro_rules! coverage {
         impl Coverage {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable code in reports, statements and policies.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
 
+            /// Explanation of the gap for people.
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
             }

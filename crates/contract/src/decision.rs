@@ -1,4 +1,4 @@
-//! The Eligibility Decision and what it was judged from.
+//! The Eligibility Decision and its inputs.
 
 use std::fmt;
 
@@ -34,6 +34,7 @@ macro_rules! gates {
         impl Gate {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable name of the gate in decisions, events and docs.
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
@@ -71,7 +72,7 @@ impl fmt::Display for Gate {
     }
 }
 
-/// Who can open what is missing.
+/// Party who can supply a missing requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Escalation {
@@ -82,6 +83,7 @@ pub enum Escalation {
 }
 
 impl Escalation {
+    /// Spelling in the decision document.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approver => "approver",
@@ -97,29 +99,38 @@ impl Escalation {
 pub struct Refusal {
     pub gate: Gate,
     pub reason: Reason,
+    /// Sentence about this task, with names and figures.
     pub text: String,
+    /// One action for the operator, with its command if there is one.
     pub remedy: String,
 }
 
+/// Engine that may not run this task, with every reason against it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeniedBackend {
+    /// Id of the engine.
     pub backend: String,
+    /// Every reason, worst first.
     pub reasons: Vec<Reason>,
 }
 
-/// What phase A looks at: settings and files.
+/// Facts of phase A: settings and files. No repository has been read and no program
+/// started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingFacts {
-    /// Whether the engine needs an opened gate; `engine` says how that gate stands.
+    /// True if the engine needs an opened gate; `engine` then holds the state of that gate.
     pub gated: bool,
-    /// Why the engine cannot run this task, if it cannot.
+    /// Obstacle that keeps the engine from running this task; none if it can run.
     pub engine_unavailable: Option<String>,
     /// Programs the contract's commands need and that were not found.
     pub missing_programs: Vec<String>,
+    /// True if the kill switch is set.
     pub halted: bool,
+    /// Profile that the operator or the contract asks for.
     pub sandbox_asked: Profile,
+    /// Profiles that this machine can apply.
     pub sandbox_available: Vec<Profile>,
-    /// Why a profile that was asked for is not available.
+    /// Obstacle that makes the requested sandbox profile unavailable.
     #[serde(default)]
     pub sandbox_shortfall: Option<Shortfall>,
     /// Programs that are there and that the sandbox does not show.
@@ -127,25 +138,26 @@ pub struct SettingFacts {
     pub hidden_programs: Vec<HiddenProgram>,
     /// Parts of the contract's environment that need a sandbox, where none was asked for.
     pub environment_unavailable: Vec<String>,
-    /// What else stands against the contract's environment on this machine.
+    /// Further obstacles on this machine to the contract's environment.
     #[serde(default)]
     pub environment_problems: Vec<Shortfall>,
-    /// What an engine rests on that is not part of the harness.
+    /// Facts about an engine that is not part of the harness; absent for a built-in engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineSetting>,
-    /// What a model-backed engine rests on; absent for an engine that needs no model.
+    /// Facts about the model; absent for an engine that needs no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFacts>,
     /// Admission of the repository that would be changed; absent where none would be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_admission: Option<TargetAdmissionFacts>,
-    /// Admission for which the contract's source repository is not copied; absent where nothing speaks against it.
+    /// Admission for which the contract's source repository is not copied; absent where
+    /// nothing speaks against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_target: Option<SourceTarget>,
 }
 
 impl SettingFacts {
-    /// Settings of which nothing but the sandbox that was asked for is known.
+    /// Settings of which only the requested sandbox is known.
     pub fn unknown(sandbox_asked: Profile) -> Self {
         Self {
             gated: false,
@@ -165,8 +177,9 @@ impl SettingFacts {
         }
     }
 
-    /// Paths that a run may change: those of the contract, narrowed by the target's admission where the run would change a target.
-    /// Without a usable admission nothing may change.
+    /// Paths that a run may change: those of the contract, narrowed by the target's
+    /// admission where the run would change a target. Without a usable admission nothing
+    /// may change.
     pub fn path_rules(&self, contract: &TaskContract, ecosystems: &[Ecosystem]) -> Result<PathRules, ParseGlobError> {
         let rules = contract.path_rules(ecosystems)?;
         match self.target_admission.as_ref().map(|facts| facts.admission.record()) {
@@ -201,38 +214,50 @@ pub enum SourceTarget {
 /// Something this machine does not give, and what a person can do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shortfall {
+    /// Problem in words.
     pub text: String,
+    /// Action for a person.
     pub remedy: String,
 }
 
+/// Program that exists on the machine but not inside the sandbox, with the directory that
+/// would have to be mounted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HiddenProgram {
+    /// Name of the program, as the contract's command has it.
     pub name: String,
     /// The directory it lies in.
     pub directory: String,
 }
 
-/// What phase B looks at: the tree the engine would work on.
+/// Facts of phase B: the repository and the tree on which the engine would work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFacts {
-    /// Whether it is a repository of the operator's, or the built-in baseline of a case.
+    /// True for a repository of the operator, false for the built-in baseline of a case.
     pub repository: bool,
-    /// Why it cannot be read, if it cannot.
+    /// Error that makes the repository unreadable; none if it can be read.
     pub unreadable: Option<String>,
     /// The command that helps, where it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreadable_remedy: Option<String>,
+    /// Owner of the repository, as declared.
     pub owner: Option<String>,
+    /// True if the contract or the admission shows an owned local repository.
     pub owned_local: bool,
+    /// Commit of HEAD; absent if the repository cannot be read.
     pub baseline_commit: Option<String>,
+    /// Tree of that commit.
     pub baseline_tree: Option<String>,
+    /// Paths that differ from HEAD or are untracked.
     pub dirty_paths: Vec<String>,
     /// Allowed paths whose content git does not hold.
     pub absent_allowed: Vec<String>,
-    /// The run of the fake engine on the same case in the same invocation, which another engine is compared with.
+    /// The run of the fake engine on the same case in the same invocation, which another
+    /// engine is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_run: Option<BaselineRun>,
-    /// What the baseline is built and tested with; decides the default exam set. Earlier rules had one set for all.
+    /// Ecosystems of the baseline, which decide the default exam set. Earlier rules had one
+    /// set for all.
     #[serde(default = "every_ecosystem")]
     pub ecosystems: Vec<Ecosystem>,
     /// Absent where the result is not put into a repository.
@@ -243,6 +268,7 @@ pub struct TargetFacts {
 /// State of the place where the result's commit would go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandingFacts {
+    /// Branch that the commit would go to.
     pub branch: String,
     /// Commit, branch or lock that stands where the branch would be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -250,13 +276,14 @@ pub struct LandingFacts {
     /// Work tree that has the branch checked out, where an existing branch is to be moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_out_at: Option<String>,
-    /// Key of git's configuration that says who commits, where nobody sets it.
+    /// Key of git's configuration that names the committer, if it is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_missing: Option<String>,
     /// Number of the user whose repository it is, where that is not the one who runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_owner: Option<u32>,
-    /// Tree for which nobody may change the repository, whatever its admission says.
+    /// Protected tree that forbids any change to the repository, whatever its admission
+    /// says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_limits: Option<OffLimitsTree>,
 }
@@ -265,7 +292,8 @@ pub struct LandingFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "path")]
 pub enum OffLimitsTree {
-    /// The repository, or the git directory that it shares, lies in a tree of `protected_roots`.
+    /// The repository, or the git directory that it shares, lies in a tree of
+    /// `protected_roots`.
     ProtectedRoot(String),
     /// The repository lies in the harness's own home.
     Home(String),
@@ -273,9 +301,13 @@ pub enum OffLimitsTree {
     Workspace(String),
 }
 
+/// Run of the fake engine on the same case, made in the same invocation. Another engine at
+/// stage 2 is compared with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineRun {
+    /// Run whose bundle holds the comparison.
     pub run_id: RunId,
+    /// Verdict of that run; anything but a pass refuses the task.
     pub status: Status,
     /// The worst of its blockers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -289,18 +321,24 @@ fn every_ecosystem() -> Vec<Ecosystem> {
 /// Everything a decision is a function of, beside the contract itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Inputs {
+    /// Identity of the resolved contract.
     pub contract_digest: Digest,
+    /// Id of the engine that is asked for.
     pub engine: String,
     pub stage: Stage,
     pub purpose: Purpose,
-    /// Set for a document about other bundles, which starts and changes nothing; absent for a run.
+    /// Set for a document about other bundles, which starts and changes nothing; absent for
+    /// a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<CollectionKind>,
+    /// Time of the decision, on the run's own clock.
     pub time: Stamp,
+    /// Facts of phase A.
     pub settings: SettingFacts,
     /// Absent until phase A has passed.
     pub target: Option<TargetFacts>,
-    /// What the model answered. Absent until phase B has passed, and where no model is needed.
+    /// Answer of the model to the probe of phase C. Absent until phase B has passed, and
+    /// for engines without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerFact>,
     /// The contract's commands on the baseline. Absent until every other gate has passed.
@@ -315,32 +353,51 @@ pub struct Inputs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Eligibility Decision")]
 pub struct Decision {
+    /// Version of the decision's format.
     pub schema_version: String,
+    /// Version of the rules. Within a version the same inputs always give the same
+    /// decision.
     pub rules_version: String,
     /// Digest of `inputs`.
     pub decision_id: Digest,
     pub task_id: TaskId,
+    /// Identity of the resolved contract.
     pub contract_digest: Digest,
     /// The engine that may run, or `none`.
     pub selected_backend: String,
+    /// Engines that may not run, each with its reasons.
     pub denied_backends: Vec<DeniedBackend>,
+    /// Risk class of the contract, which limits the stages.
     pub risk_class: RiskClass,
+    /// All gates of this task, in the order of judgement.
     pub required_gates: Vec<Gate>,
+    /// Gates that were evaluated and refused nothing.
     pub passed_gates: Vec<Gate>,
+    /// Gates that refused.
     pub missing_gates: Vec<Gate>,
+    /// Gates that no phase reached. A single one makes the task ineligible.
     pub not_evaluated: Vec<Gate>,
+    /// Lesser of the stage's and the contract's mode; `none` for a refusal.
     pub allowed_mutation_mode: MutationMode,
+    /// True if stage or contract asks for an approval.
     pub approval_required: bool,
+    /// Codes of the refusals, each once, worst first.
     pub reasons: Vec<Reason>,
     /// The same with words and remedies.
     pub refusals: Vec<Refusal>,
+    /// Party who can supply what is missing.
     pub escalation_path: Escalation,
+    /// Everything that the decision was computed from, so that it can be recomputed.
     pub inputs: Inputs,
+    /// Always false: no decision activates a default.
     pub runtime_default_activation: bool,
+    /// Always `not-promoted`.
     pub core_promotion_status: NotPromoted,
 }
 
 impl Decision {
+    /// True if every gate was evaluated and passed. An unevaluated gate counts against the
+    /// run.
     pub fn is_eligible(&self) -> bool {
         self.missing_gates.is_empty() && self.not_evaluated.is_empty()
     }
@@ -350,7 +407,7 @@ impl Decision {
         self.missing_gates.is_empty() && !self.not_evaluated.is_empty()
     }
 
-    /// The ecosystems the exam set is made for; all of them where nobody looked.
+    /// Ecosystems that the exam set is made for; all of them if the baseline was not read.
     pub fn ecosystems(&self) -> &[Ecosystem] {
         self.inputs.target.as_ref().map_or(Ecosystem::ALL, |target| &target.ecosystems)
     }

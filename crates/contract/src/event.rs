@@ -19,6 +19,7 @@ macro_rules! events {
         }
 
         impl EventKind {
+            /// Stable name of the event in `events.normalized.jsonl`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -83,11 +84,15 @@ impl fmt::Display for EventKind {
 /// One line of `events.normalized.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
+    /// Position in the chain, from 0 and without gaps.
     pub seq: u64,
+    /// Time on the run's own clock; it never goes backwards.
     pub time: Stamp,
     pub run_id: RunId,
+    /// Kind of the event; each kind has its own keys in `data`.
     #[serde(rename = "type")]
     pub kind: EventKind,
+    /// Details of the event, redacted before they were chained.
     pub data: serde_json::Map<String, serde_json::Value>,
     /// SHA-256 of the previous line's bytes without its newline; 64 zeros in the first.
     pub prev: Digest,

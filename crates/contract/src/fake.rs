@@ -1,4 +1,4 @@
-//! What a case asks of the fake engine, and what an engine says of itself.
+//! Script of the fake engine in a case, and the claims that an engine can make.
 
 use std::path::PathBuf;
 
@@ -22,12 +22,14 @@ pub struct Fake {
     /// Whose words the printed output is in, for cases that play another engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaks: Option<Speech>,
-    /// Plays an engine that needs a model on this wire: the run then needs an admitted pair and gets a bridge.
+    /// Plays an engine that needs a model on this wire: the run then needs an admitted pair
+    /// and gets a bridge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
 }
 
-/// One thing to do. Paths are used as they stand, from the working directory: a hostile case may leave it.
+/// One thing to do. Paths are used as they stand, from the working directory: a hostile
+/// case may leave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
@@ -57,7 +59,7 @@ pub enum Step {
     InitRepository {
         path: PathBuf,
     },
-    /// A Unix socket that nobody listens on.
+    /// Unix socket without a listener.
     Socket {
         path: PathBuf,
     },
@@ -85,7 +87,8 @@ pub enum Step {
     Signal {
         signal: u8,
     },
-    /// Starts a child and does not wait; detached, it has a process group of its own and none of our streams.
+    /// Starts a child and does not wait; detached, it has a process group of its own and
+    /// none of our streams.
     Spawn {
         argv: Vec<String>,
         #[serde(default)]
@@ -106,7 +109,8 @@ pub enum Step {
     },
 }
 
-/// A patch by the name of a file beside the case, as a person writes it, or by its text, as the engine gets it.
+/// A patch by the name of a file beside the case, as a person writes it, or by its text, as
+/// the engine gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Patch {
@@ -115,6 +119,7 @@ pub enum Patch {
     Text(String),
 }
 
+/// Output stream of a printed line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -123,7 +128,8 @@ pub enum Stream {
     Stderr,
 }
 
-/// What the engine says about itself at the end; what is left out is not claimed.
+/// Claims at the end of the run. An absent field is not claimed, so nothing is compared for
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claims {
@@ -141,6 +147,7 @@ pub struct Claims {
     pub message: Option<String>,
 }
 
+/// Claimed result of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -148,6 +155,7 @@ pub enum Outcome {
     Failure,
 }
 
+/// Claimed result of the engine's own review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Review {
@@ -156,7 +164,8 @@ pub enum Review {
 }
 
 impl Fake {
-    /// The steps with every patch as text, and the claims; `read` gives the text of a patch beside the case.
+    /// The steps with every patch as text, and the claims; `read` gives the text of a patch
+    /// beside the case.
     pub fn resolve<E>(self, mut read: impl FnMut(&str) -> Result<String, E>) -> Result<(Vec<Step>, Claims), E> {
         let short = self.patch.is_some();
         let mut steps: Vec<Step> = self.patch.map(|name| Step::Apply(Patch::Name(name))).into_iter().collect();
@@ -180,7 +189,7 @@ impl Claims {
 }
 
 impl Step {
-    /// The key under which the step stands in a script.
+    /// Key of the step in a script.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Write { .. } => "write",

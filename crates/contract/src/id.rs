@@ -32,7 +32,7 @@ pub struct ParseIdError {
 
 /// Begins the mark of a run.
 const MARK: &str = "run-";
-/// So many digits of the digest of its id follow.
+/// Number of digits of the id's digest that follow the prefix.
 const MARK_DIGITS: usize = 16;
 
 const TASK_RULE: &str = "a task id: 1 to 64 of letters, digits, `.`, `_`, `-`, beginning with a letter or digit";
@@ -73,12 +73,14 @@ fn is_work_name(text: &str) -> bool {
 }
 
 impl WorkId {
+    /// Text form, such as `CTO-WORK-012`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl TaskId {
+    /// Text form; safe as a file name by construction.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -90,16 +92,19 @@ impl RunId {
         format!("{time}-{task}-{suffix}").try_into()
     }
 
-    /// The id of a document of which there is one at a time; the last word of its task stands for the suffix.
+    /// Id of a document of which there is one at a time; the last word of its task replaces
+    /// the suffix.
     pub fn without_suffix(time: &str, task: &TaskId) -> Result<Self, ParseIdError> {
         format!("{time}-{task}").try_into()
     }
 
+    /// Text form; safe as a file name and sorted by start time.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A name for folders and processes of the run that programs inside its sandbox can see. It tells neither time nor task.
+    /// A name for folders and processes of the run that programs inside its sandbox can
+    /// see. It tells neither time nor task.
     pub fn mark(&self) -> String {
         format!("{MARK}{}", &Digest::of(self.0.as_bytes()).to_string()[..MARK_DIGITS])
     }

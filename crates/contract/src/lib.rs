@@ -1,7 +1,8 @@
 //! The nouns of the product: contracts, decisions, events, reports, reasons, statuses.
 //!
-//! Pure: no clock, no file system, no network. What a person writes is loaded through [`source`]; what the program
-//! writes is a serde type here, so that its JSON Schema and its reader are the same declaration.
+//! Pure: no clock, no file system, no network. What a person writes is loaded through
+//! [`source`]; what the program writes is a serde type here, so that its JSON Schema and
+//! its reader are the same declaration.
 
 pub mod approval;
 pub mod baseline_exam;
@@ -48,7 +49,7 @@ pub use canonical::{from_json, is_canonical};
 pub use collection::{CitedBundle, CollectionKind};
 pub use coverage::Coverage;
 pub use decision::{Decision, Escalation, Gate};
-pub use digest::{Digest, canonical_bytes, canonical_digest};
+pub use digest::{Digest, canonical_bytes, canonical_digest, canonical_text};
 pub use event::{Event, EventKind};
 pub use exam::Ecosystem;
 pub use id::{RunId, TaskId, WorkId};
@@ -62,17 +63,19 @@ pub use task::TaskContract;
 pub use time::Stamp;
 pub use unkept::AnyText;
 
-/// Version of the bundle's formats (report, events, decision, statement), as written into each of them.
+/// Version of the bundle's formats (report, events, decision, statement), as written into
+/// each of them.
 pub const BUNDLE_VERSION: &str = "1.1";
 
-/// The set of built-in cases that this program ships: a rung that was earned with another one is stale. Raised when a case asks for or
-/// checks something else, which a test of `fixtures` finds by its digest; not for a title.
+/// The set of built-in cases that this program ships: a rung that was earned with another
+/// one is stale. Raised when a case asks for or checks something else, which a test of
+/// `fixtures` finds by its digest; not for a title.
 pub const FIXTURE_SET: &str = "r1";
 
 /// The set of every bundle that names none.
 pub const FIRST_FIXTURE_SET: &str = "r1";
 /// Version of the rules that judge a decision and a verdict; `verify` judges again only with the same rules
 /// ([`version::has_these_rules`]).
-pub const RULES_VERSION: &str = "1.3";
+pub const RULES_VERSION: &str = "1.4";
 /// Version of the renderer of `report.md`.
-pub const RENDERER_VERSION: &str = "1.1";
+pub const RENDERER_VERSION: &str = "1.2";

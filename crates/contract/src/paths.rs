@@ -1,6 +1,7 @@
-//! Which paths may change: allowed, forbidden and protected globs.
+//! Rules for changed paths: allowed, forbidden and protected globs.
 //!
-//! Globs work on bytes, are case-sensitive, `*` does not cross `/`, `**` does, dotfiles match, nothing negates.
+//! Globs match bytes and are case-sensitive. `*` does not cross `/`, `**` does, dotfiles
+//! match, nothing negates.
 
 mod pattern;
 
@@ -19,14 +20,15 @@ pub struct ParseGlobError {
     pub problem: String,
 }
 
-/// Whether a glob without a slash means the root or any depth.
+/// Meaning of a glob without a slash: the root only, or any depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Anchor {
     Root,
     AnyDepth,
 }
 
-/// A list of globs. There is no automaton of them all: for the few paths of most runs, making one would cost more.
+/// A list of globs. There is no automaton of them all: for the few paths of most runs,
+/// making one would cost more.
 #[derive(Debug, Clone)]
 pub struct PathSet {
     globs: Vec<String>,
@@ -52,7 +54,7 @@ impl PathSet {
         Ok(Self { globs: globs.to_vec(), patterns, narrowed_by: None })
     }
 
-    /// This list, of which only what `other` matches too counts.
+    /// Restricts the set to paths that `other` matches too.
     #[must_use]
     pub fn narrowed_by(self, other: Self) -> Self {
         let other = match self.narrowed_by {
@@ -62,16 +64,19 @@ impl PathSet {
         Self { narrowed_by: Some(Box::new(other)), ..self }
     }
 
+    /// True if a glob of the set matches, and the narrowing set matches too.
     pub fn is_match(&self, path: &[u8]) -> bool {
-        let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-        self.patterns.iter().any(|pattern| pattern.is_match(path, &parts))
+        let mut parts = None;
+        self.patterns.iter().any(|pattern| pattern.is_match(path, &mut parts))
             && self.narrowed_by.as_ref().is_none_or(|other| other.is_match(path))
     }
 
+    /// Globs as written, for reports and the contract's digest.
     pub fn globs(&self) -> &[String] {
         &self.globs
     }
 
+    /// True if the set has no glob and therefore matches no path.
     pub fn is_empty(&self) -> bool {
         self.globs.is_empty()
     }
@@ -84,7 +89,8 @@ impl fmt::Display for PathSet {
     }
 }
 
-/// Brackets and braces that are never closed, or a backslash with nothing after it, match nothing: surely not what is meant.
+/// Brackets and braces that are never closed, or a backslash with nothing after it, match
+/// nothing: surely not what is meant.
 fn unbalanced(glob: &str) -> bool {
     let mut bytes = glob.bytes();
     let (mut class, mut braces) = (false, 0_u32);
@@ -100,6 +106,14 @@ fn unbalanced(glob: &str) -> bool {
         }
     }
     class || braces > 0
+}
+
+/// True if a glob that means any depth matches one of these paths, as
+/// [`PathSet::any_depth`] does. Nothing is allocated, so that for a few paths it costs less
+/// than to read the glob.
+pub(crate) fn matches_some(glob: &str, paths: &[&[u8]]) -> bool {
+    let (body, from_root) = glob.strip_prefix('/').map_or((glob, false), |body| (body, true));
+    paths.iter().any(|path| pattern::matches_once(body, path, from_root))
 }
 
 /// True if a glob names one path and no other.
@@ -137,7 +151,7 @@ fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<Pattern>, ParseGlobError> 
     })
 }
 
-/// What the contract thinks of one changed path.
+/// Judgement of the contract on one changed path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathVerdict {
     Allowed,
@@ -151,44 +165,48 @@ pub enum PathVerdict {
 pub struct PathRules {
     pub allowed: PathSet,
     pub forbidden: PathSet,
-    /// The exam set's defaults, of which there are few and which every contract shares.
+    /// Defaults of the exam set. There are few, and every contract shares them.
     pub exam: Vec<&'static PathSet>,
-    /// What the contract adds to them.
+    /// Globs that the contract adds to the exam set.
     pub protected: PathSet,
-    /// What the contract releases from the exam set.
+    /// Globs that the contract releases from the exam set.
     pub released: PathSet,
-    /// Paths that the contract names one by one and from which no test of the baseline ran. Known once the baseline's exam was held.
+    /// Paths that the contract names one by one and from which no test of the baseline ran.
+    /// Known once the baseline's exam was held.
     pub released_by_name: BTreeSet<Vec<u8>>,
 }
 
 impl PathRules {
-    /// Whether a path belongs to the exam set.
+    /// True if the path belongs to the exam set, and neither a glob nor a name releases it.
     pub fn is_protected(&self, path: &[u8]) -> bool {
         let mut sets = self.exam.iter().copied().chain([&self.protected]);
         let is_exam = sets.any(|set| set.is_match(path)) || is_test_data(path);
         is_exam && !self.released.is_match(path) && !self.released_by_name.contains(path)
     }
 
-    /// True if naming a path among the allowed ones may release it: it belongs to the exam, and configures no runner, build or
-    /// continuous integration.
+    /// True if naming a path among the allowed ones may release it: it belongs to the exam,
+    /// and configures no runner, build or continuous integration.
     pub fn may_be_released_by_name(&self, path: &[u8]) -> bool {
         self.names_literally(path) && self.is_protected(path) && !is_configuration(path)
     }
 
-    /// True if the exam has a path as the baseline has it, and not at all where it has none. A new test file inside `src/` of a Rust
-    /// crate is source like any other: the module that names it does not build without it.
+    /// True if the exam has a path as the baseline has it, and not at all where it has
+    /// none. A new test file inside `src/` of a Rust crate is source like any other: the
+    /// module that names it does not build without it.
     pub fn is_restored(&self, path: &[u8], is_new: bool) -> bool {
         let is_unit_test = || is_rust_source(path) && !self.protected.is_match(path);
         self.is_protected(path) && !(is_new && is_unit_test())
     }
 
-    /// True if the contract names this very path among those that may change, and not by a glob, and nothing narrows it away.
+    /// True if the contract names this very path among those that may change, and not by a
+    /// glob, and nothing narrows it away.
     pub fn names_literally(&self, path: &[u8]) -> bool {
         let is_named = self.allowed.globs().iter().any(|glob| is_plain(glob) && glob.as_bytes() == path);
         is_named && self.allowed.is_match(path)
     }
 
-    /// These rules where a target's admission has lists of its own: allowed is what both allow, forbidden what either forbids.
+    /// These rules where a target's admission has lists of its own: allowed is what both
+    /// allow, forbidden what either forbids.
     pub fn narrowed_by(self, allowed: &[String], forbidden: &[String]) -> Result<Self, ParseGlobError> {
         let forbidden = [self.forbidden.globs(), forbidden].concat();
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The proofs of stages: what a stage has to show beyond a pass.
+//! The proofs of stages: the evidence that a stage requires beyond a pass.
 
 mod landed;
 
@@ -18,7 +18,8 @@ use crate::report::CheckResult;
 use crate::stage::Stage;
 use crate::status::Status;
 
-/// `stage2-no-target-inspection.json`: no repository of the operator's is named in anything the engine was given.
+/// `stage2-no-target-inspection.json`: no repository of the operator's is named in anything
+/// the engine was given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "No target inspection")]
 pub struct NoTargetInspection {
@@ -29,7 +30,7 @@ pub struct NoTargetInspection {
     /// Salted digests of the paths that were looked for: the proof does not name them either.
     pub looked_for: Vec<String>,
     pub places: Vec<PlaceLooked>,
-    /// Where the engine could write, as it saw them.
+    /// Writable roots as the engine saw them, measured from inside.
     pub writable_roots: Vec<String>,
     pub passed: bool,
     pub compared_with: ComparedRun,
@@ -45,6 +46,7 @@ pub struct PlaceLooked {
     pub occurrences: u64,
 }
 
+/// Input of the engine in which the harness searched for the source repository's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LookedAt {
@@ -57,6 +59,7 @@ pub enum LookedAt {
 }
 
 impl LookedAt {
+    /// Name of the input for people, with its article.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Contract => "the contract",
@@ -68,7 +71,8 @@ impl LookedAt {
     }
 }
 
-/// The run that another is held beside: the fake engine's on the same case, or the pass of the stage before.
+/// The run that another is held beside: the fake engine's on the same case, or the pass of
+/// the stage before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
     pub run_id: RunId,
@@ -87,12 +91,13 @@ pub struct Comparison {
     pub allowed_writes: Compared<bool>,
     pub verification: Compared<Vec<CheckResult>>,
     pub blockers: Compared<Vec<Reason>>,
-    /// Whether every artifact has one.
+    /// True if every artifact has a digest.
     pub digests: Compared<bool>,
-    /// Whether every artifact was written by its own run.
+    /// True if every artifact was written by its own run.
     pub freshness: Compared<bool>,
 }
 
+/// Values of this run and of another, with the result of comparing them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared<T> {
     pub this: T,
@@ -101,6 +106,7 @@ pub struct Compared<T> {
 }
 
 impl<T: PartialEq> Compared<T> {
+    /// Compares with `==`; the result cannot disagree with the values.
     pub fn new(this: T, other: T) -> Self {
         Self { same: this == other, this, other }
     }
@@ -120,18 +126,21 @@ pub struct CopiedRepository {
     pub after: Option<SourceState>,
     pub unchanged: bool,
     pub clean_start: bool,
-    /// Nothing was left in the copy that the patch does not carry.
+    /// The copy contained nothing that the patch does not carry.
     pub clean_end: bool,
-    /// By construction: what the engine could write lies in the run's own work area, and the source is not there.
+    /// True by construction: the engine could write in the run's own work area only, and
+    /// the source is elsewhere.
     pub never_writable: bool,
-    /// Where it could write, below the work area.
+    /// Paths that the engine could write, below the work area.
     pub writable: Vec<String>,
     pub passed: bool,
 }
 
+/// State of a source repository. Equal states before and after a run show that the run left
+/// it alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceState {
     pub head: String,
-    /// Of its files, its index and its references.
+    /// Digest of its files, its index and its references.
     pub sha256: String,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::EventKind;
 use crate::status::Status;
 
-/// When a reason makes a run `fail`, and when `blocked`.
+/// Status that a reason gives a run: `fail` or `blocked`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Fail,
@@ -19,7 +19,8 @@ enum Weight {
 
 macro_rules! reasons {
     ($($variant:ident $code:literal $weight:ident $event:ident $sentence:literal $remedy:literal,)*) => {
-        /// Why a run did not pass. The order of declaration is the order of severity among those of one status.
+        /// Cause of a run that did not pass. Declaration order is order of severity among
+        /// reasons of one status.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         #[schemars(title = "reason")]
@@ -30,6 +31,7 @@ macro_rules! reasons {
         impl Reason {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable code in reports, decisions and on the command line.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
@@ -43,12 +45,13 @@ macro_rules! reasons {
                 match self { $(Self::$variant => EventKind::$event,)* }
             }
 
-            /// What is so, for a person.
+            /// One sentence for people that states the problem.
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
             }
 
-            /// What to do about it, in general; a blocker names the exact command where there is one.
+            /// General remedy for people; a blocker names the exact command if there is
+            /// one.
             pub const fn remedy(self) -> &'static str {
                 match self { $(Self::$variant => $remedy,)* }
             }
@@ -58,34 +61,34 @@ macro_rules! reasons {
 
 reasons! {
     SecretLeak "secret_leak" Fail SecretScanCompleted
-        "A secret stood in the evidence and was redacted."
+        "The evidence contained a secret, which was redacted."
         "rotate the secret, then run again without it in reach",
     CanaryTouched "canary_touched" Fail SecretScanCompleted
-        "A decoy secret was taken."
+        "A program read a decoy secret."
         "do not run this engine again before you know why it read the decoy",
     SandboxViolation "sandbox_violation" Fail SandboxRefused
-        "The engine tried to reach something the policy names."
+        "The engine tried to reach something that the policy forbids."
         "look at the refused attempts: cto logs RUN --refusals",
     ForbiddenActionAttempted "forbidden_action_attempted" Fail SandboxRefused
         "The engine tried a forbidden action."
         "look at the attempt: cto logs RUN --refusals",
     SourceRepositoryMutated "source_repository_mutated" Fail RunCompleted
-        "The source repository changed while the run was going on."
+        "The source repository changed during the run."
         "see what changed: git status (in the source repository)",
     ForbiddenPathChange "forbidden_path_change" Fail GitDiffChecked
         "A forbidden path changed."
         "see it: cto diff RUN",
     ProtectedFileChanged "protected_file_changed" Fail GitDiffChecked
-        "A file of the exam changed that the contract does not allow to change."
+        "A protected file of the exam changed."
         "see it: cto diff RUN --protected",
     DisallowedFileChange "disallowed_file_change" Fail GitDiffChecked
         "A path outside the allowed paths changed."
         "see it: cto diff RUN --outside; widen allowed_paths only if that change is wanted",
     BuildProductInPatch "build_product_in_patch" Fail GitDiffChecked
-        "The patch carries a product of a build."
+        "The patch contains a build product."
         "see it: cto diff RUN; name the file itself in allowed_paths only if it belongs to the change",
     PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked
-        "The patch does not apply again to the same result."
+        "The patch does not reproduce the same result."
         "report it with the bundle: this should not happen",
     NoDiff "no_diff" Fail GitDiffChecked
         "Nothing changed, and the contract requires a change."
@@ -94,25 +97,25 @@ reasons! {
         "The exam proves less than it did on the baseline."
         "see the verification: cto logs RUN --checks",
     VerificationFailed "verification_failed" Fail VerificationCompleted
-        "The verification does not pass on baseline + patch."
+        "The verification fails on baseline + patch."
         "see its output: cto logs RUN --checks",
     EngineFailed "engine_failed" Fail EngineExited
-        "The engine ended with a failure."
+        "The engine failed."
         "see its output: cto logs RUN",
     LifecycleTimeoutAfterValidPatch "lifecycle_timeout_after_valid_patch" Fail RunCompleted
         "The patch is good, but the engine did not end in time."
         "raise limits.wall_seconds, or find out why the engine lingers: cto logs RUN",
     AgentProtocol "agent_protocol" Fail RunCompleted
-        "The engine did not keep to its result protocol."
+        "The engine violated its result protocol."
         "see its output: cto logs RUN",
     ModelFallbackBlocked "model_fallback_blocked" Fail ModelRefused
-        "Another model than the admitted one was asked for or answered."
+        "A model other than the admitted one was requested, or answered."
         "admit that model, or configure the engine without a fallback",
     HostedToolRefused "hosted_tool_refused" Fail ModelRefused
         "The engine asked the provider to run a tool."
         "switch the engine's hosted tools off",
     ModelEvidenceMissing "model_evidence_missing" Fail RunCompleted
-        "No request was answered by the admitted model."
+        "The admitted model answered no request."
         "see the model requests: cto logs RUN",
     MissingRequiredEvent "missing_required_event" Fail RunCompleted
         "A required event is absent or out of order."
@@ -124,7 +127,7 @@ reasons! {
         "An artifact could not be written."
         "free disk space or mend the path that trace.jsonl names, then run again",
     ClaimContradicted "claim_contradicted" Fail RunCompleted
-        "What the engine says of itself is not so."
+        "A claim of the engine is false."
         "see the claims: cto show RUN -v",
     HarnessInterrupted "harness_interrupted" ByEngineStart RunCompleted
         "The harness was interrupted."
@@ -178,22 +181,22 @@ reasons! {
         "The contract's commands cannot be run on the baseline."
         "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
     ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked
-        "The contract says something of the baseline's tests that is not so."
+        "The contract makes a false statement about the baseline's tests."
         "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
     EngineCopyMissing "engine_copy_missing" Blocked BackendGateBlocked
         "The harness's own copy of the admitted engine is gone."
         "admit it anew: cto admit source ENGINE --replace",
     SourceMissing "source_missing" Blocked BackendGateBlocked
-        "The source repository is not there, or cannot be read."
+        "The source repository is missing or unreadable."
         "mend what is named, or name another repository with --repo DIR",
     ToolMissing "tool_missing" Blocked BackendGateBlocked
-        "A program that a command of the contract names is not there."
+        "A program that the contract needs is missing."
         "install it, or show it to the sandbox: cto environment suggest",
     TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked
         "The target repository is not admitted."
         "draft its admission, fill it in and sign it: cto admit target DIR",
     UnownedRepository "unowned_repository" Blocked BackendGateBlocked
-        "Nothing says that the repository is owned."
+        "Nothing states that you own the repository."
         "state source_owner and source_classification: owned_local in the contract",
     CriticalRepository "critical_repository" Blocked BackendGateBlocked
         "The repository is not classified low-risk and noncritical."
@@ -211,7 +214,7 @@ reasons! {
         "The approval is for another plan."
         "request and approve again: cto request TASK",
     ApprovalNotComparable "approval_not_comparable" Blocked BackendGateBlocked
-        "The plan was requested by a program that writes plans in another way."
+        "The plan was requested by an incompatible version of the program."
         "request and approve again: cto request TASK",
     ApprovalRevoked "approval_revoked" Blocked BackendGateBlocked
         "The approval was revoked."
@@ -229,13 +232,13 @@ reasons! {
         "The approval was denied."
         "a denial ends the request; another plan may be asked for: cto request TASK",
     SandboxUnavailable "sandbox_unavailable" Blocked BackendGateBlocked
-        "The sandbox that was asked for cannot be applied."
+        "The requested sandbox cannot be applied."
         "cto doctor",
     DirtyStartingTree "dirty_starting_tree" Blocked TaskContractCreated
-        "The tree is dirty before work."
+        "The work tree is not clean at the start."
         "commit or stash what is there: git stash -u",
     ProviderUnavailable "provider_unavailable" Blocked RunCompleted
-        "Something the run needs is not there."
+        "Something that the run needs is missing."
         "install what is named, then run again",
     MissingOperatorOutcome "missing_operator_outcome" Blocked RunCompleted
         "The operator has not accepted or rejected the run."
@@ -243,6 +246,8 @@ reasons! {
 }
 
 impl Reason {
+    /// Status that this reason alone gives the run. Some reasons block before the engine
+    /// starts and fail afterwards.
     pub fn status(self, engine_started: bool) -> Status {
         match self.weight() {
             Weight::Fail => Status::Fail,
@@ -257,6 +262,7 @@ impl Reason {
         (u8::from(self.status(engine_started) != Status::Fail), self)
     }
 
+    /// Finds the reason of a code; none for a code of another version.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|reason| reason.code() == code)
     }

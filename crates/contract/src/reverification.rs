@@ -1,5 +1,5 @@
-//! The signed statement that a sealed run's verification was held again. It is about the bundle's attestation and never
-//! touches the bundle.
+//! The signed statement that a sealed run's verification was held again. It is about the
+//! bundle's attestation and never touches the bundle.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,20 +14,24 @@ use crate::time::Stamp;
 
 pub const PREDICATE_TYPE: &str = "urn:x-cto:attestation:reverification:v1";
 
+/// In-toto statement that carries a [`Reverification`]. Its subject is the attestation, so
+/// that it stays bound to exactly one bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "In-toto statement of a re-verification")]
 #[serde(deny_unknown_fields)]
 pub struct ReverificationStatement {
+    /// Always the type of an in-toto statement.
     #[serde(rename = "_type")]
     pub kind: String,
     /// `attestation.dsse.json` of the bundle.
     pub subject: Vec<Subject>,
+    /// Type of the predicate, with its version.
     #[serde(rename = "predicateType")]
     pub predicate_type: String,
     pub predicate: Reverification,
 }
 
-/// What the verification came to when it was held again.
+/// Result of running a sealed run's verification again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reverification {
     pub schema_version: String,
@@ -36,17 +40,25 @@ pub struct Reverification {
     pub task_id: TaskId,
     /// The contract it was held under.
     pub contract_digest: Digest,
-    /// Whether that is another contract than the bundle's. What stood against the run under its own still stands then.
+    /// True if the contract differs from the bundle's. Blockers under the original contract
+    /// still hold then.
     pub another_contract: bool,
+    /// Tree that was built again and has the signed id.
     pub baseline_tree: String,
+    /// Tree that was built again and has the signed id.
     pub result_tree: String,
+    /// Verdict in the bundle.
     pub verdict_then: Status,
+    /// Verdict of the repeated verification.
     pub verdict_now: Status,
+    /// True if both verdicts are the same.
     pub holds: bool,
+    /// Blockers after the repetition, those that cannot be determined again included.
     pub blockers: Vec<Blocker>,
     pub verification: Verification,
     pub coverage: Vec<Coverage>,
     pub harness: SignedHarness,
+    /// Fingerprint of the key that signs the statement.
     pub key: String,
     pub reverified_at: Stamp,
 }

@@ -1,6 +1,8 @@
-//! `sandbox.json`: what was asked for, what was applied, what was tried from inside, what the recorders saw.
+//! `sandbox.json`: the requested profile, the applied one, the attempts from inside, and
+//! the recorders' observations.
 //!
-//! The names and shapes of what was measured are those of the sandbox itself, [`sandbox_facts`]; nothing is renamed on the way here.
+//! Names and shapes of measurements are those of the sandbox itself, [`sandbox_facts`];
+//! nothing is renamed on the way here.
 
 use std::ops::Range;
 
@@ -16,20 +18,27 @@ use crate::decision::Profile;
 use crate::digest::Digest;
 use crate::task::ForbiddenAction;
 
+/// Root of `sandbox.json`. Generic over the words of measurements, so that `verify` can
+/// read names of another version as plain text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Sandbox of a run", rename = "SandboxDocument")]
 #[serde(deny_unknown_fields)]
 pub struct SandboxDocument<L = HeldLimit, P = Posture, C = Cell> {
+    /// Version of the document's format.
     pub schema_version: String,
+    /// Profile that was asked for.
     pub asked: Profile,
-    /// What was applied, or `none` where nothing ran.
+    /// Applied profile; `none` if nothing ran.
     pub applied: Profile,
+    /// True if the engine was started.
     pub engine_ran: bool,
+    /// Release of the running kernel.
     pub kernel: String,
     /// The search path of everything that ran.
     pub path: Vec<String>,
     /// Names of the variables that were set; never their values.
     pub variables: Vec<String>,
+    /// Time limit of the engine, in seconds.
     pub wall_seconds: u64,
     /// Limits of the engine; the others' are in their postures.
     pub limits: Vec<L>,
@@ -39,19 +48,20 @@ pub struct SandboxDocument<L = HeldLimit, P = Posture, C = Cell> {
     pub postures: Vec<P>,
     /// Everything that was started in a sandbox of its own, in order.
     pub cells: Vec<C>,
-    /// What the recorders saw and what it counts as.
+    /// Attempts that the recorders saw, each with its judgement.
     pub attempts: Vec<Attempt>,
-    /// What of the contract's environment was used.
+    /// Parts of the contract's environment that were used.
     pub environment: EnvironmentRecord,
+    /// Processes that the engine left behind and the harness ended.
     pub leftover_processes: Vec<String>,
 }
 
-/// Where the postures stand in the document's canonical bytes.
+/// Byte range of the postures in the document's canonical bytes.
 pub fn postures(document: &[u8]) -> Option<Range<usize>> {
     canonical_member(document, "postures")
 }
 
-/// What the signed statement carries of the postures, as they stand there; none where nothing was confined.
+/// Digest of the postures, for the signed statement; none if nothing was confined.
 pub fn probe_sha256(postures: &[u8]) -> Option<Digest> {
     (postures != b"[]").then(|| Digest::of(postures))
 }
@@ -62,11 +72,14 @@ pub fn probe_sha256(postures: &[u8]) -> Option<Digest> {
 pub struct Cell<I = SandboxIds, K = LimitKind> {
     /// `engine`, `setup 1`, or the name of the check.
     pub name: String,
-    /// Which of the postures.
+    /// Index into the postures of the document.
     pub posture: usize,
+    /// User and group, inside and outside.
     pub ids: I,
+    /// Limits that were known to be hit.
     #[schemars(with = "Vec<String>")]
     pub limit_hits: Vec<K>,
+    /// Observations of the recorders.
     pub seen: ObservedConduct,
 }
 
@@ -84,7 +97,7 @@ pub struct Attempt {
     pub kind: AttemptKind,
     /// The call, the command line, the address, the file.
     pub what: String,
-    /// Who tried it, where that is known.
+    /// Program that made the attempt, if known.
     pub by: Option<String>,
     pub count: u64,
     pub judged: AttemptVerdict,
@@ -92,6 +105,7 @@ pub struct Attempt {
     pub action: Option<ForbiddenAction>,
 }
 
+/// Kind of an attempt, by the recorder that saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptKind {
@@ -102,6 +116,7 @@ pub enum AttemptKind {
     GitConfiguration,
 }
 
+/// Judgement on an attempt; the first two block the run under the reason they name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptVerdict {
@@ -113,7 +128,7 @@ pub enum AttemptVerdict {
     Note,
 }
 
-/// What the contract's environment came to.
+/// Record of the contract's environment: mounted folders and setups.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentRecord {
     pub mounts: Vec<MountDigest>,
@@ -134,7 +149,8 @@ pub struct MountDigest {
 /// A setup layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupRecord {
-    /// Digest of all that the layer depends on: what setup saw, commands, network, mounts and toolchain.
+    /// Digest of all that the layer depends on: what setup saw, commands, network, mounts
+    /// and toolchain.
     pub key: Digest,
     /// The tree it was made for.
     pub tree: String,
@@ -144,13 +160,14 @@ pub struct SetupRecord {
     /// Key of the baseline's layer that it lies on, where setup ran again on a judged tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Digest>,
-    /// Whether it was there from an earlier run.
+    /// True if an earlier run's setup was reused.
     pub cached: bool,
     pub commands: Vec<SetupCommand>,
     /// Hosts that were asked for when it was made.
     pub network: Vec<NetworkUse>,
 }
 
+/// One setup command and its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupCommand {
     pub argv: Vec<String>,
@@ -158,7 +175,7 @@ pub struct SetupCommand {
     pub duration_ms: u64,
 }
 
-/// What setup did with one host.
+/// Network use of setup, for one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkUse {
     pub host: String,

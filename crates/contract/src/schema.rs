@@ -13,6 +13,8 @@ pub struct Published {
 }
 
 impl Published {
+    /// Derives the schema. Slow compared with reading a small file: see the schemas made
+    /// beforehand in `source/lean.rs`.
     pub fn schema(&self) -> Value {
         (self.make)()
     }

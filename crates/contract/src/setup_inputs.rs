@@ -1,16 +1,18 @@
-//! Files of a tree that setup may see: those that the contract's `setup_inputs` name, and the manifests and tool configuration
-//! that belong to a lock file among them.
+//! Files of a tree that setup may see: those that the contract's `setup_inputs` name, and
+//! the manifests and tool configuration that belong to a lock file among them.
 
 use std::collections::BTreeSet;
 
 use crate::paths::{ParseGlobError, PathSet};
 
-/// Lock files of one package manager or of a few that share manifests, and what belongs to them.
+/// Lock files of one package manager or of a few that share manifests, and what belongs to
+/// them.
 struct LockFamily {
     locks: &'static [&'static str],
     /// Files in the lock file's folder, or below it by a literal path.
     beside: &'static [&'static str],
-    /// A file in the lock file's folder that makes it a workspace, and the text by which it does; any text where it is empty.
+    /// A file in the lock file's folder that makes it a workspace, and the text by which it
+    /// does; any text where it is empty.
     workspace: &'static [(&'static str, &'static str)],
     /// Names of the manifests of a workspace's members, anywhere beneath.
     members: &'static [&'static str],
@@ -73,6 +75,8 @@ const INSTALLED: &[&[u8]] = &[b"node_modules", b"vendor", b"target", b".venv"];
 pub struct SetupInputs(PathSet);
 
 impl SetupInputs {
+    /// Reads the contract's globs, all of them relative to the root of the tree. Fails on
+    /// the first glob that is not valid.
     pub fn read(globs: &[String]) -> Result<Self, ParseGlobError> {
         PathSet::rooted(globs).map(Self)
     }

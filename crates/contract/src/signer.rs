@@ -1,4 +1,5 @@
-//! Keys that sign for people: their kinds, what a security key says of its user, and whether a key may sign.
+//! Keys that sign for people: their kinds, a security key's statement about its user, and
+//! the right to sign.
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ macro_rules! signer_key_kinds {
         impl SignerKeyKind {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Name of the key type as OpenSSH writes it.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -57,17 +59,22 @@ pub struct UserPresence {
     pub counter: u32,
 }
 
-/// Answer to the question whether a signature by a key counts. The order is that of how near it is to counting.
+/// Answer to the question whether a signature by a key counts. The order is that of how
+/// near it is to counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SignerStanding {
+    /// The key is in no list.
     NotListed,
     /// Listed, for other purposes.
     OtherNamespace,
+    /// The period of the key has not begun.
     NotYetValid,
+    /// The period of the key is over.
     Expired,
     /// Somebody else had it at that time.
     Compromised,
+    /// The key may sign for this purpose at this time.
     Allowed,
 }
 
@@ -90,6 +97,7 @@ impl SignerStanding {
 pub struct SignatureFact {
     /// `SHA256:<base64>`, as `ssh-keygen -l` prints it.
     pub key_fingerprint: String,
+    /// Type of the key.
     pub key_kind: SignerKeyKind,
     /// Absent for a key in a file or an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

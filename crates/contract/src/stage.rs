@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a task may reach, from nothing to a candidate default.
+/// Reach of a task, from no change at all to a candidate default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(title = "mutation mode")]
@@ -18,6 +18,7 @@ pub enum MutationMode {
 }
 
 impl MutationMode {
+    /// Spelling in contracts, reports and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -53,10 +54,13 @@ impl Stage {
     pub const OWNED_REPOSITORY: Self = Self(5);
     pub const CANDIDATE_DEFAULT: Self = Self(6);
 
+    /// Number from 1 to 6.
     pub const fn number(self) -> u8 {
         self.0
     }
 
+    /// Mutation mode that a run at this stage needs. A contract that allows less refuses
+    /// the stage.
     pub const fn mutation_mode(self) -> MutationMode {
         match self.0 {
             1 => MutationMode::None,

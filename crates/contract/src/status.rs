@@ -1,4 +1,4 @@
-//! The verdict on a run and what it was made for.
+//! The verdict on a run, and the run's purpose.
 
 use std::fmt;
 
@@ -13,11 +13,12 @@ pub enum Status {
     Pass,
     /// A gate or precondition stopped it before or instead of a verdict.
     Blocked,
-    /// It ran and the proof does not hold.
+    /// The run finished but failed verification.
     Fail,
 }
 
 impl Status {
+    /// Spelling in reports, ledger and JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -26,6 +27,7 @@ impl Status {
         }
     }
 
+    /// Exit code of commands that end with this verdict. Code 2 is left to usage errors.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Pass => 0,
@@ -50,6 +52,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// Spelling in reports and statements.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Governed => "governed",

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// `text` with control characters shown as pictures, so that an engine's words can neither move the cursor nor pass
-/// for ours. Line breaks are shown too: the result is one line.
+/// `text` with control characters shown as pictures, so that an engine's words can neither
+/// move the cursor nor pass for ours. Line breaks are shown too: the result is one line.
 pub fn shown(text: &str) -> String {
     // Nearly all text is plain.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -64,6 +64,12 @@ pub fn listed(names: impl IntoIterator<Item = String>, most: usize) -> String {
     let more = names.count();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", named.join(", "))
+}
+
+/// `$0.051`; more digits where it is less than that can show.
+pub fn money_text(micros: u64) -> String {
+    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
+    if micros > 0 && micros < 1000 { format!("${whole}.{part:06}") } else { format!("${whole}.{:03}", part / 1000) }
 }
 
 /// Breaks a sentence into lines of at most `width`.

@@ -14,6 +14,8 @@ use crate::unkept::read_text;
 pub struct Stamp(jiff::Timestamp);
 
 impl Stamp {
+    /// Converts a duration since the Unix epoch, cut to microseconds; none outside of the
+    /// supported range.
     pub fn from_unix(since_epoch: Duration) -> Option<Self> {
         let micros = i64::try_from(since_epoch.as_micros()).ok()?;
         jiff::Timestamp::from_microsecond(micros).ok().map(Self)
@@ -30,10 +32,12 @@ impl Stamp {
         self.0.strftime("%Y%m%dT%H%M%SZ").to_string()
     }
 
+    /// The moment as jiff's type, for arithmetic.
     pub fn timestamp(self) -> jiff::Timestamp {
         self.0
     }
 
+    /// Whole seconds since the Unix epoch.
     pub fn unix_seconds(self) -> i64 {
         self.0.as_second()
     }
@@ -65,8 +69,8 @@ impl Serialize for Stamp {
     }
 }
 
-/// Reads the exact form that is written, so that every reader of a document agrees on it: a leap second, an offset or
-/// another precision is refused.
+/// Reads the exact form that is written, so that every reader of a document agrees on it: a
+/// leap second, an offset or another precision is refused.
 impl<'de> Deserialize<'de> for Stamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read_text(deserializer).map(|ExactStamp(stamp)| stamp)

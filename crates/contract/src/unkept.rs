@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// Text of which only that it is text matters. Takes no memory.
+/// Zero-sized stand-in: checks that a value is a string and discards it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnyText;
 

@@ -8,23 +8,32 @@ pub fn readable_bundles() -> &'static str {
     major(BUNDLE_VERSION).unwrap_or_default()
 }
 
-/// Whether a document of a bundle that claims this version can be read. A later minor version only adds what may be left aside.
+/// True if this program can read a bundle document of that version. A later minor version
+/// only adds what a reader may ignore.
 pub fn is_readable(version: &str) -> bool {
     major(version) == major(BUNDLE_VERSION)
 }
 
-/// Rules that differ from these in approvals and in what lies beyond stage 3, and in nothing else.
-const WITHOUT_APPROVALS: &str = "1.2";
+/// Rules that differ from these in approvals, in what lies beyond stage 3 and in the words of refusals, and in nothing else.
+const NEARLY_THESE: [&str; 2] = ["1.2", "1.3"];
 
-/// True if a run at this stage, of a contract with this mode, was judged by the rules of this program, though their version may be an
-/// earlier one.
-pub fn has_these_rules(version: &str, stage: Stage, mode: MutationMode) -> bool {
-    // Rules 1.2 asked for an approval at every stage where the mode was beyond a copy.
-    let is_alike = stage < Stage::DISPOSABLE_REPOSITORY && !mode.needs_approval();
-    version == RULES_VERSION || version == WITHOUT_APPROVALS && is_alike
+/// Facts of a run by which it is known if rules of an earlier version are those of this program.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgedRun {
+    pub stage: Stage,
+    pub mode: MutationMode,
+    /// Its decision is a refusal, whose words are part of the decision.
+    pub is_refused: bool,
 }
 
-/// None where the text is no version.
+/// True if this run was judged by the rules of this program, though their version may be an earlier one.
+pub fn has_these_rules(version: &str, run: JudgedRun) -> bool {
+    // Rules 1.2 asked for an approval at every stage where the mode was beyond a copy.
+    let is_alike = run.stage < Stage::DISPOSABLE_REPOSITORY && !run.mode.needs_approval() && !run.is_refused;
+    version == RULES_VERSION || NEARLY_THESE.contains(&version) && is_alike
+}
+
+/// None if the text is no version.
 fn major(version: &str) -> Option<&str> {
     let (major, minor) = version.split_once('.')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -43,16 +52,20 @@ mod tests {
     #[test]
     fn earlier_rules_are_these_where_nothing_changed() {
         use MutationMode::{CopiedFixture, SandboxRepo};
-        for (version, stage, mode, same) in [
-            (RULES_VERSION, 5, SandboxRepo, true),
-            ("1.2", 3, CopiedFixture, true),
-            ("1.2", 4, CopiedFixture, false),
-            ("1.2", 3, SandboxRepo, false),
-            ("1.1", 3, CopiedFixture, false),
-            ("1.4", 3, CopiedFixture, false),
+        for (version, stage, mode, is_refused, same) in [
+            (RULES_VERSION, 5, SandboxRepo, true, true),
+            ("1.2", 3, CopiedFixture, false, true),
+            ("1.2", 4, CopiedFixture, false, false),
+            ("1.2", 3, SandboxRepo, false, false),
+            ("1.2", 3, CopiedFixture, true, false),
+            ("1.3", 3, CopiedFixture, false, true),
+            ("1.3", 4, CopiedFixture, false, false),
+            ("1.3", 3, CopiedFixture, true, false),
+            ("1.1", 3, CopiedFixture, false, false),
+            ("1.5", 3, CopiedFixture, false, false),
         ] {
-            let stage = Stage::try_from(stage).unwrap();
-            assert_eq!(has_these_rules(version, stage, mode), same, "{version} {stage} {mode}");
+            let run = JudgedRun { stage: Stage::try_from(stage).unwrap(), mode, is_refused };
+            assert_eq!(has_these_rules(version, run), same, "{version} {run:?}");
         }
     }
 

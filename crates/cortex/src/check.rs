@@ -1,4 +1,5 @@
-//! One record for its owner: its kind by what it holds, the stages it is good for, and its bytes as they are to be signed.
+//! One record for its owner: its kind by its content, the stages it is good for, and the
+//! exact bytes to sign.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ const TELLING_PLACES: [(&str, RecordKind); 4] = [
     ("admissions/model", RecordKind::ModelAdmission),
 ];
 
-/// Reason why a file cannot be looked at or signed as a record.
+/// Reason why a file cannot be read or signed as a record.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckRecordError {
     #[error("cannot read {}: {error}", shown(&.file.display().to_string()))]
@@ -60,7 +61,7 @@ pub struct SignableRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GoodFor {
     pub first: Stage,
-    /// None if it counts at no stage.
+    /// Last stage; none if the record counts at no stage.
     pub last: Option<Stage>,
 }
 
@@ -79,7 +80,8 @@ pub fn check_record(places: &RecordPlaces, file: &Path, now: Stamp) -> Result<(R
     Ok((row, good_for))
 }
 
-/// Reads a record that is to be signed. Refuses one with placeholders, secret-shaped content or problems.
+/// Reads a record that is to be signed. Refuses one with placeholders, secret-shaped
+/// content or problems.
 pub fn read_signable(file: &Path) -> Result<SignableRecord, CheckRecordError> {
     let bytes = read_bounded(file).map_err(|error| CheckRecordError::Read { file: file.to_owned(), error })?;
     let kind = recognize_kind(file, &bytes)?;

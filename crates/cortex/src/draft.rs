@@ -1,4 +1,5 @@
-//! Drafts of admissions. A draft admits nothing: each member that only a person knows holds a placeholder.
+//! Drafts of admissions. A draft admits nothing: each member that only a person knows holds
+//! a placeholder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -30,7 +31,7 @@ const SOURCE_NOTES: [(&str, &str); 3] = [
     ("internal_use_note", "needed at stages 3 and 4 while the licence is unresolved, at stage 5 always"),
     ("license_status", "unresolved: to stage 2, and to stage 4 with an internal_use_note; resolved: every stage"),
 ];
-/// Records of one engine that are kept beside the one that counts.
+/// Upper bound on replaced records of one engine that are kept.
 const MOST_REPLACED: u32 = 999;
 
 /// Reason why a draft was not written.
@@ -93,7 +94,8 @@ pub fn draft_model_admission(
     }
 }
 
-/// Drafts the admission of an engine's source. `standing` is the record that the draft would replace.
+/// Drafts the admission of an engine's source. `standing` is the record that the draft
+/// would replace.
 pub fn draft_source_admission(
     facts: SourceDraftFacts,
     standing: &Found<SourceAdmission>,
@@ -143,7 +145,8 @@ pub fn draft_source_admission(
     }
 }
 
-/// Drafts the admission of the repository at a path. Whose it is, how critical, and what may change is a person's to say.
+/// Drafts the admission of the repository at a path. Whose it is, how critical, and what
+/// may change is a person's to say.
 pub fn draft_target_admission(path: &str) -> TargetAdmission {
     TargetAdmission {
         admission_status: TargetStatus::NotAdmitted,
@@ -162,7 +165,7 @@ pub fn draft_target_admission(path: &str) -> TargetAdmission {
     }
 }
 
-/// Writes a target admission under a name. A record that is there is never overwritten.
+/// Writes a target admission under a name. An existing record is never overwritten.
 pub fn write_target_draft(
     places: &RecordPlaces,
     name: &str,
@@ -179,7 +182,8 @@ pub fn write_target_draft(
     }
 }
 
-/// Writes a model admission under the name of its pair. A record that is there is never overwritten.
+/// Writes a model admission under the name of its pair. An existing record is never
+/// overwritten.
 pub fn write_model_draft(places: &RecordPlaces, record: &ModelAdmission) -> Result<PathBuf, WriteDraftError> {
     let folder = places.model_admissions().ok_or(WriteDraftError::NoWorkspace)?;
     let path = folder.join(format!("{}__{}.json", plain_name(&record.provider), plain_name(&record.model)));
@@ -191,7 +195,8 @@ pub fn write_model_draft(places: &RecordPlaces, record: &ModelAdmission) -> Resu
     }
 }
 
-/// File for the draft of an engine's source; an error if a record is there that is not to be replaced.
+/// File for the draft of an engine's source. Fails if a record exists that must not be
+/// replaced.
 pub fn source_draft_path(places: &RecordPlaces, engine: &str, replace: bool) -> Result<PathBuf, WriteDraftError> {
     let path = places.source_admission(engine).ok_or(WriteDraftError::NoWorkspace)?;
     match path.own_exists() && !replace {
@@ -200,7 +205,7 @@ pub fn source_draft_path(places: &RecordPlaces, engine: &str, replace: bool) -> 
     }
 }
 
-/// Writes a source admission. A record that is there is put aside.
+/// Writes a source admission. An existing record is moved aside.
 pub fn write_source_draft(path: &Path, record: &SourceAdmission) -> Result<(), WriteDraftError> {
     let text = draft_yaml(record)?;
     if path.own_exists() {

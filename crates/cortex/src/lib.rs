@@ -1,9 +1,9 @@
-//! Records that a person writes and signs, and the signers whose signatures count: places, strict loading, signature checks,
-//! approval policies,
-//! lists and drafts. The shapes of records are in `contract::record`.
+//! Records that a person writes and signs, and the signers whose signatures count: places,
+//! strict loading, signature checks, approval policies, lists and drafts. The shapes of
+//! records are in `contract::record`.
 //!
-//! Reads files and decides nothing: a loaded record is a fact that the gates judge. Writes nothing but drafts, and no draft
-//! over a record. Times are given.
+//! Reads files and decides nothing: a loaded record is a fact that the gates judge. Writes
+//! nothing but drafts, and no draft over a record. Times are given.
 
 mod check;
 mod draft;

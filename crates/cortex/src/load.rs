@@ -1,5 +1,5 @@
-//! Strict loading of one record: bounded, scanned for secrets, of the right shape, filled in, and signed by nobody or by an
-//! allowed key.
+//! Strict loading of one record: bounded, scanned for secrets, of the right shape, filled
+//! in, and unsigned or signed by an allowed key.
 
 use std::fs::DirEntry;
 use std::io::{self, Read as _};
@@ -38,7 +38,8 @@ pub(crate) enum LoadRecordError {
     Signature(#[from] CheckSignatureError),
 }
 
-/// Checks that a record could be signed: whole, without contradictions, and with nothing left for a person to fill in.
+/// Checks that a record could be signed: whole, without contradictions, and with nothing
+/// left for a person to fill in.
 pub(crate) fn check_unsigned<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
     name: &str,
     bytes: &[u8],

@@ -11,10 +11,11 @@ use crate::load::{files_with_ending, load_record};
 use crate::places::RecordPlaces;
 use crate::signers::RecordSigners;
 
-/// Entries of the folder of model admissions that are looked at.
+/// Upper bound on the entries of the folder of model admissions that are read.
 const MOST_ENTRIES: usize = 1000;
 
-/// Loads the admission that a run's pair is judged by: the named file, or the workspace's record for the pair.
+/// Loads the admission that a run's pair is judged by: the named file, or the workspace's
+/// record for the pair.
 pub fn load_model_admission(
     places: &RecordPlaces,
     named: Option<&Path>,
@@ -28,19 +29,23 @@ pub fn load_model_admission(
     }
 }
 
+/// Loads the provider decision of the workspace.
 pub fn load_provider_decision(places: &RecordPlaces, signers: &RecordSigners) -> Found<ProviderDecision> {
     places.provider_decision().map_or(Found::Missing, |file| load_decision_file(&file, signers))
 }
 
+/// Loads one model admission strictly, with its signature.
 pub(crate) fn load_model_file(file: &Path, signers: &RecordSigners) -> Found<ModelAdmission> {
     load_record(file, ModelAdmission::problems, signers)
 }
 
+/// Loads one provider decision strictly, with its signature.
 pub(crate) fn load_decision_file(file: &Path, signers: &RecordSigners) -> Found<ProviderDecision> {
     load_record(file, ProviderDecision::problems, signers)
 }
 
-/// Finds the one record for the pair. A record that cannot be read could be that one, so it is reported and not passed over.
+/// Finds the one record for the pair. A record that cannot be read could be that one, so it
+/// is reported and not passed over.
 fn search_model_admission(folder: &Path, pair: &ModelPair, signers: &RecordSigners) -> Found<ModelAdmission> {
     let files = match list_model_files(folder) {
         Ok(files) => files,
@@ -66,6 +71,7 @@ fn search_model_admission(folder: &Path, pair: &ModelPair, signers: &RecordSigne
     }
 }
 
+/// JSON files of the folder; the number of entries that are read is bounded.
 pub(crate) fn list_model_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     files_with_ending(own_files::read_dir(folder)?.take(MOST_ENTRIES), "json")
 }

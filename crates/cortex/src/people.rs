@@ -1,4 +1,4 @@
-//! Keys of people: the list of those that may sign, and the list of those that somebody else has had.
+//! Keys of people: the list of those that may sign, and the list of compromised ones.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,20 +14,21 @@ use serde::{Deserialize, Serialize};
 use crate::load::read_bounded;
 use crate::places::RecordPlaces;
 
-/// Keys that may sign, each judged at a time: that of the ledger entry that recorded the signature.
+/// Keys that may sign, each judged at a time: that of the ledger entry that recorded the
+/// signature.
 #[derive(Debug, Clone, Default)]
 pub struct PersonSigners {
     allowed: AllowedSigners,
     compromised: CompromisedKeys,
 }
 
-/// `trust/compromised.json`: keys that somebody else has had, by fingerprint.
+/// `trust/compromised.json`: keys that another person has had, by fingerprint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Compromised keys")]
 pub struct CompromisedKeys {
     pub schema_version: CompromisedVersion,
-    /// By fingerprint, `SHA256:...`.
+    /// Keys by fingerprint, `SHA256:...`.
     pub keys: BTreeMap<String, CompromisedKey>,
 }
 
@@ -43,25 +44,28 @@ pub enum CompromisedVersion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompromisedKey {
-    /// Nothing counts that the ledger recorded then or later.
+    /// Signatures that the ledger recorded at this time or later do not count.
     pub since: Stamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl CompromisedKeys {
+    /// Reads the list of compromised keys. An unreadable list is an error, never an empty
+    /// list.
     pub fn parse(bytes: &[u8]) -> io::Result<Self> {
         serde_json::from_slice(bytes).map_err(|error| io::Error::other(format!("compromised.json: {error}")))
     }
 
-    /// True if somebody else had the key at that time.
+    /// True if another person had the key at that time.
     pub fn had_by_others(&self, fingerprint: &str, at: Stamp) -> bool {
         self.keys.get(fingerprint).is_some_and(|key| at >= key.since)
     }
 }
 
 impl PersonSigners {
-    /// Reads both lists. One that is there and cannot be read is an error: a compromised key must not pass for a good one.
+    /// Reads both lists. One that exists and cannot be read is an error: a compromised key
+    /// must not pass for a good one.
     pub fn read(places: &RecordPlaces) -> Result<Self, io::Error> {
         let allowed = read_list(places.allowed_signers())?;
         let allowed = allowed.map(|bytes| AllowedSigners::parse(&String::from_utf8_lossy(&bytes)));
@@ -79,8 +83,8 @@ impl PersonSigners {
         }
     }
 
-    /// Judges a key by what it signs now, or by what no ledger entry dates. One that somebody else has had counts for nothing
-    /// then, whatever the clock says.
+    /// Judges a key for a signature made now, or one that no ledger entry dates. A
+    /// compromised key never counts then, whatever the clock says.
     pub fn judge_undated(&self, key: &SignerKey, namespace: &str, now: Stamp) -> SignerStanding {
         match self.judge(key, namespace, now) {
             SignerStanding::Allowed if self.compromised.keys.contains_key(&key.fingerprint()) => {
@@ -90,15 +94,18 @@ impl PersonSigners {
         }
     }
 
-    /// Name to show for a key; people are told apart by key.
+    /// Name to show for a key. People are identified by key, never by name.
     pub fn name_of(&self, key: &SignerKey) -> Option<String> {
         self.allowed.principals_of(key).map(str::to_owned)
     }
 
+    /// Keys that may sign, with the purposes and periods of each.
     pub fn allowed(&self) -> &AllowedSigners {
         &self.allowed
     }
 
+    /// Keys that another person has had, with the time from which their signatures no
+    /// longer count.
     pub fn compromised(&self) -> &CompromisedKeys {
         &self.compromised
     }

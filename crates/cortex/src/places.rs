@@ -1,8 +1,10 @@
-//! The places of records: a workspace holds admissions and decisions, the home holds the lists of keys and the approval policy.
+//! The places of records: a workspace holds admissions and decisions, the home holds the
+//! lists of keys and the approval policy.
 
 use std::path::{Path, PathBuf};
 
-/// Home and workspace in which records are looked for. The default has neither, so every record is missing.
+/// Home and workspace in which records are looked for. The default has neither, so every
+/// record is missing.
 #[derive(Debug, Clone, Default)]
 pub struct RecordPlaces {
     home: Option<PathBuf>,
@@ -10,6 +12,7 @@ pub struct RecordPlaces {
 }
 
 impl RecordPlaces {
+    /// Places below a home and, if the command has one, a workspace.
     pub fn new(home: &Path, workspace: Option<&Path>) -> Self {
         Self { home: Some(home.to_owned()), workspace: workspace.map(Path::to_owned) }
     }
@@ -54,7 +57,7 @@ impl RecordPlaces {
         self.in_home("trust/approval-policy.yaml")
     }
 
-    /// File of the keys that somebody else has had.
+    /// File of the compromised keys.
     pub(crate) fn compromised_keys(&self) -> Option<PathBuf> {
         self.in_home("trust/compromised.json")
     }

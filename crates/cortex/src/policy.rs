@@ -1,4 +1,5 @@
-//! The approval policies of home and workspace. A policy that cannot be read is an error, never the absence of one.
+//! The approval policies of home and workspace. A policy that cannot be read is an error,
+//! never the absence of one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use contract::text::shown;
 use crate::load::read_bounded;
 use crate::places::RecordPlaces;
 
-/// Reason why nobody knows the policy.
+/// Reason why the policy cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadPolicyError {
     #[error("{} cannot be read: {error}", shown(&.file.display().to_string()))]
@@ -27,7 +28,8 @@ pub enum LoadPolicyError {
     },
 }
 
-/// Loads the home's policy, which says nothing where there is no file, and the workspace's, which tightens it.
+/// Loads the home's policy, which says nothing where there is no file, and the workspace's,
+/// which tightens it.
 pub fn load_approval_policy(
     places: &RecordPlaces,
 ) -> Result<(ApprovalPolicy, Option<ApprovalPolicy>), LoadPolicyError> {

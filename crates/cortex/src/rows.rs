@@ -1,4 +1,5 @@
-//! Records as rows for people: each file with its kind, its subject, and the reason why it cannot be used.
+//! Records as rows for people: each file with its kind, its subject, and the reason why it
+//! cannot be used.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use crate::signers::RecordSigners;
 use crate::source::{list_source_files, load_source_file};
 use crate::target::{list_target_files, load_target_file};
 
+/// Kind of a record in lists for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordKind {
     ModelAdmission,
@@ -22,6 +24,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
+    /// Name of the kind in lists.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ModelAdmission => "model",
@@ -80,11 +83,13 @@ pub fn check_source_admission(places: &RecordPlaces, file: &Path, now: Stamp) ->
     source_row(file, &RecordSigners::read_allowed(places, now))
 }
 
-/// Checks one file as a target admission. One that says `admitted` and lacks something is a problem.
+/// Checks one file as a target admission. One that says `admitted` and lacks something is a
+/// problem.
 pub fn check_target_admission(places: &RecordPlaces, file: &Path, now: Stamp) -> RecordRow {
     target_row(file, &RecordSigners::read_allowed(places, now))
 }
 
+/// Row of a model admission; a broken file becomes a row with its error.
 pub(crate) fn model_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_model_file(file, signers);
     let record = found.record();
@@ -93,6 +98,7 @@ pub(crate) fn model_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     RecordRow { subject, status, ..bare_row(RecordKind::ModelAdmission, file, &found) }
 }
 
+/// Row of a provider decision. The pair is left out while nothing is decided.
 pub(crate) fn decision_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_decision_file(file, signers);
     let record = found.record();
@@ -101,6 +107,7 @@ pub(crate) fn decision_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     RecordRow { subject, status, ..bare_row(RecordKind::ProviderDecision, file, &found) }
 }
 
+/// Row of an engine's source admission.
 pub(crate) fn source_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_source_file(file, signers);
     let record = found.record();
@@ -109,6 +116,7 @@ pub(crate) fn source_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     RecordRow { subject, status, ..bare_row(RecordKind::SourceAdmission, file, &found) }
 }
 
+/// Row of a target admission, with its first defect if it would admit.
 pub(crate) fn target_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let found = load_target_file(file, signers);
     let record = found.record();

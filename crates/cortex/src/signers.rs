@@ -1,4 +1,5 @@
-//! Signatures of records: `FILE.sig` beside the file, by a key that `trust/allowed_signers` in the home allows.
+//! Signatures of records: `FILE.sig` beside the file, by a key that `trust/allowed_signers`
+//! in the home allows.
 
 use std::io;
 use std::path::Path;
@@ -42,13 +43,14 @@ pub(crate) enum CheckSignatureError {
 }
 
 impl RecordSigners {
-    /// Reads the list of allowed signers. A list that cannot be read allows nobody, and says so where a signature is met.
+    /// Reads the list of allowed signers. An unreadable list allows no signer, and the
+    /// error is reported with each signature.
     pub fn read_allowed(places: &RecordPlaces, now: Stamp) -> Self {
         Self { people: PersonSigners::read(places).map_err(Arc::new), now }
     }
 
-    /// Finds the key that signed these bytes of a file; none if there is no signature. A signature that is there and does not
-    /// hold is an error: the person who put it there meant something by it.
+    /// Finds the key that signed these bytes of a file; none without a signature. A
+    /// signature that does not hold is an error, since a person put it there on purpose.
     pub(crate) fn find_signer(&self, file: &Path, bytes: &[u8]) -> Result<Option<String>, CheckSignatureError> {
         let mut beside = file.as_os_str().to_owned();
         beside.push(".sig");

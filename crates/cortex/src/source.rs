@@ -15,10 +15,12 @@ pub fn load_source_admission(places: &RecordPlaces, engine: &str, signers: &Reco
     places.source_admission(engine).map_or(Found::Missing, |file| load_source_file(&file, signers))
 }
 
+/// Loads one source admission strictly, with its signature.
 pub(crate) fn load_source_file(file: &Path, signers: &RecordSigners) -> Found<SourceAdmission> {
     load_record(file, SourceAdmission::problems, signers)
 }
 
+/// YAML files of the folder.
 pub(crate) fn list_source_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     files_with_ending(own_files::read_dir(folder)?, "yaml")
 }

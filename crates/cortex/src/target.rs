@@ -15,7 +15,8 @@ use crate::signers::RecordSigners;
 const MOST_ENTRIES: usize = 10_000;
 const ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 
-/// Loads the admission of a target and names its file: the named file, else the one of the workspace that is about `path`.
+/// Loads the admission of a target and names its file: the named file, else the one of the
+/// workspace that is about `path`.
 pub fn load_target_admission(
     places: &RecordPlaces,
     named: Option<&Path>,
@@ -29,11 +30,13 @@ pub fn load_target_admission(
     }
 }
 
+/// Loads one target admission strictly, with its signature.
 pub(crate) fn load_target_file(file: &Path, signers: &RecordSigners) -> Found<TargetAdmission> {
     load_record(file, TargetAdmission::problems, signers)
 }
 
-/// Finds the one record for the path. A record that cannot be read could be that one, so it is reported and not passed over.
+/// Finds the one record for the path. A record that cannot be read could be that one, so it
+/// is reported and not passed over.
 fn search_target_admission(
     folder: &Path,
     path: &str,
@@ -63,6 +66,8 @@ fn search_target_admission(
     }
 }
 
+/// Files of the folder with any accepted ending, sorted; the number of entries that are
+/// read is bounded.
 pub(crate) fn list_target_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for ending in ENDINGS {

@@ -1,4 +1,5 @@
-//! Parts that the commands around approvals share: the request that is meant, keys, signing and recording, and words for people.
+//! Parts that the commands around approvals share: the request that is meant, keys, signing
+//! and recording, and words for people.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::error::CommandError;
 use crate::output::Output;
 use crate::signing::OperatorKey;
 
-/// Requests of a task that are looked through for the last one that somebody approved.
+/// Upper bound on the requests of a task that are searched for the last approved one.
 const MOST_REQUESTS: usize = 1000;
 /// Fields of a plan that always differ, or that another field tells better.
 const NOT_TOLD: &[&str] = &["/nonce", "/contract_digest"];
@@ -30,7 +31,8 @@ pub(crate) struct Deciding {
 }
 
 impl Deciding {
-    /// Opens a request and the key to decide on it with. A key that may not is refused before anybody types anything.
+    /// Opens a request and the key to decide on it with. A key that may not is refused
+    /// before anybody types anything.
     pub(crate) fn open(
         context: &Context,
         reference: &str,
@@ -76,6 +78,7 @@ impl Deciding {
         self.people.name_of(self.key.key()).unwrap_or_else(|| self.key.fingerprint())
     }
 
+    /// Name of the request, such as `req-3`.
     pub(crate) fn request(&self) -> String {
         self.opened.record.name()
     }
@@ -93,6 +96,7 @@ pub(crate) fn find_opened(context: &Context, reference: &str) -> Result<OpenedRe
     Ok(open_request(&ledger, &context.config.records, reference)?)
 }
 
+/// Ledger for reading; none if the home or the ledger does not exist yet.
 pub(crate) fn ledger_to_read(context: &Context) -> Result<Option<Ledger>, CommandError> {
     Ok(match context.home_as_it_is()? {
         Some(home) => home.ledger_to_read()?,
@@ -104,7 +108,8 @@ fn no_request(reference: &str) -> CommandError {
     CommandError::usage(format!("no request matches `{}`", shown(reference))).hint("cto approvals")
 }
 
-/// Fields that are new since the last approval of the same task, with the request that was approved.
+/// Fields that are new since the last approval of the same task, with the request that was
+/// approved.
 pub(crate) fn find_news(
     ledger: &Ledger,
     record: &RequestRecord,
@@ -141,6 +146,7 @@ pub(crate) fn age(seconds: u64) -> String {
     }
 }
 
+/// Seconds from now until then; 0 if that is past.
 pub(crate) fn seconds_until(now: Stamp, then: Stamp) -> u64 {
     u64::try_from(then.unix_seconds() - now.unix_seconds()).unwrap_or(0)
 }
@@ -156,6 +162,7 @@ pub(crate) struct Decided<'a> {
 }
 
 impl Decided<'_> {
+    /// Prints the recorded decision and the next command.
     pub(crate) fn show(&self, output: Output) -> Result<(), CommandError> {
         let Self { word, deciding, reason, entry, next } = self;
         let (name, digest) = (deciding.request(), deciding.opened.request.request_digest);

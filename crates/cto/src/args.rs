@@ -2,6 +2,7 @@
 
 mod approvals;
 mod bridge;
+mod demo;
 mod engine;
 mod hermes;
 mod ladder;
@@ -10,6 +11,7 @@ mod logs;
 mod new;
 mod nouns;
 mod outcome;
+mod queue;
 mod records;
 mod refresh;
 mod serve;
@@ -27,17 +29,20 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use contract::decision::Profile;
 use contract::{ModelPair, Stage, WorkId};
 use evidence::verify::Expectation;
+use harness::Task;
 
 pub(crate) use approvals::{ApprovalsArgs, ApproveArgs, HoldArgs, RefuseArgs, RequestArgs};
 pub(crate) use bridge::BridgeArgs;
+pub(crate) use demo::DemoArgs;
 pub(crate) use engine::EngineCommand;
-pub(crate) use hermes::HermesCommand;
+pub(crate) use hermes::{HermesCommand, PanelPlace};
 pub(crate) use ladder::{LadderArgs, LadderCommand};
 pub(crate) use lanes::{MatrixArgs, RaceArgs, RepeatArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use nouns::{CaseCommand, EnvironmentCommand, KeyCommand, LedgerCommand};
 pub(crate) use outcome::{OutcomeArgs, OutcomeWord, RollbackArgs};
+pub(crate) use queue::{QueueArgs, SubmitArgs, WorkerArgs};
 pub(crate) use records::{RecordsArgs, RecordsCommand, UnpackArgs, ValidateWorkspaceArgs, WorkCommand};
 pub(crate) use refresh::RefreshArgs;
 pub(crate) use serve::ServeArgs;
@@ -90,7 +95,7 @@ pub(crate) struct Global {
     /// More detail
     #[arg(long, short, global = true)]
     pub(crate) verbose: bool,
-    /// On a terminal too: one fact a line, no colour, no links, nothing redrawn
+    /// Print one fact a line on a terminal too, without colour, links or redrawing
     #[arg(long, global = true)]
     pub(crate) plain: bool,
     /// When to use colour
@@ -107,8 +112,12 @@ pub(crate) enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The whole story in one go: a pass, a refusal, a tampering that is caught
-    Demo,
+    /// Show the whole story: a run that passes, a cheat that is refused, tampering that is found
+    #[command(after_help = "\
+Examples:
+  cto demo
+  cto demo --serve --open     a whole history in the console")]
+    Demo(DemoArgs),
     /// Make a workspace
     Init {
         /// Where
@@ -133,8 +142,11 @@ Exit codes: 0 connected, 1 a run failed, 2 wrong usage, 3 something is missing, 
         /// What a sandbox shows of this machine, and where programs are looked for in it
         #[arg(long)]
         paths: bool,
+        /// The ledger and the object store that several machines share, tried out
+        #[arg(long)]
+        fleet: bool,
     },
-    /// Whether this build does what it says, and Case has earned its stages; for CI
+    /// Test this build, and whether Case has earned its stages; for CI
     #[command(after_help = "\
 The program is tried by real runs in temporary homes, with a stand-in for Case and a model server that answers from a script. That
 Case passes is shown by nothing but the verified bundles of this home. Nothing here counts for a stage.
@@ -146,10 +158,10 @@ Examples:
 
 Exit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown.")]
     Health(HealthArgs),
-    /// The validators of a stage
+    /// Run the validators of a stage or a workspace
     #[command(subcommand)]
     Validate(ValidateCommand),
-    /// Any command in the sandbox that engines get
+    /// Run a command in the sandbox that engines get
     #[command(after_help = "\
 The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is
 piped in is handed on. The exit code is the command's own.
@@ -159,10 +171,10 @@ Examples:
   cto sandbox --contract task.yaml -- npm test
   echo 'id; mount' | cto sandbox -- sh")]
     Sandbox {
-        /// The folder that is shown as the workspace
+        /// Folder to mount as the workspace
         #[arg(long, value_name = "DIR", default_value = ".")]
         dir: PathBuf,
-        /// A contract whose mounts, path, variables and limits hold
+        /// Contract whose mounts, path, variables and limits apply
         #[arg(long, value_name = "FILE")]
         contract: Option<PathBuf>,
         /// Seconds it may take
@@ -172,24 +184,24 @@ Examples:
         #[arg(required = true, last = true, value_name = "CMD")]
         argv: Vec<String>,
     },
-    /// Draft a contract from what lies in a repository
+    /// Draft a contract from a repository
     #[command(after_help = "\
 Reads languages, lock files, test commands and CI files; runs nothing. The contract is written into the workspace's contracts/, or into
 the home's, never over a file that is there. On a terminal without --from and --issue it asks what is to be done.
 
 Examples:
   cto new --from \"fix the crash in parse()\" --repo ~/src/site
-  cto new --issue issue-42.md --allow src/parse/ --out task.yaml
+  cto new --issue issue-42.md --allow src/parse/ --out fix-parse.yaml
 
 Exit codes: 0 written, 2 wrong usage.")]
     New(NewArgs),
-    /// The Eligibility Decision, nothing run; exit 0 eligible, 3 refused
+    /// Decide whether a task may run, without running it; exit 0 eligible, 3 refused
     #[command(after_help = "\
 Examples:
   cto decide r1-string-slugify
   cto decide task.yaml --repo . --json")]
     Decide(Asked),
-    /// A governed run, from contract to sealed bundle
+    /// Run a task, from contract to sealed bundle
     #[command(after_help = "\
 Examples:
   cto run r1-string-slugify
@@ -207,17 +219,17 @@ Examples:
         /// Keep the work area under CTO_HOME/work
         #[arg(long)]
         keep_workspace: bool,
-        /// What to say of a run that passes, unsigned; it counts for nothing until `cto outcome` signs it
+        /// Unsigned outcome of a run that passes; it counts only after `cto outcome` signs it
         #[arg(long, value_name = "WORD")]
         outcome: Option<OutcomeWord>,
-        /// Keep what the engine and its model say to each other, redacted, in the bundle
+        /// Keep the redacted conversation of engine and model in the bundle
         #[arg(long)]
         record_model_traffic: bool,
-        /// Answer the engine from a run's recording, or a file's, and from nothing else
+        /// Answer the engine only from the recording of a run or a file
         #[arg(long, value_name = "RUN", conflicts_with = "record_model_traffic")]
         replay_model_traffic: Option<String>,
     },
-    /// Put the plan of a run up for approval; nothing runs and nothing is allowed by it
+    /// Request approval for the plan of a run; nothing runs
     #[command(after_help = "\
 Stages 4 and up need an approval. The same request again, for an unchanged plan, gives the same one.
 
@@ -227,7 +239,7 @@ Examples:
 
 Exit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to approve yet.")]
     Request(RequestArgs),
-    /// What is approved, byte for byte, and how the request stands
+    /// Show exactly what would be approved, and the state of the request
     #[command(after_help = "\
 `cto packet promotion` is the decision packet about Core: how far the evidence goes, computed; requesting is never promoting.
 
@@ -256,13 +268,13 @@ Exit codes: 0 signed, 2 wrong usage, 3 refused.")]
     /// Deny a request, for good
     #[command(after_help = "Examples:\n  cto deny req-143 --reason \"the contract is too wide\"")]
     Deny(RefuseArgs),
-    /// Let a request wait, or wait no longer
+    /// Put a request on hold, or release it
     #[command(after_help = "\
 Examples:
   cto hold req-143 --reason \"after the release\"
   cto hold req-143 --release --reason \"released\"")]
     Hold(HoldArgs),
-    /// Take back what was approved, for good
+    /// Revoke the approvals of a request, for good
     #[command(after_help = "Examples:\n  cto revoke req-143 --reason \"HEAD moved\"")]
     Revoke(RefuseArgs),
     /// Requests with their state and age, newest first
@@ -277,7 +289,7 @@ Examples:
   cto matrix --jobs 4
   cto matrix --cheats --junit cases.xml")]
     Matrix(MatrixArgs),
-    /// Lanes side by side: the same contract, one engine each
+    /// Run one task with several engines and compare
     #[command(after_help = "\
 Each lane is a governed run with a bundle of its own; the comparison is one more. A lane that cannot run says why in its row.
 
@@ -330,7 +342,7 @@ Examples:
 
 Exit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
     Take(TakeArgs),
-    /// Accept or reject what came of a run, signed; a run of stage 5 counts only then
+    /// Accept or reject a finished run, signed; a run of stage 5 counts only then
     #[command(after_help = "\
 The bundle is verified first and never touched: the answer is a signed statement beside it and an entry of the ledger. A rejection
 prints the commands that take the change back.
@@ -341,7 +353,7 @@ Examples:
 
 Exit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
     Outcome(OutcomeArgs),
-    /// Take back what a run landed in its target
+    /// Undo what a run landed in its target
     #[command(after_help = "\
 The branch is deleted if it still names the run's commit. Where somebody built on it, the revert is printed, and made only with
 --revert. The mark of the used approval is never removed.
@@ -362,6 +374,13 @@ Examples:
 
 Exit code: 0, whatever waits.")]
     Status,
+    /// The same live: runs, what engines do now, model use, refusals
+    #[command(after_help = "\
+Needs a terminal. q or Ctrl-C leaves; no run ends by that.
+
+Examples:
+  cto top")]
+    Top,
     /// The console: a web page of this home, on loopback
     #[command(after_help = "\
 Prints an address with a link that logs in once. Looking changes nothing, and no page starts a run.
@@ -373,7 +392,7 @@ Examples:
 
 Exit codes: 0 ended by a signal, 2 wrong usage, 3 it cannot listen.")]
     Serve(ServeArgs),
-    /// Whether a console answers other hosts
+    /// Check a console, or install its panel in another host
     #[command(subcommand)]
     Hermes(HermesCommand),
     /// The control summary: ladders, health, approvals and the next action in one bounded document
@@ -516,7 +535,7 @@ Exit codes: 0 nothing found, 1 something found or a file not read, 2 no such pat
         #[arg(required = true, value_name = "PATH|-")]
         paths: Vec<PathBuf>,
     },
-    /// Build baseline and patch anew from a bundle and hold its verification again
+    /// Re-run a bundle's checks from scratch
     #[command(after_help = "\
 The bundle is only read. What came of it is a signed statement beside the bundles and a ledger entry.
 
@@ -529,11 +548,11 @@ Exit codes: 0 the verdict holds today, 1 it does not, 3 it cannot be told.")]
         /// A run, or the path of a bundle
         #[arg(required = true, value_name = "RUN|PATH")]
         bundles: Vec<String>,
-        /// Another contract for the same task; what stood against the run before still stands
+        /// Another contract for the same task; earlier blockers stay
         #[arg(long, value_name = "FILE")]
         contract: Option<PathBuf>,
     },
-    /// Look at a run that goes on, wherever it was started
+    /// Watch an active run, wherever it was started
     #[command(after_help = "\
 Only looks: Ctrl-C leaves the run alone. When the run is sealed its result is shown, and the exit code is the run's own.
 
@@ -546,7 +565,7 @@ Exit codes: as `cto run`; 130 left before the end.")]
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
     },
-    /// Play a run back as it was shown while it went on
+    /// Replay a run as it was shown
     #[command(after_help = "\
 The bundle is verified first. On a terminal its steps come as they came then, in three seconds at most unless --speed is said.
 On a pipe and with --json, stdout is what `cto run` printed.
@@ -561,7 +580,7 @@ Exit codes: 0 played, 1 the bundle does not verify, 2 not a bundle.")]
         /// A run, or the path of a bundle
         #[arg(value_name = "RUN|PATH")]
         run: String,
-        /// How many times as fast as it was; 1 is the real time
+        /// Speed; 1 is real time
         #[arg(long, value_name = "X", value_parser = speed)]
         speed: Option<f64>,
         /// The public key to check with: an OpenSSH line or PEM
@@ -574,20 +593,25 @@ Two archives of the same run are the same bytes.
 
 Examples:
   cto export @
-  cto export b9tc -o /media/stick/b9tc.cto.tar.zst")]
+  cto export b9tc -o /media/stick/b9tc.cto.tar.zst
+  cto export --html @ -o run.html")]
     Export {
         /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
         run: String,
-        /// Where to; RUN_ID.cto.tar.zst in the current directory unless said
+        /// Where to; default: RUN_ID.cto.tar.zst or RUN_ID.html in the current directory
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Put the baseline in too, from the repository the run was made on; bundles of cases hold theirs
+        /// Add the baseline from the run's repository; bundles of cases hold theirs
         #[arg(long)]
         with_baseline: bool,
+        /// Write one HTML page instead, with the bundle and a script that checks it
+        #[arg(long, conflicts_with = "with_baseline")]
+        html: bool,
     },
     /// Check an archive of `cto export` and take its run into this home
     #[command(after_help = "\
-Everything is checked before anything is kept. The key in the archive is never used: give the sender's, had another way.
+Everything is checked before anything is kept. The key in the archive is never used: give the sender's key, obtained separately
+from the archive.
 
 Examples:
   cto import b9tc.cto.tar.zst --key alice.pub
@@ -604,24 +628,88 @@ Exit codes: 0 taken in or there already, 1 damaged, hostile or by an unknown sig
     Recover,
     /// Remove old bundles that nothing rests on, old caches and leftovers
     #[command(after_help = "\
-A bundle stays while it is young, among the latest of its task, the latest pass of its task, engine and stage, spoken of by a
-signed statement or a ledger entry, in use, or anything but whole. -v says it of each run.
+gc keeps bundles that are recent, referenced, in use or damaged. It also keeps the latest pass of each task, engine and stage.
+-v explains each run.
 
 Examples:
   cto gc --dry-run -v
   cto gc --older-than 90d --keep 5")]
     Gc {
-        /// Say what would go and why; remove nothing
+        /// Print what would be removed and why; remove nothing
         #[arg(long)]
         dry_run: bool,
-        /// Leave what is younger: N(s|m|h|d)
+        /// Keep bundles younger than N(s|m|h|d)
         #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age)]
         older_than: Age,
-        /// Leave this many of the latest runs of each task
+        /// Keep this many of the latest runs of each task
         #[arg(long, value_name = "N", default_value_t = 20)]
         keep: u32,
     },
-    /// The kill switch: block every new run and stop those that go on
+    /// Stop one active run; it is sealed as interrupted
+    #[command(after_help = "\
+Examples:
+  cto stop a1b2
+  cto stop @ --json
+
+Exit codes: 0 it was asked to stop, 2 there is no such run, 3 it does not run.")]
+    Stop {
+        /// The run, by id, unique beginning, suffix or `@`
+        #[arg(value_name = "RUN")]
+        run: String,
+    },
+    /// Put runs into the queue, for workers to take
+    #[command(after_help = "\
+The contract is resolved now, and its digest stands in the ledger: a worker that finds another contract does not run it.
+
+Examples:
+  cto submit r1-string-slugify
+  cto submit r1-string-slugify shell-script-rotate-logs --engine fake --priority 5
+  cto submit task.yaml --repo . --after @ --labels gpu
+
+Exit codes: 0 queued, 2 wrong usage or invalid input, 3 the ledger cannot be written.")]
+    Submit(SubmitArgs),
+    /// Runs that wait and runs that workers have
+    #[command(after_help = "\
+Examples:
+  cto queue
+  cto queue --all --limit 20 --json")]
+    Queue(QueueArgs),
+    /// Follow a queued run to its end, or the queue until it is empty
+    #[command(after_help = "\
+Examples:
+  cto watch a1b2
+  cto watch --json
+
+Exit codes: those of the run; 0 for the whole queue, 2 there is no such run, 3 it was cancelled.")]
+    Watch {
+        /// The run, by id, unique beginning, suffix or `@`, the last one that was submitted
+        #[arg(value_name = "RUN")]
+        run: Option<String>,
+    },
+    /// Take a run out of the queue, or stop it where it runs
+    #[command(after_help = "\
+Examples:
+  cto cancel @
+  cto cancel @ --json
+
+Exit codes: 0 cancelled, or asked to stop, 2 there is no such run in the queue, 3 it has ended.")]
+    Cancel {
+        /// The run, by id, unique beginning, suffix or `@`, the last one that was submitted
+        #[arg(value_name = "RUN")]
+        run: String,
+    },
+    /// Take runs from the queue and run them
+    #[command(after_help = "\
+SIGTERM or Ctrl-C: take nothing new, finish what runs, end. The second one: interrupt and seal.
+
+Examples:
+  cto worker
+  cto worker --slots 4 --engines codex,fake --labels gpu
+  cto worker --until-empty --json
+
+Exit codes: 0 drained, 3 it cannot work, 130 interrupted.")]
+    Worker(WorkerArgs),
+    /// Set the kill switch: block new runs and stop active ones
     #[command(after_help = "\
 Examples:
   cto halt --reason \"the build machine is moving\"
@@ -666,7 +754,7 @@ Examples:
     /// The workboard: what there is to do, what can be done now, what it rests on
     #[command(subcommand)]
     Work(WorkCommand),
-    /// Read-only checks on the Core workspace before anybody may ask for a route
+    /// Check the Core workspace, read-only, before a route is requested
     #[command(after_help = "\
 Reserves, writes and stops nothing.
 
@@ -676,11 +764,11 @@ Examples:
 
 Exit codes: 0 passed, 2 wrong usage, 3 blocked.")]
     Guard {
-        /// The Core workspace; that of harness.yaml unless said
+        /// The Core workspace; default: that of harness.yaml
         #[arg(long, value_name = "DIR")]
         core: Option<PathBuf>,
     },
-    /// The ten requirements of the end goal, each proven by evidence or not, computed
+    /// Check the ten requirements of the end goal against the evidence
     #[command(after_help = "\
 Nothing is asserted: what cannot be shown is not proven, and its gap is printed as a draft work item.
 
@@ -697,16 +785,16 @@ Two packs of the same state are the same bytes.
 Examples:
   cto pack -o team.cto-pack.tar.zst")]
     Pack {
-        /// Where to; NAME.cto-pack.tar.zst in the current directory unless said
+        /// Where to; default: NAME.cto-pack.tar.zst in the current directory
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
     /// Take a pack into a fresh home and folder; everything is verified before anything is kept
     #[command(after_help = "\
 Examples:
-  cto --home ~/.local/share/cto-new unpack team.cto-pack.tar.zst ~/team --key alice.pub
+  cto --home ~/cto-new unpack team.cto-pack.tar.zst ~/team --key alice.pub --trust-sender
 
-Exit codes: 0 unpacked, 1 damaged, hostile or by an unknown signer, 2 wrong usage.")]
+Exit codes: 0 unpacked, 1 damaged, hostile or by an unknown signer, 2 wrong usage, 3 sender not trusted.")]
     Unpack(UnpackArgs),
     /// One record: sign it, check it
     #[command(subcommand)]
@@ -751,34 +839,34 @@ pub(crate) struct Asked {
     /// A case id, a case folder or a contract file
     #[arg(required_unless_present_any = ["brief", "continue_run"], conflicts_with_all = ["brief", "continue_run"])]
     pub(crate) task: Option<String>,
-    /// What is to be done, for one-off work without a contract file
+    /// Task text, for one-off work without a contract file
     #[arg(long, value_name = "TEXT", requires_all = ["allow", "repo"])]
     pub(crate) brief: Option<String>,
     /// A path that may change, as in allowed_paths; repeat it for more
     #[arg(long, value_name = "PATH", requires = "brief")]
     pub(crate) allow: Vec<String>,
-    /// Take the source from this commit, whatever lies in the work tree: an id, a branch or a tag; stage 3 in the strict sandbox
+    /// Take the source from this commit, branch or tag, not from the work tree; stage 3 in the strict sandbox
     #[arg(long, value_name = "COMMIT")]
     pub(crate) at: Option<String>,
-    /// Go on from the patch of this run, with its contract and its baseline; the whole change is judged
+    /// Continue from the patch of this run, with its contract and baseline; the whole change is judged
     #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["brief", "repo", "target", "work"])]
     pub(crate) continue_run: Option<String>,
     /// The engine
     #[arg(long, value_name = "E", default_value = "fake")]
     pub(crate) engine: String,
-    /// The stage, 1 to 6; 2 for a case and 3 with a repository unless said
+    /// The stage, 1 to 6; default: 2 for a case and 3 with a repository
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
     pub(crate) stage: Option<u8>,
     /// The sandbox profile
     #[arg(long, value_name = "P")]
     pub(crate) sandbox: Option<ProfileName>,
-    /// The model to ask for, as PROVIDER/MODEL, where the engine needs one; what is admitted decides
+    /// Model to request, as PROVIDER/MODEL; the admissions decide
     #[arg(long, value_name = "P/M")]
     pub(crate) model: Option<ModelPair>,
     /// The owned local repository to copy and work on
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// The admission of the repository that would be changed, for stages 5 and 6
+    /// Admission of the repository to change, for stages 5 and 6
     #[arg(long, value_name = "ADMISSION")]
     pub(crate) target: Option<PathBuf>,
     /// The item of the workboard, such as CTO-WORK-012; instead of the contract's own
@@ -787,8 +875,8 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The command line that asks for the same of another command.
-    pub(crate) fn words(&self, command: &str, stage: Stage, timeout: Option<u64>) -> String {
+    /// The command line that asks for the same of another command. A run that it goes on from is named by its id: `@` is another one later.
+    pub(crate) fn words(&self, command: &str, task: &Task, stage: Stage, timeout: Option<u64>) -> String {
         let mut words = vec!["cto".to_owned(), command.to_owned()];
         words.extend(self.task.clone());
         let mut add = |flag: &str, value: Option<String>| {
@@ -797,7 +885,7 @@ impl Asked {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         add("--brief", self.brief.clone());
         self.allow.iter().for_each(|path| add("--allow", Some(path.clone())));
-        add("--continue", self.continue_run.clone());
+        add("--continue", task.continued.as_ref().map(|continued| continued.run_id.suffix().to_owned()));
         add("--at", self.at.clone());
         add("--engine", (self.engine != "fake").then(|| self.engine.clone()));
         add("--stage", Some(stage.to_string()));
@@ -826,7 +914,7 @@ Exit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage, 3 the engin
         /// The engine
         #[arg(value_name = "ENGINE", required_unless_present = "check")]
         engine: Option<String>,
-        /// Put the record that is there aside; the new one names it as the one before
+        /// Set the existing record aside; the new one names it as its predecessor
         #[arg(long)]
         replace: bool,
         /// Check this record instead
@@ -847,7 +935,7 @@ Exit codes: 0 drafted or usable, 1 it cannot be used, 2 wrong usage.")]
         /// The repository
         #[arg(value_name = "REPO", required_unless_present = "check")]
         repository: Option<PathBuf>,
-        /// The record's name; that of the repository's folder unless said
+        /// The record's name; default: that of the repository's folder
         #[arg(long, value_name = "N")]
         name: Option<String>,
         /// Check this record instead

@@ -1,4 +1,5 @@
-//! What `cto bridge` shows: a line a request everywhere, and on a terminal a summary below them, redrawn in place.
+//! Output of `cto bridge`: one line for each request, and on a terminal a summary below
+//! them, redrawn in place.
 
 use std::io::{self, Write as _};
 use std::time::Instant;
@@ -22,10 +23,12 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// View without any request.
     pub(crate) fn new(output: Output, title: String) -> Self {
         Self { output, title, began: Instant::now(), open: 0, used: ModelUse::default(), drawn: false }
     }
 
+    /// Counts an event, and prints a line for an ended request.
     pub(crate) fn note(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::Requested(_) => self.open += 1,
@@ -45,6 +48,7 @@ impl View {
         self.draw();
     }
 
+    /// Draws the summary, if progress is wanted.
     pub(crate) fn draw(&mut self) {
         if !self.output.progress {
             return;
@@ -58,6 +62,7 @@ impl View {
         self.drawn = true;
     }
 
+    /// Removes the summary before other lines are printed.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.drawn) {
             let _ = write!(io::stderr().lock(), "\x1b[1A\x1b[J");
@@ -65,8 +70,8 @@ impl View {
     }
 }
 
-/// One line for each request that has ended. Names come from the engine and from the upstream: nothing of them is printed
-/// as it is.
+/// One line for each request that has ended. Names come from the engine and from the
+/// upstream: nothing of them is printed as it is.
 pub(crate) fn line(event: &ModelEvent) -> Option<String> {
     let ModelEvent::Ended(record) = event else { return None };
     let name = |name: &Option<String>| shown(name.as_deref().unwrap_or("-"));

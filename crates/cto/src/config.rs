@@ -3,6 +3,7 @@
 
 mod core;
 mod engines;
+mod evidence;
 mod hermes;
 mod models;
 mod store;
@@ -24,6 +25,7 @@ use contract::engine::variable_name;
 use contract::source::{Loaded, Spans};
 use cortex::RecordPlaces;
 use harness::{Engines, HomePlace, ModelSettings, NamedRepositories, Tools};
+use ledger::EvidencePlace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,7 @@ use crate::output::{Output, Paint};
 pub(crate) use self::core::{CoreFile, ValidatorFile};
 use engines::EngineFile;
 pub(crate) use engines::gate_in;
+use evidence::EvidenceFile;
 use hermes::{HermesFile, HermesSettings};
 use models::ModelFile;
 pub(crate) use models::{bridge_token, model_ask};
@@ -47,7 +50,7 @@ use store::{StoreFile, StoreSettings};
 pub(crate) struct ConfigFile {
     /// The weakest profile that is accepted; a later layer can only ask for a stricter one.
     pub(crate) sandbox: Option<Profile>,
-    /// Where the credential of a class comes from. Not in a workspace's file.
+    /// Source of the credential of each class. Not in a workspace's file.
     pub(crate) credential_sources: BTreeMap<String, CredentialSource>,
     /// The hosts of a network class, and what its traffic may carry. Not in a workspace's file.
     pub(crate) network_classes: BTreeMap<String, NetworkClass>,
@@ -58,12 +61,15 @@ pub(crate) struct ConfigFile {
     /// Passes since the last failure that a rung of the ladder takes, 1 unless said; the highest number of all layers counts.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) passes_required: Option<u32>,
-    /// How this machine reaches a model, by PROVIDER/MODEL. Not in a workspace's file.
+    /// Settings for reaching a model, by PROVIDER/MODEL. Not in a workspace's file.
     pub(crate) models: BTreeMap<String, ModelFile>,
-    /// What all runs of a day (UTC) may use of all models together. Not in a workspace's file.
+    /// Limit on the daily use (UTC) of all models together, over all runs. Not in a
+    /// workspace's file.
     pub(crate) limits_per_day: Limits,
     /// The ledger, where it is not the home's own. Not in a workspace's file.
     pub(crate) store: StoreFile,
+    /// The object store for sealed bundles and witnesses of approvals. Not in a workspace's file.
+    pub(crate) evidence: EvidenceFile,
     /// The key that the operator signs with, where it is not the home's own: a private key, or a public one whose other half an
     /// agent has. Not in a workspace's file.
     pub(crate) signing_key: Option<PathBuf>,
@@ -103,6 +109,7 @@ pub(crate) struct Config {
     pub(crate) engines: Engines,
     pub(crate) named_repositories: NamedRepositories,
     pub(crate) store: StoreSettings,
+    pub(crate) evidence: Option<EvidencePlace>,
     /// Passes since the last failure that a rung takes.
     pub(crate) passes_required: u32,
     /// Key that the operator signs with, where it is not the home's own.
@@ -110,8 +117,13 @@ pub(crate) struct Config {
     pub(crate) core: CoreFile,
     pub(crate) validators: Vec<ValidatorFile>,
     pub(crate) hermes: HermesSettings,
+    /// Files in which the panel's host keeps the token of our sidecar.
+    pub(crate) sidecar_tokens: Vec<PathBuf>,
     pub(crate) settings: Vec<Setting>,
 }
+
+/// Id of our extension in a hermes-webui.
+pub(crate) const PANEL_ID: &str = "cto-panel";
 
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
 fn variable(name: &str) -> Option<OsString> {
@@ -123,6 +135,8 @@ fn path_variable(name: &str) -> Option<PathBuf> {
 }
 
 impl Config {
+    /// Resolves all layers into one configuration, and remembers the source of each
+    /// setting.
     pub(crate) fn resolve(global: &Global) -> Result<Self, CommandError> {
         let mut settings = Vec::new();
         let (home, home_source, home_named) = home(global)?;
@@ -138,6 +152,7 @@ impl Config {
         let models = models::resolve(&mut layers, &mut settings)?;
         let engines = engines::resolve(&layers, &mut settings)?;
         let store = store::resolve(&layers, &mut settings)?;
+        let evidence = evidence::resolve(&layers, &mut settings)?;
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
         let signing_key = signing_key(&layers, &mut settings)?;
         let passes_required = passes_required(&layers, &mut settings)?;
@@ -154,11 +169,13 @@ impl Config {
             engines,
             named_repositories,
             store,
+            evidence,
             passes_required,
             signing_key,
             core: self::core::resolve_core(&layers),
             validators: self::core::resolve_validators(&layers)?,
             hermes,
+            sidecar_tokens: hermes::find_token_files(PANEL_ID),
             settings,
         })
     }
@@ -176,20 +193,26 @@ impl Config {
             engines,
             named_repositories: NamedRepositories::default(),
             store: StoreSettings::default(),
+            evidence: None,
             passes_required: 1,
             signing_key: None,
             core: CoreFile::default(),
             validators: Vec::new(),
             hermes: HermesSettings::default(),
+            sidecar_tokens: Vec::new(),
             settings: Vec::new(),
         }
     }
 
     /// Settings as plans repeat them: what tells hosts or a store's address is there by its digest alone.
     pub(crate) fn planned_settings(&self) -> Vec<PlannedSetting> {
-        let is_address = |name: &str| name.starts_with("network_classes.") || name == "store.url";
-        // Who signs and who looks is no part of what runs.
-        let is_of_people = |name: &str| name == "signing_key" || name.starts_with("hermes.");
+        let is_address = |name: &str| {
+            let addresses = ["store.url", "evidence.url", "evidence.endpoint"];
+            name.starts_with("network_classes.") || addresses.contains(&name)
+        };
+        // Who signs, who looks and how many run at once is no part of what runs.
+        let is_of_people =
+            |name: &str| name == "signing_key" || name == "store.queue_limits" || name.starts_with("hermes.");
         let of_runs = self.settings.iter().filter(|setting| !is_of_people(&setting.name));
         let planned = of_runs.map(|Setting { name, value, source }| {
             let value = match is_address(name) {
@@ -203,7 +226,8 @@ impl Config {
 
     /// The configured home, with its ledger.
     pub(crate) fn place(&self) -> HomePlace {
-        HomePlace { root: self.home.clone(), ledger: self.store.ledger.clone() }
+        let (ledger, evidence) = (self.store.ledger.clone(), self.evidence.clone());
+        HomePlace { root: self.home.clone(), ledger, evidence }
     }
 }
 
@@ -419,7 +443,7 @@ fn tools() -> Tools {
     Tools { operator_path, rustup_home }
 }
 
-/// How to speak; needs no file, so that errors in files can be told in colour too.
+/// Form of the output. Needs no file, so that errors in files can be printed in colour too.
 pub(crate) fn output(global: &Global) -> Output {
     let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
     let people = stdout && !global.json && !global.plain;

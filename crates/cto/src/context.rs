@@ -1,4 +1,4 @@
-//! What every command works with: settings, output, and the ways to the home, its runs and tasks.
+//! Context of every command: settings, output, and access to the home, its runs and tasks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +39,7 @@ impl Context {
         Ok(harness)
     }
 
+    /// Opens the harness in a home, with all settings in force.
     pub(crate) fn harness_at(&self, place: &HomePlace) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
         let mut harness = Harness::open(place, exe, self.config.tools.clone())?.heeding(&self.config.home);
@@ -63,7 +64,8 @@ impl Context {
         }
     }
 
-    fn recover(&self, harness: &Harness) -> Result<(), CommandError> {
+    /// Seals what dead runs of this home left, and says so.
+    pub(crate) fn recover(&self, harness: &Harness) -> Result<(), CommandError> {
         let done = harness::recover(harness)?;
         for report in done.sealed {
             self.output.note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
@@ -217,7 +219,8 @@ impl Context {
         }
     }
 
-    fn workspace_case(&self, name: &str) -> Option<PathBuf> {
+    /// Folder of a case that the workspace has under this name.
+    pub(crate) fn workspace_case(&self, name: &str) -> Option<PathBuf> {
         let plain = contract::TaskId::try_from(name.to_owned()).ok()?;
         let folder = self.config.workspace.as_ref()?.join("cases").join(plain.as_str());
         folder.is_dir().then_some(folder)
@@ -228,7 +231,7 @@ impl Context {
         LoadTaskError::Unknown { name: name.to_owned(), suggestion }.into()
     }
 
-    /// What is asked for, in full.
+    /// Complete request for a run, from arguments and settings.
     pub(crate) fn ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
         // A run that goes on from another is of the same engine and stage unless another one is named.
         let before = task.continued.as_ref();
@@ -247,7 +250,7 @@ impl Context {
         let named = self.config.engines.configured.get(&engine).and_then(|config| config.target_admission.as_ref());
         let target = asked.target.as_ref().or(named).map(std::path::absolute).transpose()?;
         let work = asked.work.clone();
-        let request_command = asked.words("request", stage, None);
+        let request_command = asked.words("request", task, stage, None);
         let keep_workspace = false;
         let ask = Ask {
             engine,
@@ -270,7 +273,8 @@ impl Context {
         }
     }
 
-    /// What is asked for by commands that ask nothing special.
+    /// Request with the defaults of the settings, for commands without arguments of their
+    /// own.
     pub(crate) fn plain_ask(&self, engine: &str, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
         self.known_engine(engine)?;
         let sandbox = self.default_sandbox();
@@ -289,6 +293,7 @@ impl Context {
         })
     }
 
+    /// Fails with a suggestion if there is no such engine.
     pub(crate) fn known_engine(&self, engine: &str) -> Result<(), CommandError> {
         if self.config.engines.is_known(engine) {
             return Ok(());

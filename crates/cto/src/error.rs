@@ -5,6 +5,7 @@ use std::path::Path;
 
 use contract::source::Problems;
 use evidence::verify::{OpenBundleError, VerifyBundleError};
+use ledger::ShareBundleError;
 use views::{
     BindRunError, ComposeSummaryError, FindRequestError, FindRunError, ListRequestsError, ListRunsError, ViewRunError,
 };
@@ -12,7 +13,7 @@ use views::{
 /// The exit code of a run that a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Which exit code an error has.
+/// Kind of an error, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
     /// Wrong usage or invalid input.
@@ -24,6 +25,7 @@ pub(crate) enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Exit code of the process.
     pub(crate) const fn exit_code(self) -> u8 {
         match self {
             Self::Usage => 2,
@@ -39,7 +41,7 @@ pub(crate) struct CommandError {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// What is wrong in a file a person wrote, with every place.
+    /// Errors in a file that a person wrote, each with its position.
     pub(crate) problems: Option<Box<Problems>>,
 }
 
@@ -48,10 +50,12 @@ impl CommandError {
         Self { kind, message: message.to_string(), hint: None, problems: None }
     }
 
+    /// Error of wrong usage or invalid input; exit code 2.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
+    /// Error of a path that is no bundle.
     pub(crate) fn not_a_bundle(error: &OpenBundleError) -> Self {
         Self::usage(error).hint("give a run id, or the directory that holds report.json")
     }
@@ -63,14 +67,17 @@ impl CommandError {
         Self::usage(message.trim_start_matches("error: ").trim()).hint("cto --help")
     }
 
+    /// Error of a check that does not hold; exit code 1.
     pub(crate) fn fail(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Fail, message)
     }
 
+    /// Error of a missing precondition; exit code 3.
     pub(crate) fn blocked(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Blocked, message)
     }
 
+    /// Adds the next command or action.
     pub(crate) fn hint(mut self, hint: impl fmt::Display) -> Self {
         self.hint = Some(hint.to_string());
         self
@@ -125,11 +132,17 @@ impl From<harness::OpenHarnessError> for CommandError {
     }
 }
 
+/// The way out for a contract that holds a secret.
+const WRITE_OTHERWISE: &str =
+    "take the value out of the contract; what only looks like a secret has to be written otherwise";
+
 impl From<harness::GovernError> for CommandError {
     fn from(error: harness::GovernError) -> Self {
         match &error {
-            harness::GovernError::Open(harness::OpenRunError::Secret(_)) => Self::usage(&error)
-                .hint("take the value out of the contract; what only looks like a secret has to be written otherwise"),
+            harness::GovernError::Open(harness::OpenRunError::Evidence(unfit)) => {
+                Self::blocked(&error).hint(unfit.remedy())
+            }
+            harness::GovernError::Open(harness::OpenRunError::Secret(_)) => Self::usage(&error).hint(WRITE_OTHERWISE),
             _ => Self::blocked(&error).hint("cto doctor"),
         }
     }
@@ -223,6 +236,7 @@ impl From<harness::ProposeRequestError> for CommandError {
     fn from(error: harness::ProposeRequestError) -> Self {
         match &error {
             harness::ProposeRequestError::NotNeeded(_) => Self::usage(&error).hint("cto run TASK"),
+            harness::ProposeRequestError::Secret(_) => Self::usage(&error).hint(WRITE_OTHERWISE),
             harness::ProposeRequestError::LedgerAhead { .. } => Self::blocked(&error).hint(CLOCK_WAS_WRONG),
             _ => Self::blocked(&error).hint("cto doctor"),
         }
@@ -281,6 +295,11 @@ impl From<FindRunError> for CommandError {
             }
             FindRunError::Ledger(error) => error.into(),
             FindRunError::Imports(_) => Self::blocked(&error),
+            FindRunError::Shared(ref shared) => match shared {
+                ShareBundleError::Store(unread) => Self::blocked(&error).hint(unread.remedy()),
+                _ => Self::fail(&error)
+                    .hint("the home that made it still has it: cto export there, then cto import FILE here"),
+            },
         }
     }
 }

@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 
 use contract::text::shown;
 
-/// How one test case ended.
+/// End of one test case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ended {
     Pass,
     Failure(String),
-    /// It could not be told.
+    /// The outcome is unknown.
     Error(String),
 }
 
+/// Test case of a suite.
 #[derive(Debug, Clone)]
 pub(crate) struct TestCase {
     pub(crate) name: String,
@@ -20,17 +21,18 @@ pub(crate) struct TestCase {
     pub(crate) ended: Ended,
 }
 
+/// Suite of test cases.
 #[derive(Debug, Clone)]
 pub(crate) struct Suite {
     pub(crate) name: String,
-    /// Of every case in it.
+    /// Class name of every case in it.
     pub(crate) class: &'static str,
     pub(crate) cases: Vec<TestCase>,
 }
 
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// One suite stands alone; several stand in `testsuites`.
+/// JUnit document: one suite by itself, several in `testsuites`.
 pub(crate) fn document(suites: &[Suite]) -> String {
     let mut out = HEAD.to_owned();
     match suites {

@@ -26,7 +26,7 @@ pub(crate) struct LadderScene<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Climber {
     pub(crate) engine: String,
-    /// None where it is neither admitted nor was ever run.
+    /// Identity of its source; none if it is neither admitted nor was ever run.
     pub(crate) source_id: Option<String>,
     pub(crate) model: Option<ModelPair>,
 }
@@ -42,6 +42,7 @@ impl Climber {
 }
 
 impl<'a> LadderScene<'a> {
+    /// Opens the home for reading, with all keys that count.
     pub(crate) fn open(context: &'a Context) -> Result<Self, CommandError> {
         let (views, now) = context.look_only()?;
         let views = views.trusting(trusted(context, &[])?.keys);
@@ -55,7 +56,7 @@ impl<'a> LadderScene<'a> {
         Self { views: self.views.sharing(memo), ..self }
     }
 
-    /// Every engine that climbs, or the one that is named, once for each model.
+    /// Every engine with a ladder, or the named one, once for each model.
     pub(crate) fn climbers(&self, engine: Option<&str>) -> Result<Vec<Climber>, CommandError> {
         let engines = match engine {
             Some(engine) => {
@@ -78,7 +79,7 @@ impl<'a> LadderScene<'a> {
         Ok(found)
     }
 
-    /// As it is admitted, else as it was run last.
+    /// Source of its admission, else that of its last run.
     fn source_of(&self, engine: &str, run: &[IdentifiedRun]) -> Option<String> {
         if engine == FAKE {
             return Some(format!("{FAKE}@{}", env!("CARGO_PKG_VERSION")));
@@ -89,7 +90,8 @@ impl<'a> LadderScene<'a> {
         admitted.or_else(newest)
     }
 
-    /// The configured model first, then those that it was run with; none stands for an engine that was run with none.
+    /// The configured model first, then those of its runs; none means a run without a
+    /// model.
     fn models_of(&self, engine: &str, run: Vec<IdentifiedRun>) -> Vec<Option<ModelPair>> {
         let configured = self.configured_model(engine).cloned();
         let mut models: Vec<Option<ModelPair>> = configured.clone().map(Some).into_iter().collect();
@@ -104,6 +106,7 @@ impl<'a> LadderScene<'a> {
         self.context.config.engines.configured.get(engine)?.model.as_ref()
     }
 
+    /// Ladder of one engine; a placeholder if its source is unknown.
     pub(crate) fn ladder(&self, climber: &Climber) -> Result<LadderView, CommandError> {
         let Climber { engine, source_id, model } = climber;
         let Some(source_id) = source_id else { return Ok(LadderView::unknown(engine, model.clone())) };
@@ -148,6 +151,7 @@ impl<'a> LadderScene<'a> {
         Some(if is_shut { format!("{} && {command}", gate_command(engine, stage)) } else { command })
     }
 
+    /// JSON form of a rung.
     pub(crate) fn document<'r>(&self, climber: &'r Climber, rung: &'r Rung) -> RungDocument<'r> {
         let gap = rung.gap.as_ref();
         RungDocument {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::{money_text, shown};
 use contract::{Status, TaskId};
 use views::{Lane, LaneUse};
 
@@ -60,13 +60,7 @@ pub(crate) fn cost(used: LaneUse) -> String {
 /// A share of what was used: it is at least that where some requests did not tell.
 pub(crate) fn at_least(micros: u64, used: LaneUse) -> String {
     let more = if used.cost_unknown_requests > 0 { "+" } else { "" };
-    format!("{}{more}", money(micros))
-}
-
-/// `$0.051`; more digits where it is less than that can show.
-pub(crate) fn money(micros: u64) -> String {
-    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
-    if micros > 0 && micros < 1000 { format!("${whole}.{part:06}") } else { format!("${whole}.{:03}", part / 1000) }
+    format!("{}{more}", money_text(micros))
 }
 
 /// A lane by its engine, and by its model and task where these differ.

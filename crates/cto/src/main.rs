@@ -1,7 +1,7 @@
 //! `cto`: coding agents change real code without being handed authority.
 //!
-//! The edge of the program: arguments, configuration, output, exit codes. What is decided, run and proven is decided, run
-//! and proven in the other crates.
+//! The edge of the program: arguments, configuration, output, exit codes. What is decided,
+//! run and proven is decided, run and proven in the other crates.
 
 mod approvals_view;
 mod args;
@@ -14,6 +14,7 @@ mod error;
 mod junit;
 mod ladder_view;
 mod lane_table;
+mod legacy_run;
 mod live;
 mod nearest;
 mod operator;

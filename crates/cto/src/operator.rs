@@ -1,4 +1,4 @@
-//! Where the operator keeps files that are not of this program.
+//! Files of the operator that are not of this program.
 
 use std::path::PathBuf;
 

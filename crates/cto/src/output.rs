@@ -1,4 +1,5 @@
-//! Where words go: stdout for results, stderr for progress and diagnostics, colour only where it is wanted.
+//! Output of the program: stdout for results, stderr for progress and diagnostics, colour
+//! only if it is wanted.
 
 use std::io::{self, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,7 +15,7 @@ use crate::error::{CommandError, ErrorKind};
 /// Narrower than this no text is wrapped.
 const MIN_WRAP: usize = 20;
 
-/// How a command speaks.
+/// Form of a command's output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     pub(crate) json: bool,
@@ -46,6 +47,7 @@ impl Paint {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
+    /// Verdict in its colour.
     pub(crate) fn status(self, status: Status) -> String {
         self.with(Self::status_code(status, "1;"), status.as_str())
     }
@@ -66,12 +68,19 @@ impl Paint {
         }
     }
 
+    /// Word of a live run in its colour.
     pub(crate) fn running(self) -> String {
         self.with("1;34", "running")
     }
 
+    /// Word of a stopping run in its colour.
     pub(crate) fn stopping(self) -> String {
         self.with("1;33", "stopping")
+    }
+
+    /// A word in the colour of what runs.
+    pub(crate) fn like_running(self, text: &str) -> String {
+        self.with("34", text)
     }
 
     /// Text that leads to a folder or a file, where the terminal can follow it.
@@ -82,6 +91,7 @@ impl Paint {
         format!("\x1b]8;;file://{}\x1b\\{text}\x1b]8;;\x1b\\", encode_path(path))
     }
 
+    /// Text in the colour of errors.
     pub(crate) fn error(self, text: &str) -> String {
         self.with("1;31", text)
     }
@@ -91,22 +101,27 @@ impl Paint {
         self.with("35", text)
     }
 
+    /// Text that stands back.
     pub(crate) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 
+    /// Command to type, in its colour.
     pub(crate) fn command(self, text: &str) -> String {
         self.with("36", text)
     }
 
+    /// Arrow, in ASCII if the terminal needs it.
     pub(crate) fn arrow(self) -> &'static str {
         if self.unicode { "→" } else { "->" }
     }
 
+    /// Mark of something that holds.
     pub(crate) fn tick(self) -> String {
         self.like(Status::Pass, if self.unicode { "✓" } else { "ok" })
     }
 
+    /// Mark of something that does not hold.
     pub(crate) fn cross(self) -> String {
         self.like(Status::Blocked, if self.unicode { "✗" } else { "no" })
     }
@@ -118,6 +133,7 @@ impl Output {
         self.print_bytes(text.as_bytes());
     }
 
+    /// Prints bytes to stdout as they are.
     pub(crate) fn print_bytes(self, bytes: &[u8]) {
         write_stdout(bytes);
     }
@@ -130,6 +146,7 @@ impl Output {
         }
     }
 
+    /// Prints a value as one line of JSON.
     pub(crate) fn print_json<T: Serialize>(self, value: &T) -> Result<(), CommandError> {
         let mut text = serde_json::to_string(value)?;
         text.push('\n');
@@ -137,6 +154,7 @@ impl Output {
         Ok(())
     }
 
+    /// Prints to stderr. A reader that went away is no error.
     pub(crate) fn note(self, text: &str) {
         let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
     }
@@ -169,12 +187,14 @@ impl Output {
         }
     }
 
-    /// Sentences after `indent` columns, each further line under the first. The first line's indent is the caller's.
+    /// Sentences after `indent` columns, each further line under the first. The first
+    /// line's indent is the caller's.
     pub(crate) fn hang(self, indent: usize, text: &str) -> String {
         wrap(text, self.width.saturating_sub(indent).max(MIN_WRAP)).join(&format!("\n{}", " ".repeat(indent)))
     }
 
-    /// The line with a command: after an arrow, and continued as a shell reads it where it is longer than the line.
+    /// The line with a command: after an arrow, and continued as a shell reads it where it
+    /// is longer than the line.
     pub(crate) fn command_line(self, indent: usize, command: &str) -> String {
         let (arrow, pad) = (self.paint.arrow(), " ".repeat(indent));
         let inner = indent + arrow.chars().count() + 1;
@@ -191,14 +211,15 @@ impl Output {
     }
 }
 
-/// A path as it stands in an address: whatever is not plain is percent-encoded, so that nothing in it can end the sequence.
+/// Path as part of an address: everything but plain characters is percent-encoded, so that
+/// nothing in it can end the sequence.
 fn encode_path(path: &Path) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
     let bytes = path.as_os_str().as_bytes().iter();
     bytes.map(|byte| if is_plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-/// What `--json` prints instead of a result.
+/// Prints the error document that `--json` gives instead of a result.
 pub(crate) fn print_error_document(error: &CommandError) {
     write_stdout(format!("{}\n", error_document(error)).as_bytes());
 }
@@ -216,7 +237,8 @@ fn error_document(error: &CommandError) -> serde_json::Value {
     }
 }
 
-/// A reader that went away is not an error of ours. A full disk is: half a patch must not pass for a whole one.
+/// A reader that went away is not an error of ours. A full disk is: half a patch must not
+/// pass for a whole one.
 fn write_stdout(bytes: &[u8]) {
     match write_all(&mut io::stdout().lock(), bytes) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -243,6 +265,7 @@ pub(crate) fn duration(span: Duration) -> String {
     }
 }
 
+/// Duration for people.
 pub(crate) fn millis(ms: u64) -> String {
     duration(Duration::from_millis(ms))
 }

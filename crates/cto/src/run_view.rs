@@ -43,12 +43,12 @@ fn people(output: Output, report: &Report, bundle: &Path) -> String {
     }
     let indent = status.as_str().len() + 2;
     if status != Status::Pass {
-        let _ = writeln!(out, "{}{}", " ".repeat(indent), output.hang(indent, &refusal_sentence(report)));
+        let _ = writeln!(out, "{}{}", " ".repeat(indent), output.hang(indent, &verdict_sentence(report)));
     }
     out.push('\n');
     for blocker in &report.blockers {
         let text = cut_findings(&blocker.text);
-        reason(&mut out, output, status, blocker.reason, &text, &command(report, &blocker.remedy));
+        reason(&mut out, output, status, blocker.reason, &text, &report.fill_remedy(&blocker.remedy));
     }
     if !report.blockers.is_empty() {
         out.push('\n');
@@ -64,11 +64,6 @@ fn subject_text(report: &Report) -> String {
         None => format!("{}  stage {}", report.backend, report.stage),
         Some(kind) => format!("{kind} of {}", count(report.bundles.len(), "bundle", "bundles")),
     }
-}
-
-/// A remedy speaks of `RUN`; here it is this one.
-fn command(report: &Report, remedy: &str) -> String {
-    remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
 }
 
 /// The first findings of a reason, and the number of the others; the report has them all.
@@ -104,22 +99,6 @@ fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text
         let arrow = if parts.command.is_none() { paint.arrow() } else { " " };
         let indent = " ".repeat(column + 2);
         let _ = writeln!(out, "{indent}{arrow} {}", output.hang(column + 4, words));
-    }
-}
-
-fn refusal_sentence(report: &Report) -> String {
-    let missing = report.blockers.len();
-    match report.status {
-        _ if report.kind.is_some() => verdict_sentence(report),
-        Status::Blocked if !report.engine.process_started => {
-            let subject = if missing == 1 {
-                "1 reason stands against it".to_owned()
-            } else {
-                format!("{missing} reasons stand against it")
-            };
-            format!("{subject}. The engine did not start and nothing was touched.")
-        }
-        _ => verdict_sentence(report),
     }
 }
 
@@ -278,7 +257,7 @@ fn lines(report: &Report, bundle: &Path) -> String {
             "{label} {} {} fix: {}",
             blocker.reason,
             shown(&cut_findings(&blocker.text)),
-            shown(&command(report, &blocker.remedy))
+            shown(&report.fill_remedy(&blocker.remedy))
         );
     }
     if report.engine.process_started {

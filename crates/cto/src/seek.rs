@@ -16,16 +16,18 @@ use crate::error::CommandError;
 /// Namespace of keys that sign bundles, in the list of allowed signers.
 pub(crate) const BUNDLE_NAMESPACE: &str = "cto-bundle@v1";
 
-/// Finder of bundles that a person names by path or as runs. The home is opened for the first that needs it, and once.
+/// Finder of bundles that a person names by path or as runs. The home is opened for the
+/// first that needs it, and once.
 pub(crate) struct Places<'a> {
     context: &'a Context,
     /// Made after a recovery.
     runs: Option<(Views, Stamp)>,
-    /// Of the home as it is.
+    /// Views of the home as it is.
     paths: Option<Views>,
 }
 
 impl<'a> Places<'a> {
+    /// Search without any opened place.
     pub(crate) fn new(context: &'a Context) -> Self {
         Self { context, runs: None, paths: None }
     }
@@ -55,7 +57,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// True for a name that stands for a place and not for a run.
+/// True for a name that means a path and not a run.
 pub(crate) fn is_path(name: &str) -> bool {
     name.contains('/') || name == "." || name == ".." || Path::new(name).exists()
 }
@@ -67,7 +69,8 @@ fn open_in_archive(archive: &Path) -> Result<FoundRun, CommandError> {
     Ok(FoundRun::in_archive(archive, opened.bundle, opened.asked, Box::new(folder)))
 }
 
-/// A home or a ledger that cannot be read knows nothing of a bundle that is checked by itself; `verify RUN` says what is wrong with it.
+/// A home or a ledger that cannot be read knows nothing of a bundle that is checked by
+/// itself; `verify RUN` says what is wrong with it.
 fn views_of_paths(context: &Context) -> Views {
     let home = Home::existing(&context.config.place()).ok();
     let ledger = home.as_ref().and_then(|home| home.ledger_to_read().ok()).flatten();
@@ -102,8 +105,9 @@ pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<TrustedKey
     Ok(TrustedKeys { keys: home.map_or(Ok(Vec::new()), |home| home.trusted_keys())?, named: false })
 }
 
-/// Keys for a look at somebody else's bundle: those of [`trusted`], and the ones that `cto trust key add --bundles` lists and that
-/// count today. They verify what is looked at or taken in, and nothing of this home rests on them.
+/// Keys for reading a foreign bundle: those of [`trusted`], and the ones that `cto trust
+/// key add --bundles` lists and that count today. They verify bundles that are read or
+/// imported, and nothing of this home relies on them.
 pub(crate) fn trusted_for_review(context: &Context, files: &[PathBuf]) -> Result<TrustedKeys, CommandError> {
     let mut trusted = trusted(context, files)?;
     if !trusted.named {

@@ -1,11 +1,12 @@
-//! Edits of the operator's own configuration files. Lines that people wrote stay as they are; a file that is not written in plain
-//! lines is left to its author.
+//! Edits of the operator's own configuration files. Lines that people wrote stay as they
+//! are; a file that is not written in plain lines is left to its author.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-/// The text with these keys of `section.name` set; none where it is not written in plain lines. Everything else stays as it is.
+/// The text with these keys of `section.name` set; none where it is not written in plain
+/// lines. Everything else stays as it is.
 pub(crate) fn set_keys(text: &str, section: &str, name: &str, keys: &[(&str, String)]) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let entries = |indent: &str| keys.iter().map(|(key, value)| format!("{indent}{key}: {value}")).collect::<Vec<_>>();
@@ -40,7 +41,8 @@ pub(crate) fn set_keys(text: &str, section: &str, name: &str, keys: &[(&str, Str
     Some(lines.join("\n") + "\n")
 }
 
-/// The text with one value of a section set, on one line; none where it is not written in plain lines or says something else.
+/// The text with one value of a section set, on one line; none where it is not written in
+/// plain lines or says something else.
 pub(crate) fn set_value(text: &str, section: &str, name: &str, value: &str) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (top, end) = match find_section(&lines, section) {
@@ -74,7 +76,7 @@ pub(crate) fn set_top(text: &str, key: &str, value: &str) -> String {
 /// A section of the top level.
 enum FoundSection {
     Absent,
-    /// It is there and not written in plain lines.
+    /// The setting exists, but not in plain lines.
     Unplain,
     /// Line of its name, and the line after its last.
     Lines(usize, usize),

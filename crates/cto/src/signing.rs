@@ -1,5 +1,6 @@
-//! The one door to signatures of people. `ssh-keygen -Y sign` makes them, so that agents, passphrases and security keys work
-//! as they do elsewhere; each is checked by our own reader before anybody uses it.
+//! The one door to signatures of people. `ssh-keygen -Y sign` makes them, so that agents,
+//! passphrases and security keys work as they do elsewhere; each is checked by our own
+//! reader before anybody uses it.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, IsTerminal as _, Read as _};
@@ -38,7 +39,7 @@ pub(crate) struct OperatorKey {
 /// The private half as far as this program knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrivateHalf {
-    /// Only the public half is in a file.
+    /// The file has the public half only; an agent holds the private one.
     InAgent,
     InFile {
         has_passphrase: bool,
@@ -46,7 +47,8 @@ enum PrivateHalf {
 }
 
 impl OperatorKey {
-    /// Finds the key: the one of the flag, else of `CTO_SIGNING_KEY` or the configuration, else the home's `keys/operator`.
+    /// Finds the key: the one of the flag, else of `CTO_SIGNING_KEY` or the configuration,
+    /// else the home's `keys/operator`.
     pub(crate) fn choose(context: &Context, flag: Option<&Path>) -> Result<Self, CommandError> {
         let named = flag.or(context.config.signing_key.as_deref());
         let path = named.map_or_else(|| context.config.home.join(OPERATOR_KEY), Path::to_owned);
@@ -60,7 +62,7 @@ impl OperatorKey {
         })
     }
 
-    /// Reads a key of which either half may be named; none where neither is there.
+    /// Reads a key by either half; none if neither exists.
     fn read(path: &Path, output: Output) -> Result<Option<Self>, CommandError> {
         let (private, public) = halves_of(path);
         let refuse = |file: &Path| {
@@ -92,6 +94,7 @@ impl OperatorKey {
         Ok(Some(Self { key, path, private: half, output }))
     }
 
+    /// Public key.
     pub(crate) fn key(&self) -> &SignerKey {
         &self.key
     }
@@ -101,10 +104,12 @@ impl OperatorKey {
         self.key.fingerprint()
     }
 
+    /// Type of the key.
     pub(crate) fn kind(&self) -> SignerKeyKind {
         self.key.kind()
     }
 
+    /// Path of the key file that `ssh-keygen` gets.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -118,19 +123,23 @@ impl OperatorKey {
         }
     }
 
-    /// True if the private half is in no file that this program could read: an agent or a security key has it.
+    /// True if the private half is in no file that this program could read: an agent or a
+    /// security key has it.
     pub(crate) fn is_held_by_agent(&self) -> bool {
         self.private == PrivateHalf::InAgent || self.kind().is_hardware()
     }
 
-    /// True if whoever reads the file can sign: no passphrase, and no security key that would have to be touched.
+    /// True if reading the file is enough to sign: no passphrase, and no security key that
+    /// would have to be touched.
     pub(crate) fn is_unprotected(&self) -> bool {
         self.private == PrivateHalf::InFile { has_passphrase: false } && !self.kind().is_hardware()
     }
 
-    /// Signs bytes for a namespace. The armoured signature holds: it is of these bytes, for this namespace, by this key.
+    /// Signs bytes for a namespace. The armoured signature holds: it is of these bytes, for
+    /// this namespace, by this key.
     pub(crate) fn sign(&self, bytes: &[u8], namespace: &str) -> Result<String, CommandError> {
-        // Private: nobody else exchanges the bytes between our writing and the program's reading.
+        // Private: nobody else exchanges the bytes between our writing and the program's
+        // reading.
         let folder =
             tempfile::Builder::new().prefix("cto-sign-").permissions(Permissions::from_mode(0o700)).tempdir()?;
         let file = folder.path().join("document");
@@ -153,7 +162,8 @@ impl OperatorKey {
         Ok(armoured)
     }
 
-    /// The passphrase is asked for on the terminal by ssh-keygen itself and passes through nothing of ours.
+    /// The passphrase is asked for on the terminal by ssh-keygen itself and passes through
+    /// nothing of ours.
     #[expect(
         clippy::disallowed_methods,
         reason = "the operator's own program, run for the operator, outside every run"

@@ -1,26 +1,22 @@
-//! The workspace with everything that its records are judged by: files, ledger, bundles, commits, and the day.
+//! The workspace with everything that its records are judged by: files, ledger, bundles,
+//! commits, and the day.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
 use contract::{Purpose, Stamp, Status};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
-use serde_json::Value;
 use views::{FindRunError, FoundRun, Views};
 use workboard::{BundleFact, CommitFact, EvidenceSource, WorkspaceCheck, WorkspaceFiles, validate_workspace};
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::legacy_run::find_legacy_problem;
 use crate::seek::trusted;
 
-/// Fields that the report of an older harness has.
-const LEGACY_REPORT: &str = "report.json";
 const ATTESTATION: &str = "attestation.dsse.json";
-/// Far more bytes than a file of an older run has.
-const LARGEST_LEGACY: u64 = 64 << 20;
 
 /// The workspace, read once.
 pub(crate) struct WorkspaceScene {
@@ -31,6 +27,7 @@ pub(crate) struct WorkspaceScene {
 }
 
 impl WorkspaceScene {
+    /// Reads the workspace and opens everything that its records refer to.
     pub(crate) fn open(context: &Context) -> Result<Self, CommandError> {
         let root = workspace_root(context)?;
         let files = read_files(&root)?;
@@ -47,6 +44,7 @@ impl WorkspaceScene {
         day_of(self.now)
     }
 
+    /// Validates all records as of today.
     pub(crate) fn check(&self) -> WorkspaceCheck {
         validate_workspace(&self.files, &self.evidence, &self.today())
     }
@@ -63,7 +61,7 @@ pub(crate) fn workspace_root(context: &Context) -> Result<PathBuf, CommandError>
     context.config.workspace.clone().ok_or_else(missing)
 }
 
-pub(crate) fn read_files(root: &Path) -> Result<WorkspaceFiles, CommandError> {
+fn read_files(root: &Path) -> Result<WorkspaceFiles, CommandError> {
     WorkspaceFiles::read_workspace(root).map_err(|error| CommandError::usage(error).hint("cto init DIR"))
 }
 
@@ -118,6 +116,7 @@ impl LedgerEvidence {
         }
     }
 
+    /// Views of the home.
     pub(crate) fn views(&self) -> &Views {
         &self.views
     }
@@ -138,7 +137,8 @@ impl LedgerEvidence {
     fn find_folder(&self, reference: &str) -> Result<FoundRun, BundleFact> {
         let path = self.root.join(reference);
         if !path.is_dir() {
-            // The bundles of the home are named by their place too, and one that was collected is still known.
+            // The bundles of the home are named by their place too, and one that was
+            // collected is still known.
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             return self.find_run(&name);
         }
@@ -147,17 +147,4 @@ impl LedgerEvidence {
         }
         self.views.find_at(&path).map_err(|error| BundleFact::Unknown(error.to_string()))
     }
-}
-
-/// First file of an older run that is not what its report says.
-fn find_legacy_problem(folder: &Path) -> Option<String> {
-    let bytes = untrusted_fs::read_plain(folder, LEGACY_REPORT.as_bytes(), LARGEST_LEGACY)?;
-    let Ok(report) = serde_json::from_slice::<Value>(&bytes) else { return Some("report.json is no JSON".to_owned()) };
-    let digests = report["artifact_digests"].as_object()?;
-    digests.iter().find_map(|(name, digest)| {
-        let expected = digest.as_str()?.trim_start_matches("sha256:");
-        let found = untrusted_fs::read_plain(folder, name.as_bytes(), LARGEST_LEGACY);
-        let found = found.map(|bytes| contract::Digest::of(&bytes).to_string());
-        (found.as_deref() != Some(expected)).then(|| format!("{} has another digest", shown(name)))
-    })
 }

@@ -1,4 +1,5 @@
-//! A bundle while it is being made: every artifact is created once, by this run, in a directory this run made.
+//! A bundle while it is being made: every artifact is created once, by this run, in a
+//! directory this run made.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,15 +21,17 @@ use crate::names;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {error}", contract::text::shown(.name))]
 pub struct WriteArtifactError {
+    /// Name relative to the bundle.
     pub name: String,
     #[source]
     pub error: io::Error,
 }
 
-/// What is known of a finished artifact.
+/// Digest and time of a finished artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     pub sha256: Digest,
+    /// Time on the run's own clock.
     pub written_at: Stamp,
 }
 
@@ -68,8 +71,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Opens the two logs in a directory that [`Draft::claim`] made and locked. Nothing is written that the censor has not
-    /// seen.
+    /// Opens the two logs in a directory that [`Draft::claim`] made and locked. Nothing is
+    /// written that the censor has not seen.
     pub fn begin(
         dir: PathBuf,
         run_id: RunId,
@@ -92,7 +95,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes the run's directory and takes its lock, so that nobody takes the run for a dead one.
+    /// Makes the run's directory and takes its lock, which marks the run as alive.
     pub fn claim(dir: &Path) -> io::Result<File> {
         DirBuilder::new().mode(0o700).create(dir)?;
         let lock = File::open(dir)?;
@@ -100,14 +103,17 @@ impl Draft {
         Ok(lock)
     }
 
+    /// Folder of the draft, below `active/` until it is sealed.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
+    /// Id of the run that owns the draft.
     pub fn run_id(&self) -> &RunId {
         &self.run_id
     }
 
+    /// Count and digest of the event chain so far.
     pub fn head(&self) -> Head {
         self.head
     }
@@ -117,22 +123,27 @@ impl Draft {
         &self.seen
     }
 
+    /// Finished artifacts by their names relative to the bundle.
     pub fn files(&self) -> &BTreeMap<String, Written> {
         &self.files
     }
 
+    /// The censor, for questions about findings so far.
     pub fn censor(&self) -> &Censor {
         &self.censor
     }
 
+    /// The censor, to register values that must be redacted from now on.
     pub fn censor_mut(&mut self) -> &mut Censor {
         &mut self.censor
     }
 
+    /// Folders that sealing has to make durable.
     pub(crate) fn directories(&self) -> &[String] {
         &self.directories
     }
 
+    /// Lock that marks the draft as owned by a live process.
     pub(crate) fn lock(&self) -> &File {
         &self.lock
     }
@@ -160,7 +171,8 @@ impl Draft {
         self.trace.append(&line, at).map_err(|error| failed(names::TRACE, error))
     }
 
-    /// Creates an artifact; one that exists already is an error, whoever made it.
+    /// Creates an artifact. One that exists already is an error, even if this process made
+    /// it.
     pub fn write(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
         let clean = self.censor.bytes(name, bytes);
         self.write_clean(name, &clean, at)
@@ -195,7 +207,8 @@ impl Draft {
         Ok(bytes)
     }
 
-    /// Takes over a file that a dead run left, without copying it unless something in it has to go.
+    /// Takes over a file that a dead run left, without copying it unless something in it
+    /// has to go.
     pub fn adopt(&mut self, bytes: &[u8], from: &Path, name: &str, at: Stamp) -> Result<(), WriteArtifactError> {
         if let Some((parent, _)) = name.rsplit_once('/') {
             self.make_directory(parent)?;
@@ -244,7 +257,8 @@ fn new_log(dir: &Path, name: &str, at: Stamp) -> Result<Log, WriteArtifactError>
     Ok(Log { file, hasher: Sha256::new(), len: 0, last: at })
 }
 
-/// True while a living process holds a run's directory. For whoever only looks: the lock is free again at once.
+/// True while a live process holds a run's directory. The lock is released at once, so that
+/// looking does not disturb others.
 pub fn is_held(dir: &Path) -> io::Result<bool> {
     let lock = File::open(dir)?;
     match rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockShared) {

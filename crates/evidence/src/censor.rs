@@ -1,5 +1,5 @@
-//! Keeping secrets out of a bundle: everything goes through here before it is written, so that nothing has to be taken
-//! out of a file or a chain afterwards.
+//! Keeping secrets out of a bundle: everything goes through here before it is written, so
+//! that nothing has to be taken out of a file or a chain afterwards.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,10 +17,12 @@ use crate::names;
 
 /// Hits that a report lists; the rest is counted.
 const MOST_HITS: usize = 200;
-/// How much of the lines before is kept, to tell what goes on in the next one: more than a private key takes.
+/// Bytes of earlier lines that are kept, to recognise a secret that spans several lines:
+/// more than a private key takes.
 const CONTEXT: usize = 8 * 1024;
 
-/// How often the baseline is read at most: an engine that prints secrets without end costs no more than that.
+/// Upper bound on reads of the baseline, so that an engine that prints secrets without end
+/// costs no more.
 const MOST_READS: usize = 12;
 
 /// Gives the content of the files of the baseline, one after the other.
@@ -33,18 +35,19 @@ pub struct Censor {
     baseline: Baseline,
     allowances: Vec<Allowance>,
     read_baseline: Option<ReadBaseline>,
-    /// What was looked up in it.
+    /// Shapes that were looked up in the baseline already.
     asked: Suspects,
     reads: usize,
     hits: BTreeSet<SecretHit>,
     left_out: u64,
     patch_redacted: bool,
     secret_allowed: bool,
-    /// Texts that are no secret and stand nowhere all the same, each with what is written instead; the longest first.
+    /// Texts that are no secrets and must not be written either, each with its replacement;
+    /// the longest first.
     concealed: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What was printed before on one stream.
+/// Earlier output of one stream, as context for its next line.
 #[derive(Debug, Default)]
 pub struct Lines {
     before: Vec<u8>,
@@ -70,8 +73,9 @@ impl Censor {
         }
     }
 
-    /// From here on another text is written in the place of this one. It is no finding.
-    /// The text is also looked for as people are shown it, as JSON writes it, and as JSON writes that inside of a text.
+    /// From here on another text is written in the place of this one. It is no finding. The
+    /// text is also looked for as people are shown it, as JSON writes it, and as JSON
+    /// writes that inside of a text.
     pub fn conceal(&mut self, text: &str, instead: &str) {
         if text.is_empty() {
             return;
@@ -102,13 +106,15 @@ impl Censor {
         self.scanner = scanner.with_baseline(self.baseline.clone()).with_allowances(self.allowances.clone());
     }
 
-    /// From here on a shape is no leak whose value stands in the baseline. Read only when there is a shape to ask about.
+    /// Compares shapes with the baseline from now on: a value in the baseline is no leak.
+    /// The baseline is read only if there is a shape to compare.
     pub fn compare_with(&mut self, read: ReadBaseline) {
         self.read_baseline = Some(read);
     }
 
-    /// From here on these shapes are no leak: they stay in the patch at their path, and are redacted everywhere else. A value
-    /// that is known is never a shape, so nothing allows it.
+    /// From here on these shapes are no leak: they stay in the patch at their path, and are
+    /// redacted everywhere else. A value that is known is never a shape, so nothing allows
+    /// it.
     pub fn allow(&mut self, allowances: Vec<Allowance>) {
         if !allowances.is_empty() {
             self.allowances.extend(allowances);
@@ -116,19 +122,19 @@ impl Censor {
         }
     }
 
-    /// Adds a place where somebody else saw a value: it was kept out of what is written, and was there all the same.
+    /// Adds a hit that another component found and kept out of the written bytes.
     pub fn saw(&mut self, hit: SecretHit) {
         self.hits.insert(hit);
     }
 
-    /// What was found so far. `files` is how many were looked at.
+    /// Findings so far. `files` is the number of scanned artifacts.
     pub fn result(&self, files: usize) -> SecretScan {
         let status = if self.hits.is_empty() { ScanStatus::Clean } else { ScanStatus::Redacted };
         let hits = self.hits.iter().cloned().collect();
         SecretScan { status, files_scanned: files as u64, hits, hits_left_out: self.left_out }
     }
 
-    /// Whether a line of the patch had to go, so that it applies no more.
+    /// True if redaction altered the patch, so that it no longer applies.
     pub fn is_patch_redacted(&self) -> bool {
         self.patch_redacted
     }
@@ -168,8 +174,8 @@ impl Censor {
         Cow::Owned(clean)
     }
 
-    /// A patch stays one: its headers and the marks of its lines, and what stands in the baseline or is allowed there, since
-    /// it would not apply without.
+    /// Redacts a patch so that it stays one: headers, line marks, and text of the baseline
+    /// or allowed text stay, since it would not apply without them.
     fn patch<'a>(&mut self, patch: &'a [u8]) -> Cow<'a, [u8]> {
         self.ask_baseline(|scanner| scanner.suspects_in_patch(patch));
         let (clean, hits) = self.scanner.redact_patch(patch, Keep::Baseline);
@@ -181,12 +187,13 @@ impl Censor {
         if clean == patch { Cow::Borrowed(patch) } else { Cow::Owned(clean) }
     }
 
-    /// Whether nothing in these bytes would be redacted.
+    /// True if redaction would leave these bytes as they are.
     pub fn is_clean(&self, bytes: &[u8]) -> bool {
         self.scanner.scan(bytes).is_empty() && !self.is_concealing(bytes)
     }
 
-    /// A document as it may be written, string by string, so that it stays one. None where there is nothing to redact.
+    /// A document as it may be written, string by string, so that it stays one. None where
+    /// there is nothing to redact.
     pub fn document<T: Serialize + DeserializeOwned>(
         &mut self,
         file: &str,
@@ -210,7 +217,7 @@ impl Censor {
         Ok(Cow::Owned(self.bytes(file, &clean).into_owned()))
     }
 
-    /// The data of a line that will stand at this place.
+    /// Redacts the data of a line that will be written at this position.
     pub fn line_data(&mut self, file: &str, at: u64, data: &mut Map<String, Value>) {
         for value in data.values_mut() {
             self.strings(file, at, value);
@@ -241,8 +248,8 @@ impl Censor {
         }
     }
 
-    /// A line of output that is shown before the next one is there. What only the following lines make a secret is not
-    /// seen here; it is in the log, which is looked at as a whole.
+    /// Redacts a line of output before the next one is known. A secret that only later
+    /// lines reveal is not seen here; the log is scanned as a whole.
     pub fn line<'a>(&mut self, file: &str, lines: &mut Lines, line: &'a [u8]) -> Cow<'a, [u8]> {
         let from = lines.before.len();
         lines.before.extend_from_slice(line);
@@ -310,7 +317,7 @@ impl Censor {
     }
 }
 
-/// A text as it stands inside of a JSON string.
+/// Text as it is written inside of a JSON string.
 fn quote(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

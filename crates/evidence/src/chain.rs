@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 /// The most events a run may have.
 pub const MOST_EVENTS: u64 = 100_000;
 
-/// Where a chain stands.
+/// Position of a chain: number of lines, and the digest that the next line has to carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
+    /// Number of lines, which is also the next line's `seq`.
     pub count: u64,
+    /// Digest of the last line; zero for an empty chain.
     pub digest: Digest,
 }
 
@@ -36,11 +38,12 @@ impl Head {
     }
 }
 
-/// What is wrong with one line.
+/// First fault of one line: the failed check with the expected and the found value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenLine {
     /// 1-based.
     pub line: u64,
+    /// Name of the failed check, such as `seq` or `prev`.
     pub check: &'static str,
     pub expected: String,
     pub found: String,
@@ -49,14 +52,18 @@ pub struct BrokenLine {
 /// A chain as far as it was read.
 #[derive(Debug, Default)]
 pub struct Read {
+    /// Events of the unbroken beginning.
     pub events: Vec<Event>,
+    /// Position after the last good line.
     pub head: Head,
     /// Bytes of the unbroken beginning, whole lines only.
     pub good_bytes: usize,
+    /// Faults, in the order of their lines.
     pub broken: Vec<BrokenLine>,
 }
 
-/// Reads a chain and checks each line; stops at the first broken one, because nothing after it is anchored.
+/// Reads a chain and checks each line; stops at the first broken one, because nothing after
+/// it is anchored.
 pub fn read(bytes: &[u8], run_id: Option<&RunId>) -> Read {
     let mut read = Read::default();
     let mut rest = bytes;

@@ -1,11 +1,13 @@
 //! Changes of exam files that no control can show to be harmless, read from a patch.
 //!
-//! New tests are welcome. Everything else that a patch does to an existing file of the exam may weaken it without a trace in the
-//! results: a line that goes, a `return` before an assertion, an option of a runner.
+//! New tests are welcome. Everything else that a patch does to an existing file of the exam
+//! may weaken it without a trace in the results: a line that goes, a `return` before an
+//! assertion, an option of a runner.
 
 use crate::patch::{ReadPatchError, changed_path};
 
-/// Existing files among those that `is_exam` names, which the patch changes in another way than by adding tests.
+/// Existing files among those that `is_exam` names, which the patch changes in another way
+/// than by adding tests.
 pub fn altered_exam_files(patch: &[u8], is_exam: impl Fn(&[u8]) -> bool) -> Result<Vec<Vec<u8>>, ReadPatchError> {
     let mut altered = Vec::new();
     let mut section: Option<FileSection<'_>> = None;
@@ -57,7 +59,8 @@ impl<'p> FileSection<'p> {
         }
     }
 
-    /// Judges the added lines before a line that was there, or at the end of what the patch shows.
+    /// Judges the added lines before a line that was there, or at the end of what the patch
+    /// shows.
     fn end_run(&mut self, next: Option<&[u8]>) {
         let added = std::mem::take(&mut self.added);
         self.is_altered |= !added.is_empty() && !are_new_tests(&added, next);
@@ -69,8 +72,9 @@ impl<'p> FileSection<'p> {
     }
 }
 
-/// True if the outermost of the lines begin tests, close them, import names or comment, and nothing that stands behind them becomes
-/// a part of them: not as their body, and not as what a decorator is about.
+/// True if the outermost of the lines begin tests, close them, import names or comment, and
+/// nothing that stands behind them becomes a part of them: not as their body, and not as
+/// what a decorator is about.
 fn are_new_tests(added: &[&[u8]], next: Option<&[u8]>) -> bool {
     let depth = added.iter().map(|line| indentation(line)).min().unwrap_or_default();
     let mut outermost = added.iter().filter(|line| indentation(line) == depth).map(|line| line.trim_ascii());
@@ -86,7 +90,8 @@ fn are_new_tests(added: &[&[u8]], next: Option<&[u8]>) -> bool {
         })
 }
 
-/// By which a line of a test file begins a test, a group of tests, an import or a comment.
+/// Beginnings of lines in test files that start a test, a group of tests, an import or a
+/// comment.
 const BEGINNINGS: &[&str] = &[
     "def test",
     "async def test",

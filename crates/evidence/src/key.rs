@@ -14,7 +14,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::private::{Exposed, open_secret};
 
-/// PKCS#8 of an ed25519 seed is these 16 bytes and the seed; SPKI of a public key these 12 and the key.
+/// PKCS#8 of an ed25519 seed is these 16 bytes and the seed; SPKI of a public key these 12
+/// and the key.
 const PKCS8_PREFIX: &[u8] = &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 const SPKI_PREFIX: &[u8] = &[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
 const SSH_TYPE: &[u8] = b"ssh-ed25519";
@@ -40,7 +41,7 @@ impl fmt::Debug for HarnessKey {
     }
 }
 
-/// Why a key could not be had.
+/// Error of reading or making a key.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadKeyError {
     #[error("cannot read or write the key {0}: {1}")]
@@ -66,6 +67,7 @@ impl PublicKey {
         VerifyingKey::from_bytes(&bytes).ok().map(Self::new)
     }
 
+    /// Reads a public key from a file, as an OpenSSH line or as PEM.
     pub fn read(path: &Path) -> Result<Self, ReadKeyError> {
         let text = fs::read_to_string(path).map_err(|error| ReadKeyError::Io(path.to_owned(), error))?;
         Self::parse(&text).ok_or_else(|| ReadKeyError::Format(path.to_owned()))
@@ -81,6 +83,7 @@ impl PublicKey {
         self.id.clone()
     }
 
+    /// OpenSSH line with its newline, as `ssh-keygen` prints it.
     pub fn openssh(&self, comment: &str) -> String {
         format!("ssh-ed25519 {} {comment}\n", STANDARD.encode(blob(&self.key)))
     }
@@ -97,7 +100,7 @@ fn blob(key: &VerifyingKey) -> Vec<u8> {
 }
 
 impl HarnessKey {
-    /// Reads the key, or makes it (0600, its public half beside it) where there is none.
+    /// Reads the key, or makes it (0600, with its public half beside it) if there is none.
     pub fn open_or_create(path: &Path) -> Result<Self, ReadKeyError> {
         match Self::open(path) {
             Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Self::create(path),
@@ -114,8 +117,8 @@ impl HarnessKey {
         Ok(Self { key: SigningKey::from_bytes(&seed) })
     }
 
-    /// Two processes may do this at once: the key is written aside and linked into place, and whoever comes second
-    /// reads the first one's.
+    /// Makes a key. Two processes may do this at once: the key is written aside and linked
+    /// into place, and the second process reads the first one's.
     fn create(path: &Path) -> Result<Self, ReadKeyError> {
         let io_error = |error| ReadKeyError::Io(path.to_owned(), error);
         let mut random = [0; 40];
@@ -140,10 +143,13 @@ impl HarnessKey {
         }
     }
 
+    /// Public half, for verification and for handing over.
     pub fn public(&self) -> PublicKey {
         PublicKey::new(self.key.verifying_key())
     }
 
+    /// Ed25519 signature over the message. The caller is responsible for separating
+    /// domains, as DSSE does by its pre-authentication encoding.
     pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.key.sign(message).to_bytes()
     }

@@ -1,8 +1,9 @@
 //! The bundle: canonical bytes, chained events, digests, seal and verification.
 //!
-//! Writes and reads files and nothing else: no clock (times are given), no environment, no process. Whatever a bundle gets
-//! goes through [`censor::Censor`] first. A bundle is made in
-//! `active/` and appears under `harness-runs/` only by the rename that ends [`seal::seal`].
+//! Writes and reads files and nothing else: no clock (times are given), no environment, no
+//! process. Whatever a bundle gets goes through [`censor::Censor`] first. A bundle is made
+//! in `active/` and appears under `harness-runs/` only by the rename that ends
+//! [`seal::seal`].
 
 pub mod artifact;
 pub mod censor;

@@ -1,13 +1,14 @@
-//! Which paths a patch touches, read from the patch itself.
+//! Paths that a patch touches, read from the patch itself.
 //!
-//! Used only to judge a bundle again: a run's own changed paths come from comparing trees. Content lines of a patch
-//! always begin with a space, `+`, `-` or `\`, and lines of a binary hunk hold no spaces, so a line that begins with
-//! `diff --git ` is always a header.
+//! Used only to judge a bundle again: a run's own changed paths come from comparing trees.
+//! Content lines of a patch always begin with a space, `+`, `-` or `\`, and lines of a
+//! binary hunk hold no spaces, so a line that begins with `diff --git ` is always a header.
 
 /// A header that our own writer would not have written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} is not a readable patch header")]
 pub struct ReadPatchError {
+    /// Line of the header, from 1.
     pub line: usize,
 }
 
@@ -30,7 +31,7 @@ pub fn changed_paths(patch: &[u8]) -> Result<Vec<Vec<u8>>, ReadPatchError> {
     Ok(paths)
 }
 
-/// By which the part about one file begins.
+/// First words of the part about one file.
 const HEADER: &[u8] = b"diff --git ";
 
 /// The path that a header of this line number names.
@@ -106,10 +107,12 @@ pub struct PatchStat {
     pub path: String,
     pub added: u64,
     pub removed: u64,
+    /// True if the file is binary, so that no lines are counted.
     pub is_binary: bool,
 }
 
-/// A line for each file of a patch. A file whose header cannot be read is left out: the patch itself has it.
+/// A line for each file of a patch. A file whose header cannot be read is left out: the
+/// patch itself has it.
 pub fn patch_stats(patch: &[u8]) -> Vec<PatchStat> {
     let mut stats: Vec<PatchStat> = Vec::new();
     // Lines of a hunk that are still to come: outside of one, `---` and `+++` name files.

@@ -1,5 +1,6 @@
-//! Files and folders in which nobody but their owner may have a hand, by the rule that ssh has for its own: no key that group or
-//! others can read, no folder or file on which evidence rests that group or others can write, none of another user's.
+//! Files and folders that only their owner may alter, by ssh's own rule: no key that group
+//! or others can read, no evidence path that group or others can write, and none that
+//! belongs to another user.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// What others may do at most.
+/// Upper bound on the rights of other users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privacy {
     /// A folder that only its owner writes. A link to one is followed: the operator chose it.
@@ -75,13 +76,14 @@ impl Exposed {
     }
 }
 
-/// Refuses a path in which others have a hand; what is not there is nobody's.
+/// Refuses a path that other users can alter; a missing path is fine.
 pub fn require_private(path: &Path, wanted: Privacy) -> Result<(), Exposed> {
     let found = if wanted == Privacy::Folder { fs::metadata(path) } else { fs::symlink_metadata(path) };
     found.map_or(Ok(()), |found| judge(path, &found, wanted))
 }
 
-/// Opens a file that nobody but its owner may read. What is judged is what is read.
+/// Opens a file that only its owner may read. Rights are checked on the opened descriptor,
+/// so the checked file is the one that is read.
 pub fn open_secret(path: &Path) -> io::Result<Result<File, Exposed>> {
     // NONBLOCK: a pipe would be waited for.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -1,6 +1,9 @@
-//! `report.md`: the report for a person, readable on its own. A function of `report.json` alone, so that it can be
-//! rendered again and compared.
+//! `report.md` and the body of a pull request: the report for a person, readable on its own. One renderer makes both from files of the
+//! bundle alone, so that `report.md` can be rendered again and compared.
 
+mod change;
+mod closing;
+mod foreign;
 mod verification;
 
 pub use verification::counts_text;
@@ -8,24 +11,53 @@ pub use verification::counts_text;
 use std::fmt::Write as _;
 
 use contract::model::ModelReport;
-use contract::report::{CHANGED_FILES, Report};
-use contract::text::shown;
-use contract::{Reason, Status};
+use contract::report::Report;
+use contract::{Digest, Reason, Status};
 
-/// Renders the report. It shows no digest of artifacts: those are known only after it is written.
-pub fn report_md(report: &Report) -> String {
-    let mut out = String::new();
-    heading(&mut out, report);
-    blockers(&mut out, report);
+use crate::names;
+use foreign::{code, long_code};
+
+/// Bytes of the bundle's files that are shown beside its report.
+#[derive(Debug, Clone, Copy)]
+pub struct RenderSources<'a> {
+    /// `task-contract.json`
+    pub contract: &'a [u8],
+    /// `patch.diff`
+    pub patch: &'a [u8],
+}
+
+/// Facts about a bundle that are known once it is sealed.
+#[derive(Debug, Clone, Copy)]
+pub struct SealedFacts<'a> {
+    pub attestation: Digest,
+    /// Address under which a reviewer finds the bundle.
+    pub link: Option<&'a str>,
+}
+
+/// Renders `report.md`. It shows nothing that is known only after it is written.
+pub fn report_md(report: &Report, sources: &RenderSources<'_>) -> String {
+    render_body(report, sources, None)
+}
+
+/// Renders the body of a pull request.
+pub fn pull_request_body(report: &Report, sources: &RenderSources<'_>, sealed: &SealedFacts<'_>) -> String {
+    render_body(report, sources, Some(sealed))
+}
+
+fn render_body(report: &Report, sources: &RenderSources<'_>, sealed: Option<&SealedFacts<'_>>) -> String {
+    let mut out = format!("## {}: {}\n\n{}\n", report.status, code(&report.title), verdict_sentence(report));
+    write_blockers(&mut out, report);
     if report.kind.is_some() {
-        bundles(&mut out, report);
+        write_bundles(&mut out, report);
     } else {
-        change(&mut out, report);
-        verification::section(&mut out, report);
+        change::write_task(&mut out, report, sources.contract);
+        change::write_change(&mut out, report, sources.patch);
+        verification::write_verification(&mut out, report);
     }
-    claims(&mut out, report);
-    proof(&mut out, report);
-    identity(&mut out, report);
+    closing::write_claims(&mut out, report);
+    closing::write_unproven(&mut out, report);
+    closing::write_run(&mut out, report);
+    closing::write_verifying(&mut out, report, sources, sealed);
     out
 }
 
@@ -42,9 +74,15 @@ pub fn verdict_sentence(report: &Report) -> String {
                 "The proof holds: {files} changed inside the allowed paths, and the verification passes on baseline + patch."
             )
         }
-        Status::Fail => "It ran and the proof does not hold.".to_owned(),
-        Status::Blocked if report.engine.process_started => "Something stopped the run before a verdict.".to_owned(),
-        Status::Blocked => "The engine did not start and nothing was touched.".to_owned(),
+        Status::Fail => "The run finished but failed verification.".to_owned(),
+        Status::Blocked => {
+            let problems = count(report.blockers.len(), "problem", "problems");
+            let what = match report.engine.process_started {
+                true => "The run stopped before a verdict.",
+                false => "The engine did not start and nothing was touched.",
+            };
+            format!("Blocked: {problems}. {what}")
+        }
     }
 }
 
@@ -62,30 +100,6 @@ fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-// Writing to a String cannot fail, so the results of `write!` below are dropped.
-
-fn heading(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "# {}: {}\n", report.status, inline(&report.title));
-    let _ = writeln!(out, "{}\n", verdict_sentence(report));
-    let _ = writeln!(out, "| | |\n| --- | --- |");
-    row(out, "run", &code(report.run_id.as_str()));
-    row(out, "task", &code(report.task_id.as_str()));
-    let engine = format!("{} {}", report.backend, report.engine.version);
-    match report.kind {
-        None => row(out, "engine", &format!("{engine}, stage {} ({})", report.stage, report.allowed_mutation_scope)),
-        Some(kind) => {
-            row(out, "kind", &format!("{kind}, a document about other bundles"));
-            row(out, "about", &engine);
-        }
-    }
-    if let Some(model) = &report.model {
-        row(out, "model", &inline(&model_text(model)));
-    }
-    row(out, "started", &report.run_started_at.to_string());
-    row(out, "took", &format!("{} ms", report.duration_ms));
-    row(out, "purpose", report.purpose.as_str());
-}
-
 /// The use of a model in one line.
 pub fn model_text(model: &ModelReport) -> String {
     let pair = model.requested.as_ref().map_or_else(|| "none asked for".to_owned(), ToString::to_string);
@@ -100,130 +114,31 @@ pub fn model_text(model: &ModelReport) -> String {
     )
 }
 
-fn row(out: &mut String, label: &str, value: &str) {
-    let _ = writeln!(out, "| {label} | {value} |");
-}
+// Writing to a String cannot fail, so the results of `write!` below are dropped.
 
-fn blockers(out: &mut String, report: &Report) {
+fn write_blockers(out: &mut String, report: &Report) {
     if report.blockers.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n## Why\n");
+    let _ = writeln!(out, "\n### Why\n");
     for blocker in &report.blockers {
-        let _ = writeln!(out, "- `{}`: {}  ", blocker.reason, inline(&blocker.text));
-        let _ = writeln!(out, "  evidence: {}; remedy: {}", code(&blocker.evidence), inline(&blocker.remedy));
-    }
-}
-
-fn change(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\n## What changed\n");
-    match report.not_applicable.get(CHANGED_FILES) {
-        Some(why) => drop(writeln!(out, "Not known: {}.", inline(why))),
-        None if report.changed_files.is_empty() => drop(writeln!(out, "Nothing. `patch.diff` is empty.")),
-        None => {}
-    }
-    for path in &report.changed_files {
-        let _ = writeln!(out, "- {}", code(path));
-    }
-    for (title, paths) in [
-        ("Left behind that the patch cannot carry", &report.dirty_paths),
-        ("Ignored by the baseline's own rules", &report.litter),
-    ] {
-        if !paths.is_empty() {
-            let _ = writeln!(out, "\n{title}:\n");
-            paths.iter().for_each(|path| {
-                let _ = writeln!(out, "- {}", code(path));
-            });
-        }
+        let _ = writeln!(out, "- `{}`: {}", blocker.reason, long_code(&blocker.text));
+        let _ = writeln!(out, "  - fix: {}", code(&report.fill_remedy(&blocker.remedy)));
+        let _ = writeln!(out, "  - evidence: {}", code(&blocker.evidence));
     }
 }
 
 /// Bundles that a document read.
-fn bundles(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\n## Bundles\n");
+fn write_bundles(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n### Bundles\n");
     if report.bundles.is_empty() {
         let _ = writeln!(out, "None.");
         return;
     }
     let _ = writeln!(out, "| run | attestation |\n| --- | --- |");
     for bundle in &report.bundles {
-        let _ =
-            writeln!(out, "| {} | {} |", code(bundle.run_id.as_str()), code(&bundle.attestation_sha256.to_string()));
+        let _ = writeln!(out, "| `{}` | `{}` |", bundle.run_id, bundle.attestation_sha256);
     }
-}
-
-fn claims(out: &mut String, report: &Report) {
-    if report.claims.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n## What the engine says\n\nBelieved in nothing; each beside what was seen.\n");
-    let _ = writeln!(out, "| it says that | where | verdict | seen |\n| --- | --- | --- | --- |");
-    for judged in &report.claims {
-        let (said, found_in) = (inline(&judged.claim.saying.to_string()), code(&judged.claim.found_in));
-        let _ = writeln!(out, "| {said} | {found_in} | {} | {} |", judged.verdict.as_str(), inline(&judged.seen));
-    }
-}
-
-fn proof(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\n## What this does not prove\n");
-    if report.coverage.is_empty() {
-        let _ = writeln!(out, "Nothing is missing from the coverage list.");
-    }
-    for coverage in &report.coverage {
-        let _ = writeln!(out, "- `{}`: {}", coverage.code(), coverage.sentence());
-    }
-    let ended = report.engine.ended_by_harness.iter().map(|why| format!("The harness ended the engine: {why}."));
-    let notes = report.engine.notes.iter().map(|note| format!("The engine's own log says that {note}."));
-    for line in ended.chain(notes) {
-        let _ = writeln!(out, "\n{}", inline(&line));
-    }
-    if !report.not_applicable.is_empty() {
-        let _ = writeln!(out, "\nNot applicable:\n");
-        for (what, why) in &report.not_applicable {
-            let _ = writeln!(out, "- {}: {}", code(what), inline(why));
-        }
-    }
-}
-
-fn identity(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\n## Identity\n\n| | |\n| --- | --- |");
-    row(out, "contract", &code(&report.contract_digest.to_string()));
-    row(out, "decision", &code(&report.decision_id.to_string()));
-    row(out, "baseline", &code(report.baseline_commit.as_deref().unwrap_or("–")));
-    row(out, "result tree", &code(report.result_tree.as_deref().unwrap_or("–")));
-    row(out, "sandbox", report.sandbox.profile.as_str());
-    row(out, "approval", approval_text(report));
-    row(out, "default activation", "false");
-    row(out, "core promotion", "not-promoted");
-    let _ = writeln!(out, "\nCheck it: `cto verify` with this directory and the harness's public key.");
-}
-
-fn approval_text(report: &Report) -> &'static str {
-    use contract::report::ApprovalStatus::{Denied, Granted, NotRequired, Requested};
-    match report.approval_status {
-        NotRequired => "not-required",
-        Requested => "requested",
-        Granted => "granted",
-        Denied => "denied",
-    }
-}
-
-/// Foreign text in a line of Markdown: one line, no markup of its own.
-fn inline(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in shown(text).chars() {
-        if matches!(character, '|' | '<' | '>' | '*' | '_' | '[' | ']' | '\\') {
-            out.push('\\');
-        }
-        out.push(character);
-    }
-    out
-}
-
-/// Foreign text as code.
-fn code(text: &str) -> String {
-    let text = shown(text).replace('|', "\\|");
-    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
 /// The human text of the worst blocker, as `failure_reason` carries it.
@@ -238,3 +153,6 @@ pub fn failure_reason(reason: Reason, text: &str, engine: &str, exit: Option<i32
         _ => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,5 @@
-//! Sealing: digests, report, statement, signature, fsync, rename. In that order, so that what stands under
-//! `harness-runs/` is always whole.
+//! Sealing: digests, report, statement, signature, fsync, rename. In that order, so that
+//! what stands under `harness-runs/` is always whole.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,9 +15,10 @@ use contract::{BUNDLE_VERSION, Digest, EventKind, RunId, Stage, canonical_bytes,
 
 use crate::artifact::{Draft, WriteArtifactError};
 use crate::key::HarnessKey;
+use crate::render::RenderSources;
 use crate::{dsse, names, render, stop};
 
-/// Why a bundle could not be sealed.
+/// Error of sealing a bundle. The draft stays in `active/` for a recovery.
 #[derive(Debug, thiserror::Error)]
 pub enum SealBundleError {
     #[error(transparent)]
@@ -27,11 +28,13 @@ pub enum SealBundleError {
     /// The last event is not `run.completed`.
     #[error("the last event is not run.completed")]
     NotCompleted,
+    #[error("cannot read {0} of the bundle to be sealed: {1}")]
+    Read(&'static str, #[source] io::Error),
     #[error("cannot make {0} durable: {1}")]
     Sync(PathBuf, #[source] io::Error),
 }
 
-/// Who signs, and where the ledger stood when the run started.
+/// Signing key, and the position of the ledger when the run started.
 #[derive(Debug)]
 pub struct Signing<'a> {
     pub key: &'a HarnessKey,
@@ -50,7 +53,8 @@ pub struct Sealed {
     pub files: usize,
 }
 
-/// Seals a draft whose last event is `run.completed`. `publish` moves the finished folder to its place, for good, and gives that place.
+/// Seals a draft whose last event is `run.completed`. `publish` moves the finished folder
+/// to its final place and returns that.
 pub fn seal(
     mut draft: Draft,
     mut report: Report,
@@ -63,7 +67,7 @@ pub fn seal(
     draft.close_logs();
     stop::here("seal.logs_closed");
     let finished = report.run_finished_at;
-    draft.write_clean(names::REPORT_MD, render::report_md(&report).as_bytes(), finished)?;
+    draft.write_clean(names::REPORT_MD, render_report(&report, &draft)?.as_bytes(), finished)?;
     stop::here("seal.report_md_written");
     let report_bytes = complete_report(&mut report, &draft)?;
     draft.write_clean(names::REPORT, &report_bytes, finished)?;
@@ -79,6 +83,13 @@ pub fn seal(
     stop::here("seal.durable");
     let files = draft.files().len();
     Ok(Sealed { dir, report, report_bytes, attestation_sha256: Digest::of(&attestation), files })
+}
+
+/// `report.md` from what the bundle holds, not from what it was made of: its files are free of secrets already.
+fn render_report(report: &Report, draft: &Draft) -> Result<String, SealBundleError> {
+    let read = |name| fs::read(draft.dir().join(name)).map_err(|error| SealBundleError::Read(name, error));
+    let (contract, patch) = (read(names::CONTRACT)?, read(names::PATCH)?);
+    Ok(render::report_md(report, &RenderSources { contract: &contract, patch: &patch }))
 }
 
 /// Fills in the index of artifacts; the entry of the report itself is computed with that entry empty.
@@ -99,8 +110,8 @@ fn complete_report(report: &mut Report, draft: &Draft) -> Result<Vec<u8>, serde_
     if place.is_some() { Ok(bytes) } else { canonical_bytes(report) }
 }
 
-/// Where the report's own digest goes, if its empty entry stands in one place only. Quotes within texts are escaped, so only a
-/// key can look like one.
+/// Offset at which the report's own digest goes; none unless its empty entry occurs exactly
+/// once. Quotes within texts are escaped, so only a key can look like one.
 fn place_of_own(bytes: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(bytes).ok()?;
     let entry = format!("\"{}\":\"\"", names::REPORT);
@@ -177,7 +188,8 @@ fn predicate(report: &Report, draft: &Draft, signing: Signing<'_>) -> Result<Pre
     })
 }
 
-/// What is signed of harness, engine, model and sandbox; also used to compare a bundle with its statement.
+/// Signed facts about harness, engine, model and sandbox. Sealing writes them; `verify`
+/// derives them from the report again and compares.
 pub(crate) struct SignedFacts {
     pub(crate) harness: SignedHarness,
     pub(crate) engine: SignedEngine,
@@ -185,6 +197,7 @@ pub(crate) struct SignedFacts {
     pub(crate) sandbox: SignedSandbox,
 }
 
+/// Derives the signed facts from a report.
 pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
     SignedFacts {
         harness: SignedHarness::of(&report.host),
@@ -209,7 +222,8 @@ pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
     }
 }
 
-/// What of the verification is signed; also used to compare a bundle with its statement.
+/// Signed part of the verification passes. Sealing writes it; `verify` derives it from the
+/// report again and compares.
 pub(crate) fn signed_checks(report: &Report) -> Result<Vec<SignedCheck>, serde_json::Error> {
     let passes = report.verification.passes.iter();
     passes
@@ -228,15 +242,17 @@ pub(crate) fn signed_checks(report: &Report) -> Result<Vec<SignedCheck>, serde_j
 
 /// Makes every file and directory of the draft durable before its name is.
 ///
-/// Where little waits to be written on the whole machine, one flush of the file system costs less than one for each file,
-/// and does more. Where a lot does, it would wait for everybody else's data.
+/// Where little waits to be written on the whole machine, one flush of the file system
+/// costs less than one for each file, and does more. Where a lot does, it would wait for
+/// everybody else's data.
 fn make_durable(draft: &Draft) -> Result<(), SealBundleError> {
     let failed = |name: &str| {
         let path = draft.dir().join(name);
         move |error| SealBundleError::Sync(path, error)
     };
     if waiting_to_be_written().is_some_and(|bytes| bytes < LITTLE) {
-        // The descriptor is older than every file of the draft, so that it is told of every error.
+        // The descriptor is older than every file of the draft, so that it is told of every
+        // error.
         return rustix::fs::syncfs(draft.lock()).map_err(|error| failed("")(error.into()));
     }
     for name in draft.files().keys() {
@@ -248,7 +264,9 @@ fn make_durable(draft: &Draft) -> Result<(), SealBundleError> {
     draft.lock().sync_all().map_err(failed(""))
 }
 
-/// What a flush of the whole file system may have to write for others.
+/// Unwritten bytes in the kernel below which one flush of the whole file system is used
+/// instead of one per file. Above it, the flush would have to write too much for other
+/// programs.
 const LITTLE: u64 = 16 << 20;
 
 /// Bytes that the kernel holds and has not written yet.

@@ -1,4 +1,5 @@
-//! Key files of people: a public line, or a private key, of which only the public half and the protection are read.
+//! Key files of people: a public line, or a private key, of which only the public half and
+//! the protection are read.
 
 use ssh_key::encoding::Decode as _;
 use ssh_key::public::KeyData;
@@ -21,11 +22,13 @@ pub enum SignerKeyFile {
     Public { key: SignerKey, comment: String },
     /// Private key in OpenSSH's own format, which holds its public half in the clear.
     Private { key: SignerKey, has_passphrase: bool },
-    /// Private key in PEM, as OpenSSH wrote it before 7.8. Its public half lies in the `.pub` file beside it.
+    /// Private key in PEM, as OpenSSH wrote it before 7.8. Its public half lies in the
+    /// `.pub` file beside it.
     OlderPrivate { has_passphrase: bool },
 }
 
 impl SignerKeyFile {
+    /// Reads a key file. Of a private key only the public half and its protection are kept.
     pub fn parse(text: &str) -> Result<Self, ReadSignerKeyError> {
         let text = text.trim();
         if let Some(body) = text.strip_prefix(BEGIN) {

@@ -1,7 +1,9 @@
-//! Public keys of people, of every kind that `ssh-keygen` makes, and the signatures that they verify.
+//! Public keys of people, of every kind that `ssh-keygen` makes, and the signatures that
+//! they verify.
 //!
-//! `ssh-key` reads the formats. The curves and RSA are checked by what the program has anyway (`ed25519-dalek`, strictly, and
-//! `ring`); P-521, which neither knows, by the curve that `ssh-key` brings.
+//! `ssh-key` reads the formats. The curves and RSA are checked by what the program has
+//! anyway (`ed25519-dalek`, strictly, and `ring`); P-521, which neither knows, by the curve
+//! that `ssh-key` brings.
 
 use contract::signer::{SignerKeyKind, UserPresence};
 use ed25519_dalek::{Verifier as _, VerifyingKey};
@@ -16,7 +18,7 @@ use ssh_key::{Algorithm, HashAlg, Mpint, Signature};
 
 /// Shorter RSA keys do not count.
 pub const LEAST_RSA_BITS: usize = 3072;
-/// Longer ones are not looked at: a check of one takes long, and a stranger chooses it.
+/// Longest accepted RSA key: checking a longer one takes long, and a stranger chooses it.
 pub const MOST_RSA_BITS: usize = 8192;
 /// Flags and counter behind the signature of a security key.
 const TRAILER_BYTES: usize = 5;
@@ -55,6 +57,8 @@ impl SignerKey {
         Self::from_key_data(key.map_err(|_| ReadSignerKeyError::Shape)?.key_data().clone())
     }
 
+    /// Accepts the key types that may sign. Certificates, unknown types and RSA keys
+    /// outside of the permitted lengths are errors.
     pub(crate) fn from_key_data(data: KeyData) -> Result<Self, ReadSignerKeyError> {
         let kind = match &data {
             KeyData::Ed25519(_) => SignerKeyKind::Ed25519,
@@ -72,6 +76,7 @@ impl SignerKey {
         Ok(Self { data, kind })
     }
 
+    /// Type of the key, which an approval policy can restrict.
     pub fn kind(&self) -> SignerKeyKind {
         self.kind
     }
@@ -86,7 +91,8 @@ impl SignerKey {
         ssh_key::PublicKey::from(self.data.clone()).to_openssh().ok()
     }
 
-    /// Checks a signature by this key; for a security key also what it says of its user. None where it does not hold.
+    /// Checks a signature by this key; for a security key also what it says of its user.
+    /// None where it does not hold.
     pub(crate) fn verify(&self, message: &[u8], signature: &Signature) -> Option<Option<UserPresence>> {
         let bytes = signature.as_bytes();
         if !self.makes(&signature.algorithm()) {
@@ -109,7 +115,7 @@ impl SignerKey {
         }
     }
 
-    /// True if this key makes signatures of that algorithm. RSA with SHA-1 is none of them.
+    /// True if this key makes signatures of that algorithm. RSA with SHA-1 is excluded.
     fn makes(&self, algorithm: &Algorithm) -> bool {
         match algorithm {
             Algorithm::Rsa { hash: Some(_) } => self.kind == SignerKeyKind::Rsa,
@@ -169,8 +175,8 @@ fn verify_rsa(key: &RsaPublicKey, message: &[u8], signature: &Signature) -> bool
     RsaPublicKeyComponents { n, e }.verify(algorithm, message, signature.as_bytes()).is_ok()
 }
 
-/// A security key signs `sha256(application) || flags || counter || sha256(message)`, and flags and counter stand behind the
-/// signature.
+/// A security key signs `sha256(application) || flags || counter || sha256(message)`, and
+/// flags and counter stand behind the signature.
 fn split_trailer<'a>(application: &str, message: &[u8], bytes: &'a [u8]) -> Option<(Vec<u8>, &'a [u8], UserPresence)> {
     let (bytes, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER_BYTES)?)?;
     let [flags, counter @ ..] = *<&[u8; TRAILER_BYTES]>::try_from(trailer).ok()?;

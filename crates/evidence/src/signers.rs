@@ -1,4 +1,5 @@
-//! Who may sign: OpenSSH's `allowed_signers`, as `ssh-keygen -Y verify` reads it, for keys that are no certificates.
+//! Allowed signers: OpenSSH's `allowed_signers` file, as `ssh-keygen -Y verify` reads it,
+//! for keys that are no certificates.
 //!
 //! A line that cannot be read in full allows nobody.
 
@@ -30,6 +31,8 @@ pub struct SignerLine {
 }
 
 impl AllowedSigners {
+    /// Reads the file. Lines that cannot be read in full are dropped, since a
+    /// half-understood line must not allow anybody.
     pub fn parse(text: &str) -> Self {
         Self { lines: meant_lines(text).filter_map(SignerLine::parse).collect() }
     }
@@ -39,7 +42,7 @@ impl AllowedSigners {
         &self.lines
     }
 
-    /// Number of lines that are meant to allow somebody and cannot be read.
+    /// Number of lines that try to allow a signer and cannot be read.
     pub fn count_unreadable(text: &str) -> usize {
         meant_lines(text).filter(|line| SignerLine::parse(line).is_none()).count()
     }
@@ -62,10 +65,12 @@ fn meant_lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl SignerLine {
+    /// Key that the line allows.
     pub fn key(&self) -> &SignerKey {
         &self.key
     }
 
+    /// Principals of the line, as written.
     pub fn principals(&self) -> &str {
         &self.principals
     }
@@ -100,7 +105,8 @@ impl SignerLine {
         Some(parsed)
     }
 
-    /// An option that is said twice, is unknown or has no quotes is none. `cert-authority` is unknown here.
+    /// Sets an option. One that is repeated, unknown or unquoted is an error;
+    /// `cert-authority` is unknown here.
     fn set_option(&mut self, option: &str) -> Option<()> {
         let (name, value) = option.split_once('=')?;
         let value = value.strip_prefix('"')?.strip_suffix('"')?;
@@ -161,9 +167,10 @@ fn fits_list(patterns: &str, text: &str) -> bool {
     fitting.peek().is_some() && fitting.all(|row| !row.starts_with('!'))
 }
 
-/// `*` stands for anything, `?` for one character.
+/// Matches a pattern: `*` fits any text, `?` one character.
 fn fits_pattern(pattern: &[u8], text: &[u8]) -> bool {
-    // Where a star was, and how much of the text it has taken: the last one alone need ever take more.
+    // Where a star was, and how much of the text it has taken: the last one alone need ever
+    // take more.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < text.len() {
         match pattern.get(at) {

@@ -11,10 +11,10 @@ use crate::signer_key::{ReadSignerKeyError, SignerKey};
 const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----";
 const END: &str = "-----END SSH SIGNATURE-----";
 
-/// Why a signature does not hold.
+/// Reason why a signature does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VerifySignatureError {
-    /// Not an SSHSIG in its armour.
+    /// It is no armoured SSHSIG.
     #[error("it is no SSH signature")]
     Shape,
     /// Made by a key that does not count.
@@ -23,12 +23,13 @@ pub enum VerifySignatureError {
     /// Made for another purpose.
     #[error("it was made for another purpose")]
     Namespace,
-    /// Of other bytes, or forged.
+    /// It is for other bytes, or forged.
     #[error("it is not a signature of this file")]
     Signature,
 }
 
-/// A signature that holds. Whether its key may sign is for [`crate::signers::AllowedSigners`] to say.
+/// A signature that holds. Whether its key may sign is for
+/// [`crate::signers::AllowedSigners`] to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SshSignature {
     key: SignerKey,
@@ -36,14 +37,18 @@ pub struct SshSignature {
 }
 
 impl SshSignature {
+    /// Key inside the signature. Its presence proves nothing until the signers are asked
+    /// about it.
     pub fn key(&self) -> &SignerKey {
         &self.key
     }
 
+    /// Type of the key.
     pub fn kind(&self) -> SignerKeyKind {
         self.key.kind()
     }
 
+    /// `SHA256:` fingerprint of the key, as `ssh-keygen -l` prints it.
     pub fn fingerprint(&self) -> String {
         self.key.fingerprint()
     }
@@ -53,7 +58,7 @@ impl SshSignature {
         self.presence
     }
 
-    /// The signature as the gates look at it, by a key that stands so.
+    /// Fact for the gates, with the standing of its key.
     pub fn into_fact(self, standing: SignerStanding) -> SignatureFact {
         SignatureFact { key_fingerprint: self.fingerprint(), key_kind: self.kind(), presence: self.presence, standing }
     }
@@ -72,7 +77,8 @@ pub fn verify_signature(armoured: &str, message: &[u8], namespace: &str) -> Resu
     Ok(SshSignature { key, presence })
 }
 
-/// Reads a signature that is written as ssh-keygen writes it, to the byte: nothing behind it, nothing in the reserved field.
+/// Reads a signature that is written as ssh-keygen writes it, to the byte: nothing behind
+/// it, nothing in the reserved field.
 fn read_signature(armoured: &str) -> Option<SshSig> {
     let blob = remove_armour(armoured)?;
     let found = SshSig::decode(&mut blob.as_slice()).ok()?;

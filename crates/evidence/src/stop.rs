@@ -1,10 +1,11 @@
-//! Places before and after every effect of a run, at which a test build can be stopped dead or robbed of its disk. In any
-//! other build nothing is here.
+//! Places before and after every effect of a run, at which a test build can be stopped dead
+//! or robbed of its disk. In any other build nothing is here.
 //!
-//! `CTO_STOP_LIST=FILE` writes down the places as they are passed, `CTO_STOP_AT=PLACE` and `CTO_STOP_DO` say what happens at
-//! one of them: `kill`; `fill:FOLDER`, which fills the file system of the folder; or `wait:FILE`, which makes `FILE.here` and goes on once
-//! there is `FILE`. `CTO_CLOCK_OFFSET=SECONDS` sets the wall clock
-//! off, back where it is negative. `CTO_DEFECT=NAME` plants one named defect, so that a test sees who notices it.
+//! `CTO_STOP_LIST=FILE` writes down the places as they are passed, `CTO_STOP_AT=PLACE` and
+//! `CTO_STOP_DO` say what happens at one of them: `kill`; `fill:FOLDER`, which fills the
+//! file system of the folder; or `wait:FILE`, which makes `FILE.here` and goes on once
+//! there is `FILE`. `CTO_CLOCK_OFFSET=SECONDS` sets the wall clock off, back where it is
+//! negative. `CTO_DEFECT=NAME` plants one named defect, so that a test sees who notices it.
 
 /// Passes a place.
 #[cfg(not(feature = "stop-points"))]
@@ -66,7 +67,8 @@ mod stoppable {
         variable("CTO_DEFECT").as_deref() == Some(name)
     }
 
-    /// Says that the place is reached, and stays there until the test has done what it wants to.
+    /// Says that the place is reached, and stays there until the test has done what it
+    /// wants to.
     fn wait_for(file: &str) {
         drop(File::create(format!("{file}.here")));
         while !Path::new(file).exists() {

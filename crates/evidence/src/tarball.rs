@@ -1,4 +1,5 @@
-//! Tar files, the same bytes for the same content: a header is a function of name, kind and size, and of where the tar belongs.
+//! Tar files, the same bytes for the same content: a header is a function of name, kind and
+//! size, and of where the tar belongs.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -13,10 +14,12 @@ pub const TAR_BLOCK: usize = 512;
 /// Bytes of a name that a header has room for.
 const NAME_ROOM: usize = 100;
 
-/// Name of an entry whose content is a name or a link target that the next header has no room for, as GNU tar writes it.
+/// Name of an entry whose content is a name or a link target that the next header has no
+/// room for, as GNU tar writes it.
 const LONG_TEXT: &[u8] = b"././@LongLink";
 
-/// Place of a tar file in the formats. Headers differ between the three, and each is fixed by what was handed out.
+/// Place of a tar file in the formats. Headers differ between the three, and each is fixed
+/// by what was handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TarForm {
     /// Archive of `cto export`: ustar headers, owner 0.
@@ -32,7 +35,8 @@ pub enum TarForm {
 pub enum TarKind<'a> {
     File,
     Executable,
-    /// Symbolic link, with its target as it stands: what the crate `tar` would make of a path is another content.
+    /// Symbolic link with its raw target: the crate `tar` would normalise the path, which
+    /// changes the content.
     Link(&'a [u8]),
 }
 
@@ -52,7 +56,8 @@ impl TarForm {
             Err(error) if name.len() < NAME_ROOM => return Err(error),
             Err(_) => {
                 blocks.extend(long_text(EntryType::GNULongName, name));
-                // A baseline keeps the parts of the name that were tried, as in those that are signed; readers take the long name.
+                // A baseline keeps the parts of the name that were tried, as in those that
+                // are signed; readers take the long name.
                 if self != Self::Archive {
                     header = named;
                 }
@@ -116,6 +121,7 @@ pub struct TarWriter<W> {
 }
 
 impl<W: Write> TarWriter<W> {
+    /// Starts a tar file of the given form; nothing is written yet.
     pub const fn new(form: TarForm, out: W) -> Self {
         Self { form, out }
     }
@@ -126,7 +132,8 @@ impl<W: Write> TarWriter<W> {
         self.add_from(name, kind, size, content).map(drop)
     }
 
-    /// Adds an entry of this size; false if there was more or less to read, and then the tar file is none.
+    /// Adds an entry of this size. Returns false if there was more or less to read; the tar
+    /// file is then invalid.
     pub fn add_from(&mut self, name: &[u8], kind: TarKind<'_>, size: u64, content: impl Read) -> io::Result<bool> {
         self.out.write_all(&self.form.head(name, kind, size)?)?;
         let copied = io::copy(&mut content.take(size + 1), &mut self.out)?;

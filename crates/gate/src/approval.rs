@@ -1,6 +1,8 @@
-//! The gate of the approval: which documents of a request count, for how long, and what stands against the rest.
+//! The gate of the approval: the documents of a request that count, their period, and the
+//! flaws of the rest.
 //!
-//! [`weigh`] is the one place that says what counts. The gate refuses by it, and the run takes from it what it uses up.
+//! [`weigh`] is the one place that decides what counts. The gate refuses by it, and the run
+//! takes from it the approvals that it uses up.
 
 mod document;
 mod request;
@@ -40,7 +42,7 @@ pub struct CountedApprovals<'f> {
 }
 
 impl CountedApprovals<'_> {
-    /// The one digest that stands for them in statement and proof: that of the first.
+    /// Digest that represents all of them in statement and proof: that of the first.
     pub fn approval_digest(&self) -> Option<Digest> {
         self.approvals.first().map(|approval| approval.sha256)
     }
@@ -72,7 +74,7 @@ pub(crate) fn judge_approval(contract: &TaskContract, inputs: &Inputs) -> Option
     }
 }
 
-/// Nobody looked for an approval, so there is none.
+/// Refusals if no approval was looked up: it counts as missing.
 fn unasked(contract: &TaskContract, stage: Stage) -> Vec<Refusal> {
     let remedy = if stage.mutation_mode().needs_approval() {
         format!("cto request {} --stage {stage}", contract.task_id)
@@ -86,8 +88,9 @@ fn against(reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -
     refuse(Gate::Approval, reason, text, remedy)
 }
 
-/// Approvals of a plan that count at `clock`, or everything that stands against the run. Whatever ends is judged at the later of the
-/// clock and the last ledger entry; whatever begins, at the clock.
+/// Approvals of a plan that count at `clock`, or everything that stands against the run.
+/// Ends of periods are judged at the later of the clock and the last ledger entry;
+/// beginnings, at the clock.
 pub fn weigh(facts: &ApprovalFacts, stage: Stage, clock: Stamp) -> Result<CountedApprovals<'_>, Vec<Refusal>> {
     let mut refusals = judge_continuity(&facts.continuity);
     let Some(request) = &facts.request else {
@@ -143,7 +146,8 @@ impl<'f> Weighing<'f> {
         against(reason, text, &self.facts.request_command)
     }
 
-    /// A refusal by the ledger's time alone: the clock is behind it, and one of the two was wrong.
+    /// A refusal by the ledger's time alone: the clock is behind it, and one of the two was
+    /// wrong.
     fn ahead(&self, reason: Reason, text: String) -> Vec<Refusal> {
         against(reason, format!("{text}; {}", self.tell_ahead()), CLOCK_WAS_WRONG)
     }
@@ -182,7 +186,7 @@ impl<'f> Weighing<'f> {
         usize::from(self.facts.terms.approvals_required.max(1))
     }
 
-    /// Two approvals by one key are one: the one that lasts longer.
+    /// Keeps one approval for each key: the one that lasts longer.
     fn one_for_each_key(
         &self,
         approvals: impl Iterator<Item = &'f RecordedDocument<Approval>>,
@@ -199,7 +203,8 @@ impl<'f> Weighing<'f> {
         kept
     }
 
-    /// The end of an approval: its own, and never later than the policy lets it and its request last.
+    /// The end of an approval: its own, and never later than the policy lets it and its
+    /// request last.
     fn ends_at(&self, approval: &RecordedDocument<Approval>) -> Stamp {
         let latest = last_moment(&self.facts.terms, self.request.recorded_at, approval.recorded_at);
         approval.document.expires_at.min(latest)
@@ -219,7 +224,8 @@ impl<'f> Weighing<'f> {
         }
     }
 
-    /// True unless two keys stand for the run: the request shows another person only by a signature.
+    /// True unless the run involves two keys: only a signature shows that the requester is
+    /// another person.
     fn is_solo(&self, approvals: &[&RecordedDocument<Approval>]) -> bool {
         let keys = approvals.iter().map(|approval| approval.signature.key_fingerprint.as_str());
         let asked = self.request.signature.as_ref().filter(|_| self.judge_signature().is_none());
@@ -227,7 +233,8 @@ impl<'f> Weighing<'f> {
         people.len() < 2
     }
 
-    /// Under separate duties the requester signs the request: otherwise nobody knows whom to keep from approving.
+    /// Requires a signed request under separate duties: otherwise the requester is unknown
+    /// and could approve.
     fn judge_requester(&self) -> Vec<Refusal> {
         if !self.facts.terms.separates_duties() {
             return Vec::new();
@@ -253,7 +260,8 @@ impl<'f> Weighing<'f> {
         (standing != SignerStanding::Allowed).then(|| format!("is signed by {key}, which {}", standing.sentence()))
     }
 
-    /// Too few approvals count: why each of the others does not, and how many are missing besides.
+    /// Too few approvals count: why each of the others does not, and how many are missing
+    /// besides.
     fn judge_shortfall(
         &self,
         judged: &[(&RecordedDocument<Approval>, Vec<Flaw>)],

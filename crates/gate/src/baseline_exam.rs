@@ -1,5 +1,5 @@
-//! The gate of phase D: an environment that cannot run its own tests, or a contract that is wrong about them, is refused before
-//! an engine costs anything.
+//! The gate of phase D: an environment that cannot run its own tests, or a contract that is
+//! wrong about them, is refused before an engine costs anything.
 
 use contract::baseline_exam::{BaselineCommandFact, BaselineExamFacts, PremiseFact};
 use contract::decision::Refusal;
@@ -11,6 +11,7 @@ use crate::rules::refuse;
 /// Exit codes by which a shell says that it could not start a program.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
+/// Judges the baseline's exam; an empty list opens the gate.
 pub(crate) fn judge(contract: &TaskContract, facts: &BaselineExamFacts) -> Vec<Refusal> {
     if let Some(why) = &facts.unprepared {
         return broken(&shown(why), "");

@@ -1,9 +1,11 @@
-//! What the recorders of a sandbox saw, and what it counts as: an attempt at a forbidden action, a violation, a note.
+//! Judgement on the recorders' observations: an attempt at a forbidden action, a violation,
+//! a note.
 //!
-//! Judged by tables: `commands` for executions, `calls` for refused system calls, `settings` for the git configuration.
-//! Everything judged here was written by a program that may mean harm, and names can be chosen: a table finds who does
-//! not hide, and what stops the others is the sandbox. `docs/what-the-recorders-see.md` shows the tables and says what
-//! cannot be seen; tests keep the two in step.
+//! Judged by tables: `commands` for executions, `calls` for refused system calls,
+//! `settings` for the git configuration. All input here was written by a program that may
+//! mean harm, and names can be chosen: a table finds programs that do not hide, and the
+//! sandbox stops the others. `docs/what-the-recorders-see.md` shows the tables and lists
+//! the blind spots; tests keep the two in step.
 
 mod calls;
 mod commands;

@@ -1,5 +1,6 @@
-//! The gates of an engine that is not part of the harness: whether it may run at all, whether its source is admitted, whether
-//! it is the program it is called, and whether it has earned the stage it is wanted at.
+//! The gates of an engine that is not part of the harness: whether it may run at all,
+//! whether its source is admitted, whether it is the program it is called, and whether it
+//! has earned the stage it is wanted at.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ fn shut(engine: &str, said: &[GateSaid], stage: Stage) -> Option<String> {
         return Some(format!("{} shuts the gate of engine `{engine}`", said.by.as_str()));
     }
     if !said.iter().any(|said| said.allowed == Some(true)) {
-        return Some(format!("nobody opens the gate of engine `{engine}`"));
+        return Some(format!("engine `{engine}` is not enabled"));
     }
     for said in said {
         if let Some(opened) = said.stage.filter(|opened| *opened != stage) {
@@ -45,7 +46,7 @@ fn shut(engine: &str, said: &[GateSaid], stage: Stage) -> Option<String> {
     }
     // Stage 1 needs the gate alone.
     let opened = stage == Stage::GATED_ENGINE || said.iter().any(|said| said.stage == Some(stage));
-    (!opened).then(|| format!("nobody opens stage {stage} to engine `{engine}`"))
+    (!opened).then(|| format!("stage {stage} is not enabled for engine `{engine}`"))
 }
 
 /// The rung below must hold for this very engine, source and pair. Without a program there is no identity to ask for.

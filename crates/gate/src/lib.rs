@@ -1,8 +1,12 @@
-//! Judgement: (contract, inputs) in, Eligibility Decision out. Default deny, pure, recomputable from a bundle.
+//! Judgement: (contract, inputs) in, Eligibility Decision out. Default deny, pure,
+//! recomputable from a bundle.
 //!
-//! Phase A needs only files and settings, phase B looks at the target, phase C talks to the model, phase D holds the baseline's exam. A phase is judged only when the one before it
-//! passed; what was not reached is `not_evaluated`. The approval belongs to phase A and is judged after phase B, because a plan names the target's HEAD. An [`Admission`] can be had from [`judge`] alone, so that running an
-//! ungated task does not compile. [`conduct`] judges afterwards what the recorders of a sandbox saw.
+//! Phase A needs only files and settings, phase B looks at the target, phase C talks to the
+//! model, phase D holds the baseline's exam. A phase is judged only when the one before it
+//! passed; what was not reached is `not_evaluated`. The approval belongs to phase A and is
+//! judged after phase B, because a plan names the target's HEAD. An [`Admission`] can be
+//! had from [`judge`] alone, so that running an ungated task does not compile. [`conduct`]
+//! judges afterwards what the recorders of a sandbox saw.
 
 pub mod approval;
 mod baseline_exam;

@@ -1,5 +1,5 @@
-//! The gates of a model-backed engine: its admission and the provider decision, its credential, its endpoint, and, once
-//! everything else has passed, what the model answers.
+//! The gates of a model-backed engine: its admission and the provider decision, its
+//! credential, its endpoint, and, once everything else has passed, the model's answer.
 
 #[cfg(test)]
 mod tests;

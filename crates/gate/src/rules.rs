@@ -28,6 +28,8 @@ const PHASE_B: &[(Gate, TargetRule)] = &[
     (Gate::CleanStart, clean_start),
 ];
 
+/// Judges all gates for which the inputs have facts, phase by phase. A phase is judged only
+/// if the phase before refused nothing.
 pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     if inputs.kind.is_some() {
         return evaluate_document(contract, inputs);
@@ -72,7 +74,8 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     outcome
 }
 
-/// A document about other bundles rests on the kill switch and on a contract that lets it start and change nothing.
+/// A document about other bundles rests on the kill switch and on a contract that lets it
+/// start and change nothing.
 fn evaluate_document(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.record(Gate::KillSwitch, kill_switch(contract, inputs));
@@ -90,7 +93,7 @@ fn document_scope(contract: &TaskContract) -> Vec<Refusal> {
 }
 
 impl Outcome {
-    /// A run that needs no approval, and one for which nobody looked for any, are judged at once.
+    /// Judges a run that needs no approval, or for which none was looked up, at once.
     fn judge_approval_early(&mut self, contract: &TaskContract, inputs: &Inputs) {
         match &inputs.approval {
             Some(_) if contract.needs_approval_at(inputs.stage) => self.pass_over(Gate::Approval),
@@ -98,8 +101,8 @@ impl Outcome {
         }
     }
 
-    /// The approval of a plan, which names the target's HEAD: judged once everything before it in phase A has passed and the target was
-    /// looked at, whatever was found there.
+    /// Judges the approval of a plan. The plan names the target's HEAD, so this waits until
+    /// phase A has passed and the target was read, with any result.
     fn judge_approval_late(&mut self, contract: &TaskContract, inputs: &Inputs) {
         self.settle(Gate::Approval, approval::judge_approval(contract, inputs));
     }
@@ -143,11 +146,12 @@ impl Outcome {
     }
 }
 
-/// Stages whose records count only if somebody signed them.
+/// True for stages at which only signed records count.
 pub(crate) fn rests_on_signed_records(stage: Stage) -> bool {
     stage.number() >= 5
 }
 
+/// Makes the one refusal of a gate.
 pub(crate) fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
     vec![Refusal { gate, reason, text: text.into(), remedy: remedy.into() }]
 }
@@ -166,7 +170,8 @@ fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
             format!("ask for a lower --stage, or set mutation_mode: {mode} in the contract"),
         );
     }
-    // The engine that is part of the harness is what candidates are compared with, and never one.
+    // The engine that is part of the harness is what candidates are compared with, and
+    // never one.
     if inputs.stage == Stage::CANDIDATE_DEFAULT && inputs.settings.engine.is_none() {
         return refuse(
             Gate::Stage,
@@ -316,7 +321,8 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
 
 fn target_identity(contract: &TaskContract, inputs: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if let Some(run) = target.baseline_run.as_ref().filter(|run| run.status != Status::Pass) {
-        // A stage that rests on another run is blocked by what blocked that run; one that failed proves nothing to rest on.
+        // A stage that rests on another run is blocked by what blocked that run; one that
+        // failed proves nothing to rest on.
         let blocked_by = run.reason.filter(|_| run.status == Status::Blocked);
         let why = run.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         return refuse(

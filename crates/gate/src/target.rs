@@ -1,4 +1,5 @@
-//! The gate of the target's admission: which repository a run may change, and where its commit may go.
+//! The gate of the target's admission: which repository a run may change, and where its
+//! commit may go.
 
 use contract::approval::TargetAdmissionFacts;
 use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Refusal, SourceTarget};
@@ -55,7 +56,8 @@ fn judge_lower_stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     inputs.settings.source_target.as_ref().map_or_else(Vec::new, |found| judge_source(found, inputs.stage))
 }
 
-/// A repository that is admitted for changes is changed with an approval of its own, and never copied on the way there.
+/// A repository that is admitted for changes is changed with an approval of its own, and
+/// never copied on the way there.
 fn judge_source(found: &SourceTarget, stage: Stage) -> Vec<Refusal> {
     match found {
         SourceTarget::Admitted { file, source, target } => {
@@ -124,14 +126,16 @@ pub(crate) fn judge_checked_out(contract: &TaskContract, landing: &LandingFacts)
     )
 }
 
-/// A repository of another user of this machine is not the operator's to change, whatever a record says.
+/// A repository of another user of this machine is not the operator's to change, whatever a
+/// record says.
 pub(crate) fn judge_owner(landing: &LandingFacts) -> Vec<Refusal> {
     let Some(uid) = landing.other_owner else { return Vec::new() };
     let text = format!("the repository belongs to another user of this machine, with number {uid}");
     refuse(Gate::Ownership, Reason::UnownedRepository, text, "run as the user whose repository it is")
 }
 
-/// A tree that the configuration protects, the harness's home and the workspace itself are changed by nobody's admission.
+/// Refuses protected trees, the harness's home and the workspace itself, whatever an
+/// admission says.
 pub(crate) fn judge_off_limits(landing: &LandingFacts) -> Vec<Refusal> {
     let Some(tree) = &landing.off_limits else { return Vec::new() };
     let (text, remedy) = match tree {

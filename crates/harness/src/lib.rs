@@ -25,7 +25,7 @@ pub use after::lanes::{
     Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, run_case, run_in_parallel, run_lane,
     seal_matrix, seal_race, seal_repetition,
 };
-pub use after::pack::{PackError, PackManifest, Packed, Unpacked, pack, unpack};
+pub use after::pack::{PackError, PackManifest, Packed, SenderTrust, Unpacked, check_pack, pack, unpack};
 pub use after::person_statements::{
     PersonSignature, RecordStatementError, draft_outcome, draft_rollback, find_outcome_problem, record_outcome,
     record_rollback,
@@ -54,7 +54,7 @@ pub use home::cause::ErrorCause;
 pub use home::clock::{ReadClockError, RunClock};
 pub use home::engines::{Engine, EngineConfig, Engines, FAKE, is_built_in};
 pub use home::host::{GatherHostError, Tools};
-pub use home::layout::{Home, HomePlace, OpenHomeError};
+pub use home::layout::{Home, HomePlace, OpenHomeError, read_clock};
 pub use home::model_settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 pub use home::named_repositories::NamedRepositories;
 pub use home::recorder::execution_rules;
@@ -68,16 +68,19 @@ pub use home::watch::{LiveFact, LiveUsage, Quiet, Step, StepState, Told, Watch, 
 pub use run::about::DocumentSubject;
 pub use run::attached::{AttachedFact, AttachedRun};
 pub use run::availability::availability;
-pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger};
-pub use run::file::OpenRunError;
+pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger, find_discontinuity};
+pub use run::evidence_store::{CheckEvidenceError, name_rights};
+pub use run::file::{OpenRunError, accept_contract, name_queued_run};
 pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
 pub use run::harness::{Harness, OpenHarnessError};
 pub use run::identity::{find_operator, find_owner};
+pub use run::lease::ClaimedTurn;
 pub use run::look::{Look, LookError, Looked, Shown, look_around};
 pub use run::scan::{ContractSecret, redact_shapes};
+pub use run::stop_run::ask_run_to_stop;
 pub use seal::dead::RecoverError;
 pub use seal::landing::{LandingEnd, RecoveredLanding};
-pub use spine::{GovernError, Outcome, govern};
+pub use spine::{GovernError, Outcome, govern, govern_claimed};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
-//! Steps that the types forbid, also inside this crate. A test of `xtask` compiles each module of this file by itself and expects
-//! exactly the error named at the end of each line. Two modules, because the compiler looks at private fields of literals only
-//! in a crate without other errors.
+//! Steps that the types forbid, also inside this crate. A test of `xtask` compiles each
+//! module of this file by itself and expects exactly the error named at the end of each
+//! line. Two modules, because the compiler looks at private fields of literals only in a
+//! crate without other errors.
 
 use contract::Report;
 use gate::{Admission, Refused};

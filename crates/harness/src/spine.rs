@@ -5,16 +5,20 @@ use std::path::PathBuf;
 use contract::statement::SealedBy;
 use contract::{Report, RunId};
 use evidence::seal::Sealed;
+use ledger::{AppendEntryError, FIRST_EPOCH};
+use serde_json::json;
 
 use crate::gather::decide::Decided;
 use crate::home::ask::Ask;
 use crate::home::cause::ErrorCause;
+use crate::home::clock::RunClock;
 use crate::home::task::Task;
 use crate::home::watch::Watch;
 use crate::run::file::{OpenRunError, RunFile, Stopped};
 use crate::run::halt::Lookout;
 use crate::run::harness::Harness;
-use crate::run::lease::is_lost;
+use crate::run::lease::{ClaimedTurn, is_lost};
+use crate::run::stop_run::StopQuestion;
 use crate::seal::dead::{RecoverError, seal_stopped};
 use crate::seal::report::{Evidence, remove_work};
 use crate::work::engines::{Attempted, Prepared};
@@ -45,7 +49,7 @@ pub(crate) fn hold_beside(harness: &Harness, task: &Task, ask: &Ask, watch: Watc
     govern(harness, task, ask, watch).map(|outcome| outcome.sealed.report).map_err(Into::into)
 }
 
-/// What came of a run that started.
+/// Result of a run that started.
 #[derive(Debug)]
 pub struct Outcome {
     pub sealed: Sealed,
@@ -53,7 +57,7 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Why there is no bundle to show.
+/// Reason why there is no bundle to show.
 #[derive(Debug, thiserror::Error)]
 pub enum GovernError {
     /// It never started: nothing is left behind.
@@ -71,16 +75,43 @@ pub enum GovernError {
 
 /// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {
+    govern_turn(harness, task, ask, watch, None)
+}
+
+/// Runs a task of the queue in the same way, under the id that it was submitted with and the epoch of its claim.
+pub fn govern_claimed(
+    harness: &Harness,
+    task: &Task,
+    ask: &Ask,
+    watch: Watch<'_>,
+    turn: &ClaimedTurn,
+) -> Result<Outcome, GovernError> {
+    let governed = govern_turn(harness, task, ask, watch, Some(turn));
+    if let Err(GovernError::Open(OpenRunError::Ledger(AppendEntryError::TurnRefused { .. }))) = &governed {
+        record_refused(harness, &turn.run_id, turn.epoch, "start");
+    }
+    governed
+}
+
+fn govern_turn(
+    harness: &Harness,
+    task: &Task,
+    ask: &Ask,
+    watch: Watch<'_>,
+    turn: Option<&ClaimedTurn>,
+) -> Result<Outcome, GovernError> {
     let lookout = Lookout::new(&harness.switch, watch.cancel);
     let outcome = lookout.during(|cancel| {
-        let run = RunFile::open(harness, task, ask, Watch { cancel, ..watch }).map_err(GovernError::Open)?;
-        let run_id = run.id().clone();
-        match harness.keeping_lease(&run_id, || lookout.lose_lease(), || follow(run)) {
+        let run = RunFile::open(harness, task, ask, Watch { cancel, ..watch }, turn).map_err(GovernError::Open)?;
+        let (run_id, epoch) = (run.id().clone(), turn.map_or(FIRST_EPOCH, |turn| turn.epoch));
+        let question = StopQuestion(harness.home.stop_path(&run_id));
+        lookout.heed_stop(question.0.clone());
+        match harness.keeping_lease(&run_id, epoch, || lookout.lose_lease(), || follow(run)) {
             Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
             Err(stopped) => {
                 // Whatever stopped it: a run that another instance has by now is not ours to seal.
                 if is_lost(harness, &run_id) {
-                    return Err(late(harness, run_id));
+                    return Err(late(harness, run_id, epoch));
                 }
                 let stopped = lookout.cause(stopped);
                 let interrupted = matches!(stopped, Stopped::Cancelled);
@@ -93,8 +124,16 @@ pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Re
     outcome
 }
 
+/// Tells the ledger that an epoch came too late; a ledger that cannot be told now has refused it all the same.
+fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, step: &str) {
+    if let Ok(clock) = RunClock::start() {
+        let _ = harness.ledger().late_refused(run_id, epoch, clock.started(), &json!({"step": step}));
+    }
+}
+
 /// Puts the evidence of a run that lost its lease aside.
-fn late(harness: &Harness, run_id: RunId) -> GovernError {
+fn late(harness: &Harness, run_id: RunId, epoch: u64) -> GovernError {
+    record_refused(harness, &run_id, epoch, "result");
     let bundles = harness.home.bundles();
     let kept = bundles.late_dir(&run_id);
     remove_work(&harness.home, &run_id);

@@ -39,7 +39,7 @@
 
   // j k between rows, / to search, g and a letter to a page, ? for this list
   const keyboard = () => {
-    const pages = { o: '/', r: '/runs', a: '/approvals', c: '/compare', s: '/spend' };
+    const pages = 'offline' in root.dataset ? {} : { o: '/', r: '/runs', a: '/approvals', c: '/compare', s: '/spend' };
     let going = false;
     document.addEventListener('keydown', (e) => {
       if (isTyping() || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -92,12 +92,13 @@
     return clean.length > 300 ? clean.slice(0, 300) + '…' : clean;
   };
 
-  // a live run: history is on the page, the stream goes on behind it; a cut stream resumes by itself behind the last event
+  // a live run: history is on the page, the stream goes on behind it; a cut stream resumes by itself behind the last event.
+  // A browser has six connections to a server for all its tabs, so that a hidden page holds none and catches up when it is shown.
   const following = () => {
     const list = $('.events[data-live]');
     if (!list || !window.EventSource) return;
     const state = $('#live-state');
-    const word = (text) => { const span = state && $('span span', state); if (span) span.textContent = text; say(text); };
+    const word = (text) => { const span = state && $('.st > span', state); if (span) span.textContent = text; say(text); };
     const first = list.firstElementChild;
     let start = null;
     const add = (event) => {
@@ -118,19 +119,31 @@
       list.append(li);
       if (atEnd) list.scrollTop = list.scrollHeight;
     };
-    const stream = new EventSource(list.dataset.live);
-    stream.onmessage = (e) => {
-      let event;
-      try { event = JSON.parse(e.data); } catch { return; }
-      if (start === null && first) start = Date.parse(event.time);
-      add(event);
-      list.dataset.seen = e.lastEventId;
+    list.scrollTop = list.scrollHeight;
+    let stream = null;
+    let ended = false;
+    const close = () => { stream?.close(); stream = null; };
+    const end = (text) => { ended = true; close(); word(text); };
+    const open = () => {
+      if (stream || ended) return;
+      const seen = list.dataset.seen;
+      stream = new EventSource(list.dataset.live + (seen ? '?after=' + encodeURIComponent(seen) : ''));
+      stream.onmessage = (e) => {
+        let event;
+        try { event = JSON.parse(e.data); } catch { return; }
+        if (start === null && first) start = Date.parse(event.time);
+        add(event);
+        list.dataset.seen = e.lastEventId;
+      };
+      stream.onopen = () => word('live');
+      stream.onerror = () => word('The stream stopped; events up to ' + (list.dataset.seen || list.dataset.after || '–') + ' are shown. Trying again.');
+      stream.addEventListener('interrupted', () => word('The process of this run is gone. cto recover seals it.'));
+      stream.addEventListener('lost', () => end('Nothing more can be read here.'));
+      stream.addEventListener('sealed', () => { list.dataset.sealed = ''; end('sealed'); location.reload(); });
     };
-    stream.onopen = () => word('live');
-    stream.onerror = () => word('The stream stopped; events up to ' + (list.dataset.seen || list.dataset.after || '–') + ' are shown. Trying again.');
-    stream.addEventListener('interrupted', () => word('The process of this run is gone. cto recover seals it.'));
-    stream.addEventListener('lost', () => { stream.close(); word('Nothing more can be read here.'); });
-    stream.addEventListener('sealed', () => { stream.close(); list.dataset.sealed = ''; word('sealed'); location.reload(); });
+    const follow = () => (document.hidden ? close() : open());
+    document.addEventListener('visibilitychange', follow);
+    follow();
   };
 
   // say where the sentence stops matching; the server and the signature decide

@@ -58,7 +58,7 @@
       if (!answer.ok) { const [name, text] = STATES[answer.status] || ['error', 'The host answered ' + answer.status + '.']; tag = null; say(name, text); return; }
       tag = answer.headers.get('ETag');
       show(await answer.json());
-    } catch { tag = null; say('down', 'cto serve does not answer.'); }
+    } catch { tag = null; say('host', 'The host of this page does not answer.'); }
   };
 
   const start = () => {

@@ -1,4 +1,5 @@
-//! Who may look and who may act: one-time login links, sessions with a role, form tokens, names of this server, rates.
+//! Access control: one-time login links, sessions with a role, form tokens, names of this
+//! server, rates.
 
 mod guard;
 mod names;
@@ -6,8 +7,9 @@ mod random;
 mod rate;
 mod session;
 
-pub(crate) use guard::{PeerAddress, Viewer, guard_request};
+pub(crate) use guard::{PeerAddress, Viewer, guard_request, single_header};
 pub(crate) use names::ServerNames;
+pub(crate) use random::is_same;
 pub(crate) use rate::RateLimiter;
 pub use session::{LoginLink, Role, SessionPolicy};
 pub(crate) use session::{SESSION_COOKIE, Sessions};

@@ -24,23 +24,28 @@ pub(crate) async fn control_summary(State(state): Shared) -> Response {
     }
 }
 
+/// Overview as JSON.
 pub(crate) async fn overview(State(state): Shared) -> Response {
     json_document(&state.ask(|source| source.view_overview()).await)
 }
 
+/// Page of runs as JSON.
 pub(crate) async fn runs(State(state): Shared, Query(query): Query<RunsQuery>) -> Response {
     let asked = query.asked();
     json_document(&state.ask(move |source| source.list_runs(&asked)).await)
 }
 
+/// One run as JSON.
 pub(crate) async fn run(State(state): Shared, Path(reference): Path<String>) -> Response {
     json_document(&state.ask(move |source| source.view_run(&reference)).await)
 }
 
+/// Result of verifying a run's bundle as JSON.
 pub(crate) async fn verification(State(state): Shared, Path(reference): Path<String>) -> Response {
     json_document(&state.ask(move |source| source.verify_run(&reference).map(|result| (*result).clone())).await)
 }
 
+/// Lines of a file of a bundle as JSON.
 pub(crate) async fn log(
     State(state): Shared,
     Path(reference): Path<String>,
@@ -50,27 +55,33 @@ pub(crate) async fn log(
     json_document(&state.ask(move |source| source.read_log(&reference, &query.name, &asked)).await)
 }
 
+/// Page of requests as JSON.
 pub(crate) async fn approvals(State(state): Shared, Query(query): Query<ApprovalsQuery>) -> Response {
     json_document(&state.ask(move |source| source.list_requests(query.cursor.as_deref())).await)
 }
 
+/// One request as JSON.
 pub(crate) async fn request(State(state): Shared, Path(reference): Path<String>) -> Response {
     json_document(&state.ask(move |source| source.view_request(&reference)).await)
 }
 
+/// Runs side by side as JSON.
 pub(crate) async fn compare(State(state): Shared, Query(query): Query<CompareQuery>) -> Response {
     let references = query.references();
     json_document(&state.ask(move |source| source.compare_runs(&references)).await)
 }
 
+/// Records of the workspace as JSON.
 pub(crate) async fn records(State(state): Shared) -> Response {
     json_document(&state.ask(|source| source.list_records()).await)
 }
 
+/// Model use as JSON.
 pub(crate) async fn spend(State(state): Shared) -> Response {
     json_document(&state.ask(|source| source.view_spend()).await)
 }
 
+/// OpenAPI description, made from the table of routes.
 pub(crate) async fn open_api() -> Response {
     json_document(&Ok(describe_routes()))
 }
@@ -144,7 +155,13 @@ mod tests {
     #[test]
     fn only_decisions_on_requests_need_an_operator() {
         let changing: Vec<&str> = ROUTES.iter().filter(|route| route.method != "GET").map(|route| route.path).collect();
-        let expected = ["/approvals/{request}/deny", "/approvals/{request}/approve", "/login/{token}", "/logout"];
+        let expected = [
+            "/runs/{run}/stop",
+            "/approvals/{request}/deny",
+            "/approvals/{request}/approve",
+            "/login/{token}",
+            "/logout",
+        ];
         assert_eq!(changing, expected, "no route starts, repeats or resumes a run");
     }
 }

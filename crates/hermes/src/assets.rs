@@ -14,22 +14,30 @@ pub const PANEL_SCRIPT: &str = include_str!("../assets/cto_control_panel.js");
 /// Style of the panel.
 pub const PANEL_STYLE: &str = include_str!("../assets/cto_control_panel.css");
 
+pub(crate) const CONSOLE_STYLE: &str = include_str!("../assets/console.css");
+pub(crate) const CONSOLE_SCRIPT: &str = include_str!("../assets/console.js");
+
+/// Style sheet of the console.
 pub(crate) async fn console_style() -> Response {
-    asset(STYLE, include_str!("../assets/console.css"))
+    asset(STYLE, CONSOLE_STYLE)
 }
 
+/// Script of the console.
 pub(crate) async fn console_script() -> Response {
-    asset(SCRIPT, include_str!("../assets/console.js"))
+    asset(SCRIPT, CONSOLE_SCRIPT)
 }
 
+/// Icon of the console.
 pub(crate) async fn console_icon() -> Response {
     asset("image/svg+xml", include_str!("../assets/icon.svg"))
 }
 
+/// Script of the panel in another host.
 pub(crate) async fn panel_script() -> Response {
     asset(SCRIPT, PANEL_SCRIPT)
 }
 
+/// Style sheet of the panel in another host.
 pub(crate) async fn panel_style() -> Response {
     asset(STYLE, PANEL_STYLE)
 }

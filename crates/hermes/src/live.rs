@@ -1,5 +1,5 @@
-//! Live runs. One reader of a run's event file serves any number of viewers; a viewer that does not take what it is sent is dropped,
-//! and the run notices nothing.
+//! Live runs. One reader of a run's event file serves any number of viewers; a viewer that
+//! does not take what it is sent is dropped, and the run notices nothing.
 
 mod body;
 mod feed;
@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
+use serde::Deserialize;
 
 use crate::respond::{json_document, plain_refusal};
 use crate::source::{EventChunk, SourceError};
@@ -29,10 +31,18 @@ const IDLE_LOOKS: u32 = 50;
 /// Between two signs of life on a quiet stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Sends a run's events: first those behind `Last-Event-ID`, then each as it is written.
+/// Query of the event stream's address.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FollowQuery {
+    /// Sequence number of the last event that a page has already.
+    after: Option<u64>,
+}
+
+/// Sends a run's events: first those behind `Last-Event-ID` or `after`, then each as it is written.
 pub(crate) async fn follow_events(
     State(state): State<Arc<ConsoleState>>,
     Path(reference): Path<String>,
+    Query(query): Query<FollowQuery>,
     headers: HeaderMap,
 ) -> Response {
     // The first look tells whether there is such a run before anything is sent.
@@ -48,7 +58,9 @@ pub(crate) async fn follow_events(
     if is_new {
         tokio::spawn(read_feed(Arc::clone(&state), run_id, Arc::clone(&feed)));
     }
-    let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse::<u64>().ok());
+    // A browser resumes by the header; a page that begins a new stream can only say it in the address.
+    let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse::<u64>().ok());
+    let after = resumed.or(query.after);
     let (sender, body) = LiveBody::new();
     tokio::spawn(send_feed(feed, after, sender));
     let mut response = Response::new(Body::new(body));
@@ -91,10 +103,9 @@ async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: body::LiveSe
     loop {
         let (frames, end) = feed.frames_behind(sent);
         sent += frames.len();
-        for (seq, frame) in frames {
-            if after.is_some_and(|after| seq.is_some_and(|seq| seq <= after)) {
-                continue;
-            }
+        let is_new = |seq: Option<u64>| after.is_none_or(|after| seq.is_none_or(|seq| seq > after));
+        let new: Vec<Bytes> = frames.into_iter().filter(|(seq, _)| is_new(*seq)).map(|(_, frame)| frame).collect();
+        for frame in feed::join_few(new) {
             if !sender.send_within(frame, SEND_WITHIN).await {
                 return;
             }

@@ -14,11 +14,12 @@ use crate::state::ConsoleState;
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// That the server lives, and nothing of what it serves.
+/// Answers that the server lives, and reveals nothing else.
 pub(crate) async fn liveness() -> Response {
     with_body(StatusCode::OK, "text/plain; charset=utf-8", "no-store", b"ok\n".to_vec())
 }
 
+/// Figures in the text format of Prometheus.
 pub(crate) async fn figures(State(state): State<Arc<ConsoleState>>) -> Response {
     let viewers = state.live.count_viewers();
     match state.ask(|source| source.compose_summary()).await {
@@ -43,7 +44,7 @@ fn write_figures(summary: &ControlSummary, viewers: usize) -> String {
     gauge("cto_halted", "1 while the kill switch is set.", u64::from(summary.health.halted));
     gauge(
         "cto_healthy",
-        "1 if the newest matrix passed and nothing stands against it.",
+        "1 if the newest matrix passed and no problem is open.",
         u64::from(summary.health.status == Status::Pass),
     );
     gauge(
@@ -66,7 +67,7 @@ fn write_figures(summary: &ControlSummary, viewers: usize) -> String {
     text
 }
 
-/// A value that may stand in quotation marks.
+/// Value escaped for quotation marks.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

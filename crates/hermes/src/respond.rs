@@ -1,4 +1,5 @@
-//! Answers: pages, JSON, assets and refusals, each with its headers and a tag by which an unchanged one is not sent again.
+//! Answers: pages, JSON, assets and refusals, each with its headers and a tag by which an
+//! unchanged one is not sent again.
 
 use askama::Template;
 use axum::body::{Body, Bytes};
@@ -11,7 +12,8 @@ use serde::Serialize;
 
 use crate::source::{SourceError, SourceErrorKind};
 
-/// Nothing but own files, no script or handler in a page, no markup made by script.
+/// Content security policy: own files only, no inline script or handler, no markup made by
+/// script.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
@@ -55,6 +57,19 @@ pub(crate) fn html_page(status: StatusCode, page: &impl Template) -> Response {
     }
 }
 
+/// A page whose tag is the digest of a text that differs wherever the page does.
+pub(crate) fn tagged_page(page: &impl Template, tagged: &str) -> Response {
+    match page.render() {
+        Ok(text) => with_tagged_body("text/html; charset=utf-8", text.into_bytes(), tagged.as_bytes()),
+        Err(_) => plain_refusal(StatusCode::INTERNAL_SERVER_ERROR, "the page could not be made"),
+    }
+}
+
+fn with_tagged_body(kind: &'static str, bytes: Vec<u8>, tagged: &[u8]) -> Response {
+    make_response(StatusCode::OK, kind, NO_CACHE, bytes, Digest::of(tagged))
+}
+
+/// JSON answer, or the error with its status.
 pub(crate) fn json_document<T: Serialize>(document: &Result<T, SourceError>) -> Response {
     match document {
         Ok(document) => match serde_json::to_vec(document) {
@@ -65,6 +80,7 @@ pub(crate) fn json_document<T: Serialize>(document: &Result<T, SourceError>) -> 
     }
 }
 
+/// JSON answer of bytes that are JSON already.
 pub(crate) fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
     with_body(status, "application/json", NO_CACHE, bytes)
 }
@@ -79,7 +95,12 @@ const fn status_of(kind: SourceErrorKind) -> StatusCode {
 
 /// An answer with a tag of its bytes.
 pub(crate) fn with_body(status: StatusCode, kind: &'static str, cache: &'static str, bytes: Vec<u8>) -> Response {
-    let tag = format!("\"{}\"", Digest::of(&bytes).to_string().get(..32).unwrap_or_default());
+    let tag = Digest::of(&bytes);
+    make_response(status, kind, cache, bytes, tag)
+}
+
+fn make_response(status: StatusCode, kind: &'static str, cache: &'static str, bytes: Vec<u8>, tag: Digest) -> Response {
+    let tag = format!("\"{}\"", tag.to_string().get(..32).unwrap_or_default());
     let mut response = Response::new(Body::from(Bytes::from(bytes)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -109,7 +130,7 @@ pub(crate) fn login_wanted() -> Response {
     redirect(StatusCode::FOUND, "/login")
 }
 
-/// The page to look at after an act.
+/// Redirect to a page after an act.
 pub(crate) fn see_other(place: &str) -> Response {
     redirect(StatusCode::SEE_OTHER, place)
 }

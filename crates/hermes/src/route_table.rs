@@ -1,9 +1,12 @@
-//! The table of routes, which the router is made from: a route that is not in it does not exist.
+//! The table of routes, which the router is made from: a route that is not in it does not
+//! exist.
 
 use axum::http::Method;
 use serde::Serialize;
 
-/// Who may use a route.
+use crate::source::OperatorActKind;
+
+/// Right that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RouteAccess {
@@ -24,6 +27,18 @@ pub struct Route {
     pub(crate) answer: Answer,
 }
 
+impl Route {
+    /// Act of an operator that the route is for.
+    pub(crate) const fn act(&self) -> Option<OperatorActKind> {
+        match self.answer {
+            Answer::Approve => Some(OperatorActKind::Approve),
+            Answer::Deny => Some(OperatorActKind::Deny),
+            Answer::StopRun => Some(OperatorActKind::Stop),
+            _ => None,
+        }
+    }
+}
+
 /// The function behind a route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
@@ -36,6 +51,7 @@ pub(crate) enum Answer {
     Request,
     Deny,
     Approve,
+    StopRun,
     Compare,
     Records,
     Spend,
@@ -77,13 +93,15 @@ const fn route(
 
 use RouteAccess::{Open, Operator, Reader};
 
-/// Every route. None starts, repeats or resumes a run, activates a default or records an outcome.
+/// Every route. None starts, repeats or resumes a run, activates a default or records an
+/// outcome.
 pub const ROUTES: &[Route] = &[
     route("GET", "/", Reader, "What waits, what runs, ladders, rates", Answer::Overview),
     route("GET", "/runs", Reader, "Runs, newest first", Answer::Runs),
     route("GET", "/runs/{run}", Reader, "One run", Answer::Run),
     route("GET", "/runs/{run}/verify", Reader, "Verifies a bundle now", Answer::Verify),
     route("GET", "/runs/{run}/log", Reader, "Lines of a file of a bundle", Answer::Log),
+    route("POST", "/runs/{run}/stop", Operator, "Stops one run", Answer::StopRun),
     route("GET", "/approvals", Reader, "Requests for approval", Answer::Approvals),
     route("GET", "/approvals/{request}", Reader, "One request with its packet", Answer::Request),
     route("POST", "/approvals/{request}/deny", Operator, "Denies a request, signed", Answer::Deny),

@@ -18,6 +18,7 @@ use crate::{api, assets, live, metrics, pages};
 /// Largest form that is read.
 const LARGEST_FORM: usize = 64 << 10;
 
+/// Builds the router from the table and puts the guard around it.
 pub(crate) fn make_router(state: &Arc<ConsoleState>) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
@@ -42,6 +43,7 @@ fn answer_of(answer: Answer) -> MethodRouter<Arc<ConsoleState>> {
         Answer::Request => get(pages::request_page),
         Answer::Deny => post(pages::deny_request),
         Answer::Approve => post(pages::approve_request),
+        Answer::StopRun => post(pages::stop_run),
         Answer::Compare => get(pages::compare_page),
         Answer::Records => get(pages::records_page),
         Answer::Spend => get(pages::spend_page),

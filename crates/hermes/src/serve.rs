@@ -20,8 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::{LoginLink, PeerAddress, RateLimiter, Role, ServerNames, SessionPolicy, Sessions};
-use crate::live::LiveHub;
+use crate::access::{LoginLink, PeerAddress, Role, ServerNames, SessionPolicy};
 use crate::routes::make_router;
 use crate::source::ConsoleSource;
 use crate::state::ConsoleState;
@@ -38,10 +37,8 @@ const HEAD_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 /// Time that connections get to end by themselves.
 const GRACE: Duration = Duration::from_millis(300);
-/// Requests of one address: each second, and at once.
-const RATE: (f64, f64) = (500.0, 2000.0);
 
-/// How a console is served.
+/// Settings of a console.
 #[derive(Debug, Clone)]
 pub struct ConsoleSettings {
     pub listen: SocketAddr,
@@ -58,6 +55,8 @@ pub enum ServeConsoleError {
     NeedsTls(SocketAddr),
     #[error("{0} is not a loopback address, and beyond loopback nobody reads without a login")]
     NeedsLogin(SocketAddr),
+    #[error("{0} is not a loopback address, and a sidecar speaks to its host on this machine alone")]
+    SidecarBeyondLoopback(SocketAddr),
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, #[source] io::Error),
     #[error("the certificate or its key cannot be used: {0}")]
@@ -93,17 +92,9 @@ impl Console {
             return Err(ServeConsoleError::NeedsLogin(listen));
         }
         let tls = settings.tls.as_ref().map(ServerTls::acceptor).transpose()?;
-        let fail = |error| ServeConsoleError::Listen(listen, error);
-        let listener = StdListener::bind(listen).map_err(fail)?;
-        listener.set_nonblocking(true).map_err(fail)?;
-        let address = listener.local_addr().map_err(fail)?;
-        let state = ConsoleState {
-            source,
-            sessions: Sessions::new(settings.sessions),
-            names: ServerNames::new(address, &settings.names, tls.is_some()),
-            rates: RateLimiter::new(RATE.0, RATE.1),
-            live: LiveHub::default(),
-        };
+        let (listener, address) = listen_on(listen)?;
+        let names = ServerNames::new(address, &settings.names, tls.is_some());
+        let state = ConsoleState::new(source, settings.sessions, names);
         Ok(Self { listener, address, tls, state: Arc::new(state) })
     }
 
@@ -117,44 +108,69 @@ impl Console {
         format!("{}://{}", if self.tls.is_some() { "https" } else { "http" }, self.address)
     }
 
+    /// Makes a login link that works once. Fails only without randomness.
     pub fn make_link(&self, role: Role) -> Result<LoginLink, ServeConsoleError> {
         self.state.sessions.make_link(role).ok_or(ServeConsoleError::Randomness)
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until `stop` is set.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(ServeConsoleError::Start)?;
-        let done = runtime.block_on(self.accept(stop));
-        // Readers of files are looks of milliseconds; a viewer's connection is not waited for.
-        runtime.shutdown_timeout(GRACE);
-        done
-    }
-
-    async fn accept(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
-        let listener = TcpListener::from_std(self.listener).map_err(ServeConsoleError::Start)?;
-        let router = make_router(&self.state);
-        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        while !stop.load(Ordering::Relaxed) {
-            let Ok(accepted) = tokio::time::timeout(LOOK, listener.accept()).await else { continue };
-            // Too many open files: wait until some are closed.
-            let Ok((stream, peer)) = accepted else {
-                tokio::time::sleep(LOOK).await;
-                continue;
-            };
-            let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-            let (router, tls) = (router.clone(), self.tls.clone());
-            tokio::spawn(async move {
-                serve_stream(stream, peer, router, tls).await;
-                drop(place);
-            });
-        }
-        Ok(())
+        run_router(self.listener, make_router(&self.state), self.tls, stop)
     }
 }
 
+/// A listener, and its address with the port that was taken.
+pub(crate) fn listen_on(listen: SocketAddr) -> Result<(StdListener, SocketAddr), ServeConsoleError> {
+    let fail = |error| ServeConsoleError::Listen(listen, error);
+    let listener = StdListener::bind(listen).map_err(fail)?;
+    listener.set_nonblocking(true).map_err(fail)?;
+    let address = listener.local_addr().map_err(fail)?;
+    Ok((listener, address))
+}
+
+/// Serves a router on a thread of its own until `stop` is set.
+pub(crate) fn run_router(
+    listener: StdListener,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    stop: &AtomicBool,
+) -> Result<(), ServeConsoleError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(ServeConsoleError::Start)?;
+    let done = runtime.block_on(accept_streams(listener, router, tls, stop));
+    // Readers of files are looks of milliseconds; a viewer's connection is not waited for.
+    runtime.shutdown_timeout(GRACE);
+    done
+}
+
+async fn accept_streams(
+    listener: StdListener,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    stop: &AtomicBool,
+) -> Result<(), ServeConsoleError> {
+    let listener = TcpListener::from_std(listener).map_err(ServeConsoleError::Start)?;
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    while !stop.load(Ordering::Relaxed) {
+        let Ok(accepted) = tokio::time::timeout(LOOK, listener.accept()).await else { continue };
+        // Too many open files: wait until some are closed.
+        let Ok((stream, peer)) = accepted else {
+            tokio::time::sleep(LOOK).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let (router, tls) = (router.clone(), tls.clone());
+        tokio::spawn(async move {
+            serve_stream(stream, peer, router, tls).await;
+            drop(place);
+        });
+    }
+    Ok(())
+}
+
 async fn serve_stream(stream: TcpStream, peer: SocketAddr, router: Router, tls: Option<TlsAcceptor>) {
-    // Small frames of live runs are not held back; a socket that refuses the option still works.
+    // Small frames of live runs are not held back; a socket that refuses the option still
+    // works.
     let _ = stream.set_nodelay(true);
     match tls {
         None => serve_connection(stream, peer, router).await,

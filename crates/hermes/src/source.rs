@@ -1,13 +1,16 @@
 //! The one door to data: everything that a page shows, and the few acts of an operator.
 
+mod board;
 mod facts;
 
 use std::sync::Arc;
 
+use contract::Digest;
 use contract::text::shown;
 use serde::Serialize;
 use views::{ControlSummary, LaneComparison, RequestPage, RunPage, VerifyResult};
 
+pub use board::{BoardFacts, BoardItemFacts, FindingFacts};
 pub(crate) use facts::verdict_word;
 pub use facts::{
     ArtifactFacts, DayCount, EventChunk, LadderFacts, LadderRung, LogWindow, OperatorAct, OperatorActKind,
@@ -15,14 +18,18 @@ pub use facts::{
     RunningFacts, RunsAsked, SpendFacts, WaitingFacts,
 };
 
-/// A home to look at. Calls block and are made on threads of their own; looking changes nothing.
+/// Home that the console shows. Calls block and are made on threads of their own; reading
+/// changes nothing.
 pub trait ConsoleSource: Send + Sync + 'static {
     fn compose_summary(&self) -> Result<ControlSummary, SourceError>;
     fn view_overview(&self) -> Result<OverviewFacts, SourceError>;
     fn list_runs(&self, asked: &RunsAsked) -> Result<RunPage, SourceError>;
+    /// A mark of everything that the page of a sealed run is made of, had for less than the
+    /// page; none where it cannot be told.
+    fn mark_run(&self, run_id: &str) -> Option<RunMark>;
     /// A run in whatever state, by id, unique beginning, suffix, `@` or `@-N`.
     fn view_run(&self, reference: &str) -> Result<RunFacts, SourceError>;
-    /// Verifies the bundle again, whatever is remembered of it.
+    /// Verifies the bundle anew, without any memo.
     fn verify_run(&self, reference: &str) -> Result<Arc<VerifyResult>, SourceError>;
     /// Lines of a file of a run's verified bundle.
     fn read_log(&self, reference: &str, name: &str, asked: &LogAsked) -> Result<LogWindow, SourceError>;
@@ -32,14 +39,26 @@ pub trait ConsoleSource: Send + Sync + 'static {
     fn view_request(&self, reference: &str) -> Result<RequestFacts, SourceError>;
     fn compare_runs(&self, references: &[String]) -> Result<LaneComparison, SourceError>;
     fn list_records(&self) -> Result<Vec<RecordFacts>, SourceError>;
+    /// The board behind so many items, and the findings about the workspace. External
+    /// validators are not run.
+    fn view_board(&self, from: usize) -> Result<BoardFacts, SourceError>;
     fn view_spend(&self) -> Result<SpendFacts, SourceError>;
     /// Denies a request, signed by the operator's key.
     fn deny_request(&self, reference: &str, reason: &str) -> Result<(), SourceError>;
     /// Approves a request with the sentence as it was typed, signed by the operator's agent.
     fn approve_request(&self, reference: &str, sentence: &str) -> Result<(), SourceError>;
+    /// Asks a run to end; it is sealed as interrupted.
+    fn stop_run(&self, reference: &str) -> Result<(), SourceError>;
+    /// Token that the panel's host has made for its sidecar; none where there is no private
+    /// file with one.
+    fn read_sidecar_token(&self) -> Option<String>;
     /// Writes an act, or the refusal of one, into the ledger.
     fn record_act(&self, act: &OperatorAct) -> Result<(), SourceError>;
 }
+
+/// Mark of the state of a run: as long as it is the same, so is the run's page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunMark(pub Digest);
 
 /// A part of a log.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +69,7 @@ pub struct LogAsked {
     pub search: String,
 }
 
-/// Failure of a source, in words for whoever asked.
+/// Failure of a source, in words for the visitor.
 #[derive(Debug, Clone, Serialize, thiserror::Error)]
 #[error("{text}")]
 pub struct SourceError {
@@ -64,27 +83,31 @@ pub struct SourceError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceErrorKind {
-    /// There is no such thing.
+    /// The thing does not exist.
     Missing,
     /// The question or the act is not one that can be answered.
     Invalid,
-    /// It is known and cannot be shown or done.
+    /// The thing exists and cannot be shown or done.
     Refused,
 }
 
 impl SourceError {
+    /// Error of something that does not exist.
     pub fn missing(text: impl Into<String>) -> Self {
         Self { kind: SourceErrorKind::Missing, text: shown(&text.into()), hint: None }
     }
 
+    /// Error of a question that cannot be answered as asked.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self { kind: SourceErrorKind::Invalid, text: shown(&text.into()), hint: None }
     }
 
+    /// Error of an act that is not permitted.
     pub fn refused(text: impl Into<String>) -> Self {
         Self { kind: SourceErrorKind::Refused, text: shown(&text.into()), hint: None }
     }
 
+    /// Adds advice for the reader.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(shown(&hint.into())), ..self }

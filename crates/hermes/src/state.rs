@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::access::{RateLimiter, ServerNames, Sessions};
+use crate::access::{RateLimiter, ServerNames, SessionPolicy, Sessions};
 use crate::live::LiveHub;
+use crate::page_cache::PageCache;
 use crate::source::{ConsoleSource, SourceError};
+
+/// Requests of one address: each second, and at once.
+const RATE: (f64, f64) = (500.0, 2000.0);
+/// Refused acts of one address that are written into the ledger: each second, and at once.
+const REFUSALS: (f64, f64) = (0.2, 50.0);
 
 /// Source, sessions, names, rates and live feeds of one server.
 pub(crate) struct ConsoleState {
@@ -12,7 +18,10 @@ pub(crate) struct ConsoleState {
     pub(crate) sessions: Sessions,
     pub(crate) names: ServerNames,
     pub(crate) rates: RateLimiter,
+    /// Refused acts that are written into the ledger: a foreign page cannot fill it.
+    pub(crate) refusals: RateLimiter,
     pub(crate) live: LiveHub,
+    pub(crate) pages: PageCache,
 }
 
 impl std::fmt::Debug for ConsoleState {
@@ -22,6 +31,19 @@ impl std::fmt::Debug for ConsoleState {
 }
 
 impl ConsoleState {
+    /// Shared state of one console.
+    pub(crate) fn new(source: Arc<dyn ConsoleSource>, sessions: SessionPolicy, names: ServerNames) -> Self {
+        Self {
+            source,
+            sessions: Sessions::new(sessions),
+            names,
+            rates: RateLimiter::new(RATE.0, RATE.1),
+            refusals: RateLimiter::new(REFUSALS.0, REFUSALS.1),
+            live: LiveHub::default(),
+            pages: PageCache::default(),
+        }
+    }
+
     /// Asks the source on a thread that may block.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,

@@ -96,6 +96,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<(), Box<dyn Error>>
             stage: shape.stage(),
             purpose: Purpose::Governed,
             owner: None,
+            epoch: None,
             detail: serde_json::Value::Null,
         },
     })?;

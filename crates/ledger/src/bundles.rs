@@ -4,6 +4,8 @@
 //! elsewhere one day. The ledger says which of them are sealed; nothing here reads it.
 
 mod imports;
+mod packed;
+mod shared;
 
 use std::fs::{self, File};
 use std::io;
@@ -14,6 +16,10 @@ use serde::Serialize;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 pub use imports::IMPORT_SIGNER_FILE;
+pub use packed::UnpackBundleError;
+pub use shared::ShareBundleError;
+
+use crate::objects::ObjectStore;
 
 /// The folder of a home that holds the sealed bundles of its own runs.
 pub const BUNDLES_FOLDER: &str = "harness-runs";
@@ -23,6 +29,7 @@ const STATEMENTS: &str = "statements";
 #[derive(Debug, Clone)]
 pub struct Bundles {
     home: PathBuf,
+    store: Option<ObjectStore>,
 }
 
 /// The home that a bundle was sealed in.
@@ -31,6 +38,8 @@ pub struct Bundles {
 pub enum BundleOrigin {
     Own,
     Imported,
+    /// Another home on the same ledger.
+    Shared,
 }
 
 /// The bundle of a run, in a local folder.
@@ -75,7 +84,18 @@ impl KeptBundle {
 impl Bundles {
     /// The bundles of the home in this folder, which need not exist.
     pub fn in_home(home: &Path) -> Self {
-        Self { home: home.to_owned() }
+        Self { home: home.to_owned(), store: None }
+    }
+
+    /// The same, with an object store that other machines share.
+    #[must_use]
+    pub fn sharing(self, store: Option<ObjectStore>) -> Self {
+        Self { store, ..self }
+    }
+
+    /// The object store, where one is configured.
+    pub fn store(&self) -> Option<&ObjectStore> {
+        self.store.as_ref()
     }
 
     /// The place of the bundle of a run of this home, from its seal on.
@@ -165,18 +185,22 @@ impl Bundles {
         self.home.join("late").join(run.as_str())
     }
 
-    /// Moves what a run made after it had lost its lease out of the way of everything that counts: its bundle, else its `draft`.
+    /// Moves what a run made after it had lost its lease out of the way of everything that counts: its bundle and its `draft`.
     pub fn keep_late(&self, run: &RunId, draft: &Path) -> io::Result<()> {
-        let to = self.late_dir(run);
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder)?;
-        }
+        fs::create_dir_all(self.home.join("late"))?;
         for from in [self.bundle_dir(run).as_path(), draft] {
-            if from.own_exists() && !to.own_exists() {
-                fs::rename(from, &to)?;
+            if from.own_exists() {
+                fs::rename(from, self.free_late_dir(run))?;
             }
         }
         Ok(())
+    }
+
+    /// A run can come too late more than once: as itself, and as those who tried to seal it.
+    fn free_late_dir(&self, run: &RunId) -> PathBuf {
+        let first = self.late_dir(run);
+        let next = |number: u32| first.with_file_name(format!("{run}.{number}"));
+        std::iter::once(first.clone()).chain((1..).map(next)).find(|folder| !folder.own_exists()).unwrap_or(first)
     }
 
     fn sealed(&self) -> PathBuf {
@@ -193,7 +217,7 @@ fn sync_folder(folder: &Path) -> Result<(), PlaceBundleError> {
     synced.map_err(|error| PlaceBundleError { path: folder.to_owned(), error })
 }
 
-/// What lies in a folder, by name; nothing where the folder is missing.
+/// Entries of a folder, by name; none if the folder is missing.
 fn list_folder(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let listed = match own_files::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

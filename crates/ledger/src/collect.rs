@@ -1,14 +1,14 @@
-//! Runs whose bundles were removed on purpose: said before it is done, and found again by whoever misses one.
+//! Runs whose bundles were removed on purpose: said before it is done, and found again by
+//! whoever misses one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::{Digest, RunId, Stamp};
-use serde::{Deserialize, Serialize};
+use contract::{RunId, Stamp};
 
 use crate::entry::Position;
 use crate::kind::{EntryKind, KindRole};
 use crate::read::ReadLedgerError;
-use crate::runs::RunRow;
+use crate::runs::{Collection, RunRow};
 use crate::store::{Change, Ledger};
 use crate::write::AppendEntryError;
 
@@ -20,19 +20,9 @@ pub struct RunCollected {
     pub collection: Collection,
 }
 
-/// The body of its entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collection {
-    /// Of the bundle; the same as in the entry that sealed it.
-    pub attestation_sha256: Digest,
-    /// Why it may go.
-    pub reason: String,
-    pub bytes: u64,
-}
-
 impl Ledger {
-    /// Records that these bundles are removed, all or none. A run that was recorded before is passed over; gives the place
-    /// of the last entry.
+    /// Records that these bundles are removed, all or none. A run that was recorded before
+    /// is passed over; gives the place of the last entry.
     pub fn runs_collected(&self, collected: &[RunCollected]) -> Result<Position, AppendEntryError> {
         self.store.change(|change| {
             for one in collected {
@@ -42,7 +32,7 @@ impl Ledger {
         })
     }
 
-    /// When and why the bundle of this run was removed, if it was.
+    /// Time and reason of the removal of a run's bundle; none if it was not removed.
     pub fn run_collection(&self, run_id: &RunId) -> Result<Option<RunCollected>, ReadLedgerError> {
         let Some(stored) = self.store.first_entry(run_id, EntryKind::EvidenceCollected)? else { return Ok(None) };
         let unreadable = || ReadLedgerError::Entry { seq: stored.entry.seq };
@@ -51,7 +41,7 @@ impl Ledger {
         Ok(Some(RunCollected { run_id: run_id.clone(), time, collection }))
     }
 
-    /// Of these runs, those whose bundles were removed.
+    /// Removals of the bundles of these runs.
     pub fn collections_of(&self, runs: &[RunRow]) -> Result<BTreeMap<RunId, RunCollected>, ReadLedgerError> {
         let found = runs.iter().map(|run| Ok(self.run_collection(&run.run_id)?.map(|it| (run.run_id.clone(), it))));
         found.filter_map(Result::transpose).collect()
@@ -62,7 +52,8 @@ impl Ledger {
         Ok(self.store.each_run(show)?)
     }
 
-    /// Runs that an entry speaks of which is not part of every run's life: something rests on them.
+    /// Runs that an entry mentions which is not part of every run's life: something relies
+    /// on them.
     pub fn runs_spoken_of(&self) -> Result<BTreeSet<String>, ReadLedgerError> {
         let own: Vec<EntryKind> = EntryKind::of_role(KindRole::Life).collect();
         Ok(self.store.runs_named_beside(&own)?)

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::kind::EntryKind;
 
-/// A place in the chain. Recorded elsewhere (in a signed statement), it pins every entry up to it.
+/// A place in the chain. Recorded elsewhere (in a signed statement), it pins every entry up
+/// to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Position {
     pub seq: u64,
@@ -18,7 +19,8 @@ impl Position {
     pub const GENESIS: Self = Self { seq: 0, hash: Digest::ZERO };
 }
 
-/// One entry as it is stored. Its texts are not read further: a newer program, or somebody with an editor, may have written them.
+/// Entry as it is stored. Its texts are not interpreted: a newer program, or a person with
+/// an editor, may have written them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     pub seq: u64,
@@ -31,6 +33,8 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// True if the entry is of this kind. Kinds are compared by name, since a ledger may
+    /// hold kinds of a later version.
     pub fn is(&self, kind: EntryKind) -> bool {
         self.kind == kind.name()
     }
@@ -48,12 +52,13 @@ pub(crate) struct Hashed<'a> {
 }
 
 impl Hashed<'_> {
+    /// Digest that chains the entry: SHA-256 over its canonical form.
     pub(crate) fn hash(&self) -> serde_json::Result<Digest> {
         Ok(Digest::of(self.canonical()?.as_bytes()))
     }
 
-    /// The members in canonical order around a body that is canonical already: sorting it again would double the cost of
-    /// checking a ledger.
+    /// The members in canonical order around a body that is canonical already: sorting it
+    /// again would double the cost of checking a ledger.
     fn canonical(&self) -> serde_json::Result<String> {
         let Self { seq, body, .. } = self;
         let kind = serde_json::to_string(self.kind)?;
@@ -65,17 +70,20 @@ impl Hashed<'_> {
 }
 
 /// An entry whose body has not been parsed: the stored bytes are what `verify` compares.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredEntry {
     pub(crate) entry: Entry,
     pub(crate) body: String,
 }
 
 impl StoredEntry {
+    /// The part of the entry that its digest covers.
     pub(crate) fn hashed(&self) -> Hashed<'_> {
         let Entry { seq, time, kind, run_id, prev, .. } = &self.entry;
         Hashed { seq: *seq, time, kind, run_id: run_id.as_deref(), body: &self.body, prev }
     }
 
+    /// Entry with its body parsed.
     pub(crate) fn parse(mut self) -> serde_json::Result<Entry> {
         self.entry.body = serde_json::from_str(&self.body)?;
         Ok(self.entry)

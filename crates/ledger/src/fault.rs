@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+/// Result of a call of the database.
 pub(crate) type StoreResult<T> = Result<T, StoreFault>;
 
 /// The database's own word, whichever it is; told only as the cause of a public error.
@@ -21,7 +22,7 @@ pub(crate) enum FaultKind {
     Busy,
     /// The disk is full.
     Full,
-    /// It was opened to look only, or may no longer be written.
+    /// It was opened for reading only, or may no longer be written.
     ReadOnly,
     Other,
 }

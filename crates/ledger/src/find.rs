@@ -1,5 +1,6 @@
-//! Finding the run a person means: a full id, a unique beginning of one, its last part or the beginning of that, `@` for
-//! the newest governed run and `@-N` for the one N before it.
+//! Finding the run a person means: a full id, a unique beginning of one, its last part or
+//! the beginning of that, `@` for the newest governed run and `@-N` for the one N before
+//! it.
 
 use contract::{Purpose, RunId};
 
@@ -10,7 +11,7 @@ use crate::store::Ledger;
 /// Enough to tell a person what else they may have meant.
 const MANY: usize = 20;
 
-/// What a reference names.
+/// Runs that a reference names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     One(Box<RunRow>),
@@ -20,7 +21,8 @@ pub enum Found {
 }
 
 impl Ledger {
-    /// Looks a run up by what a person typed. A whole id or last part wins over the beginning of a longer one.
+    /// Looks a run up by what a person typed. A whole id or last part wins over the
+    /// beginning of a longer one.
     pub fn run_find(&self, reference: &str) -> Result<Found, ReadLedgerError> {
         if let Some(back) = reference.strip_prefix('@') {
             return match steps_back(back) {
@@ -45,8 +47,8 @@ impl Ledger {
         Ok(found(runs))
     }
 
-    /// Counts back over governed runs: a run that another is compared with and a summary of runs are not what a person means.
-    /// Falls back on all runs where none is governed.
+    /// Counts back over governed runs: a run that another is compared with and a summary of
+    /// runs are not what a person means. Falls back on all runs where none is governed.
     fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
         let governed = self.store.run_back(Some(Purpose::Governed), steps)?;
         let none = || self.store.matching_runs(&RunMatch::Purpose(Purpose::Governed), 1);

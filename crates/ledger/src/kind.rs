@@ -9,6 +9,9 @@ pub enum KindRole {
     Statement,
     /// A step in the life of a request for approval. Appended by a method of its own, which also keeps the request's row.
     Request,
+    /// A step in the queue of runs. Appended by a method of its own, which also keeps the queue's row. Names its run in the body, so that
+    /// no bundle is kept for it.
+    Queue,
     /// Something that happened in the home, to no run or to several.
     Home,
 }
@@ -29,6 +32,7 @@ macro_rules! kinds {
                 match self { $(Self::$variant => $name,)* }
             }
 
+            /// Part that the kind plays in the rows of runs and requests.
             pub const fn role(self) -> KindRole {
                 match self { $(Self::$variant => KindRole::$role,)* }
             }
@@ -54,6 +58,9 @@ kinds! {
     ApprovalReleased "approval.released" Request "A held request waits no longer.",
     ApprovalRevoked "approval.revoked" Request "What was approved is approved no longer, for good.",
     ApprovalUsed "approval.used" Request "A run used the request up, in the transaction that starts its engine.",
+    QueueSubmitted "queue.submitted" Queue "A run was put into the queue, with the digest of its contract.",
+    QueueCancelled "queue.cancelled" Queue "A run of the queue is not to start, or is to stop.",
+    LateRefused "run.late_refused" Queue "A step under an epoch that no longer holds was refused; what it left is kept apart.",
     TrustChanged "trust.changed" Home "The keys or workspaces that count were changed.",
     RecordSigned "record.signed" Home "A person signed a record.",
     LedgerContinued "ledger.continued" Home "The operator vouched for a copied or restored home.",
@@ -71,6 +78,7 @@ impl EntryKind {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
+    /// Kinds with this role, in the order of the table.
     pub(crate) fn of_role(role: KindRole) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |kind| kind.role() == role)
     }

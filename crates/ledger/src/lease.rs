@@ -1,25 +1,16 @@
 //! Leases: the instance that a live run belongs to, for as long as it keeps saying so.
 //!
-//! Several homes may share one ledger. A run belongs to the instance that started it. When its lease has lapsed, another instance
-//! may take it over, which raises the epoch: whoever holds an older one can no longer seal. Leases are no part of the chain, since they
-//! are renewed all the time and mean nothing once a run is sealed.
+//! Several homes may share one ledger. A run belongs to the instance that started it. When
+//! its lease has lapsed, another instance may take it over, which raises the epoch: whoever
+//! holds an older one can no longer seal. Leases are no part of the chain, since they are
+//! renewed all the time and mean nothing once a run is sealed.
 
 use contract::{Digest, RunId, Stamp};
 
 use crate::read::ReadLedgerError;
-use crate::runs::RunRow;
+use crate::runs::{Lease, RunRow};
 use crate::store::Ledger;
 use crate::write::AppendEntryError;
-
-/// The claim of an instance on a live run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease {
-    /// The instance: a home on a machine.
-    pub owner: Digest,
-    /// One more with every take-over.
-    pub epoch: u64,
-    pub until: Stamp,
-}
 
 /// A run that was started and not sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +32,13 @@ impl Ledger {
         Ok(self.store.read_lease(run_id)?)
     }
 
-    /// Prolongs a lease; false where it belongs to somebody else by now, or the run is sealed.
+    /// Prolongs a lease; false if another instance has it by now, or the run is sealed.
     pub fn lease_renewed(&self, run_id: &RunId, epoch: u64, until: Stamp) -> Result<bool, AppendEntryError> {
         self.store.change(|change| Ok(change.renew_lease(run_id, epoch, until)?))
     }
 
-    /// Takes a live run over from another instance whose lease has lapsed; gives the new epoch, or `None` where it has not, or
-    /// somebody else was faster.
+    /// Takes a live run over from another instance whose lease has lapsed; returns the new
+    /// epoch, or `None` if it has not, or another instance was faster.
     pub fn lease_taken_over(
         &self,
         run_id: &RunId,

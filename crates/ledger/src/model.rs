@@ -1,4 +1,4 @@
-//! What runs have reserved and used of models, for limits that hold across runs.
+//! Reservations and use of models by runs, for limits that hold across runs.
 
 use contract::Stamp;
 use serde_json::Value;
@@ -9,8 +9,9 @@ use crate::store::{Ledger, Store};
 use crate::write::AppendEntryError;
 
 impl Ledger {
-    /// Appends what a run reserves, made from everything reserved and settled since a time. Nobody reserves anything
-    /// between the looking and the appending; what `make` said last is what was appended.
+    /// Appends what a run reserves, made from everything reserved and settled since a time.
+    /// Nobody reserves anything between the looking and the appending; what `make` said
+    /// last is what was appended.
     pub fn model_reserved(
         &self,
         time: Stamp,

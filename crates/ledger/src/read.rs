@@ -10,12 +10,13 @@ use crate::runs::{RunFilter, RunRow};
 use crate::store::Ledger;
 
 impl Ledger {
-    /// The last entry's place; [`Position::GENESIS`] when there is none.
+    /// Position of the last entry; [`Position::GENESIS`] if there is none.
     pub fn head(&self) -> Result<Position, ReadLedgerError> {
         Ok(self.store.read_head()?)
     }
 
-    /// The hash of the entry at this place, to be held against one recorded elsewhere; that of genesis before the first.
+    /// The hash of the entry at this place, to be held against one recorded elsewhere; that
+    /// of genesis before the first.
     pub fn hash_at(&self, seq: u64) -> Result<Option<Digest>, ReadLedgerError> {
         if seq == 0 {
             return Ok(Some(Position::GENESIS.hash));
@@ -31,6 +32,11 @@ impl Ledger {
     /// The runs that were started last, newest first.
     pub fn runs_recent(&self, filter: &RunFilter, limit: usize) -> Result<Vec<RunRow>, ReadLedgerError> {
         Ok(self.store.recent_runs(filter, limit)?)
+    }
+
+    /// Runs that entries behind one place and up to another sealed, in no order.
+    pub fn runs_sealed_between(&self, after: u64, up_to: u64) -> Result<Vec<RunRow>, ReadLedgerError> {
+        Ok(self.store.sealed_between(after, up_to)?)
     }
 
     /// Number of runs, from a counter.
@@ -55,7 +61,7 @@ pub enum ReadLedgerError {
     /// This entry's body is not JSON: the file was changed by something else.
     #[error("ledger entry {seq} cannot be read: its body is not JSON")]
     Entry { seq: u64 },
-    /// The database failed, by its own word.
+    /// The database reported an error.
     #[error("cannot read the ledger: {0}")]
     Store(#[source] Box<dyn Error + Send + Sync>),
 }

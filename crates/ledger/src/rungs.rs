@@ -1,4 +1,5 @@
-//! Runs by the rung that they speak for: engine, purpose, stage and identity, each list a range of one index.
+//! Runs by the rung that they speak for: engine, purpose, stage and identity, each list a
+//! range of one index.
 
 use contract::{Purpose, Stage};
 
@@ -17,8 +18,8 @@ impl Ledger {
         Ok(self.store.rung_runs(rung, after, limit)?)
     }
 
-    /// Identities under which an engine was run at a stage, in the order of their names. Each costs one look-up, however many runs
-    /// it has.
+    /// Identities under which an engine was run at a stage, in the order of their names.
+    /// Each costs one look-up, however many runs it has.
     pub fn rung_identities(
         &self,
         engine: &str,
@@ -32,7 +33,8 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Passes of an engine at a stage whose bundles were not collected, of any identity, newest first.
+    /// Passes of an engine at a stage whose bundles were not collected, of any identity,
+    /// newest first.
     pub fn stage_passes(
         &self,
         engine: &str,
@@ -43,8 +45,8 @@ impl Ledger {
         Ok(self.store.stage_passes(engine, purpose, stage, limit)?)
     }
 
-    /// The newest run of an engine with each model, by runs whose engine was identified, in the order of the models' names. Each
-    /// costs two look-ups, however many runs it has.
+    /// The newest run of an engine with each model, by runs whose engine was identified, in
+    /// the order of the models' names. Each costs two look-ups, however many runs it has.
     pub fn engine_models(&self, engine: &str, purpose: Purpose) -> Result<Vec<IdentifiedRun>, ReadLedgerError> {
         let mut found: Vec<IdentifiedRun> = Vec::new();
         while let Some(next) = self.store.next_model(engine, purpose, found.last().map(|last| &last.identity))? {
@@ -53,7 +55,7 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Governed passes from stage 5 on of which no signed outcome is recorded, newest first.
+    /// Governed passes from stage 5 on without a signed outcome, newest first.
     pub fn runs_unanswered(&self, limit: usize) -> Result<Vec<RunRow>, ReadLedgerError> {
         Ok(self.store.unanswered_runs(limit)?)
     }

@@ -4,7 +4,7 @@ use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status, 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
@@ -17,6 +17,7 @@ pub enum RunStatus {
 impl RunStatus {
     pub const ALL: [RunStatus; 4] = [Self::Running, Self::Pass, Self::Fail, Self::Blocked];
 
+    /// Spelling in the database and in JSON output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -26,6 +27,7 @@ impl RunStatus {
         }
     }
 
+    /// State of a spelling; none if it is unknown.
     pub(crate) fn parse(text: &str) -> Option<RunStatus> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
@@ -51,6 +53,9 @@ pub struct RunIntent {
     /// The instance that runs it; older programs named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Digest>,
+    /// The epoch of the claim, of a run that was in the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
     /// Details of the caller's own, by which recovery accounts for the run should it die.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub detail: Value,
@@ -224,6 +229,26 @@ pub enum RungPart {
     Weighty,
     /// Passes whose bundles were not collected.
     Passes,
+}
+
+/// The claim of an instance on a live run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The instance: a home on a machine.
+    pub owner: Digest,
+    /// One more with every take-over.
+    pub epoch: u64,
+    pub until: Stamp,
+}
+
+/// The body of the entry that says that a bundle is about to be removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collection {
+    /// Of the bundle; the same as in the entry that sealed it.
+    pub attestation_sha256: Digest,
+    /// Reason why it may go.
+    pub reason: String,
+    pub bytes: u64,
 }
 
 /// A condition that finds runs.

@@ -11,17 +11,20 @@
 //! - sequence numbers and counts up to `i64::MAX` come back as they were given.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use contract::{Digest, Purpose, RunId, Stage, Stamp, TaskId};
 
 use crate::entry::{Hashed, Position, StoredEntry};
 use crate::fault::{StoreFault, StoreResult};
 use crate::kind::EntryKind;
-use crate::lease::Lease;
-use crate::request::RequestRow;
-use crate::runs::{EngineIdentity, IdentifiedRun, RunFilter, RunMatch, RunPlace, RunRow, RungRuns};
+#[cfg(feature = "fleet")]
+use crate::postgres::PostgresStore;
+use crate::queue::{ClaimAsk, QueueTurn, QueuedRun};
+use crate::replay::Replay;
+use crate::request_row::RequestRow;
+use crate::runs::{EngineIdentity, IdentifiedRun, Lease, RunFilter, RunMatch, RunPlace, RunRow, RungRuns};
 use crate::sqlite::SqliteStore;
-use crate::verify::Replay;
 
 /// An open ledger: one connection, for one thread at a time. Any number of processes and threads may each hold one.
 #[derive(Debug)]
@@ -33,12 +36,33 @@ pub struct Ledger {
 #[derive(Debug)]
 pub(crate) enum Store {
     Sqlite(SqliteStore),
+    #[cfg(feature = "fleet")]
+    Postgres(Box<PostgresStore>),
+}
+
+/// Asks whichever database it is: each of them can do everything.
+macro_rules! in_store {
+    ($database:expr, $store:ident => $asked:expr) => {
+        match $database {
+            Store::Sqlite($store) => $asked,
+            #[cfg(feature = "fleet")]
+            Store::Postgres($store) => $asked,
+        }
+    };
 }
 
 impl Store {
+    /// Id of the ledger.
     pub(crate) fn ledger_id(&self) -> &str {
+        in_store!(self, store => store.ledger_id())
+    }
+
+    /// The history that the server writes on; `None` of a file, which has no other.
+    pub(crate) fn read_timeline(&self) -> StoreResult<Option<String>> {
         match self {
-            Self::Sqlite(store) => store.ledger_id(),
+            Self::Sqlite(_) => Ok(None),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.read_timeline().map(Some),
         }
     }
 
@@ -48,91 +72,67 @@ impl Store {
         &self,
         mut work: impl FnMut(&Change<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        match self {
-            Self::Sqlite(store) => store.change(|| work(&Change { store: self })),
-        }
+        in_store!(self, store => store.change(|| work(&Change { store: self })))
     }
 
     /// The last entry's place; [`Position::GENESIS`] when there is none.
     pub(crate) fn read_head(&self) -> StoreResult<Position> {
-        match self {
-            Self::Sqlite(store) => store.read_head(),
-        }
+        in_store!(self, store => store.read_head())
     }
 
+    /// Position of an entry.
     pub(crate) fn read_position(&self, seq: u64) -> StoreResult<Option<Position>> {
-        match self {
-            Self::Sqlite(store) => store.read_position(seq),
-        }
+        in_store!(self, store => store.read_position(seq))
     }
 
     /// Every entry that names this run, in order.
     pub(crate) fn run_entries(&self, run_id: &RunId) -> StoreResult<Vec<StoredEntry>> {
-        match self {
-            Self::Sqlite(store) => store.run_entries(run_id),
-        }
+        in_store!(self, store => store.run_entries(run_id))
     }
 
     /// The first entry of this kind that names this run.
     pub(crate) fn first_entry(&self, run_id: &RunId, kind: EntryKind) -> StoreResult<Option<StoredEntry>> {
-        match self {
-            Self::Sqlite(store) => store.first_entry(run_id, kind),
-        }
+        in_store!(self, store => store.first_entry(run_id, kind))
     }
 
     /// Every entry about this request, in order.
     pub(crate) fn request_entries(&self, request: Digest) -> StoreResult<Vec<StoredEntry>> {
-        match self {
-            Self::Sqlite(store) => store.request_entries(request),
-        }
+        in_store!(self, store => store.request_entries(request))
     }
 
     /// Everything reserved and settled of models since a time, in order.
     pub(crate) fn model_entries(&self, since: Stamp) -> StoreResult<Vec<StoredEntry>> {
-        match self {
-            Self::Sqlite(store) => store.model_entries(since),
-        }
+        in_store!(self, store => store.model_entries(since))
     }
 
     /// Entries of some kinds, in order; those of a time and later where one is given.
     pub(crate) fn entries_of(&self, kinds: &[EntryKind], since: Option<Stamp>) -> StoreResult<Vec<StoredEntry>> {
-        match self {
-            Self::Sqlite(store) => store.entries_of(kinds, since),
-        }
+        in_store!(self, store => store.entries_of(kinds, since))
     }
 
     /// The latest time of the entries since time last went back.
     pub(crate) fn latest_time(&self) -> StoreResult<Option<Stamp>> {
-        match self {
-            Self::Sqlite(store) => store.latest_time(),
-        }
+        in_store!(self, store => store.latest_time())
     }
 
+    /// Row of a run.
     pub(crate) fn read_run(&self, run_id: &RunId) -> StoreResult<Option<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.read_run(run_id),
-        }
+        in_store!(self, store => store.read_run(run_id))
     }
 
     /// The runs that were started last, newest first.
     pub(crate) fn recent_runs(&self, filter: &RunFilter, limit: usize) -> StoreResult<Vec<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.recent_runs(filter, limit),
-        }
+        in_store!(self, store => store.recent_runs(filter, limit))
     }
 
     /// Runs that match, at most `limit`, in any order.
     pub(crate) fn matching_runs(&self, wanted: &RunMatch<'_>, limit: usize) -> StoreResult<Vec<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.matching_runs(wanted, limit),
-        }
+        in_store!(self, store => store.matching_runs(wanted, limit))
     }
 
     /// The run that was started `steps` before the newest; of one purpose where one is named.
     pub(crate) fn run_back(&self, purpose: Option<Purpose>, steps: u32) -> StoreResult<Option<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.run_back(purpose, steps),
-        }
+        in_store!(self, store => store.run_back(purpose, steps))
     }
 
     /// Runs of a rung, newest first.
@@ -142,9 +142,7 @@ impl Store {
         after: Option<RunPlace>,
         limit: usize,
     ) -> StoreResult<Vec<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.rung_runs(rung, after, limit),
-        }
+        in_store!(self, store => store.rung_runs(rung, after, limit))
     }
 
     /// The first identity of an engine at a stage that comes after this one.
@@ -155,9 +153,7 @@ impl Store {
         stage: Stage,
         after: Option<&EngineIdentity>,
     ) -> StoreResult<Option<EngineIdentity>> {
-        match self {
-            Self::Sqlite(store) => store.next_identity(engine, purpose, stage, after),
-        }
+        in_store!(self, store => store.next_identity(engine, purpose, stage, after))
     }
 
     /// Passes at a stage that were not collected, newest first.
@@ -168,9 +164,7 @@ impl Store {
         stage: Stage,
         limit: usize,
     ) -> StoreResult<Vec<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.stage_passes(engine, purpose, stage, limit),
-        }
+        in_store!(self, store => store.stage_passes(engine, purpose, stage, limit))
     }
 
     /// The newest identified run with the first model that comes after that of this identity.
@@ -180,89 +174,106 @@ impl Store {
         purpose: Purpose,
         after: Option<&EngineIdentity>,
     ) -> StoreResult<Option<IdentifiedRun>> {
-        match self {
-            Self::Sqlite(store) => store.next_model(engine, purpose, after),
-        }
+        in_store!(self, store => store.next_model(engine, purpose, after))
     }
 
     /// Governed passes from stage 5 on without a signed outcome, newest first.
     pub(crate) fn unanswered_runs(&self, limit: usize) -> StoreResult<Vec<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.unanswered_runs(limit),
-        }
+        in_store!(self, store => store.unanswered_runs(limit))
     }
 
     /// Runs that are not sealed, oldest first.
     pub(crate) fn open_runs(&self) -> StoreResult<Vec<RunRow>> {
-        match self {
-            Self::Sqlite(store) => store.open_runs(),
-        }
+        in_store!(self, store => store.open_runs())
+    }
+
+    /// Runs that entries between two places sealed.
+    pub(crate) fn sealed_between(&self, after: u64, up_to: u64) -> StoreResult<Vec<RunRow>> {
+        in_store!(self, store => store.sealed_between(after, up_to))
     }
 
     /// Shows every run, oldest first, one at a time.
     pub(crate) fn each_run(&self, show: impl FnMut(RunRow)) -> StoreResult<()> {
-        match self {
-            Self::Sqlite(store) => store.each_run(show),
-        }
+        in_store!(self, store => store.each_run(show))
     }
 
+    /// Number of runs.
     pub(crate) fn count_runs(&self) -> StoreResult<u64> {
-        match self {
-            Self::Sqlite(store) => store.count_runs(),
-        }
+        in_store!(self, store => store.count_runs())
     }
 
     /// Runs that an entry of another kind than these names.
     pub(crate) fn runs_named_beside(&self, kinds: &[EntryKind]) -> StoreResult<BTreeSet<String>> {
-        match self {
-            Self::Sqlite(store) => store.runs_named_beside(kinds),
-        }
+        in_store!(self, store => store.runs_named_beside(kinds))
     }
 
+    /// Lease of a run.
     pub(crate) fn read_lease(&self, run_id: &RunId) -> StoreResult<Option<Lease>> {
-        match self {
-            Self::Sqlite(store) => store.read_lease(run_id),
-        }
+        in_store!(self, store => store.read_lease(run_id))
     }
 
+    /// The time by the database's own clock; that of the caller where it has none.
+    pub(crate) fn read_clock(&self, now: Stamp) -> StoreResult<Stamp> {
+        in_store!(self, store => store.read_clock(now))
+    }
+
+    /// Row of a run in the queue, in any state.
+    pub(crate) fn read_queued(&self, run_id: &RunId) -> StoreResult<Option<QueuedRun>> {
+        in_store!(self, store => store.read_queued(run_id))
+    }
+
+    /// Runs of the queue in the order in which they are taken; those that have ended last.
+    pub(crate) fn list_queued(&self, ended: bool, limit: usize) -> StoreResult<Vec<QueuedRun>> {
+        in_store!(self, store => store.list_queued(ended, limit))
+    }
+
+    /// Claims the run whose turn it is, in a transaction of its own: no two who ask get the same.
+    pub(crate) fn claim_queued(&self, ask: &ClaimAsk) -> StoreResult<Option<QueuedRun>> {
+        in_store!(self, store => store.claim_queued(ask))
+    }
+
+    /// Row of a request by its digest.
     pub(crate) fn read_request(&self, request: Digest) -> StoreResult<Option<RequestRow>> {
-        match self {
-            Self::Sqlite(store) => store.read_request(request),
-        }
+        in_store!(self, store => store.read_request(request))
     }
 
     /// Requests that nobody used, denied or revoked, newest first; `before` is the number of an entry.
     pub(crate) fn undecided_requests(&self, before: Option<u64>, limit: usize) -> StoreResult<Vec<RequestRow>> {
-        match self {
-            Self::Sqlite(store) => store.undecided_requests(before, limit),
-        }
+        in_store!(self, store => store.undecided_requests(before, limit))
     }
 
+    /// Number of requests.
     pub(crate) fn count_requests(&self) -> StoreResult<u64> {
-        match self {
-            Self::Sqlite(store) => store.count_requests(),
-        }
+        in_store!(self, store => store.count_requests())
     }
 
     /// Requests, newest first; those of one task where one is named.
     pub(crate) fn recent_requests(&self, task_id: Option<&TaskId>, limit: usize) -> StoreResult<Vec<RequestRow>> {
+        in_store!(self, store => store.recent_requests(task_id, limit))
+    }
+
+    /// Entries that come after this one, in order.
+    pub(crate) fn entries_after(&self, seq: u64, limit: usize) -> StoreResult<Vec<StoredEntry>> {
+        in_store!(self, store => store.entries_after(seq, limit))
+    }
+
+    /// Writes a whole copy as a file; `None` where the database cannot do that by itself.
+    pub(crate) fn copy_to(&self, path: &Path) -> Option<StoreResult<()>> {
         match self {
-            Self::Sqlite(store) => store.recent_requests(task_id, limit),
+            Self::Sqlite(store) => Some(store.copy_to(path)),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(_) => None,
         }
     }
 
     /// Tells a replay every entry.
     pub(crate) fn tell_entries(&self, replay: &mut Replay) -> StoreResult<()> {
-        match self {
-            Self::Sqlite(store) => store.tell_entries(replay),
-        }
+        in_store!(self, store => store.tell_entries(replay))
     }
 
     /// Tells a replay every entry and then every row, as of one moment, and what the database says of its own state.
     pub(crate) fn tell_replay(&self, replay: &mut Replay) -> StoreResult<()> {
-        match self {
-            Self::Sqlite(store) => store.tell_replay(replay),
-        }
+        in_store!(self, store => store.tell_replay(replay))
     }
 }
 
@@ -272,63 +283,68 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
+    /// Appends an entry that the caller has chained.
     pub(crate) fn insert_entry(&self, entry: &Hashed<'_>, hash: Digest) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.insert_entry(entry, hash),
-        }
+        in_store!(self.store, store => store.insert_entry(entry, hash))
+    }
+
+    /// Takes entries of another ledger as they stand; their rows are made by [`Self::make_rows`].
+    pub(crate) fn copy_entries(&self, entries: &[StoredEntry]) -> StoreResult<()> {
+        in_store!(self.store, store => store.copy_entries(entries))
+    }
+
+    /// Gives an empty ledger the name of the one that is copied into it.
+    pub(crate) fn adopt_ledger(&self, id: &str) -> StoreResult<()> {
+        in_store!(self.store, store => store.adopt_ledger(id))
     }
 
     /// Removes every row of runs and requests.
     pub(crate) fn clear_rows(&self) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.clear_rows(),
-        }
+        in_store!(self.store, store => store.clear_rows())
     }
 
     /// Writes a row, in place of the run's earlier one if there is one.
     pub(crate) fn put_run(&self, run: &RunRow) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.put_run(run),
-        }
+        in_store!(self.store, store => store.put_run(run))
     }
 
+    /// Adds one to the counter of runs.
     pub(crate) fn count_run(&self) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.count_run(),
-        }
+        in_store!(self.store, store => store.count_run())
     }
 
     /// Writes a row, in place of the request's earlier one if there is one.
     pub(crate) fn put_request(&self, request: &RequestRow) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.put_request(request),
-        }
+        in_store!(self.store, store => store.put_request(request))
     }
 
     /// Notes the entry by which time went back.
     pub(crate) fn put_time_base(&self, seq: u64) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.put_time_base(seq),
-        }
+        in_store!(self.store, store => store.put_time_base(seq))
     }
 
     /// Writes a lease, in place of the run's earlier one if there is one.
     pub(crate) fn put_lease(&self, run_id: &RunId, lease: &Lease) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.put_lease(run_id, lease),
-        }
+        in_store!(self.store, store => store.put_lease(run_id, lease))
+    }
+
+    /// Writes the row of a run that was just submitted.
+    pub(crate) fn insert_queued(&self, run: &QueuedRun) -> StoreResult<()> {
+        in_store!(self.store, store => store.insert_queued(run))
+    }
+
+    /// Writes what a step of a queued run changed, and the time at which it started.
+    pub(crate) fn put_turn(&self, run_id: &RunId, turn: &QueueTurn, started: Option<Stamp>) -> StoreResult<()> {
+        in_store!(self.store, store => store.put_turn(run_id, turn, started))
     }
 
     /// Prolongs the lease of this epoch; false where there is none.
     pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
-        match self.store {
-            Store::Sqlite(store) => store.renew_lease(run_id, epoch, until),
-        }
+        in_store!(self.store, store => store.renew_lease(run_id, epoch, until))
     }
 
+    /// Removes the lease of a run.
     pub(crate) fn remove_lease(&self, run_id: &RunId) -> StoreResult<()> {
-        match self.store {
-            Store::Sqlite(store) => store.remove_lease(run_id),
-        }
+        in_store!(self.store, store => store.remove_lease(run_id))
     }
 }

@@ -3,17 +3,18 @@
 
 use std::error::Error;
 
-use contract::{Digest, RunId, Stamp};
+use contract::{Digest, RunId, Stamp, canonical_text};
 use serde_json::Value;
 
 use crate::entry::{Hashed, Position};
 use crate::fault::{FaultKind, StoreFault};
 use crate::kind::{EntryKind, KindRole};
-use crate::lease::Lease;
-use crate::request::{ApprovalUse, UnusableRequest};
-use crate::runs::{RunIntent, RunRow, RunSeal};
+use crate::queue::QueueRefusal;
+use crate::replay::sets_time_back;
+use crate::request::ApprovalUse;
+use crate::request_row::UnusableRequest;
+use crate::runs::{Lease, RunIntent, RunRow, RunSeal};
 use crate::store::{Change, Ledger};
-use crate::time_base::sets_time_back;
 
 /// A run that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub struct RunStarted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSealed {
     pub run_id: RunId,
-    /// When the entry is written; the run itself finished at `finished_at`.
+    /// Time of the entry; the run itself finished at `finished_at`.
     pub time: Stamp,
     /// The lease under which it was sealed; an older one is refused.
     pub epoch: Option<u64>,
@@ -45,7 +46,7 @@ impl Ledger {
         time: Stamp,
         body: &Value,
     ) -> Result<Position, AppendEntryError> {
-        if matches!(kind.role(), KindRole::Life | KindRole::Request) || sets_time_back(kind, body) {
+        if matches!(kind.role(), KindRole::Life | KindRole::Request | KindRole::Queue) || sets_time_back(kind, body) {
             return Err(AppendEntryError::ReservedKind { kind });
         }
         self.store.change(|change| {
@@ -66,10 +67,12 @@ impl Ledger {
             if change.store.read_run(&run.run_id)?.is_some() {
                 return Err(AppendEntryError::AlreadyStarted { run_id: run.run_id.clone() });
             }
+            change.start_queued(&run.run_id, run.intent.epoch, run.time)?;
             let position = change.push(EntryKind::RunStarted, Some(&run.run_id), run.time, &body)?;
             change.put_run(&RunRow::started(position.seq, &run.run_id, run.time, &run.intent))?;
             if let (Some(owner), Some(until)) = (run.intent.owner, run.lease_until) {
-                change.put_lease(&run.run_id, &Lease { owner, epoch: FIRST_EPOCH, until })?;
+                let epoch = run.intent.epoch.unwrap_or(FIRST_EPOCH);
+                change.put_lease(&run.run_id, &Lease { owner, epoch, until })?;
             }
             change.count_run()?;
             Ok(position)
@@ -77,10 +80,11 @@ impl Ledger {
     }
 
     /// Records, before it happens, that the engine process is started; where the run rests on an approval, that is used up in the
-    /// same transaction.
+    /// same transaction. Under an epoch that no longer holds nothing is recorded, and nothing used up.
     pub fn engine_starting(
         &self,
         run_id: &RunId,
+        epoch: Option<u64>,
         time: Stamp,
         body: &Value,
         approval: Option<&ApprovalUse>,
@@ -90,6 +94,7 @@ impl Ledger {
             if let Some(recorded) = run.attestation_sha256 {
                 return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
             }
+            change.check_epoch(run_id, epoch)?;
             if let Some(used) = approval {
                 change.use_up(used, run_id, time)?;
             }
@@ -108,12 +113,9 @@ impl Ledger {
                 }
                 return change.position_of(run.sealed_seq);
             }
-            if let (Some(epoch), Some(held)) = (sealed.epoch, change.store.read_lease(&run.run_id)?)
-                && epoch != held.epoch
-            {
-                return Err(AppendEntryError::LeaseLost { run_id: run.run_id, epoch, held: held.epoch });
-            }
+            change.check_epoch(&run.run_id, sealed.epoch)?;
             let position = change.push(EntryKind::EvidenceSealed, Some(&run.run_id), sealed.time, &body)?;
+            change.seal_queued(&run.run_id)?;
             change.remove_lease(&run.run_id)?;
             change.put_run(&run.sealed(position.seq, &sealed.seal))?;
             Ok(position)
@@ -134,13 +136,24 @@ impl Change<'_> {
         let seq = last.seq + 1;
         let (prev, time, kind) = (last.hash.to_string(), time.to_string(), kind.name());
         let run_id = run_id.map(RunId::as_str);
-        let body = serde_json_canonicalizer::to_string(body)?;
+        let body = canonical_text(body)?;
         let hashed = Hashed { seq, time: &time, kind, run_id, body: &body, prev: &prev };
         let hash = hashed.hash()?;
         self.insert_entry(&hashed, hash)?;
         Ok(Position { seq, hash })
     }
 
+    /// Refuses a step of a live run under another epoch than that of its lease.
+    fn check_epoch(&self, run_id: &RunId, epoch: Option<u64>) -> Result<(), AppendEntryError> {
+        match (epoch, self.store.read_lease(run_id)?) {
+            (Some(epoch), Some(held)) if epoch != held.epoch => {
+                Err(AppendEntryError::LeaseLost { run_id: run_id.clone(), epoch, held: held.epoch })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Row of a run; an error if it was never started.
     pub(crate) fn started_run(&self, run_id: &RunId) -> Result<RunRow, AppendEntryError> {
         let run = self.store.read_run(run_id)?;
         run.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.to_owned() })
@@ -153,10 +166,10 @@ impl Change<'_> {
     }
 }
 
-/// The epoch of the instance that starts a run.
+/// The epoch of the instance that starts a run, where it was not in the queue.
 pub const FIRST_EPOCH: u64 = 1;
 
-/// Why nothing was appended.
+/// Reason why nothing was appended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendEntryError {
@@ -175,6 +188,13 @@ pub enum AppendEntryError {
     /// Another instance took the run over after its lease had lapsed.
     #[error("run {run_id} was taken over by another instance: its lease {epoch} has lapsed, and {held} holds")]
     LeaseLost { run_id: RunId, epoch: u64, held: u64 },
+    /// The run is of the queue, and is not to be started under this epoch.
+    #[error("run {run_id} is not to be started here: {why}")]
+    TurnRefused {
+        run_id: RunId,
+        #[source]
+        why: QueueRefusal,
+    },
     /// The request for approval can take no further step, or cannot be used.
     #[error("request {request} cannot be used: {why}")]
     RequestUnusable {

@@ -1,5 +1,5 @@
-//! A program that is confined and has not started: the moment in which the harness sees what was applied, takes the sockets it
-//! serves, and decides.
+//! A program that is confined and has not started: the moment in which the harness examines
+//! the confinement, takes the sockets it serves, and decides.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -36,11 +36,16 @@ pub struct Confined {
     upper: Option<OwnedFd>,
     /// The list of shared memory segments of the run.
     segments: Option<OwnedFd>,
-    /// What came from the stage behind the word that it is ready.
+    /// Bytes that arrived from the stage after its message "ready".
     rest: Vec<u8>,
 }
 
 impl Confined {
+    /// Waits until the stage reports the confinement as built and probed. Nothing of the
+    /// program has run yet.
+    ///
+    /// Fails if the confinement could not be built, if the probe found something open, or
+    /// if the stage is lost.
     pub(crate) fn receive(
         spec: Spec,
         mut child: Child,
@@ -75,7 +80,8 @@ impl Confined {
         }
     }
 
-    /// What is in force, and what the probe found. What the recorders see comes with the end.
+    /// Confinement in force, and the findings of the probe. The recorders' observations
+    /// come with the end.
     pub fn applied(&self) -> &Applied {
         &self.applied
     }
@@ -85,8 +91,8 @@ impl Confined {
         self.listener.take()
     }
 
-    /// The directory that takes the changes of a workspace of layers. It stays readable as long as it is held, also after the
-    /// end; what lies in it was written by the program.
+    /// The directory that takes the changes of a workspace of layers. It stays readable as
+    /// long as it is held, also after the end; what lies in it was written by the program.
     pub fn take_upper(&mut self) -> Option<OwnedFd> {
         self.upper.take()
     }

@@ -1,4 +1,5 @@
-//! What profile `strict` shall show to a program and let it write. Everything of the host that is not named here is absent.
+//! Description of profile `strict`: the paths that a program sees and those that it may
+//! write. Everything of the host that is not named here is absent.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,40 +8,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::SuperviseError;
 
-/// They go to the stage in one message.
+/// Limit on canaries: all of them go to the stage in one message.
 const CANARIES_MAX: usize = 24;
 
-/// Where the private home lies inside unless the confinement says otherwise.
+/// Default path of the private home inside.
 pub const HOME_DEFAULT: &str = "/home/user";
 
+/// Request for profile `strict`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
+    /// The one directory whose changes are the result.
     pub workspace: Workspace,
-    /// Where the private home lies inside; it is empty at the start but for the canaries, and vanishes at the end.
+    /// Path of the private home inside. It is empty at the start except for the canaries,
+    /// and vanishes at the end.
     pub home: PathBuf,
-    /// For the private home, `/tmp`, `/var/tmp` and `/dev/shm` together.
+    /// Limit of the private home, `/tmp`, `/var/tmp` and `/dev/shm` together.
     pub private: Space,
-    /// Files and directories of the host at stated places. A place below the workspace is made in it if it is not there.
+    /// Files and directories of the host at stated places. A place below the workspace is
+    /// made in it if it is not there.
     pub mounts: Vec<Mount>,
-    /// A port of 127.0.0.1 inside, for which [`crate::Confined::take_listener`] gives the listening socket.
+    /// A port of 127.0.0.1 inside, for which [`crate::Confined::take_listener`] gives the
+    /// listening socket.
     pub listener: Option<u16>,
     /// Processes and threads of the program at any one time.
     pub processes: Option<u64>,
+    /// Decoys that the private home starts with.
     pub canaries: Vec<Canary>,
-    /// The kernel uid and gid of the run where the harness is root. `None` draws one of 0x7000_0000 to 0x7fff_ffff (1879048192 to
-    /// 2147483647) at random for each call, which no system gives to anybody. Where the harness is itself in a user namespace
-    /// without them, it is the last uid of that namespace's largest range, which runs at the same time then share.
+    /// The kernel uid and gid of the run where the harness is root. `None` draws one of
+    /// 0x7000_0000 to 0x7fff_ffff (1879048192 to 2147483647) at random for each call, which
+    /// no system gives to anybody. Where the harness is itself in a user namespace without
+    /// them, it is the last uid of that namespace's largest range, which runs at the same
+    /// time then share.
     pub uid: Option<u32>,
 }
 
 /// The one directory whose changes are the result of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// Its place inside.
+    /// Path of the workspace inside.
     pub target: PathBuf,
+    /// Origin of its content, and the place of the changes.
     pub from: WorkspaceFrom,
 }
 
+/// Origin of the workspace, and with it the place that takes the program's changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceFrom {
@@ -50,27 +61,36 @@ pub enum WorkspaceFrom {
     Layers { lower: Vec<PathBuf>, upper: Upper },
 }
 
+/// Place that takes the changes to a workspace of layers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Upper {
-    /// In memory: a hard limit on what the program can write. [`crate::Confined::take_upper`] gives the directory, which stays
-    /// readable after the end.
+    /// In memory: a hard limit on what the program can write.
+    /// [`crate::Confined::take_upper`] gives the directory, which stays readable after the
+    /// end.
     Memory(Space),
-    /// A directory of the host that holds nothing else; changes are in `upper` within it. [`crate::Spec::watched`] limits its
-    /// growth.
+    /// A directory of the host that holds nothing else; changes are in `upper` within it.
+    /// [`crate::Spec::watched`] limits its growth.
     Directory(PathBuf),
 }
 
+/// Limit of a file system in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
+    /// Upper bound on the content of all files together.
     pub bytes: u64,
+    /// Upper bound on the number of files and directories.
     pub inodes: u64,
 }
 
+/// File or directory of the host at a path inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
+    /// Path on the host.
     pub source: PathBuf,
+    /// Path inside.
     pub target: PathBuf,
+    /// Rights of the program.
     pub access: Access,
 }
 
@@ -79,6 +99,7 @@ pub struct Mount {
 pub struct Canary {
     /// Relative to the home.
     pub path: PathBuf,
+    /// Secret that proves a read if it turns up anywhere.
     pub content: String,
 }
 
@@ -97,6 +118,8 @@ impl Confinement {
         }
     }
 
+    /// Refuses paths that are not plain and absolute, places of the kernel's own, canaries
+    /// outside of the home, and uids that belong to the system.
     pub(crate) fn check(&self) -> Result<(), SuperviseError> {
         let mounts = self.mounts.iter().flat_map(|mount| [&mount.source, &mount.target]);
         let paths = [&self.workspace.target, &self.home].into_iter().chain(self.workspace.from.sources()).chain(mounts);
@@ -133,13 +156,15 @@ impl WorkspaceFrom {
     }
 }
 
-/// Neither to be shown as the host has it nor to be covered inside. Only the host's memory disk is like any other directory.
+/// Neither to be shown as the host has it nor to be covered inside. Only the host's memory
+/// disk is like any other directory.
 fn is_kernels(path: &Path) -> bool {
     let below = |place: &str| path.starts_with(place);
     below("/proc") || below("/sys") || (below("/dev") && (path == Path::new("/dev/shm") || !below("/dev/shm")))
 }
 
-/// Absolute, not the root, and without a step up: it means the same place whoever reads it.
+/// True for an absolute path other than the root, without a step up: it means the same to
+/// every reader.
 pub(crate) fn is_plain_absolute(path: &Path) -> bool {
     path.strip_prefix("/").is_ok_and(is_plain_relative)
 }

@@ -1,4 +1,4 @@
-//! How a supervised run ended.
+//! End of a supervised run.
 
 use std::time::Duration;
 
@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Applied, Kept};
 
+/// Way in which the program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     Exited {
         code: i32,
     },
-    /// Ended by a signal: its own, or the supervisor's kill if one of the flags in [`Ended`] says so.
+    /// Ended by a signal: its own, or the supervisor's kill if one of the flags in
+    /// [`Ended`] says so.
     Signaled {
         signal: i32,
     },
@@ -23,27 +25,34 @@ pub enum How {
     SupervisorLost,
 }
 
+/// Cause of a program that never started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpawnFailure {
     pub kind: SpawnFailureKind,
+    /// Error number of the kernel, if it gave one.
     pub errno: Option<i32>,
+    /// Action that failed, and the error in words.
     pub text: String,
 }
 
+/// Kind of a failed start, for messages that a person can act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpawnFailureKind {
     /// No such program, or the interpreter its first line names is missing.
     NotFound,
+    /// The file exists and may not be executed.
     Permission,
     /// The working directory cannot be entered.
     Directory,
+    /// Any other error of the kernel.
     Other,
 }
 
 /// Processes other than the program that were still running when it had ended or was stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftovers {
+    /// Number of processes that had to be killed.
     pub killed: u32,
     /// Kernel names of the first of them, bounded.
     pub names: Vec<String>,
@@ -58,31 +67,45 @@ pub struct Cpu {
     pub system: Duration,
 }
 
+/// Complete account of a finished run. When the caller gets it, no process of the program
+/// is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
+    /// Way in which the program itself ended.
     pub how: How,
+    /// True if the time limit ended it.
     pub timed_out: bool,
+    /// True if the operator ended everything.
     pub cancelled: bool,
+    /// True if the harness ended this program.
     pub stopped: bool,
+    /// True if too much output ended it.
     pub output_exceeded: bool,
     /// Watched directories grew beyond their limit; `limit_hits` says in which way.
     pub disk_exceeded: bool,
     /// Something outside the supervised tree still held the output open; reading was given up.
     pub output_open: bool,
+    /// Other processes of the program at its end.
     pub leftovers: Leftovers,
     /// Processes found by the marker and killed, after the stage was lost.
     pub swept: usize,
+    /// Wall time from the start of the program to its end.
     pub elapsed: Duration,
+    /// Processor time; `None` if it could not be read.
     pub cpu: Option<Cpu>,
-    /// Limits that were in force; if the stage was lost, only those that the harness itself holds.
+    /// Limits that were in force; if the stage was lost, only those that the harness itself
+    /// holds.
     pub limits: Vec<HeldLimit>,
-    /// Limits that are known to have been hit; of some nobody can tell.
+    /// Limits that are known to have been hit. Some limits give no sign.
     pub limit_hits: Vec<LimitKind>,
-    /// What profile `strict` came to and saw; `None` under profile `none`, or if the stage was lost.
+    /// Result of profile `strict`; `None` under profile `none`, or if the stage was lost.
     pub applied: Option<Applied>,
-    /// Descriptors above 2 that the harness itself was started with and that reached the program too.
+    /// Descriptors above 2 that the harness itself was started with and that reached the
+    /// program too.
     pub inherited_fds: Vec<u32>,
+    /// Standard output, kept in part and digested whole.
     pub stdout: Kept,
+    /// Standard error, kept in part and digested whole.
     pub stderr: Kept,
 }
 

@@ -1,5 +1,5 @@
-//! What this host can do: whether profile `strict` works here, found out by building one, and if not, what is missing and what
-//! would help.
+//! Abilities of this host: profile `strict` is tried by building one; if it does not work,
+//! the missing feature and a remedy are named.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,47 +18,64 @@ pub use crate::strict::cgroup::{CgroupVersion, GroupPlace};
 /// Mounts can be made read-only as a tree, and translate ids, from this version on.
 const KERNEL_MIN: (u32, u32) = (5, 12);
 
+/// Abilities of this host, measured once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Availability {
-    /// Why profile `strict` cannot be applied; `None` if it can.
+    /// Obstacle to profile `strict`; `None` if it can be applied.
     pub shortfall: Option<Shortfall>,
+    /// Release of the running kernel.
     pub kernel: String,
+    /// Version of Landlock; `None` if the kernel has none.
     pub landlock_abi: Option<u32>,
-    /// Where control groups can be made, the first being the one that is used; empty means rlimits only.
+    /// Places for control groups; the first is used. Empty means that only rlimits are
+    /// available.
     pub cgroups: Vec<GroupPlace>,
-    /// Whether a workspace can be made of layers; `None` if it could not be tried.
+    /// True if a workspace can be made of layers; `None` if that could not be tried.
     pub overlay: Option<bool>,
-    /// How the program comes to own the workspace; `None` if it could not be tried.
+    /// Mechanism by which the program owns the workspace; `None` if that could not be
+    /// tried.
     pub ownership: Option<Ownership>,
-    /// Whether refused calls are recorded; `None` if it could not be tried.
+    /// True if refused calls are recorded; `None` if that could not be tried.
     pub recorded: Option<bool>,
 }
 
+/// Missing feature, with the error and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shortfall {
+    /// Feature whose lack is the likeliest cause.
     pub missing: MissingFeature,
-    /// What happened, in the kernel's words.
+    /// Error in the kernel's words.
     pub text: String,
-    /// What a person can do about it.
+    /// Action for a person.
     pub remedy: &'static str,
 }
 
+/// Feature of the host that profile `strict` needs and that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingFeature {
+    /// The kernel lacks a system call or feature.
     KernelTooOld,
+    /// The limit on user namespaces is too low.
     UserNamespacesLimited,
+    /// A sysctl switches user namespaces of ordinary users off.
     UserNamespacesOff,
+    /// AppArmor keeps ordinary programs from user namespaces.
     AppArmorRestriction,
+    /// A container hides parts of `/proc`, so that a new one cannot be mounted.
     ProcMasked,
+    /// A container's filter forbids a system call.
     ForbiddenByContainer,
+    /// The harness is root without the capabilities that it needs.
     RootWithoutCapabilities,
     /// Everything was built, and the probe got through somewhere.
     NotTight,
+    /// No known cause fits.
     Other,
 }
 
 impl MissingFeature {
+    /// Action that would help, with its command if there is one.
     pub fn remedy(self) -> &'static str {
         match self {
             Self::KernelTooOld => "use Linux 5.12 or newer, with user namespaces and seccomp built in",
@@ -85,7 +102,8 @@ impl MissingFeature {
     }
 }
 
-/// Builds a confinement in earnest, probes it, and throws it away. `scratch` is an empty directory of the caller's own.
+/// Builds a confinement in earnest, probes it, and throws it away. `scratch` is an empty
+/// directory of the caller's own.
 pub fn probe_host(supervisor: &Supervisor, scratch: &Path) -> Availability {
     let plain = try_build(supervisor, scratch, WorkspaceFrom::Directory(scratch.to_owned()));
     let built = plain.as_ref().ok();
@@ -104,6 +122,7 @@ pub fn probe_host(supervisor: &Supervisor, scratch: &Path) -> Availability {
     }
 }
 
+/// True if the running kernel has at least this version.
 pub(crate) fn kernel_is_at_least(major: u32, minor: u32) -> bool {
     version(&rustix::system::uname().release().to_string_lossy()) >= (major, minor)
 }

@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+/// Output of one stream: its beginning, its end, and the digest of all of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
+    /// First bytes, up to the asked number.
     pub head: Vec<u8>,
+    /// Last bytes, up to the asked number, without those of the head.
     pub tail: Vec<u8>,
     /// All bytes that were written, kept or not.
     pub total: u64,
@@ -14,6 +17,7 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Number of bytes that were dropped between head and tail.
     pub fn not_kept(&self) -> u64 {
         self.total.saturating_sub(self.head.len() as u64).saturating_sub(self.tail.len() as u64)
     }
@@ -33,6 +37,7 @@ impl Kept {
     }
 }
 
+/// Collector of one stream in constant memory.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     keep_head: usize,
@@ -43,11 +48,14 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
+    /// Starts empty; `keep_head` and `keep_tail` are in bytes.
     pub(crate) fn new(keep_head: usize, keep_tail: usize) -> Self {
         let tail = Ring { capacity: keep_tail, bytes: Vec::new(), oldest: 0 };
         Self { keep_head, head: Vec::new(), tail, total: 0, digest: Sha256::new() }
     }
 
+    /// Takes the next bytes of the stream. All of them enter the digest, also those that
+    /// are not kept.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.digest.update(bytes);
@@ -57,10 +65,12 @@ impl Keeper {
         self.tail.push(rest);
     }
 
+    /// Number of bytes so far.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
+    /// Closes the digest.
     pub(crate) fn finish(self) -> Kept {
         let sha256 = self.digest.finalize().into();
         Kept { head: self.head, tail: self.tail.into_bytes(), total: self.total, sha256 }

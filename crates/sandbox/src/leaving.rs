@@ -1,7 +1,7 @@
-//! Stages that have reported and are on their way out.
+//! Stages that have reported and are ending.
 //!
-//! Nobody needs to wait for them at once: nothing of the program is left when a stage reports, and what is then taken down is its
-//! own.
+//! There is no hurry to wait for them: no process of the program is left when a stage
+//! reports, and it then takes down only its own mounts and groups.
 
 use std::os::fd::AsFd as _;
 use std::process::Child;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// How long a stage may take to end after its report.
+/// Time for a stage to end after its report.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Dropped, it waits for all of them.
@@ -19,6 +19,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct Leaving(Mutex<Vec<Child>>);
 
 impl Leaving {
+    /// Takes over a stage that has reported, to reap it later.
     pub(crate) fn add(&self, stage: Child) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(stage);
     }
@@ -41,7 +42,7 @@ impl Drop for Leaving {
     }
 }
 
-/// Whether it ends within its time. False where that cannot be waited for.
+/// True if it ends within its time; false also if that cannot be awaited.
 fn ends(stage: &Child) -> bool {
     let pid = i32::try_from(stage.id()).ok().and_then(Pid::from_raw);
     let Some(pidfd) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return false };

@@ -1,16 +1,20 @@
-//! Spawn, confine, supervise, limit and reap; knows no domain type, prints nothing, reads no environment.
+//! Spawn, confine, supervise, limit and reap; knows no domain type, prints nothing, reads
+//! no environment.
 //!
-//! The harness never starts an untrusted program itself. [`Supervisor::run`] starts the harness' own executable again with
+//! The harness never starts an untrusted program itself. [`Supervisor::run`] starts the
+//! harness' own executable again with
 //! [`STAGE_ARG`]; there [`stage_main`] becomes the subreaper of everything below it, starts the program, waits for its end,
-//! its deadline, a stop or the death of the harness, kills the whole tree and reports. Output goes straight from the program
-//! to the harness. A stage that was killed by its program is noticed, and [`sweep`] finds what it left by a marker in the
-//! environment.
+//! its deadline, a stop or the death of the harness, kills the whole tree and reports.
+//! Output goes straight from the program to the harness. A stage that was killed by its
+//! program is noticed, and [`sweep`] finds what it left by a marker in the environment.
 //!
-//! Where the program writes to directories of the host, [`Watched`] limits their growth, by looking.
+//! Where the program writes to directories of the host, [`Watched`] limits their growth, by
+//! looking.
 //!
-//! With a [`Confinement`] in the spec the stage builds profile `strict` around the program: namespaces, a root of its own,
-//! Landlock, a filter of system calls. It tries from inside what must not work, and only then starts. `strict/` has the whole of it,
-//! `kernel/` the calls for which no safe wrapper exists.
+//! With a [`Confinement`] in the spec the stage builds profile `strict` around the program:
+//! namespaces, a root of its own, Landlock, a filter of system calls. It tries from inside
+//! what must not work, and only then starts. `strict/` has the whole of it, `kernel/` the
+//! calls for which no safe wrapper exists.
 
 mod applied;
 mod confined;

@@ -1,22 +1,28 @@
-//! Output as lines, for whoever watches while it happens. Bounded: a program that never ends a line costs nothing.
+//! Output as lines, for observers of a live program. Bounded: a program that never ends a
+//! line costs nothing.
 
 /// Bytes of a line that are passed on; the rest of it is dropped and the line marked as cut.
 pub const LINE_MAX: usize = 64 << 10;
 
+/// Output stream of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     Stdout,
     Stderr,
 }
 
+/// One line of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
+    /// Stream that the line came from.
     pub stream: Stream,
-    /// Without the newline.
+    /// Bytes of the line, without the newline.
     pub bytes: &'a [u8],
+    /// True if the line was longer than the bound.
     pub cut: bool,
 }
 
+/// Splitter of one stream into lines, with a bound on the length of a line.
 #[derive(Debug)]
 pub(crate) struct Lines {
     stream: Stream,
@@ -25,10 +31,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
+    /// Starts at the beginning of a line.
     pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, open: Vec::new(), cut: false }
     }
 
+    /// Takes the next bytes and passes on every line that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8], to: &mut dyn FnMut(Line<'_>)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.split_last() {

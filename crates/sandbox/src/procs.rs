@@ -1,4 +1,5 @@
-//! Reading `/proc` and signalling what was read, and only that: a pid alone may by then be somebody else's.
+//! Reads `/proc` and signals exactly the processes that were read: a pid alone may have
+//! been reused by then.
 
 use std::fs;
 use std::io::Read;
@@ -22,41 +23,52 @@ pub(crate) type Key = (u64, i32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: Pid,
+    /// Parent; `None` for process 1 and the kernel's own.
     pub(crate) parent: Option<Pid>,
-    /// No thread of it runs. A process whose first thread has ended while others run shows the same letter.
+    /// No thread of it runs. A process whose first thread has ended while others run shows
+    /// the same letter.
     pub(crate) zombie: bool,
+    /// The kernel's name of the process, which it can change itself.
     pub(crate) name: String,
+    /// Start time in clock ticks since boot; tells reused pids apart.
     pub(crate) start: u64,
 }
 
 impl Process {
+    /// Reads `/proc/PID/stat`; none if the process is gone.
     pub(crate) fn read(pid: Pid) -> Option<Self> {
         let mut file = own_files::open(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
-        // All of it comes at once. There are many processes, and more reads for each would be felt.
+        // All of it comes at once. There are many processes, and more reads for each would
+        // be felt.
         let mut stat = [0; STAT_MAX];
         let read = file.read(&mut stat).ok()?;
         parse_stat(stat.get(..read)?)
     }
 
+    /// Identity of the process over its lifetime: a pid alone can be reused, together with
+    /// the start time it cannot.
     pub(crate) fn key(&self) -> Key {
         (self.start, self.pid.as_raw_pid())
     }
 
-    /// Its number in the innermost pid namespace it is in.
+    /// Pid in the innermost pid namespace of the process.
     pub(crate) fn inner_pid(&self) -> Option<i32> {
         let status = own_files::read_to_string(format!("/proc/{}/status", self.pid.as_raw_pid())).ok()?;
         let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
         numbers.split_whitespace().last()?.parse().ok()
     }
 
-    /// False if this very process is gone. One that may not be signalled (set-uid) is still there, and its children are ours.
+    /// False if this very process is gone. One that may not be signalled (set-uid) is still
+    /// there, and its children are ours.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
-        // The descriptor pins the pid, so what is read after opening it is what will be signalled.
+        // The descriptor pins the pid, so what is read after opening it is what will be
+        // signalled.
         let Ok(pidfd) = pidfd_open(self.pid, PidfdFlags::empty()) else { return false };
         let same = Self::read(self.pid).is_some_and(|now| now.start == self.start);
         same && matches!(pidfd_send_signal(pidfd, signal), Ok(()) | Err(Errno::PERM))
     }
 
+    /// True if the process was started with this entry (`NAME=value`) in its environment.
     pub(crate) fn has_variable(&self, variable: &[u8]) -> bool {
         let mut environ = Vec::new();
         let read = own_files::open(format!("/proc/{}/environ", self.pid.as_raw_pid()))
@@ -65,14 +77,16 @@ impl Process {
     }
 }
 
-/// All processes, each read only when the iterator reaches it, so that it can be acted on at once.
+/// All processes, each read only when the iterator reaches it, so that it can be acted on
+/// at once.
 pub(crate) fn all() -> impl Iterator<Item = Process> {
     let entries = own_files::read_dir("/proc").into_iter().flatten().flatten();
     let pid = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
     entries.filter_map(pid).filter_map(Process::read)
 }
 
-/// User and system time, in clock ticks, of the children a process has waited for; this one, where none is named.
+/// User and system time, in clock ticks, of the children a process has waited for; this
+/// one, where none is named.
 pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
     let name = pid.map_or_else(|| "self".to_owned(), |pid| pid.as_raw_pid().to_string());
     let stat = own_files::read(format!("/proc/{name}/stat")).ok()?;
@@ -101,7 +115,8 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
     Some(Process { pid: Pid::from_raw(pid.parse().ok()?)?, parent, zombie: ended && threads <= 1, name, start })
 }
 
-/// `pid (name) rest`; the name is the program's to choose and may hold spaces, parentheses and any byte.
+/// `pid (name) rest`; the name is the program's to choose and may hold spaces, parentheses
+/// and any byte.
 fn split_stat(stat: &[u8]) -> Option<(&str, String, &str)> {
     let open = stat.iter().position(|byte| *byte == b'(')?;
     let close = stat.iter().rposition(|byte| *byte == b')')?;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use untrusted_fs::own_files::OwnPath as _;
 
-/// The file that `name` means: relative to `cwd` if it has a slash, else the first match in `path_dirs`. Only a regular file
-/// that this user may execute is one.
+/// The file that `name` means: relative to `cwd` if it has a slash, else the first match in
+/// `path_dirs`. Only a regular file that this user may execute is one.
 pub fn find_program(name: &str, path_dirs: &[PathBuf], cwd: &Path) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(cwd.join(name)).filter(|path| is_program(path));

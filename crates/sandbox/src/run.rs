@@ -1,4 +1,5 @@
-//! One run as the harness follows it: the stage's channel and both outputs in one poll loop, so that nothing is shared.
+//! One run as the harness follows it: the stage's channel and both outputs in one poll
+//! loop, so that nothing is shared.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,15 +20,17 @@ use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Records, Report};
 use crate::{Applied, Ended, How, Leftovers, Spec, SuperviseError, Watch, sweep, tree};
 
-/// How often the flags in [`Watch`] are looked at.
+/// Interval at which the flags in [`Watch`] are read.
 const TICK: Duration = Duration::from_millis(50);
-/// A stage that has not reported this long after it should have is killed. Longer than it may wait for the kernel.
+/// A stage that has not reported this long after it should have is killed. Longer than it
+/// may wait for the kernel.
 const REPORT_GRACE: Duration = Duration::from_secs(10);
-/// After the end, output is read for this long if somebody still holds it open.
+/// Time for which output is read after the end, if another process still holds it open.
 const DRAIN: Duration = Duration::from_secs(1);
 /// Most programs say little.
 const BUFFER: usize = 4 << 10;
 
+/// State of one run in the harness.
 pub(crate) struct Run<'a> {
     spec: &'a Spec,
     stage: Child,
@@ -37,18 +40,18 @@ pub(crate) struct Run<'a> {
     started: Instant,
     inbox: Vec<u8>,
     watcher: Option<Watcher>,
-    /// What a confined program is in.
+    /// Confinement of the program, if it has one.
     applied: Option<Applied>,
     /// Process 1 of a confined program.
     death: Option<OwnedFd>,
-    /// When the report is overdue; `None` for a run without a deadline.
+    /// Time after which the report is overdue; `None` for a run without a deadline.
     overdue: Option<Instant>,
     asked: Asked,
     end: Option<End>,
     swept: usize,
 }
 
-/// Why the stage was told to stop; nothing set means it was not.
+/// Reasons for which the stage was told to stop; all false if it was not.
 #[derive(Debug, Default)]
 struct Asked {
     cancelled: bool,
@@ -98,13 +101,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The same for a confined program; `inbox` is what has arrived from the stage behind the word that it is ready.
+    /// The same for a confined program; `inbox` is what has arrived from the stage behind
+    /// the word that it is ready.
     pub(crate) fn confined(self, applied: Applied, death: Option<OwnedFd>, inbox: Vec<u8>) -> Self {
         Self { applied: Some(applied), death, inbox, ..self }
     }
 
-    /// Follows the run until nothing of the program lives. `told` is whether the stage took its order; one that has reported goes
-    /// to those that leave.
+    /// Follows the run until nothing of the program lives. `told` is whether the stage took
+    /// its order; one that has reported goes to those that leave.
     pub(crate) fn finish(
         mut self,
         told: bool,
@@ -136,8 +140,9 @@ impl<'a> Run<'a> {
         Ok(self.into_ended(watch, leaving))
     }
 
-    /// Fails unless the kernel has said that nothing of the program lives, to the stage or here. Of an unconfined program whose
-    /// stage was lost nobody can say it: the sweep has to do.
+    /// Fails unless the kernel has confirmed, to the stage or here, that no process of the
+    /// program lives. An unconfined program whose stage was lost cannot be confirmed: the
+    /// sweep has to be enough.
     fn require_gone(&mut self) -> Result<(), SuperviseError> {
         let leftovers = match &self.end {
             Some(End::Reported(report)) if report.gone => return Ok(()),
@@ -208,7 +213,8 @@ impl<'a> Run<'a> {
     fn lose(&mut self, overdue: bool) {
         self.end = Some(End::Lost { overdue });
         if overdue && let Some(stage) = i32::try_from(self.stage.id()).ok().and_then(Pid::from_raw) {
-            // It still adopts what it supervises, so its tree is complete, whatever became of the marker.
+            // It still adopts what it supervises, so its tree is complete, whatever became
+            // of the marker.
             self.swept += tree::kill_below(stage).len();
         }
         self.bury_stage();
@@ -282,7 +288,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What was applied, with what was seen since.
+/// Confinement as applied, with the observations made since.
 fn brought_up(applied: Applied, records: Records) -> Applied {
     let posture = Posture { recorders: records.recorders, ..applied.posture };
     Applied { posture, seen: records.seen, ..applied }
@@ -292,7 +298,7 @@ fn lost(timed_out: bool, elapsed: Duration) -> Report {
     Report { timed_out, elapsed, ..Report::new(How::SupervisorLost) }
 }
 
-/// Which of the descriptors have something to read, or have ended, within one tick.
+/// Flags of the descriptors that are readable or closed, after at most one tick.
 fn wait_for<const N: usize>(fds: [Option<BorrowedFd<'_>>; N]) -> [bool; N] {
     let tick = Timespec::try_from(TICK).ok();
     let mut polled: Vec<_> = fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();

@@ -1,38 +1,50 @@
-//! What to run: the whole request for one supervised program.
+//! Request for one supervised program.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{Confinement, Limits, SuperviseError, Watched};
 
-/// Bytes kept from the beginning, and as many from the end, of each output stream unless the spec says otherwise.
+/// Bytes kept from the beginning, and as many from the end, of each output stream unless
+/// the spec says otherwise.
 pub const KEEP_DEFAULT: usize = 16 << 20;
 
+/// Everything that supervising one program needs. There are no defaults from the
+/// environment.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// `argv[0]` is a path, found beforehand by [`crate::find_program`]; there is no search at spawn time.
+    /// `argv[0]` is a path, found beforehand by [`crate::find_program`]; there is no search
+    /// at spawn time.
     pub argv: Vec<String>,
+    /// Working directory, as the program will see it.
     pub cwd: PathBuf,
     /// The whole environment, but for the marker, which is added.
     pub env: Vec<(String, String)>,
     /// Standard input as a file holding these bytes; `/dev/null` if `None`.
     pub stdin: Option<Vec<u8>>,
+    /// Time limit from the start of the program.
     pub wall: Duration,
+    /// Limits of each process.
     pub limits: Limits,
     /// More than this on stdout and stderr together ends the run.
     pub output_bytes: u64,
+    /// Bytes to keep of the beginning of each stream.
     pub keep_head: usize,
+    /// Bytes to keep of the end of each stream.
     pub keep_tail: usize,
-    /// An environment variable that no other run has, by which [`crate::sweep`] finds processes nobody supervises any more.
+    /// Environment variable that no other run has, by which [`crate::sweep`] finds
+    /// processes that lost their supervisor.
     pub marker: (String, String),
-    /// More growth than this ends the run, under either profile: for directories of the host that the program writes directly.
+    /// More growth than this ends the run, under either profile: for directories of the
+    /// host that the program writes directly.
     pub watched: Option<Watched>,
     /// Profile `strict` if there is one, else `none`.
     pub confinement: Option<Confinement>,
 }
 
 impl Spec {
-    /// A spec with an empty environment, no input, no resource limits and the default of kept output.
+    /// A spec with an empty environment, no input, no resource limits and the default of
+    /// kept output.
     pub fn new(argv: Vec<String>, cwd: PathBuf, wall: Duration, marker: (String, String)) -> Self {
         Self {
             argv,
@@ -50,6 +62,7 @@ impl Spec {
         }
     }
 
+    /// Refuses a spec that can never be run.
     pub(crate) fn check(&self) -> Result<(), SuperviseError> {
         match self.argv.first() {
             None => return Err(SuperviseError::bad_spec("argv is empty")),

@@ -1,5 +1,6 @@
-//! The supervising stage: the process between the harness and the program. Single-threaded, without a runtime, started fresh
-//! for each run, so that it may change limits of its own and fork into namespaces.
+//! The supervising stage: the process between the harness and the program. Single-threaded,
+//! without a runtime, started fresh for each run, so that it may change limits of its own
+//! and fork into namespaces.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -23,15 +24,15 @@ use crate::tree::{self, Reaper};
 use crate::wire::{self, Order, Report};
 use crate::{Cpu, ExecutionRules, How, SpawnFailure, SpawnFailureKind, limits, procs, strict};
 
-/// Nothing was supervised, or the harness is gone and cannot be told.
+/// Exit code if nothing was supervised, or the harness is gone and cannot get a report.
 const NO_REPORT: u8 = 70;
-/// How often children are reaped that were adopted and ended while the program still runs.
+/// Interval at which adopted children that ended are reaped while the program still runs.
 const TICK: Duration = Duration::from_secs(1);
 /// `USER_HZ`, which is part of the kernel's interface.
 const TICK_MS: u64 = 10;
 
-/// Runs the stage; to be called first thing in `main` when the first argument is [`crate::STAGE_ARG`]. The rules say which
-/// executions its recorder must not lose.
+/// Runs the stage; to be called first thing in `main` when the first argument is
+/// [`crate::STAGE_ARG`]. The rules say which executions its recorder must not lose.
 pub fn stage_main(rules: ExecutionRules) -> ExitCode {
     match supervise(rules) {
         Ok(()) => ExitCode::SUCCESS,
@@ -59,7 +60,8 @@ fn supervise(rules: ExecutionRules) -> io::Result<()> {
     conclude(&mut control, &report)
 }
 
-/// The last word to the harness, which goes on with it. The program's outputs end before, though this process is still there.
+/// The last word to the harness, which goes on with it. The program's outputs end before,
+/// though this process is still there.
 pub(crate) fn conclude(control: &mut UnixStream, report: &Report) -> io::Result<()> {
     let nowhere = File::options().write(true).own_open("/dev/null")?;
     dup2_stdout(&nowhere)?;
@@ -80,8 +82,8 @@ fn follow(running: Running, control: &mut UnixStream, deadline: Option<Instant>)
     Ok(Report { gone, timed_out, leftovers, limits, inherited_fds, ..Report::new(how(reaper.status)) })
 }
 
-/// Standard input as an anonymous file: whole before the program starts, so nobody has to feed a pipe, and not in the memory
-/// that the limits count.
+/// Standard input as an anonymous file: complete before the program starts, so that no pipe
+/// has to be fed, and not in the memory that the limits count.
 fn take_stdin(control: &mut UnixStream, length: u64) -> io::Result<File> {
     // Kernels that insist on the seal and kernels that do not know it both exist.
     let fd = memfd_create("stdin", MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL)
@@ -102,7 +104,8 @@ struct Running {
 }
 
 fn start(order: &Order, stdin: Option<File>) -> Result<Running, SpawnFailure> {
-    // A session of its own: no signal from the terminal arrives, and the program has no terminal to type into.
+    // A session of its own: no signal from the terminal arrives, and the program has no
+    // terminal to type into.
     setsid().map_err(|errno| failure("could not open a session", &errno.into()))?;
     set_child_subreaper(Some(getpid())).map_err(|errno| failure("could not become subreaper", &errno.into()))?;
     enter(&order.cwd)?;
@@ -140,6 +143,7 @@ fn spawn(order: &Order, stdin: Option<File>) -> Result<Pid, SpawnFailure> {
         .ok_or_else(|| failure(name, &io::Error::other("the child has no pid")))
 }
 
+/// Failure to start, classified for the caller.
 pub(crate) fn failure(what: &str, error: &io::Error) -> SpawnFailure {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => SpawnFailureKind::NotFound,
@@ -189,11 +193,13 @@ fn wait_for_control(control: &UnixStream, pidfd: Option<&OwnedFd>, time: Duratio
     match poll(&mut fds, time.as_ref()) {
         Ok(_) => fds.first().is_some_and(|control| !control.revents().is_empty()),
         Err(Errno::INTR) => false,
-        // Waiting has become impossible; reading blocks or fails, and either ends the run rather than spinning.
+        // Waiting has become impossible; reading blocks or fails, and either ends the run
+        // rather than spinning.
         Err(_) => true,
     }
 }
 
+/// Way in which a process ended, from its wait status.
 pub(crate) fn how(status: Option<WaitStatus>) -> How {
     match status.map(|status| (status.exit_status(), status.terminating_signal())) {
         Some((Some(code), _)) => How::Exited { code },
@@ -203,7 +209,7 @@ pub(crate) fn how(status: Option<WaitStatus>) -> How {
     }
 }
 
-/// What the children of a process took; of this one, where none is named.
+/// Processor time of the children of a process; of the own children if none is named.
 pub(crate) fn cpu(pid: Option<Pid>) -> Option<Cpu> {
     let (user, system) = procs::children_ticks(pid)?;
     let time = |ticks: u64| Duration::from_millis(ticks.saturating_mul(TICK_MS));

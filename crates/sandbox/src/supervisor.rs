@@ -23,7 +23,7 @@ use crate::{Confined, Ended, Line, Spec, SuperviseError};
 /// The hidden first argument with which the own executable becomes the stage.
 pub const STAGE_ARG: &str = "__supervise";
 
-/// What the stage calls itself.
+/// Process name of the stage.
 const STAGE_NAME: &str = "supervise";
 
 /// The second argument of a stage that will be asked to confine its program.
@@ -39,30 +39,35 @@ pub struct Supervisor {
     leaving: Arc<Leaving>,
 }
 
-/// What may end a run early, and who sees its output while it happens.
+/// Ways to end a run early, and callbacks while it goes on.
 #[derive(Default)]
 pub struct Watch<'a> {
-    /// The operator wants everything to end; looked at every 50 ms or more often.
+    /// Set if the operator wants everything to end; read every 50 ms or more often.
     pub cancel: Option<&'a AtomicBool>,
-    /// The harness wants this program to end, for instance because its work is done; looked at just as often.
+    /// Set if the harness wants this program to end, for instance because its work is done;
+    /// read as often.
     pub stop: Option<&'a AtomicBool>,
     /// Called for each line of output, between reads: it must not block.
     pub on_line: Option<&'a mut dyn FnMut(Line<'_>)>,
-    /// Called once the program is on its way, as often as the flags are looked at, and once after the end: it must not block.
+    /// Called while the program runs, as often as the flags are read, and once after the
+    /// end: it must not block.
     pub on_tick: Option<&'a mut dyn FnMut()>,
 }
 
 impl Watch<'_> {
+    /// True once the operator wants everything to end.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
+    /// Calls the caller's tick, if there is one.
     pub(crate) fn tick(&mut self) {
         if let Some(on_tick) = &mut self.on_tick {
             on_tick();
         }
     }
 
+    /// True once the harness wants this program to end.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
@@ -75,28 +80,32 @@ impl fmt::Debug for Watch<'_> {
 }
 
 impl Supervisor {
-    /// `exe` is an executable that calls [`crate::stage_main`] when its first argument is [`STAGE_ARG`]: the own one.
+    /// `exe` is an executable that calls [`crate::stage_main`] when its first argument is
+    /// [`STAGE_ARG`]: the own one.
     pub fn new(exe: PathBuf) -> Self {
         Self { exe, leaving: Arc::default() }
     }
 
-    /// Waits until the stages of programs that have ended have ended too. What they still do, taking down watches and groups,
-    /// can take the kernel longer than everything else about a small program.
+    /// Waits until the stages of programs that have ended have ended too. What they still
+    /// do, taking down watches and groups, can take the kernel longer than everything else
+    /// about a small program.
     pub fn settle(&self) {
         self.leaving.settle();
     }
 
-    /// Runs the program to its end, on this thread. An [`Ended`] means that nothing of it lives; its stage may be tidying up.
+    /// Runs the program to its end, on this thread. An [`Ended`] means that nothing of it
+    /// lives; its stage may be tidying up.
     pub fn run(&self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
         self.prepare()?.run(spec, watch)
     }
 
-    /// Starts a stage that waits for its order, so that it is there by the time there is one.
+    /// Starts a stage that waits for its order, so that it is ready when the order comes.
     pub fn prepare(&self) -> Result<Stage, SuperviseError> {
         self.prepare_with(&[STAGE_ARG])
     }
 
-    /// The same for a program that is to be confined: what every confinement has is built before there is an order.
+    /// The same for a program that is to be confined: what every confinement has is built
+    /// before there is an order.
     pub fn prepare_confined(&self) -> Result<Stage, SuperviseError> {
         self.prepare_with(&[STAGE_ARG, CONFINES])
     }
@@ -109,7 +118,8 @@ impl Supervisor {
     }
 }
 
-/// A stage that waits for its order. Dropped without one, it sees the end of its channel and ends.
+/// A stage that waits for its order. Dropped without one, it sees the end of its channel
+/// and ends.
 #[derive(Debug)]
 pub struct Stage {
     waiting: Option<(Child, UnixStream)>,
@@ -158,7 +168,8 @@ impl Stage {
         Confined::receive(spec, child, control, told, leaving)
     }
 
-    /// The spec was checked. Whether the stage took its order is true or false; a stage that did not is lost.
+    /// The spec was checked. Whether the stage took its order is true or false; a stage
+    /// that did not is lost.
     fn order(mut self, spec: &Spec, at_once: bool) -> Result<(Child, UnixStream, bool), SuperviseError> {
         let order = Order { at_once, ..Order::from(spec) };
         let order = wire::encode(&order).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
@@ -181,6 +192,7 @@ impl Drop for Stage {
     }
 }
 
+/// Pid of the stage, in the type of the system calls.
 pub(crate) fn stage_pid(stage: &Child) -> Result<Pid, SuperviseError> {
     let pid = i32::try_from(stage.id()).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| SuperviseError::bad_spec("the stage has no pid"))
@@ -195,7 +207,8 @@ fn channel() -> io::Result<(UnixStream, UnixStream)> {
 #[expect(clippy::disallowed_methods, reason = "the stage is the door; it is started here and nowhere else")]
 fn start_stage(exe: &Path, words: &[&str], control: UnixStream) -> io::Result<Child> {
     Command::new(exe)
-        // Process 1 of a confinement has the stage's command line, which the program can read: no path of the host's in it.
+        // Process 1 of a confinement has the stage's command line, which the program can
+        // read: no path of the host's in it.
         .arg0(STAGE_NAME)
         .args(words)
         .env_clear()

@@ -1,7 +1,7 @@
-//! Finding and killing processes nobody supervises any more, by a variable in their environment.
+//! Finds and kills processes without a supervisor, by a variable in their environment.
 //!
-//! Best effort by nature: a process that replaced its environment is not found. It is used when the stage was lost, and after
-//! a crash of the harness.
+//! Best effort by nature: a process that replaced its environment is not found. It is used
+//! when the stage was lost, and after a crash of the harness.
 
 use std::collections::BTreeSet;
 use std::thread::sleep;
@@ -15,7 +15,8 @@ const ROUNDS_MAX: usize = 40;
 const PASSES_MAX: usize = 64;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Kills every process, but this one, whose environment has the marker; returns how many there were.
+/// Kills every process, but this one, whose environment has the marker; returns how many
+/// there were.
 pub fn sweep(marker: &(String, String)) -> usize {
     let (key, value) = marker;
     if key.is_empty() || value.is_empty() {

@@ -7,9 +7,10 @@ use crate::Kept;
 use crate::kept::Keeper;
 use crate::lines::{Line, Lines, Stream};
 
-/// What a pipe holds.
+/// Capacity of a pipe.
 const BUFFER_MAX: usize = 64 << 10;
 
+/// One output pipe with its keeper and its lines.
 #[derive(Debug)]
 pub(crate) struct Tap<R> {
     pipe: Option<R>,
@@ -18,20 +19,23 @@ pub(crate) struct Tap<R> {
 }
 
 impl<R: Read + AsFd> Tap<R> {
+    /// Wraps a pipe; one that is absent counts as ended.
     pub(crate) fn new(pipe: Option<R>, stream: Stream, keep_head: usize, keep_tail: usize) -> Self {
         Self { pipe, keeper: Keeper::new(keep_head, keep_tail), lines: Lines::new(stream) }
     }
 
-    /// What to wait for; nothing after the end of file.
+    /// Descriptor to wait for; none after the end of file.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
+    /// Number of bytes so far.
     pub(crate) fn total(&self) -> u64 {
         self.keeper.total()
     }
 
-    /// Takes what is there; to be called when the pipe is ready. The buffer grows with what comes.
+    /// Reads the available bytes; to be called when the pipe is ready. The buffer grows as
+    /// needed.
     pub(crate) fn read(&mut self, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
@@ -50,6 +54,7 @@ impl<R: Read + AsFd> Tap<R> {
         }
     }
 
+    /// Passes on the last unfinished line and closes the digest.
     pub(crate) fn finish(mut self, to: &mut Option<&mut dyn FnMut(Line<'_>)>) -> Kept {
         if let Some(to) = to {
             self.lines.finish(to);

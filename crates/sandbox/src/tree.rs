@@ -1,5 +1,5 @@
-//! Ending a whole process tree. Stop first and kill afterwards: what is stopped can neither fork nor be replaced while the
-//! scan looks for the rest.
+//! Ends a whole process tree. Stops first and kills afterwards: a stopped process can
+//! neither fork nor be replaced while the scan continues.
 
 use std::collections::{BTreeMap, HashSet};
 use std::thread::sleep;
@@ -13,9 +13,10 @@ use crate::procs::{self, Key, Process};
 
 const PASSES_MAX: usize = 64;
 const NAMES_MAX: usize = 32;
-/// How long one round of kills may take to be reaped before the tree is scanned again.
+/// Time for one round of kills to be reaped before the tree is scanned again.
 const ROUND: Duration = Duration::from_millis(100);
-/// After this, what is left is not ours to kill: another user's, or uninterruptible in the kernel.
+/// After this, what is left is not ours to kill: another user's, or uninterruptible in the
+/// kernel.
 const GIVE_UP: Duration = Duration::from_secs(2);
 
 type Found = BTreeMap<Key, Process>;
@@ -23,12 +24,15 @@ type Found = BTreeMap<Key, Process>;
 /// Waits for every child of this process and remembers how the program among them ended.
 #[derive(Debug)]
 pub(crate) struct Reaper {
+    /// Program whose end counts.
     pub(crate) program: Pid,
+    /// Its wait status, once it has ended.
     pub(crate) status: Option<WaitStatus>,
 }
 
 impl Reaper {
-    /// Reaps what has ended. True if no child is left, which for a subreaper proves that no descendant is.
+    /// Reaps what has ended. True if no child is left, which for a subreaper proves that no
+    /// descendant is.
     pub(crate) fn reap(&mut self) -> bool {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -74,14 +78,15 @@ pub(crate) fn clear(reaper: &mut Reaper) -> Leftovers {
 /// The program in its pid namespace: the first process that process 1 makes.
 const PROGRAM: i32 = 2;
 
-/// Living processes below process 1 of a pid namespace, but for the program. Nothing is signalled: the death of process 1 takes
-/// all of them.
+/// Living processes below process 1 of a pid namespace, but for the program. Nothing is
+/// signalled: the death of process 1 takes all of them.
 pub(crate) fn below_init(init: Pid) -> Leftovers {
     let mut all: Vec<Process> = procs::all().collect();
     all.sort_by_key(Process::key);
     let mut tree = HashSet::from([init]);
     let mut found: Vec<&Process> = Vec::new();
-    // Parents start before their children, but for those that were adopted: further looks find what stands below them.
+    // Parents start before their children, but for those that were adopted: further looks
+    // find what stands below them.
     loop {
         let known = found.len();
         for process in &all {
@@ -118,8 +123,9 @@ fn freeze(root: Pid) -> Found {
     found
 }
 
-/// One look at all processes. Each descendant is stopped the moment it is seen: one that forks and exits all the time would
-/// be gone at the end of the scan. True if anything was new.
+/// Scans all processes once. Each descendant is stopped as soon as it is seen: one that
+/// keeps forking and exiting would be gone at the end of the scan. True if anything was
+/// new.
 fn freeze_pass(tree: &mut HashSet<Pid>, found: &mut Found) -> bool {
     let mut news = false;
     for process in procs::all() {

@@ -1,8 +1,9 @@
-//! Files without a name that the processes of a run hold: made without one (`O_TMPFILE`, memory files), or removed since.
+//! Files without a name that the processes of a run hold: made without one (`O_TMPFILE`,
+//! memory files), or removed since.
 //!
-//! They take room, and no walk of directories meets them. The kernel shows them in the descriptor tables of the processes that
-//! hold them. A file that is only mapped, or on its way through a socket, is in no table: [`Holders::may_hide`] tells whether
-//! there is one.
+//! They take room, and no walk of directories meets them. The kernel shows them in the
+//! descriptor tables of the processes that hold them. A file that is only mapped, or on its
+//! way through a socket, is in no table: [`Holders::may_hide`] tells whether there is one.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
@@ -23,9 +24,10 @@ use crate::procs;
 
 /// Descriptors that one look asks about. Whoever holds more may hide something.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
-/// What is read of a process' mappings, and of the list of shared memory segments.
+/// Upper bound on the text that is read of mappings and of the list of shared memory
+/// segments.
 const TEXT_MAX: u64 = 16 << 20;
-/// What `st_blocks` counts.
+/// Unit of `st_blocks`.
 const BLOCK: u64 = 512;
 
 const TMPFS: u64 = 0x0102_1994;
@@ -39,7 +41,8 @@ const MEMORY_NAMES: [&str; 3] = ["/memfd:", "/dev/zero", "/SYSV"];
 #[derive(Debug)]
 pub(crate) struct Holders {
     stage: Pid,
-    /// Process 1 of a confinement stands between the stage and the program. It is ours, and closed to an ordinary user.
+    /// Process 1 of a confinement stands between the stage and the program. It is ours, and
+    /// closed to an ordinary user.
     confined: bool,
     /// Devices of the watched directories: what lies there counts, whatever its file system is.
     devices: HashSet<u64>,
@@ -53,7 +56,8 @@ pub(crate) struct Holders {
 pub(crate) enum Memory {
     /// A control group charges them as memory.
     Charged,
-    /// No other limit holds for them, so they count here. The list of segments is that of the run's own ipc namespace.
+    /// No other limit holds for them, so they count here. The list of segments is that of
+    /// the run's own ipc namespace.
     Counted { segments: Option<File> },
 }
 
@@ -62,7 +66,7 @@ pub(crate) enum Memory {
 pub(crate) struct Unnamed {
     pub(crate) bytes: u64,
     pub(crate) inodes: u64,
-    /// A process could not be looked into, or holds too much to be looked at.
+    /// True if a process could not be examined, or holds too many files.
     pub(crate) partial: bool,
 }
 
@@ -74,6 +78,7 @@ impl Unnamed {
 }
 
 impl Holders {
+    /// Prepares the search for one run; `watched` names the file systems that count.
     pub(crate) fn new(stage: Pid, confinement: Option<&Confinement>, watched: &Watched, memory: Memory) -> Self {
         let overlay_is_limited = confinement.is_some_and(|confinement| {
             matches!(confinement.workspace.from, WorkspaceFrom::Layers { upper: Upper::Memory(_), .. })
@@ -102,8 +107,8 @@ impl Holders {
         found
     }
 
-    /// True if a process holds a removed file by a mapping alone, or descriptors wait in a socket. Asked only in doubt, because it
-    /// takes longer than a look.
+    /// True if a process holds a removed file by a mapping alone, or descriptors wait in a
+    /// socket. Asked only in doubt, because it takes longer than a look.
     pub(crate) fn may_hide(&self) -> bool {
         self.processes()
             .into_iter()
@@ -125,7 +130,8 @@ impl Holders {
         }
         let mut all = HashSet::new();
         while !level.is_empty() {
-            // A number that was given to another process meanwhile could lead round in a circle.
+            // A number that was given to another process meanwhile could lead round in a
+            // circle.
             level.retain(|pid| all.insert(*pid));
             level = below(&level);
         }
@@ -175,7 +181,8 @@ impl<'a> Look<'a> {
         Self { holders, give_up, found: Unnamed::default(), looked: 0, met, devices }
     }
 
-    /// Threads can have tables of their own, and the first one may have ended before the others.
+    /// Threads can have tables of their own, and the first one may have ended before the
+    /// others.
     fn process(&mut self, process: Pid) -> ControlFlow<()> {
         let mut last = None;
         for task in tasks(process) {

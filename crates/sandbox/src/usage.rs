@@ -1,5 +1,5 @@
-//! How much disk a directory takes, counted through descriptors: no link is followed, no mount is crossed, and whoever changes
-//! the tree meanwhile cannot lead the walk out of it.
+//! Disk use of a directory, counted through descriptors: no link is followed, no mount is
+//! crossed, and a program that changes the tree meanwhile cannot lead the walk out of it.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -21,18 +21,20 @@ const DEPTH_MAX: usize = 128;
 const NAMES_MAX: u64 = 10_000_000;
 /// Directories that could not be listed and are remembered; one more is no better than one.
 const SHUT_MAX: usize = 256;
-/// What `st_blocks` counts, whatever the file system's own blocks are.
+/// Unit of `st_blocks`, independent of the file system's own blocks.
 const BLOCK: u64 = 512;
 const HERE: &CStr = c".";
 
-/// What was counted, each inode once.
+/// Counted use, each inode once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
+    /// Allocated bytes, not apparent sizes.
     pub(crate) bytes: u64,
     pub(crate) inodes: u64,
     /// Directories that may not be listed and were not known to be so, the first of them.
     pub(crate) shut: Vec<Identity>,
-    /// Something could not be looked into: one of those, or what lies too deep, or too many names.
+    /// Something could not be looked into: one of those, or what lies too deep, or too many
+    /// names.
     pub(crate) partial: bool,
 }
 
@@ -48,7 +50,7 @@ impl Usage {
         self
     }
 
-    /// How much more it is than before.
+    /// Growth since an earlier count; never negative.
     pub(crate) fn since(&self, before: &Self) -> Space {
         Space { bytes: self.bytes.saturating_sub(before.bytes), inodes: self.inodes.saturating_sub(before.inodes) }
     }
@@ -61,27 +63,30 @@ pub(crate) struct Root {
 }
 
 impl Root {
+    /// Opens a directory for counting; a link in its place is an error.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { directory: openat(CWD, path, flags, Mode::empty())? })
     }
 
-    /// What its file system has left for ordinary users.
+    /// Space that the file system has left for ordinary users.
     pub(crate) fn free(&self) -> io::Result<Space> {
         let space = fstatvfs(&self.directory)?;
         Ok(Space { bytes: space.f_bavail.saturating_mul(space.f_frsize), inodes: space.f_favail })
     }
 }
 
-/// How to count.
+/// Options of a count.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     /// Directories that were so before, and hide nothing new.
     pub(crate) known_shut: &'a [Identity],
     /// Beyond this nothing more has to be known.
     pub(crate) ceiling: Space,
-    /// Remember every inode, and not only those with several names: what is moved meanwhile may be met twice.
+    /// Remember every inode, and not only those with several names: what is moved meanwhile
+    /// may be met twice.
     pub(crate) exact: bool,
+    /// Asked now and then; true ends the count early.
     pub(crate) give_up: &'a dyn Fn() -> bool,
 }
 
@@ -125,7 +130,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Without recursion: how deep it goes is the program's choice.
+    /// Walks without recursion, since the program chooses the depth.
     fn below(&mut self, top: Listed) -> ControlFlow<()> {
         let mut open = vec![top];
         while let Some((directory, own)) = open.last_mut() {
@@ -160,10 +165,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Opened first and looked at then, so that what is counted is what is walked.
+    /// Opens first and examines the descriptor, so that the counted entry is the one that
+    /// is walked.
     fn child(&mut self, parent: BorrowedFd<'_>, name: &CStr, above: &Statx) -> ControlFlow<(), Met> {
         let Ok(directory) = list(parent, name) else {
-            // Not a directory, gone, or closed to us: then its own size is all there is to be had.
+            // Not a directory, gone, or closed to us: then its own size is all there is to
+            // be had.
             match look(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) && !is_mount(&stat, above) => {
                     self.count(&stat)?;
@@ -236,8 +243,9 @@ fn is_directory(stat: &Statx) -> bool {
     FileType::from_raw_mode(RawMode::from(stat.stx_mode)) == FileType::Directory
 }
 
-/// Where the kernel does not say, another device is taken for a mount. Where it does, another device is a part of the same
-/// file system, which a program can make.
+/// True for the root of another mount. If the kernel does not say, another device is taken
+/// for a mount; if it does, another device can be a part of the same file system, which a
+/// program can make.
 fn is_mount(stat: &Statx, above: &Statx) -> bool {
     if stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
         return stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);

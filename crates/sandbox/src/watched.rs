@@ -1,9 +1,11 @@
-//! A limit on how much directories may grow, held by looking: where neither the file system nor the kernel has one to set.
+//! A limit on how much directories may grow, held by looking: where neither the file system
+//! nor the kernel has one to set.
 //!
-//! The harness counts what lies in them while the program runs, and the files without a name that its processes hold. A look can
-//! be hidden from: by directories their owner may not list, by files that are only mapped or on their way through a socket. So the
-//! file system's own free space is looked at too. It is everybody's, and therefore believed only where a look was partial, or
-//! where hardly anything is left.
+//! The harness counts what lies in them while the program runs, and the files without a
+//! name that its processes hold. A look can be hidden from: by directories their owner may
+//! not list, by files that are only mapped or on their way through a socket. So the file
+//! system's own free space is looked at too. It is everybody's, and therefore believed only
+//! where a look was partial, or where hardly anything is left.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,25 +23,32 @@ use crate::unnamed::Holders;
 use crate::usage::{Measure, Root, Usage, measure};
 use crate::{Space, SuperviseError};
 
-/// How often free space is looked at, and the least time between two walks.
+/// Interval between looks at free space, and the least time between two walks.
 const STEP: Duration = Duration::from_millis(100);
-/// A walk is followed by so many times its own duration without one, which keeps the cost near a twentieth.
+/// A walk is followed by so many times its own duration without one, which keeps the cost
+/// near a twentieth.
 const REST: u32 = 20;
 /// The same when the file system has lost what was left of the limit since the last walk.
 const REST_IN_DOUBT: u32 = 2;
 
-/// Directories that may grow so much, together, while a program runs; with them count files that have no name, wherever no size of
-/// a file system limits them. What was in the directories at the start does not count, and each hard-linked file counts once. Looked at every 100 ms, and less often where a look takes long: more than the limit can be
-/// written before that is seen. Then the program is ended, and [`crate::Ended::disk_exceeded`] says why.
+/// Directories that may grow so much, together, while a program runs; with them count files
+/// that have no name, wherever no size of a file system limits them. What was in the
+/// directories at the start does not count, and each hard-linked file counts once. Looked
+/// at every 100 ms, and less often where a look takes long: more than the limit can be
+/// written before that is seen. Then the program is ended, and
+/// [`crate::Ended::disk_exceeded`] says why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
-    /// Of the host, none within another; none at all where only files without a name are to be limited. Links in them are not
-    /// followed, and mounts in them not entered.
+    /// Directories of the host, none within another; empty if only unnamed files are
+    /// limited. Links in them are not followed, and mounts in them not entered.
     pub roots: Vec<PathBuf>,
+    /// Growth that is permitted, over all roots together.
     pub space: Space,
 }
 
 impl Watched {
+    /// Refuses roots that are not plain absolute paths or lie within each other, which
+    /// would be counted twice.
     pub(crate) fn check(&self) -> Result<(), SuperviseError> {
         let overlaps = |(index, root): (usize, &PathBuf)| {
             self.roots.iter().enumerate().any(|(other, path)| other != index && path.starts_with(root))
@@ -53,6 +62,7 @@ impl Watched {
         Ok(())
     }
 
+    /// The limits as `sandbox.json` records them.
     pub(crate) fn rules(&self) -> [HeldLimit; 2] {
         let rule = |kind, value| HeldLimit { kind, by: LimitBy::Watched, value };
         [rule(LimitKind::Disk, self.space.bytes), rule(LimitKind::Inodes, self.space.inodes)]
@@ -62,21 +72,24 @@ impl Watched {
 /// Watches from the start of a program to its end.
 #[derive(Debug)]
 pub(crate) enum Watcher {
-    /// Until the first look is due nobody needs to look: most programs end before.
+    /// Waits for the first look: most programs end before it.
     Resting(Gauge, Instant),
+    /// A walk is under way on its own thread.
     Looking(Looker),
     /// A watch that failed has not shown that the limit held.
     Failed,
 }
 
 impl Watcher {
-    /// Counts what is there and begins to watch; to be called before the program starts.
+    /// Counts the current content and begins to watch; to be called before the program
+    /// starts.
     pub(crate) fn begin(watched: &Watched, holders: Holders) -> Result<Self, SuperviseError> {
         let failed = |source| SuperviseError::WatchDisk { roots: watched.roots.clone(), source };
         Ok(Self::Resting(Gauge::new(watched, holders).map_err(failed)?, Instant::now()))
     }
 
-    /// Whether a limit was passed. To be asked again and again, at least as often as looks are due.
+    /// True if a limit was passed. Must be asked repeatedly, at least as often as looks are
+    /// due.
     pub(crate) fn exceeded(&mut self) -> bool {
         if matches!(self, Self::Resting(_, since) if since.elapsed() >= STEP)
             && let Self::Resting(gauge, _) = std::mem::replace(self, Self::Failed)
@@ -104,7 +117,7 @@ impl Watcher {
 #[derive(Debug)]
 pub(crate) struct Looker {
     exceeded: Arc<AtomicBool>,
-    /// The program has ended when nobody holds this any more.
+    /// Dropped when the program has ended, which ends the looking thread.
     running: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<LimitKind>>>,
 }
@@ -130,13 +143,14 @@ impl Drop for Looker {
     }
 }
 
+/// Measurement of growth since the start.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     roots: Vec<Root>,
     space: Space,
     holders: Holders,
     before: Usage,
-    /// Of each root's file system at the start.
+    /// Free space of each root's file system at the start.
     free_before: Vec<Space>,
 }
 
@@ -172,7 +186,8 @@ impl Gauge {
         }
     }
 
-    /// Limits that were passed when the program had ended. Nobody is left who could hold a file without a name.
+    /// Limits that were passed when the program had ended. Nobody is left who could hold a
+    /// file without a name.
     fn last(&self) -> Vec<LimitKind> {
         let never = || false;
         let now = self.named(false, &never).with(self.holders.segments());
@@ -200,7 +215,8 @@ impl Gauge {
     }
 
     fn count(&self, exact: bool, give_up: &dyn Fn() -> bool) -> Usage {
-        // Before the walk: what loses its name between the two is counted at the next look, and never twice.
+        // Before the walk: what loses its name between the two is counted at the next look,
+        // and never twice.
         let unnamed = self.holders.count(give_up);
         self.named(exact, give_up).with(unnamed)
     }
@@ -221,13 +237,13 @@ impl Gauge {
         passed(&self.space, &Seen { grown: now.since(&self.before), partial, lost }, &free)
     }
 
-    /// Of each root; one whose file system no longer answers has nothing.
+    /// Free space of each root; 0 for a file system that no longer answers.
     fn free(&self) -> Vec<Space> {
         self.roots.iter().map(|root| root.free().unwrap_or(Space { bytes: 0, inodes: 0 })).collect()
     }
 }
 
-/// What one look found.
+/// Findings of one look.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     grown: Space,

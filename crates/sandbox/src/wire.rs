@@ -1,7 +1,10 @@
-//! What harness and stage say to each other: length-prefixed JSON frames, the order one way and the report the other.
+//! Messages between harness and stage: length-prefixed JSON frames, the order one way and
+//! the report the other.
 //!
-//! After the order come the bytes for standard input, raw. Under a confinement the stage then says whether it could be built,
-//! and the next byte from the harness means go, unless the order was to start at once. Any later byte means stop; its end of file means the harness is gone.
+//! After the order come the bytes for standard input, raw. Under a confinement the stage
+//! then says whether it could be built, and the next byte from the harness means go, unless
+//! the order was to start at once. Any later byte means stop; end of file means that the
+//! harness is gone.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -20,16 +23,23 @@ use crate::{Cpu, How, Leftovers, Spec};
 const FRAME_MAX: usize = 16 << 20;
 const PREFIX: usize = 4;
 
+/// Order of the harness to a fresh stage.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) argv: Vec<String>,
     pub(crate) cwd: PathBuf,
+    /// The whole environment of the program.
     pub(crate) env: Vec<(String, String)>,
+    /// Number of bytes for standard input; `None` means `/dev/null`.
     pub(crate) stdin_bytes: Option<u64>,
+    /// Time limit from the start of the program.
     pub(crate) wall: Duration,
+    /// Limits that the stage sets on each process.
     pub(crate) limits: Vec<HeldLimit>,
+    /// Profile `strict`, if it is asked for.
     pub(crate) confinement: Option<Confinement>,
-    /// A confined program does not wait for the word to go: behind every wall, and if the probe found them closed, it starts.
+    /// A confined program does not wait for the word to go: behind every wall, and if the
+    /// probe found them closed, it starts.
     pub(crate) at_once: bool,
 }
 
@@ -50,31 +60,41 @@ impl From<&Spec> for Order {
     }
 }
 
+/// Report of the stage after the end.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
+    /// Way in which the program ended.
     pub(crate) how: How,
-    /// Nothing of the program lives: the kernel has said so.
+    /// True if the kernel has confirmed that no process of the program lives.
     pub(crate) gone: bool,
+    /// True if the time limit ended it.
     pub(crate) timed_out: bool,
     pub(crate) leftovers: Leftovers,
+    /// Wall time from the start of the program to its end.
     pub(crate) elapsed: Duration,
     pub(crate) cpu: Option<Cpu>,
+    /// Limits that were in force.
     pub(crate) limits: Vec<HeldLimit>,
+    /// Descriptors that the harness inherited and could not keep from the program.
     pub(crate) inherited_fds: Vec<u32>,
+    /// Limits that are known to have been hit.
     pub(crate) limit_hits: Vec<LimitKind>,
-    /// What became of a confinement since it was [`Prepared`].
+    /// Recorders and observations of a confinement, since it was [`Prepared`].
     pub(crate) records: Option<Records>,
 }
 
+/// Final state of the recorders and everything that they saw.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Records {
     pub(crate) recorders: Vec<RecorderState>,
     pub(crate) seen: ObservedConduct,
 }
 
-/// What the stage says before a confined program starts. With `Ready` come the descriptors it names, in this order.
+/// Message of the stage before a confined program starts. With `Ready` come the descriptors
+/// it names, in this order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Prepared {
+    /// The program stands ready behind every wall.
     Ready {
         applied: Box<Applied>,
         /// A descriptor of process 1.
@@ -90,6 +110,8 @@ pub(crate) enum Prepared {
 }
 
 impl Report {
+    /// Report of a program that ended this way and left nothing behind; callers add the
+    /// rest.
     pub(crate) fn new(how: How) -> Self {
         Self {
             how,
@@ -106,6 +128,7 @@ impl Report {
     }
 }
 
+/// Frame of a message: four bytes of length, then JSON.
 pub(crate) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; PREFIX];
     serde_json::to_writer(&mut frame, message)?;
@@ -114,6 +137,7 @@ pub(crate) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
+/// Writes one message as a frame.
 pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
     to.write_all(&encode(message)?)
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the recorders saw, each list bounded; the counts are not.
+/// Observations of the recorders. Each list is bounded; the counts are exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Seen")]
 pub struct ObservedConduct {
@@ -31,6 +31,7 @@ fn sum_counts(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
+/// System call that the filter refused, with the number of attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedCall {
     pub name: String,
@@ -39,8 +40,9 @@ pub struct RefusedCall {
     pub comm: String,
 }
 
-/// A program that was to be executed, as the one that asked named it.
-// Read from the memory of the process that asked, which can change it meanwhile: a record, and never what a permission rests on.
+/// Program that was to be executed, as its caller named it.
+// Read from the memory of the process that asked, which can change it meanwhile: a record,
+// and never what a permission rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
     pub path: String,
@@ -55,11 +57,12 @@ pub struct Execution {
     pub count: u64,
 }
 
-/// A file that is executed, or that a dynamic loader is told to load.
+/// File that is executed, or that a dynamic loader loads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutedFile {
     pub kind: FileKind,
-    /// Where it lies inside, links resolved; of a memory file the kernel's name for it. Cut.
+    /// Path inside the sandbox, links resolved; for a memory file the kernel's name of it.
+    /// Shortened if long.
     pub path: String,
     /// The interpreter that its first line names, and its argument.
     pub interpreter: Vec<String>,
@@ -67,18 +70,20 @@ pub struct ExecutedFile {
     pub same_as: Option<String>,
 }
 
+/// Kind of an executed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
     Named,
     /// Made without a name, or removed since.
     Removed,
-    /// Of `memfd_create`.
+    /// Made by `memfd_create`.
     Memory,
     /// Reached in a way that only the caller could follow.
     Unknown,
 }
 
+/// Address that a program tried to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Connection {
     pub address: String,
@@ -86,6 +91,8 @@ pub struct Connection {
     pub comm: String,
 }
 
+/// Decoy file that a program touched. The counters are flags: 1 if it happened at least
+/// once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CanaryTouch {
     /// Relative to the private home.

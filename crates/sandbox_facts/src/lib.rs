@@ -1,8 +1,10 @@
 //! Facts of a sandbox: how it confined its program, and what its recorders saw the program do.
 //!
-//! `sandbox` writes these types and `sandbox.json` holds them, so that a name of the format is declared once. A type parameter
-//! stands for each word of a posture: the defaults are the enums and texts that this version writes, and a reader of bundles puts a
-//! stand-in where it does not judge by the word. So a name that another version added does not make its bundles unreadable.
+//! `sandbox` writes these types and `sandbox.json` holds them, so that a name of the format
+//! is declared once. A type parameter stands for each word of a posture: the defaults are
+//! the enums and texts that this version writes, and a reader of bundles puts a stand-in
+//! where it does not judge by the word. So a name that another version added does not make
+//! its bundles unreadable.
 
 mod conduct;
 mod limits;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct HeldLimit<K = LimitKind, B = LimitBy> {
     #[schemars(with = "String")]
     pub kind: K,
-    /// What holds it: `rlimit`, `cgroup`, `tmpfs`, `watched`.
+    /// Mechanism that enforces it: `rlimit`, `cgroup`, `tmpfs`, `watched`.
     #[schemars(with = "String")]
     pub by: B,
     pub value: u64,
@@ -31,7 +31,8 @@ pub enum LimitKind {
     Inodes,
 }
 
-/// Mechanism that enforces a limit. An rlimit holds for each process, not for the tree: many small processes pass it. The exception is
+/// Mechanism that enforces a limit. An rlimit holds for each process, not for the tree:
+/// many small processes pass it. The exception is
 /// [`LimitKind::Processes`], which counts a user's processes, and within a user namespace that means the tree's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,4 +1,5 @@
-//! Posture: everything that held around a program, and what was tried from inside before the program started.
+//! Posture: the confinement around a program, and the attempts from inside before the
+//! program started.
 
 use std::fmt;
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::HeldLimit;
 
-/// What held around a program, and the proof that was taken from inside before it started.
+/// Confinement around a program, and the proof that was taken from inside before it
+/// started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Posture")]
 pub struct Posture<N = Namespace, M = MountRecord, L = HeldLimit, R = RecorderState, P = Probe> {
@@ -34,6 +36,7 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Spelling in contracts, settings and `sandbox.json`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -49,6 +52,7 @@ impl fmt::Display for Profile {
     }
 }
 
+/// Linux namespace that the program does not share with the harness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Namespace {
@@ -73,18 +77,19 @@ pub struct SandboxIds<O = Ownership> {
     pub outer_uid: u32,
     pub inner_gid: u32,
     pub outer_gid: u32,
-    /// An ordinary user cannot give up supplementary groups: their rights to visible files stay.
+    /// An ordinary user cannot give up supplementary groups: their rights to visible files
+    /// stay.
     pub groups_kept: bool,
-    /// How the program comes to own the workspace: `same`, `idmapped`, `changed`.
+    /// Mechanism by which the program owns the workspace: `same`, `idmapped`, `changed`.
     #[schemars(with = "String")]
     pub ownership: O,
 }
 
-/// How the program comes to own the files of the workspace.
+/// Mechanism by which the program owns the files of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
-    /// It is the harness' own user.
+    /// The program runs as the harness's own user.
     Same,
     /// Ids are translated by the mount; the files on disk stay the harness' user's.
     Idmapped,
@@ -92,13 +97,16 @@ pub enum Ownership {
     Changed,
 }
 
+/// System call filter of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seccomp {
     pub instructions: u32,
-    /// Whether refused calls are recorded, or only refused.
+    /// True if refused calls are also recorded; false if they are only refused.
     pub recorded: bool,
 }
 
+/// Mount inside the sandbox. The path on the host is left out on purpose: bundles are
+/// shared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "MountRecord")]
 pub struct MountRecord<T = String, K = MountKind, A = Access> {
@@ -109,10 +117,11 @@ pub struct MountRecord<T = String, K = MountKind, A = Access> {
     pub access: A,
 }
 
+/// Origin of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MountKind {
-    /// Of the system: programs and libraries.
+    /// Part of the system: programs and libraries.
     System,
     /// Made for this run, and gone with it.
     Private,
@@ -125,6 +134,7 @@ pub enum MountKind {
     Masked,
 }
 
+/// Access of the program to a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -132,15 +142,17 @@ pub enum Access {
     ReadWrite,
 }
 
+/// State of one recorder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecorderState")]
 pub struct RecorderState<T = String, R = RecorderKind> {
     #[schemars(with = "String")]
     pub recorder: R,
-    /// Why it does not run; `None` if it does.
+    /// Cause of a recorder that does not run; `None` if it runs.
     pub missing: Option<T>,
 }
 
+/// Recorder of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecorderKind {

@@ -1,10 +1,10 @@
-//! Shapes that somebody has looked at and allows at one place.
+//! Shapes that a person has reviewed and allows at one place.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::baseline::bare;
 
-/// One value of one rule that may stand in one file of a patch.
+/// Permission for one value of one rule in one file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Allowance {
     /// The id of the rule that finds it.

@@ -1,4 +1,5 @@
-//! Which of the shapes found in what a run wrote stood in its baseline already.
+//! Comparison of found shapes with the baseline: those that a run wrote and those that were
+//! there before.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,16 +9,17 @@ use crate::read::wrapped;
 use crate::rule_set::RuleSet;
 use crate::scanner::{Scanner, Source};
 
-/// The values of shapes that were found. They are held in memory and shown to nobody.
+/// Values of found shapes. They stay in memory and are never shown.
 #[derive(Clone, Default)]
 pub struct Suspects(BTreeSet<Vec<u8>>);
 
-/// The values of shapes that stand in the baseline.
+/// Values of shapes that occur in the baseline.
 #[derive(Clone, Default)]
 pub struct Baseline(BTreeSet<Vec<u8>>);
 
 impl Scanner {
-    /// The values of the shapes in `bytes`. Most runs have none, and then the baseline need not be read at all.
+    /// The values of the shapes in `bytes`. Most runs have none, and then the baseline need
+    /// not be read at all.
     pub fn suspects(&self, bytes: &[u8]) -> Suspects {
         let mut values = BTreeSet::new();
         self.each_match(bytes, 0, bytes.len(), |found, value| {
@@ -30,21 +32,23 @@ impl Scanner {
 }
 
 impl Suspects {
+    /// True if nothing has to be looked up.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Those that the other does not have.
+    /// Suspects that the other set does not have.
     pub fn without(mut self, other: &Suspects) -> Suspects {
         self.0.retain(|value| !other.0.contains(value));
         self
     }
 
+    /// Adds the suspects of another text.
     pub fn extend(&mut self, other: Suspects) {
         self.0.extend(other.0);
     }
 
-    /// Those that stand anywhere in the given files of the baseline, in any of the encodings.
+    /// Suspects that occur in the given files of the baseline, in any of the encodings.
     pub fn standing_in<'a>(&self, files: impl IntoIterator<Item = &'a [u8]>) -> Baseline {
         let mut search = self.search();
         files.into_iter().for_each(|file| search.file(file));
@@ -68,6 +72,7 @@ pub struct Search {
 }
 
 impl Search {
+    /// Searches one file of the baseline.
     pub fn file(&mut self, content: &[u8]) {
         let Self { values, scanner, standing } = self;
         scanner.each_match(content, 0, content.len(), |found, _| {
@@ -79,24 +84,26 @@ impl Search {
         });
     }
 
-    /// Those that were met.
+    /// Values that were found.
     pub fn found(self) -> Baseline {
         Baseline(self.standing)
     }
 }
 
 impl Baseline {
+    /// Adds values that another search found.
     pub fn extend(&mut self, other: Baseline) {
         self.0.extend(other.0);
     }
 
+    /// True if the baseline contains the value, compared without line breaks.
     pub(crate) fn holds(&self, value: &[u8]) -> bool {
         !self.0.is_empty() && self.0.contains(&bare(value))
     }
 }
 
-/// A value without its line breaks and their indentation, whether they are written out or escaped: a key is the same
-/// key however it is wrapped.
+/// A value without its line breaks and their indentation, whether they are written out or
+/// escaped: a key is the same key however it is wrapped.
 pub(crate) fn bare(value: &[u8]) -> Vec<u8> {
     let (mut bare, mut at) = (Vec::with_capacity(value.len()), 0);
     while let Some(byte) = value.get(at) {

@@ -1,29 +1,36 @@
-//! The lines of base64 of a key block, whatever they are wrapped in: the marks of a diff or of a quoted mail, comments, the
-//! prefixes of a log, string literals that a program puts together, or no line break at all.
+//! The lines of base64 of a key block, whatever they are wrapped in: the marks of a diff or
+//! of a quoted mail, comments, the prefixes of a log, string literals that a program puts
+//! together, or no line break at all.
 
 use std::ops::Range;
 
 use crate::confirm::Secret;
 use crate::marker;
+use crate::view::Edge;
 
-/// The shortest stretch of base64 that is taken for a line of a key by itself. The last line may be shorter.
+/// The shortest stretch of base64 that is taken for a line of a key by itself. The last
+/// line may be shorter.
 const LINE: usize = 16;
 
-/// How much may stand before the base64 on its line.
+/// Upper bound on the bytes before the base64 on its line.
 const PREFIX: usize = 120;
 
-/// How long a key is at least after which something else stands than its closing line: less is what documentation leaves of
-/// one. Where the text ends more of the key may come.
+/// Least length of a key that is followed by something other than its closing line: shorter
+/// ones are what documentation leaves of a key. At the end of the text, more of the key may
+/// come.
 const UNCLOSED: usize = 128;
 
 /// Lines without base64 that may stand before it: headers of the block, and empty ones.
 const HEADERS: usize = 8;
 
-/// The base64 after `from`, where a block's opening line ends that begins at `opening`. None where there are fewer than
-/// `shortest` characters of it.
-pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usize) -> Option<Secret> {
+/// The base64 after `from`, where a block's opening line ends that begins at `opening`.
+/// None where there are fewer than `shortest` characters of it. `end` is what stands beyond
+/// the last byte: a marker is as much something else than the closing line as the text was
+/// that it replaced.
+pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, end: Edge, shortest: usize) -> Option<Secret> {
     let mark = line_mark(bytes, opening);
-    let (mut parts, mut value, mut empty, mut is_closed) = (Vec::new(), Vec::new(), 0, true);
+    let (mut parts, mut value, mut empty) = (Vec::new(), Vec::new(), 0);
+    let mut is_closed = end != Edge::Marker;
     let mut at = from;
     while at < bytes.len() {
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |len| at + len);
@@ -37,11 +44,12 @@ pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usi
             }
             None if line.is_header && parts.is_empty() && empty < HEADERS => empty += 1,
             None => {
-                is_closed = line.ends_block;
+                is_closed = line.end == LineEnd::Closing;
                 break;
             }
         }
-        if line.ends_block {
+        if line.end != LineEnd::Open {
+            is_closed = line.end == LineEnd::Closing;
             break;
         }
         at = end + 1;
@@ -50,7 +58,8 @@ pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, shortest: usi
     (value.len() >= shortest).then_some(Secret { parts, value })
 }
 
-/// What the line begins with that the block opens on, where that is a mark that each line of it has.
+/// Mark at the beginning of the block's opening line, if it is one that every line of the
+/// block has.
 fn line_mark(bytes: &[u8], opening: usize) -> Option<u8> {
     let line = memchr::memrchr(b'\n', &bytes[..opening]).map_or(0, |at| at + 1);
     bytes.get(line).copied().filter(|byte| line < opening && b"+->|#*;%".contains(byte))
@@ -64,7 +73,18 @@ struct BlockLine {
     tokens: Vec<Range<usize>>,
     /// No base64, and nothing that ends the block.
     is_header: bool,
-    ends_block: bool,
+    end: LineEnd,
+}
+
+/// Way in which a line leaves its block.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum LineEnd {
+    #[default]
+    Open,
+    /// The block's closing line.
+    Closing,
+    /// A marker of an earlier redaction.
+    Marker,
 }
 
 /// True if the line that begins here is the closing line of a block.
@@ -82,8 +102,10 @@ fn read_line(bytes: &[u8], line: Range<usize>, is_within: bool, is_last: bool) -
     while let Some(token) = next_token(bytes, at..line.end) {
         at = token.end;
         let text = &bytes[token.clone()];
-        if text.starts_with(b"---") || text.starts_with(b"Private-") || marker::end_of(bytes, token.start).is_some() {
-            (read.ends_block, read.is_header) = (true, false);
+        let is_marker = marker::end_of(bytes, token.start).is_some();
+        if is_marker || text.starts_with(b"---") || text.starts_with(b"Private-") {
+            read.end = if is_marker { LineEnd::Marker } else { LineEnd::Closing };
+            read.is_header = false;
             break;
         }
         let is_word = text.iter().any(u8::is_ascii_alphanumeric);
@@ -108,7 +130,7 @@ fn read_line(bytes: &[u8], line: Range<usize>, is_within: bool, is_last: bool) -
     read
 }
 
-/// How far a line is a header of the block, as in `Proc-Type: 4,ENCRYPTED`, and its end where it is.
+/// End of a header of the block, as in `Proc-Type: 4,ENCRYPTED`; 0 if the line is none.
 fn header_end(line: &[u8]) -> usize {
     const NAMES: [&[u8]; 8] =
         [b"Proc-Type", b"DEK-Info", b"Version", b"Comment", b"Charset", b"Hash", b"Subject", b"X-"];
@@ -147,7 +169,7 @@ fn next_token(bytes: &[u8], within: Range<usize>) -> Option<Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// How many bytes at this place only keep tokens apart.
+/// Number of bytes at this place that only separate tokens.
 fn separator(bytes: &[u8], at: usize, end: usize) -> usize {
     match bytes[at] {
         byte if byte.is_ascii_whitespace() => 1,

@@ -1,5 +1,5 @@
-//! What a match must pass besides its pattern: checksums where the format has one, and telling random values from
-//! what people write instead of them.
+//! Checks beyond the pattern: checksums if the format has one, and the distinction between
+//! random values and placeholders.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -15,6 +15,7 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
+/// True if the match passes the rule's check.
 pub(crate) fn passes(check: Check, secret: &[u8]) -> bool {
     match check {
         Check::Shape => true,
@@ -31,11 +32,11 @@ pub(crate) fn passes(check: Check, secret: &[u8]) -> bool {
     }
 }
 
-/// How long the private numbers of elliptic curves and of RSA are in base64, without padding.
+/// Lengths of the private numbers of elliptic curves and of RSA in base64, without padding.
 const KEY_NUMBERS: [usize; 15] = [42, 43, 63, 64, 75, 76, 87, 88, 170, 171, 341, 342, 512, 682, 683];
 
-/// Words that stand in a made-up value and, at this length, not in a random one; and how the published key of a storage
-/// emulator begins.
+/// Words that occur in invented values and, at this length, not in random ones; and the
+/// beginning of a storage emulator's published key.
 const MADE_UP: [&str; 13] = [
     "example",
     "placeholder",
@@ -52,7 +53,8 @@ const MADE_UP: [&str; 13] = [
     "eby8vdm02x",
 ];
 
-/// Words that stand in values nobody keeps secret. Too short for values where any letters may meet.
+/// Words that occur in values which are no secrets. Too short for values in which any
+/// letters may meet.
 const TELLING: [&str; 33] = [
     "test",
     "fake",
@@ -137,7 +139,8 @@ fn find(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
-/// Whether the last six characters are the CRC-32 of those before them, after the prefix that ends in `_`.
+/// True if the last six characters are the CRC-32 of those before them, after the prefix
+/// that ends in `_`.
 fn has_crc32(secret: &[u8]) -> bool {
     let body = secret.iter().position(|byte| *byte == b'_').map_or(secret, |at| &secret[at + 1..]);
     let Some((body, sum)) = body.split_last_chunk::<6>() else { return false };
@@ -178,7 +181,7 @@ fn is_name_and_password(secret: &[u8]) -> bool {
     pair.iter().all(|byte| (b' '..=b'~').contains(byte)) && password.len() >= 6 && !is_written_by_hand(password)
 }
 
-/// Of three kinds of characters, or of two that are this long and mixed.
+/// True for three kinds of characters, or for two in a long, mixed value.
 fn is_password(secret: &[u8], long: usize) -> bool {
     let kinds = kinds(secret);
     let is_mixed = secret.iter().any(u8::is_ascii_digit) || !is_plain(secret);

@@ -1,4 +1,4 @@
-//! Whether a rule's secret really stands where one of its literals does.
+//! Confirmation that a literal of a rule belongs to a secret.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ use crate::view::Edge;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hay<'a> {
     pub(crate) bytes: &'a [u8],
-    /// Where the literal begins.
+    /// Position of the literal.
     pub(crate) at: usize,
     pub(crate) start: Edge,
     pub(crate) end: Edge,
 }
 
-/// A secret as it stands in the hay.
+/// Position of a secret in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Secret {
-    /// The stretches it stands in: one, or one for each line.
+    /// Stretches of the secret: one, or one for each line.
     pub(crate) parts: Vec<Range<usize>>,
     /// The value, without what its lines are wrapped in.
     pub(crate) value: Vec<u8>,
@@ -41,7 +41,7 @@ impl Secret {
     }
 }
 
-/// The secret of a rule whose literal stands in the hay.
+/// Secret of a rule at the literal, if there is one.
 pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret> {
     let start = start(rule, hay)?;
     if rule.holds.is_some_and(|byte| {
@@ -58,7 +58,7 @@ pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret
         _ => return None,
     };
     if let Some(shortest) = rule.block {
-        return key_block(hay.bytes, hay.at, group.end, shortest)
+        return key_block(hay.bytes, hay.at, group.end, hay.end, shortest)
             .filter(|block| check::passes(rule.check, &block.value) && !is_documented(&block.value));
     }
     let value = &hay.bytes[group.clone()];
@@ -67,19 +67,21 @@ pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret
         .then(|| Secret { parts: vec![group.clone()], value: value.to_vec() })
 }
 
-/// Whether the pattern fits up to the very end of the hay, so that more of it may show more.
+/// True if the pattern fits up to the very end of the text, so that more text may extend
+/// the match.
 pub(crate) fn may_go_on(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> bool {
     let found = regex.search_half(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes));
     found.is_some_and(|found| rule.block.is_some() || found.offset() == hay.bytes.len())
 }
 
-/// Where the secret would begin, if what stands before the literal lets one begin at all.
+/// Start of the secret; none if the text before the literal rules a secret out.
 pub(crate) fn start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
     let start = lead_start(rule, hay)?;
     (rule.before == Before::Anything || begins_a_word(hay, start)).then_some(start)
 }
 
-/// What a glance at the literal's place says; escapes are words of their own, so they are let pass.
+/// Quick check of the literal's surroundings before the pattern is tried. Escapes are words
+/// of their own, so they pass.
 pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
     let after = &hay.bytes[hay.at..];
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -129,7 +131,7 @@ fn has_value(glance: Glance, after: &[u8]) -> bool {
     }
 }
 
-/// What may stand behind a name without making another one of it: nothing, a number, an environment.
+/// True if the suffix leaves a name the same name: nothing, a number, an environment.
 fn is_harmless_suffix(suffix: &[u8]) -> bool {
     const ENVIRONMENTS: [&[u8]; 8] = [b"", b"value", b"prod", b"production", b"staging", b"dev", b"live", b"old"];
     let suffix = suffix.strip_prefix(b"_").or(suffix.strip_prefix(b"-")).unwrap_or(suffix);
@@ -137,14 +139,15 @@ fn is_harmless_suffix(suffix: &[u8]) -> bool {
     is_number || ENVIRONMENTS.iter().any(|environment| suffix.eq_ignore_ascii_case(environment))
 }
 
-/// Where the characters begin that belong to the secret and stand before the literal.
+/// Start of the characters before the literal that belong to the secret.
 fn lead_start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
     let before = hay.bytes[..hay.at].iter().rev();
     let len = before.take(rule.lead.longest()).take_while(|byte| rule.lead.holds(**byte)).count();
     (len >= rule.lead.shortest()).then(|| hay.at - len)
 }
 
-/// Whether the word right before the literal says that what follows is no secret, as in `next_page_token`.
+/// True if the word right before the literal marks a harmless value, as in
+/// `next_page_token`.
 fn is_announced_as_harmless(rule: &Rule, hay: &Hay<'_>) -> bool {
     let before = &hay.bytes[..hay.at];
     let before = before.strip_suffix(b"_").or(before.strip_suffix(b"-")).unwrap_or(before);
@@ -162,7 +165,8 @@ fn begins_a_word(hay: &Hay<'_>, at: usize) -> bool {
     }
 }
 
-/// Letters and digits that belong to an escape are no word: `\n`, `%3D`, `\u003d`, and a terminal's colours.
+/// Letters and digits that belong to an escape are no word: `\n`, `%3D`, `\u003d`, and a
+/// terminal's colours.
 fn ends_an_escape(text: &[u8]) -> bool {
     let escaped = |width: usize, opening: &[u8]| {
         let written = text.len().checked_sub(width).map(|at| &text[at..]);

@@ -1,9 +1,10 @@
-//! Values that specifications and vendors print as examples. They are known by digest alone, so that nothing that merely
-//! looks like one of them is passed over.
+//! Values that specifications and vendors print as examples. They are known by digest
+//! alone, so that nothing that merely looks like one of them is passed over.
 
 use sha2::{Digest as _, Sha256};
 
-/// True if the value is one of the published examples, or a JSON web token that carries the payload of one.
+/// True if the value is one of the published examples, or a JSON web token that carries the
+/// payload of one.
 pub(crate) fn is_documented(value: &[u8]) -> bool {
     let payload = value.starts_with(b"eyJ").then(|| value.split(|byte| *byte == b'.').nth(1)).flatten();
     is_listed(value) || payload.is_some_and(is_listed)

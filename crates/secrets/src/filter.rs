@@ -1,13 +1,13 @@
 //! The one pass over all bytes: which of thousands of literals may begin where.
 //!
-//! Each literal is entered under four of its bytes, its gram, with letters folded. The pass looks up every gram of the
-//! text in one table that fits the first levels of cache and does no more work for more literals; an automaton of the
-//! same literals was eight times slower and took longer to build than a small run takes. What passes is compared in
-//! full.
+//! Each literal is entered under four of its bytes, its gram, with letters folded. The pass
+//! looks up every gram of the text in one table that fits the first levels of cache and
+//! does no more work for more literals; an automaton of the same literals was eight times
+//! slower and took longer to build than a small run takes. What passes is compared in full.
 
 use std::borrow::Cow;
 
-/// Something to look for. What it stands for is the owner's business.
+/// Text to search for, with a value that is returned when it is found.
 #[derive(Debug, Clone)]
 pub(crate) struct Literal<T> {
     pub(crate) text: Vec<u8>,
@@ -18,35 +18,38 @@ pub(crate) struct Literal<T> {
 
 const GRAM: usize = 4;
 
-/// How many places are looked at together.
+/// Number of positions that are examined together.
 const BLOCK: usize = 2 * GRAM;
 
-/// How many bits of a gram's hash choose its byte in the table. Three more choose the bit.
+/// Number of bits of a gram's hash that choose its byte in the table. Three more choose the
+/// bit.
 pub(crate) const TABLE_BITS: u32 = 19;
 
-/// Which grams occur in any literal, by hash.
+/// Set of the grams that occur in any literal, by hash.
 #[derive(Clone)]
 pub(crate) struct Grams(pub(crate) Cow<'static, [u8]>);
 
-/// How many bits of a gram's hash choose its entries. Few, so that all of it stays in the cache.
+/// Number of bits of a gram's hash that choose its entries. Few, so that the whole index
+/// stays in the cache.
 const HEAD_BITS: u32 = 14;
 
 /// The literals themselves, by their grams. Made here, or when this crate was built.
 pub(crate) struct Index<T: Clone + 'static> {
     /// The gram of each entry, in the order of their hashes.
     pub(crate) grams: Cow<'static, [u32]>,
-    /// For each entry: the bytes around its gram.
+    /// Bytes around the gram of each entry.
     pub(crate) around: Cow<'static, [Around]>,
     pub(crate) entries: Cow<'static, [Entry<T>]>,
-    /// By hash: where its entries begin. One more at the end.
+    /// First entry of each hash, and one more at the end.
     pub(crate) heads: Cow<'static, [u32]>,
-    /// What the entries are to be compared with, one behind the other.
+    /// Texts to compare with, one after the other.
     pub(crate) texts: Cow<'static, [u8]>,
 }
 
+/// Literal under its gram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<T> {
-    /// Where the gram lies in the literal.
+    /// Offset of the gram in the literal.
     pub(crate) gram_at: usize,
     /// The literal's place in the texts.
     pub(crate) start: usize,
@@ -55,8 +58,9 @@ pub(crate) struct Entry<T> {
     pub(crate) target: T,
 }
 
-/// Up to four bytes before a gram and four after it, with letters folded. Dozens of literals share a gram that is common in
-/// text, such as that of `token`; this tells them apart without comparing each in full.
+/// Up to four bytes before a gram and four after it, with letters folded. Dozens of
+/// literals share a gram that is common in text, such as that of `token`; this tells them
+/// apart without comparing each in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Around {
     pub(crate) expected: u64,
@@ -87,8 +91,8 @@ fn places_around(gram_at: usize) -> [Option<usize>; 2 * GRAM] {
     std::array::from_fn(|place| if place < GRAM { (gram_at + place).checked_sub(GRAM) } else { Some(gram_at + place) })
 }
 
-/// The bytes around the gram at `at`, folded. Where there are none, a literal that needs some is compared with bytes that are not
-/// there and refused afterwards.
+/// The bytes around the gram at `at`, folded. Where there are none, a literal that needs
+/// some is compared with bytes that are not there and refused afterwards.
 fn found_around(bytes: &[u8], at: usize) -> u64 {
     let near = at.checked_sub(GRAM).and_then(|low| bytes.get(low..)?.first_chunk::<{ 3 * GRAM }>());
     let found = match near {
@@ -99,7 +103,8 @@ fn found_around(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl<T: Clone> Index<T> {
-    /// Literals shorter than a gram are left out; whoever makes them makes them long enough.
+    /// Builds the index. Literals shorter than a gram are left out; callers must make them
+    /// long enough.
     pub(crate) fn new(mut literals: Vec<Literal<T>>) -> Index<T> {
         // The shortest have the least choice.
         let longest = literals.iter().map(|literal| literal.text.len()).max().unwrap_or(0);
@@ -127,11 +132,12 @@ impl<T: Clone> Index<T> {
         }
     }
 
+    /// True if there is nothing to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The literals that stand in `bytes` with their gram at `at`, each with the place where it begins.
+    /// Literals in `bytes` whose gram is at `at`, each with its position.
     pub(crate) fn standing_at(&self, bytes: &[u8], at: usize) -> impl Iterator<Item = (usize, &T)> {
         let gram = bytes.get(at..at + GRAM).map_or(0, folded);
         let head = hash(gram, HEAD_BITS);
@@ -151,8 +157,8 @@ fn stands(text: &[u8], fold: bool, found: &[u8]) -> bool {
     if fold { found.eq_ignore_ascii_case(text) } else { found == text }
 }
 
-/// The items in the order of their keys, which are below `keys`, and where those of each key begin; one more at the end.
-/// Quicker than a sort.
+/// The items in the order of their keys, which are below `keys`, and where those of each
+/// key begin; one more at the end. Quicker than a sort.
 fn in_order<T>(items: Vec<T>, keys: usize, key: impl Fn(&T) -> usize) -> (Vec<T>, Vec<u32>) {
     let mut heads = vec![0; keys + 1];
     for item in &items {
@@ -171,11 +177,12 @@ fn in_order<T>(items: Vec<T>, keys: usize, key: impl Fn(&T) -> usize) -> (Vec<T>
     (placed.into_iter().flatten().collect(), heads)
 }
 
-/// Grams of words that stand in every log: a literal that has another one is entered under that.
+/// Grams of words that occur in every log: a literal with another gram is entered under
+/// that.
 const FREQUENT: [&[u8; GRAM]; 8] = [b"toke", b"oken", b"pass", b"assw", b"word", b"secr", b"s://", b"http"];
 
-/// The gram to enter a literal under, and its place: one that is rare in text, or one that another literal has already,
-/// since each gram less makes the pass quicker.
+/// The gram to enter a literal under, and its place: one that is rare in text, or one that
+/// another literal has already, since each gram less makes the pass quicker.
 fn best_gram(literal: &[u8], taken: &Grams) -> Option<(usize, u32)> {
     const WORTH: u32 = 10;
     const CHOICES: usize = 12;
@@ -198,10 +205,12 @@ impl Grams {
         Grams(Cow::Borrowed(table))
     }
 
+    /// Table without any gram.
     pub(crate) fn none() -> Grams {
         Grams(vec![0; 1 << TABLE_BITS].into())
     }
 
+    /// Adds the grams of an index.
     pub(crate) fn add<T: Clone>(&mut self, index: &Index<T>) {
         if !index.grams.is_empty() {
             let table = self.0.to_mut();
@@ -221,7 +230,8 @@ impl Grams {
             let high = u64::from_le_bytes([*e, *f, *g, *h, *i, *j, *k, *l]) | FOLD;
             let any_low = marked(low) | marked(low >> 8) | marked(low >> 16) | marked(low >> 24);
             let any_high = marked(high) | marked(high >> 8) | marked(high >> 16) | marked(high >> 24);
-            // Most blocks have none: one branch for all of their grams, and no bit is looked at.
+            // Most blocks have none: one branch for all of their grams, and no bit is
+            // looked at.
             if any_low | any_high != 0 {
                 let gram = |place: usize| if place < GRAM { low >> (8 * place) } else { high >> (8 * (place - GRAM)) };
                 let mut marks = u64::from_le_bytes(std::array::from_fn(|place| marked(gram(place))));
@@ -267,7 +277,7 @@ fn bit(folded: u32) -> u8 {
     1 << (hash(folded, TABLE_BITS + 3) & 7)
 }
 
-/// How often a byte is met in text, roughly; only the order matters.
+/// Rough frequency of a byte in text; only the order matters.
 pub(crate) fn commonness(byte: u8) -> u32 {
     const ALL: [u8; 256] = {
         let mut all = [0; 256];

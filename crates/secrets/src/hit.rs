@@ -1,9 +1,9 @@
-//! What was found: where and by which rule, never the value.
+//! Hits: position and rule, never the value.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What a found value is to the run.
+/// Meaning of a found value for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A credential the harness injected.
@@ -12,18 +12,19 @@ pub enum Class {
     Endpoint,
     /// The run token: redacted and counted, but worthless outside the run.
     Token,
-    /// Bait that nobody has a reason to touch.
+    /// Decoy, which no program has a reason to touch.
     Canary,
     /// A well-known shape.
     Shape,
-    /// A well-known shape whose value stands in the baseline.
+    /// Well-known shape whose value occurs in the baseline.
     Baseline,
-    /// A well-known shape that somebody allows.
+    /// Well-known shape that the contract allows.
     Allowed,
 }
 
 impl Class {
-    /// Whether a hit of this class is a `secret_leak`. A touched canary is a finding of its own.
+    /// True if a hit of this class is a `secret_leak`. A touched canary is a finding of its
+    /// own.
     pub fn is_leak(self) -> bool {
         match self {
             Class::Credential | Class::Endpoint | Class::Shape => true,
@@ -31,6 +32,7 @@ impl Class {
         }
     }
 
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Class::Credential => "credential",
@@ -44,7 +46,7 @@ impl Class {
     }
 }
 
-/// How the value was written where it was found.
+/// Encoding in which the value was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
     Plain,
@@ -55,6 +57,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// Name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::Plain => "plain",
@@ -78,16 +81,18 @@ impl fmt::Display for Encoding {
     }
 }
 
+/// One found secret, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hit {
-    /// Where it begins in what was scanned, before any redaction.
+    /// Offset in the scanned bytes, before any redaction.
     pub offset: u64,
-    /// How many bytes it takes there, as it is written there.
+    /// Length in the scanned bytes, in the found encoding.
     pub len: u64,
     /// The id of a rule, or the name of a known value.
     pub rule: Arc<str>,
     pub class: Class,
     pub encoding: Encoding,
-    /// The SHA-256 of a shape's value without its line breaks, by which it can be allowed. None for a known value.
+    /// The SHA-256 of a shape's value without its line breaks, by which it can be allowed.
+    /// None for a known value.
     pub value_sha256: Option<[u8; 32]>,
 }

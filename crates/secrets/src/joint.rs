@@ -1,16 +1,17 @@
-//! Values that a program puts together from several string literals, or that go on after a continued line.
+//! Values that a program puts together from several string literals, or that go on after a
+//! continued line.
 
 use std::ops::Range;
 
 /// The most bytes between two literals.
 const GAP: usize = 160;
 
-/// How much of the text before a joint is looked at, and how much after it. A value is found by its first joint.
+/// Bytes before and after a joint that are examined. A value is found by its first joint.
 const BEFORE: usize = 512;
 const AFTER: usize = 2048;
 
-/// The stretch between two pieces of one value that begins at `at`: quotes and operator, or backslash and line break. None
-/// where the text does not go on.
+/// The stretch between two pieces of one value that begins at `at`: quotes and operator, or
+/// backslash and line break. None where the text does not go on.
 pub(crate) fn joint_at(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_value =
         |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+/=_.-:@".contains(byte));
@@ -72,20 +73,22 @@ pub(crate) fn each_joint(text: &[u8], from: usize, to: usize, mut found: impl Fn
 #[derive(Debug)]
 pub(crate) struct JoinedText {
     pub(crate) bytes: Vec<u8>,
-    /// For each piece: where it begins here, and where in the text.
+    /// Beginning of each piece, here and in the text.
     pieces: Vec<(usize, usize)>,
-    /// Where the joint was.
+    /// Position of the joint.
     at: usize,
 }
 
 impl JoinedText {
+    /// Joins the pieces around a joint, with the positions that they came from.
     pub(crate) fn around(text: &[u8], joint: &Range<usize>) -> JoinedText {
         let low = joint.start.saturating_sub(BEFORE);
         let high = text.len().min(joint.end + AFTER);
         let mut joined = JoinedText { bytes: Vec::with_capacity(high - low), pieces: vec![(0, low)], at: 0 };
         let mut now = low;
         while now < high {
-            // Of what stands before it only this joint counts: an earlier one finds the whole of a longer value.
+            // Of what stands before it only this joint counts: an earlier one finds the
+            // whole of a longer value.
             let next = if now < joint.start { Some(joint.clone()) } else { next_joint(text, now, high) };
             let end = next.as_ref().map_or(high, |next| next.start);
             joined.bytes.extend_from_slice(&text[now..end]);
@@ -104,7 +107,7 @@ impl JoinedText {
         stretch.start < self.at && self.at < stretch.end
     }
 
-    /// What a stretch takes of each piece, in the text.
+    /// Parts of the original text that a stretch of the joined text covers.
     pub(crate) fn places(&self, stretch: &Range<usize>) -> Vec<Range<usize>> {
         let ends = self.pieces.iter().skip(1).map(|(start, _)| *start).chain([self.bytes.len()]);
         let parts = self.pieces.iter().zip(ends).filter_map(|((start, place), end)| {

@@ -1,4 +1,4 @@
-//! Values that the caller knows, and what each of them looks like in the encodings it may be met in.
+//! Values that the caller knows, and their forms in the usual encodings.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::marker;
 /// Values shorter than this are not searched for: they would be met by chance.
 pub const SHORTEST: usize = 12;
 
-/// What a known value is.
+/// Kind of a known value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KnownClass {
     Credential,
@@ -38,8 +38,8 @@ pub struct Known {
 }
 
 impl Known {
-    /// White space around the value is no part of it. The name is shown in lower case, with dashes for anything but
-    /// letters and digits.
+    /// White space around the value is no part of it. The name is shown in lower case, with
+    /// dashes for anything but letters and digits.
     pub fn new(name: &str, class: KnownClass, value: &[u8]) -> Known {
         Known { name: marker::name(name).into(), class, value: value.trim_ascii().to_vec() }
     }

@@ -1,11 +1,12 @@
 //! Finding and redacting secrets in bytes.
 //!
-//! Two things are looked for: the exact values that the caller knows, in every encoding they are usually met in, and
-//! well-known secret shapes, as a table of rules. Bytes go in; hits, which never hold a value, and redacted bytes come
-//! out.
+//! Two things are looked for: the exact values that the caller knows, in every encoding
+//! they are usually met in, and well-known secret shapes, as a table of rules. Bytes go in;
+//! hits, which never hold a value, and redacted bytes come out.
 //!
-//! Pure: no clock, no file system, no process, no network. Whatever comes in, nothing here panics, time is linear in
-//! its length and memory is bounded. What is found does not depend on the pieces a text comes in.
+//! Pure: no clock, no file system, no process, no network. Whatever comes in, nothing here
+//! panics, time is linear in its length and memory is bounded. What is found does not
+//! depend on the pieces a text comes in.
 
 mod allowance;
 mod baseline;
@@ -49,8 +50,8 @@ pub use stream::Redactor;
 /// The longest stretch of text that one hit can take, as it is written there.
 pub const SPAN: usize = 32 * 1024;
 
-/// How far before a place something may begin that is found there.
+/// Distance before a position at which a secret found there may begin.
 pub(crate) const LOOKBACK: usize = 2048;
 
-/// How far after a place the text must be there to tell what is found at it.
+/// Distance after a position up to which the text must be present for a final answer.
 pub(crate) const LOOKAHEAD: usize = SPAN + 1024;

@@ -3,10 +3,10 @@
 use crate::filter::{Grams, Index, Literal};
 use crate::rule::Rule;
 
-/// How the text that a literal of a rule begins is written.
+/// Notation of the text that a rule's literal begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
-    /// As it is; single characters may be escaped further on.
+    /// Unchanged; single characters may be escaped further on.
     Plain,
     /// Characters as `%XX`, `\u00XX`, `\xXX` or `\/`.
     Escaped,
@@ -59,10 +59,11 @@ fn literals(rule: &Rule, number: usize) -> Vec<Literal<(usize, Form)>> {
     all
 }
 
-/// What may follow a literal that is too short to be looked for by itself.
+/// Characters that may follow a literal that is too short to be searched for by itself.
 const WORD: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// One for each of their upper halves, which is all that the characters of base64 before them depend on.
+/// One for each of their upper halves, which is all that the characters of base64 before
+/// them depend on.
 const HALVES: &[u8] = b"-0APap";
 
 fn lengthened(literal: &[u8], following: &[u8]) -> Vec<Vec<u8>> {
@@ -72,7 +73,8 @@ fn lengthened(literal: &[u8], following: &[u8]) -> Vec<Vec<u8>> {
     }
 }
 
-/// Encodings keep case, so a literal in either case is several: as it stands, small, large, and with a large initial.
+/// Spellings of a literal. Encodings keep case, so a case-insensitive literal has several:
+/// as written, lower, upper, and with an upper-case initial.
 fn spelled(literal: &[u8], fold: bool) -> Vec<Vec<u8>> {
     let mut all = vec![literal.to_vec()];
     if fold {
@@ -146,7 +148,8 @@ fn base64_cores(literal: &[u8]) -> Vec<(Vec<u8>, usize)> {
     cores
 }
 
-/// The characters of base64 that depend on a text alone that begins `shift` bytes after a multiple of three.
+/// The characters of base64 that depend on a text alone that begins `shift` bytes after a
+/// multiple of three.
 pub(crate) fn base64_core(text: &[u8], shift: usize) -> Vec<u8> {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let sextet = |number: usize| {
@@ -166,7 +169,8 @@ fn url_safe(core: &[u8]) -> Vec<u8> {
     core.iter().map(safe).collect()
 }
 
-/// How many characters of base64 before a literal's own ones hold bits of its first byte's group of three.
+/// Number of base64 characters before a literal's own ones that hold bits of its first
+/// group of three bytes.
 pub(crate) fn characters_before(shift: usize) -> usize {
     (shift * 8).div_ceil(6)
 }

@@ -1,8 +1,9 @@
-//! The text that stands where a secret was: `[redacted:RULE]`.
+//! The text that replaces a secret: `[redacted:RULE]`.
 //!
-//! To the scanner a marker is opaque, and what touches one counts as cut off in the middle of a word. So taking a
-//! secret out never turns its neighbours into a hit, and redacting twice gives what redacting once gave. It opens no
-//! way around the scanner that a letter in the marker's place would not open.
+//! To the scanner a marker is opaque, and text that touches one counts as cut off in the
+//! middle of a word. So removing a secret never turns its neighbours into a hit, and
+//! redacting twice gives the same as once. It opens no way around the scanner that a letter
+//! in the marker's place would not open.
 
 const OPENING: &[u8] = b"[redacted:";
 
@@ -11,6 +12,7 @@ pub(crate) const NAME_MAX: usize = 40;
 
 const LONGEST: usize = OPENING.len() + NAME_MAX + 1;
 
+/// Appends the marker of a rule.
 pub(crate) fn push(rule: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(OPENING);
     out.extend_from_slice(rule.as_bytes());
@@ -28,7 +30,7 @@ pub(crate) fn name(name: &str) -> String {
     if name.is_empty() { "known".to_owned() } else { name }
 }
 
-/// Where the marker that begins at `at` ends.
+/// End of the marker that begins at `at`; none if there is none.
 pub(crate) fn end_of(bytes: &[u8], at: usize) -> Option<usize> {
     if *bytes.get(at)? != b'[' {
         return None;
@@ -38,19 +40,19 @@ pub(crate) fn end_of(bytes: &[u8], at: usize) -> Option<usize> {
     (len > 0 && name.get(len) == Some(&b']')).then(|| at + OPENING.len() + len + 1)
 }
 
-/// Whether `from..to` touches or overlaps a marker.
+/// True if `from..to` touches or overlaps a marker.
 pub(crate) fn touching(bytes: &[u8], from: usize, to: usize) -> bool {
     let reach = from.saturating_sub(LONGEST);
     let before = (reach..from).rev().find_map(|at| if bytes[at] == b'[' { Some(end_of(bytes, at)) } else { None });
     before.flatten().is_some_and(|end| end >= from) || first_in(bytes, from, to + 1).is_some()
 }
 
-/// Whether a marker ends exactly before `at`.
+/// True if a marker ends exactly before `at`.
 pub(crate) fn ends_at(bytes: &[u8], at: usize) -> bool {
     at > 0 && bytes.get(at - 1) == Some(&b']') && touching(&bytes[..at], at, at)
 }
 
-/// Where the first marker begins in `from..to`.
+/// Start of the first marker in `from..to`.
 pub(crate) fn first_in(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
     let to = to.min(bytes.len());
     (from..to).find(|at| bytes[*at] == b'[' && end_of(bytes, *at).is_some())

@@ -1,6 +1,8 @@
-//! Telling what somebody named from what was generated: words, names of things in programs, paths to files.
+//! Distinguishes chosen names from generated values: words, identifiers of programs, paths
+//! to files.
 
-/// The name of a thing in a program, or a path to a file: `ed25519.Ed25519PrivateKey`, `/etc/keys/server-2.pem`.
+/// The name of a thing in a program, or a path to a file: `ed25519.Ed25519PrivateKey`,
+/// `/etc/keys/server-2.pem`.
 pub(crate) fn is_name_or_path(secret: &[u8]) -> bool {
     let opens = |opening: &[u8]| secret.starts_with(opening);
     let is_path = [&b"/"[..], b"./", b"../", b"~/", b"C:", b"file:"].into_iter().any(opens)
@@ -18,7 +20,7 @@ fn has_file_ending(secret: &[u8]) -> bool {
     ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(ending)))
 }
 
-/// Identifiers with dots or colons between them, none of which looks random.
+/// True for identifiers joined by dots or colons, none of which looks random.
 fn is_qualified_name(secret: &[u8]) -> bool {
     let parts: Vec<&[u8]> = secret.split(|byte| matches!(byte, b'.' | b':')).filter(|part| !part.is_empty()).collect();
     let is_identifier = |part: &&[u8]| {
@@ -28,7 +30,8 @@ fn is_qualified_name(secret: &[u8]) -> bool {
     parts.len() >= 2 && parts.iter().all(is_identifier)
 }
 
-/// Mostly words that can be spoken, or the name of a key, with few changes between letters, digits and cases.
+/// Mostly words that can be spoken, or the name of a key, with few changes between letters,
+/// digits and cases.
 fn is_spoken_name(secret: &[u8]) -> bool {
     let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let is_hex = secret.iter().all(u8::is_ascii_hexdigit);
@@ -37,7 +40,7 @@ fn is_spoken_name(secret: &[u8]) -> bool {
     is_name && (names_a_key || words_of(secret, 4, 3) * 2 >= letters)
 }
 
-/// True if it changes so seldom between digits and letters, and between cases, that somebody named it.
+/// True if digits and letters, and cases, change so rarely that a person chose the name.
 pub(crate) fn is_plain(part: &[u8]) -> bool {
     let kind = |byte: u8| match byte {
         b'0'..=b'9' => 1,
@@ -56,13 +59,13 @@ pub(crate) fn is_plain(part: &[u8]) -> bool {
     changes <= 1 || changes * seldom <= part.len()
 }
 
-/// How many characters stand in words of five letters or more.
+/// Number of characters in words of five letters or more.
 pub(crate) fn words(secret: &[u8]) -> usize {
     words_of(secret, 5, 4)
 }
 
-/// How many characters stand in words: so many letters or more of one case, a large initial allowed, with a vowel
-/// in so many letters.
+/// Number of characters in words: runs of at least `shortest` letters of one case, an
+/// upper-case initial allowed, with a vowel in every `vowel_in` letters.
 fn words_of(secret: &[u8], shortest: usize, vowel_in: usize) -> usize {
     let letters = secret.split(|byte| !byte.is_ascii_alphabetic());
     let parts = letters

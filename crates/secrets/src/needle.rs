@@ -1,5 +1,6 @@
-//! One known value in one encoding: the characters to expect, the short literals that lead to them, and the check that
-//! they are really there, whatever escapes and line breaks lie between.
+//! One known value in one encoding: the characters to expect, the short literals that lead
+//! to them, and the check that they are really there, whatever escapes and line breaks lie
+//! between.
 
 use crate::filter::Literal;
 use crate::literal::base64_core;
@@ -10,14 +11,15 @@ use crate::{Encoding, SPAN};
 /// A longer value is looked for in pieces, so that even its longest spelling fits the span.
 const PIECE: usize = 1024;
 
-/// How far before a literal its needle may begin.
+/// Distance before a literal at which its needle may begin.
 const BACK: usize = 1024;
 
-/// How many characters are tried on the way back from a literal to where its needle begins.
+/// Number of characters that are tried on the way back from a literal to the beginning of
+/// its needle.
 const STEPS: usize = 256;
 
-/// How many bytes a character may take. The last digit of an escape may be the character that it stands for, so the
-/// most comes first.
+/// Numbers of bytes that a character may take. The last digit of an escape may be the
+/// character that it encodes, so the largest comes first.
 const WIDTHS: [usize; 11] = [12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,28 +27,30 @@ enum Alphabet {
     /// The value's own bytes.
     Text,
     Hex,
-    /// Standard and URL-safe alike. Says whether a character shared with neighbouring bytes stands before and after.
+    /// Standard and URL-safe alike. Says whether a character shared with neighbouring bytes
+    /// stands before and after.
     Base64 {
         before: bool,
         after: bool,
     },
 }
 
+/// Known value in one encoding.
 pub(crate) struct Needle {
-    /// Which of the known values it belongs to.
+    /// Index of the known value.
     pub(crate) known: usize,
     alphabet: Alphabet,
     characters: Vec<u8>,
 }
 
-/// Where a literal leads: a needle, and the character of it that the literal begins with.
+/// Needle to which a literal leads, and the character of it at which the literal begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lead {
     needle: usize,
     character: usize,
 }
 
-/// A needle as it stands in a text.
+/// Position of a needle in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) start: usize,
@@ -54,6 +58,7 @@ pub(crate) struct Standing {
     pub(crate) encoding: Encoding,
 }
 
+/// All needles, and the literals that lead to them.
 #[derive(Default)]
 pub(crate) struct Needles {
     needles: Vec<Needle>,
@@ -96,7 +101,7 @@ impl Needles {
         self.needles.push(Needle { known, alphabet, characters });
     }
 
-    /// The known value that a literal at `at` led to, if it is there.
+    /// Position of the known value that a literal at `at` leads to, if it is there.
     pub(crate) fn standing(&self, lead: Lead, text: &[u8], at: usize) -> Option<(usize, Standing)> {
         let needle = self.needles.get(lead.needle)?;
         let modes = if needle.is_near_an_escape(text, at) { &MODES[..] } else { &[Mode::Raw] };
@@ -114,7 +119,7 @@ fn hex(value: &[u8]) -> Vec<u8> {
 }
 
 impl Needle {
-    /// Without one, all ways to read the text are the same.
+    /// True if an escape is near; without one, all readings of the text are the same.
     fn is_near_an_escape(&self, text: &[u8], at: usize) -> bool {
         let end = text.len().min(at + 2 * self.characters.len() + 512);
         memchr::memchr2(b'%', b'\\', &text[at.saturating_sub(BACK)..end]).is_some()
@@ -124,7 +129,8 @@ impl Needle {
         let (before, after) = self.characters.split_at_checked(character)?;
         let mut seen = Escape::None;
         let end = self.forward(after, text, at, mode, &mut seen)?;
-        // Escapes are read from the front: what looks right from behind may begin in the middle of one.
+        // Escapes are read from the front: what looks right from behind may begin in the
+        // middle of one.
         let mut leads_here = |start: usize| {
             let near = start + BACK >= at;
             let end = self.forward(before, text, start, mode, &mut seen).filter(|_| near);
@@ -169,7 +175,8 @@ impl Needle {
         Some(now)
     }
 
-    /// A place where the expected characters, ending at `at`, may begin, and where they are `right`.
+    /// A place where the expected characters, ending at `at`, may begin, and where they are
+    /// `right`.
     fn backward(
         &self,
         expected: &[u8],
@@ -208,7 +215,8 @@ impl Needle {
         expected.len() >= found.len() && expected.iter().zip(found).all(same)
     }
 
-    /// With the characters that hold bits of the value and of its neighbours, and the padding.
+    /// Range extended by characters that share bits with its neighbours, and by the
+    /// padding.
     fn with_shared(&self, text: &[u8], start: usize, end: usize) -> (usize, usize) {
         let Alphabet::Base64 { before, after } = self.alphabet else { return (start, end) };
         let shared =

@@ -6,7 +6,8 @@ use crate::rule::{After, Before, Check, Lead, Rule};
 use crate::rule_set::RuleSet;
 use crate::{SHORTEST, SPAN};
 
-/// The page. A test fails where it differs from the file; `cargo run -p secrets --example rules_page` prints it.
+/// The page. A test fails where it differs from the file; `cargo run -p secrets --example
+/// rules_page` prints it.
 pub fn rules_page() -> String {
     let rules: Vec<&Rule> = RuleSet::standard().rules().collect();
     let mut page = HEAD
@@ -85,10 +86,10 @@ const HEAD: &str = "# Secret shapes
 <!-- Made from the tables in crates/secrets/src/rules by `cargo run -p secrets --example rules_page`. -->
 
 What the scanner looks for besides the values it is given. A hit is named by rule, file and offset, never by its value; in the file
-`[redacted:RULE]` stands in its place.
+`[redacted:RULE]` replaces it.
 
-Each of the {count} rules is found as it is and in four encodings: base64 (standard and URL-safe, at any offset within a longer text, also
-wrapped), hex, URL-encoded and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
+Each of the {count} rules finds plain values and four encodings. These are base64 (standard and URL-safe, at any offset within a longer text,
+also wrapped), hex, URL-encoded, and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
 with; the group, where there is one, is the secret. Of a key block the lines of base64 are, whatever stands around them on each line: the
 marks of a diff, comments, prefixes of a log, quotes.
 

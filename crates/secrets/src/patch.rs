@@ -1,5 +1,6 @@
-//! Redacting a patch so that it stays one: each side of a hunk is searched as the text it stands for, without the marks of
-//! its lines, and of what is found only the value itself is left out, line by line.
+//! Redacting a patch so that it stays one: each side of a hunk is searched as the text it
+//! stands for, without the marks of its lines, and of what is found only the value itself
+//! is left out, line by line.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,8 +15,9 @@ use crate::strand::{Strand, strands};
 use crate::{Class, Hit};
 
 impl Scanner {
-    /// The patch with a marker in the place of everything found, and the hits. Every byte outside of a value stays, so
-    /// does every line. What `keep` names and what is allowed at its path stays too.
+    /// The patch with a marker in the place of everything found, and the hits. Every byte
+    /// outside of a value stays, so does every line. What `keep` names and what is allowed
+    /// at its path stays too.
     pub fn redact_patch(&self, patch: &[u8], keep: Keep) -> (Vec<u8>, Vec<Hit>) {
         let (mut stretches, mut hits) = (Vec::new(), BTreeSet::new());
         for strand in strands(patch) {
@@ -67,7 +69,8 @@ impl Scanner {
     }
 }
 
-/// The places in the patch of what a match leaves out: a part of each line that it touches, without the blanks around it.
+/// The places in the patch of what a match leaves out: a part of each line that it touches,
+/// without the blanks around it.
 fn pieces<'a>(strand: &'a Strand, found: &'a Match) -> impl Iterator<Item = Range<usize>> + 'a {
     found.stretches().flat_map(move |stretch| strand.lines_of(stretch))
 }

@@ -1,7 +1,8 @@
-//! Reading text one character at a time through the escapes of URLs and JSON, and across wrapped lines.
+//! Reading text one character at a time through the escapes of URLs and JSON, and across
+//! wrapped lines.
 
-/// Which escapes are read as escapes. A value that holds a `%` or a backslash of its own is met raw in one text and
-/// escaped in another, and no single reading finds both.
+/// Escapes that are decoded. A value that contains a `%` or a backslash of its own occurs
+/// raw in one text and escaped in another, and no single reading finds both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Raw,
@@ -15,6 +16,7 @@ pub(crate) enum Mode {
 
 pub(crate) const MODES: [Mode; 5] = [Mode::Raw, Mode::Url, Mode::Json, Mode::Nested, Mode::Any];
 
+/// Escape in which a character was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
     None,
@@ -32,6 +34,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// Bytes of the character.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -64,10 +67,11 @@ fn percent(text: &[u8], at: usize) -> Option<Unit> {
     Some(Unit::byte(byte, at + 3, Escape::Url))
 }
 
-/// How many backslashes in a row are read as one.
+/// Number of successive backslashes that are read as one.
 const SLASHES_MAX: usize = 4;
 
-/// A JSON escape with up to `most` backslashes. Any punctuation may be escaped, as shells and Markdown do.
+/// A JSON escape with up to `most` backslashes. Any punctuation may be escaped, as shells
+/// and Markdown do.
 fn backslash(text: &[u8], at: usize, most: usize) -> Option<Unit> {
     let slashes = text[at..].iter().take(most).take_while(|byte| **byte == b'\\').count();
     let at = at + slashes;
@@ -97,10 +101,12 @@ fn code_unit(text: &[u8], at: usize) -> Option<Unit> {
     Some(Unit::character(character, at + 11))
 }
 
+/// Value of a hexadecimal digit.
 pub(crate) fn hex_digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
+/// Byte of two hexadecimal digits.
 pub(crate) fn hex_pair(digits: &[u8]) -> Option<u8> {
     match digits {
         [high, low] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
@@ -116,8 +122,8 @@ fn hex_quad(digits: &[u8]) -> Option<u32> {
 /// The most blanks that a wrapped line is indented by.
 const INDENT_MAX: usize = 128;
 
-/// Where a value goes on after a line break at `at`: after the indentation, and after a mark such as a diff's `+` or a
-/// quoted mail's `>`. None where no line breaks.
+/// Positions at which a value continues after a line break at `at`: after the indentation,
+/// and after a mark such as a diff's `+` or a quoted mail's `>`. None without a line break.
 pub(crate) fn wrapped(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let at = line_break(text, at)?;
     let indented = blanks(text, at);
@@ -151,7 +157,7 @@ fn blanks(text: &[u8], at: usize) -> usize {
     at + rest.iter().take(INDENT_MAX).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Where the line break begins that ends, with its indentation and mark, exactly at `at`.
+/// Start of the line break that ends, with its indentation and mark, exactly at `at`.
 pub(crate) fn wrapped_before(text: &[u8], at: usize) -> Option<usize> {
     /// The longest way to write a line break.
     const BREAK_MAX: usize = 10;

@@ -1,4 +1,4 @@
-//! Writing a text again without what was found in it.
+//! Rewriting of a text without the secrets found in it.
 
 use std::sync::Arc;
 
@@ -7,27 +7,29 @@ use crate::scanner::{Match, Scanner};
 use crate::settle::Settler;
 use crate::{Class, Hit};
 
-/// What stays although it was found.
+/// Findings that redaction leaves in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     Nothing,
-    /// Shapes whose value stands in the baseline: a patch must show them, or it would not apply.
+    /// Shapes whose value occurs in the baseline: a patch would not apply without them.
     Baseline,
 }
 
 impl Keep {
+    /// True if the finding stays.
     pub(crate) fn keeps(self, found: &Match) -> bool {
         self == Keep::Baseline && found.class == Class::Baseline
     }
 }
 
 impl Scanner {
-    /// The text with a marker in the place of everything found, and the hits. Line breaks stay, and redacting the
-    /// result again changes nothing.
+    /// The text with a marker in the place of everything found, and the hits. Line breaks
+    /// stay, and redacting the result again changes nothing.
     pub fn redact(&self, bytes: &[u8]) -> (Vec<u8>, Vec<Hit>) {
         self.redact_keeping(bytes, Keep::Nothing)
     }
 
+    /// Redacted bytes and all hits, those that stay included.
     pub fn redact_keeping(&self, bytes: &[u8], keep: Keep) -> (Vec<u8>, Vec<Hit>) {
         let (mut settler, mut writer) = (Settler::default(), Writer::default());
         self.each_match(bytes, 0, bytes.len(), |found, _| {
@@ -45,7 +47,7 @@ impl Scanner {
 /// Writes text from front to back and leaves out the matches.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
-    /// What is to be left out from here on.
+    /// Matches that are still to be left out.
     matches: Vec<Match>,
     written_to: usize,
     open: Option<Open>,
@@ -56,13 +58,14 @@ pub(crate) struct Writer {
 struct Open {
     name: Arc<str>,
     end: usize,
-    /// Whether a line ended in it.
+    /// True if a line ended in it.
     broken: bool,
-    /// Whether only blanks have been met since.
+    /// True if only blanks have followed since.
     at_line_start: bool,
 }
 
 impl Writer {
+    /// Adds a match; one that spans several stretches leaves each of them out.
     pub(crate) fn add(&mut self, found: &Match) {
         for stretch in found.stretches() {
             let (start, end) = (stretch.start, stretch.end);
@@ -70,7 +73,8 @@ impl Writer {
         }
     }
 
-    /// Writes up to `to`; all matches that begin before it must be there. `text` begins at `base`.
+    /// Writes up to `to`; all matches that begin before it must be there. `text` begins at
+    /// `base`.
     pub(crate) fn write(&mut self, scanner: &Scanner, text: &[u8], base: usize, to: usize, out: &mut Vec<u8>) {
         self.matches.sort_by_key(|found| (found.start, found.source));
         let mut next = 0;
@@ -123,7 +127,8 @@ impl Open {
         }
     }
 
-    /// The last of several lines is marked too: what follows on it was next to something left out, and must look so.
+    /// The last of several lines is marked too: what follows on it was next to something
+    /// left out, and must look so.
     fn close(&self, out: &mut Vec<u8>) {
         if self.broken {
             marker::push(&self.name, out);

@@ -1,40 +1,45 @@
-//! What a rule is.
+//! Definition of a rule and its parts.
 
-/// A well-known secret shape. The tables in `rules/` are made of these; `RULE` has the defaults.
+/// A well-known secret shape. The tables in `rules/` are made of these; `RULE` has the
+/// defaults.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Names the rule in hits and markers: lower case, digits, dashes.
     pub id: &'static str,
-    /// For people.
+    /// Description for people.
     pub what: &'static str,
-    /// One of these stands where the pattern begins. Four bytes at least, or three that a letter, digit, `-` or `_`
-    /// follows.
+    /// One of these stands where the pattern begins. Four bytes at least, or three that a
+    /// letter, digit, `-` or `_` follows.
     pub literals: &'static [&'static str],
     /// Letters of literals and pattern match in either case.
     pub fold: bool,
-    /// Matched from the literal on. The group that took part is the secret; without one, all of it.
+    /// Matched from the literal on. The group that took part is the secret; without one,
+    /// all of it.
     pub pattern: &'static str,
-    /// A character that every match holds, in the line that it begins in. Where there is none the pattern is not tried.
+    /// Character that every match contains on its first line. Without it the pattern is not
+    /// tried.
     pub holds: Option<u8>,
     /// Characters before the literal that belong to the secret.
     pub lead: Lead,
-    /// Whether the secret, or the literal that announces it, must not continue a word.
+    /// Condition on the byte before: the secret, or the literal that announces it, must not
+    /// continue a word.
     pub before: Before,
     /// Words right before the literal that say that what follows is no secret.
     pub unless_after: &'static [&'static str],
-    /// What must not follow the secret.
+    /// Bytes that must not follow the secret.
     pub after: After,
-    /// The pattern ends where lines of base64 begin, of so many characters at least. They are the secret, whatever stands
-    /// before and after them on each line.
+    /// The pattern ends where lines of base64 begin, of so many characters at least. They
+    /// are the secret, whatever stands before and after them on each line.
     pub block: Option<usize>,
-    /// What a match must pass besides.
+    /// Further check of a match.
     pub check: Check,
     pub glance: Glance,
     /// Gives way where a rule that is not general finds something.
     pub general: bool,
-    /// How many bytes the pattern may look at.
+    /// Upper bound on the bytes that the pattern may read.
     pub span: usize,
-    /// Examples that must match and that must not, each in pieces, so that no file here holds one whole.
+    /// Examples that must match and that must not, each in pieces, so that no file here
+    /// holds one whole.
     pub yes: &'static [&'static [&'static str]],
     pub no: &'static [&'static [&'static str]],
 }
@@ -60,23 +65,24 @@ pub(crate) const RULE: Rule = Rule {
     no: &[],
 };
 
-/// What must stand at the literal's place before the pattern is tried at all: patterns are made when they are first needed, and
-/// that takes longer than looking through a small run's evidence.
+/// Quick condition at the literal before the pattern is tried: patterns are compiled when
+/// they are first needed, and that takes longer than searching a small run's evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glance {
     Anything,
-    /// So many letters, digits, dashes and underscores in a row.
+    /// At least this many letters, digits, dashes and underscores in a row.
     Run(usize),
-    /// One of the literals and nothing more of a word, but for a number or the name of an environment behind it; then what gives
-    /// it a value.
+    /// One of the literals and nothing more of a word, but for a number or the name of an
+    /// environment behind it; then what gives it a value.
     Name,
-    /// As `Name`, and then the word `value`.
+    /// Same as `Name`, followed by the word `value`.
     NamedValue,
-    /// A word and then, behind quotes, brackets and blanks at most, what gives it a value: `=`, `:` or `>`.
+    /// A word and then, behind quotes, brackets and blanks at most, what gives it a value:
+    /// `=`, `:` or `>`.
     Assigned,
 }
 
-/// How many characters of which kind stand before the literal.
+/// Number and kind of the characters before the literal that belong to the secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lead {
     None,
@@ -92,6 +98,7 @@ pub enum Lead {
 }
 
 impl Lead {
+    /// Largest number of such characters.
     pub(crate) fn longest(self) -> usize {
         match self {
             Lead::None => 0,
@@ -99,6 +106,7 @@ impl Lead {
         }
     }
 
+    /// Least number of such characters.
     pub(crate) fn shortest(self) -> usize {
         match self {
             Lead::None => 0,
@@ -106,6 +114,7 @@ impl Lead {
         }
     }
 
+    /// True if the byte can be one of them.
     pub(crate) fn holds(self, byte: u8) -> bool {
         match self {
             Lead::None => false,
@@ -115,12 +124,14 @@ impl Lead {
     }
 }
 
+/// Condition on the byte before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Before {
     Anything,
     NoLetterOrDigit,
 }
 
+/// Condition on the byte after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     Anything,
@@ -134,6 +145,7 @@ pub enum After {
 }
 
 impl After {
+    /// True if the byte must not follow.
     pub(crate) fn forbids(self, byte: u8) -> bool {
         let word = byte.is_ascii_alphanumeric();
         match self {
@@ -146,29 +158,35 @@ impl After {
     }
 }
 
-/// What a match must pass besides its pattern.
+/// Check of a match beyond its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing: the shape says it all.
+    /// No check: the shape is enough.
     Shape,
-    /// Not a placeholder: no runs, no alphabet in order, no word such as `example`, and a mix of characters.
+    /// No placeholder: no runs, no alphabet in order, no word such as `example`, and a mix
+    /// of characters.
     Random,
-    /// As `Random`, and the last six characters are the CRC-32 of the thirty before them, in base 62; or as `Generated`.
+    /// Same as `Random`, and the last six characters are the CRC-32 of the thirty before
+    /// them, in base 62; or as `Generated`.
     Crc32Base62,
-    /// As `Random`, of several kinds of characters, and not made of words.
+    /// Same as `Random`, with several kinds of characters, and not made of words.
     Generated,
-    /// As `Generated`, and as long as a private number of a usual key in base64.
+    /// Same as `Generated`, with the length of a usual key's private number in base64.
     KeyNumber,
-    /// Three parts, the first of them base64 of a JSON object that names an algorithm or a type.
+    /// Three parts, the first of them base64 of a JSON object that names an algorithm or a
+    /// type.
     Jwt,
     /// Base64 of `name:password`.
     NamePassword,
     /// Base64 of a PEM private key.
     PrivateKey,
-    /// A password somebody chose: several kinds of characters, no placeholder, no expression of a program.
+    /// Password chosen by a person: several kinds of characters, no placeholder, no
+    /// expression of a program.
     Password,
-    /// The same where its place already says that it is a password: eight characters of two kinds are enough.
+    /// The same where its place already says that it is a password: eight characters of two
+    /// kinds are enough.
     UrlPassword,
-    /// A long random value: letters and digits, high entropy, no placeholder, no words, no path, no UUID.
+    /// A long random value: letters and digits, high entropy, no placeholder, no words, no
+    /// path, no UUID.
     Assigned,
 }

@@ -1,7 +1,8 @@
 //! The set of rules that a scanner uses.
 //!
-//! What is looked for of the standard rules, thousands of literals and the tables to find them by, is made when this crate
-//! is built, by the code that makes it for any other set: making it takes longer than looking through a small run's evidence.
+//! What is looked for of the standard rules, thousands of literals and the tables to find
+//! them by, is made when this crate is built, by the code that makes it for any other set:
+//! making it takes longer than looking through a small run's evidence.
 
 use std::sync::{Arc, OnceLock};
 
@@ -63,19 +64,22 @@ impl RuleSet {
         RuleSet { rules, index, grams }
     }
 
+    /// Rules of the set, in their order.
     pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
         self.rules.iter().map(|compiled| compiled.rule)
     }
 
+    /// Rule by its number in the set.
     pub(crate) fn rule(&self, number: usize) -> Option<&'static Rule> {
         self.rules.get(number).map(|compiled| compiled.rule)
     }
 
+    /// Id of a rule by its number in the set.
     pub(crate) fn name(&self, number: usize) -> Option<Arc<str>> {
         self.rules.get(number).map(|compiled| compiled.rule.id.into())
     }
 
-    /// None where a pattern is none; a test keeps the tables free of those.
+    /// Compiled pattern; none if it is invalid, which a test rules out for the tables.
     pub(crate) fn regex(&self, number: usize) -> Option<&Regex> {
         let Compiled { rule, regex, .. } = self.rules.get(number)?;
         regex.get_or_init(|| compile(rule)).as_ref()

@@ -18,8 +18,8 @@ use crate::settle::Settler;
 use crate::view::{Edge, View};
 use crate::{Class, Encoding, Hit};
 
-/// Finds known values and secret shapes. Made once for a run, used for everything the run wrote; it can be shared
-/// between threads.
+/// Finds known values and secret shapes. Made once for a run, used for everything the run
+/// wrote; it can be shared between threads.
 #[derive(Debug)]
 pub struct Scanner {
     rules: &'static RuleSet,
@@ -41,8 +41,8 @@ pub(crate) struct Match {
     pub(crate) encoding: Encoding,
     /// The digest of a shape's value.
     pub(crate) digest: Option<[u8; 32]>,
-    /// The stretches of it that are left out, where it has lines of which more than the value must stay; none where all of
-    /// it is.
+    /// Stretches to leave out, if lines must keep more than the value; empty if all of it
+    /// goes.
     pub(crate) parts: Vec<Range<usize>>,
 }
 
@@ -72,6 +72,8 @@ pub(crate) enum Source {
 }
 
 impl Scanner {
+    /// Scanner for known values and rules. Known values too short to be meaningful are left
+    /// out.
     pub fn new(known: &[Known], rules: &'static RuleSet) -> Scanner {
         Scanner::with_all(known.iter().filter(|known| known.is_searched_for()).cloned().collect(), rules)
     }
@@ -88,12 +90,12 @@ impl Scanner {
         Scanner { rules, known, needles, index, grams, baseline: Baseline::default(), allowances: Vec::new() }
     }
 
-    /// The same scanner, to which shapes are no leak whose value stands in the baseline.
+    /// Same scanner, for which shapes of the baseline are no leak.
     pub fn with_baseline(self, baseline: Baseline) -> Scanner {
         Scanner { baseline, ..self }
     }
 
-    /// The same scanner, to which shapes are no leak that somebody allows.
+    /// Same scanner, for which allowed shapes are no leak.
     pub fn with_allowances(self, allowances: Vec<Allowance>) -> Scanner {
         Scanner { allowances, ..self }
     }
@@ -105,6 +107,7 @@ impl Scanner {
         settler.settle(self, bytes.len())
     }
 
+    /// Name under which a source is reported.
     pub(crate) fn name(&self, source: Source) -> Arc<str> {
         match source {
             Source::Known(number) => self.known.get(number).map(|known| known.name.clone()),
@@ -113,15 +116,16 @@ impl Scanner {
         .unwrap_or_default()
     }
 
-    /// Calls `found` with whatever a gram in `from..to` leads to and, where it is a shape, its value. `text` must hold
-    /// everything before and after that range, or a [`LOOKBACK`](crate::LOOKBACK) and a
+    /// Calls `found` with whatever a gram in `from..to` leads to and, where it is a shape,
+    /// its value. `text` must hold everything before and after that range, or a
+    /// [`LOOKBACK`](crate::LOOKBACK) and a
     /// [`LOOKAHEAD`](crate::LOOKAHEAD) of it.
     pub(crate) fn each_match(&self, text: &[u8], from: usize, to: usize, mut found: impl FnMut(Match, &[u8])) {
         self.each_unbroken_match(text, from, to, &mut found);
         each_joint(text, from, to, |joint| self.each_joined_match(text, &joint, &mut found));
     }
 
-    /// What is found only when the pieces of a value are put together that a joint keeps apart.
+    /// Finds values whose pieces a joint separates.
     fn each_joined_match(&self, text: &[u8], joint: &Range<usize>, found: &mut impl FnMut(Match, &[u8])) {
         let joined = JoinedText::around(text, joint);
         self.each_unbroken_match(&joined.bytes, 0, joined.bytes.len(), |whole, value| {
@@ -240,7 +244,7 @@ impl Scanner {
     }
 }
 
-/// How much of an encoded text is decoded before it is clear that the pattern fits.
+/// Bytes of an encoded text that are decoded before it is clear that the pattern fits.
 const GLANCE: usize = 512;
 
 fn plain<'a>(text: &'a [u8], at: usize, rule: &Rule) -> Hay<'a> {
@@ -254,12 +258,14 @@ fn hay(view: &View) -> Hay<'_> {
     Hay { bytes: &view.bytes, at: view.at, start: view.start, end: view.end }
 }
 
-/// How far before the literal a rule looks: the lead, and enough to tell where a word begins.
+/// Distance before the literal that a rule reads: the lead, and enough to see where a word
+/// begins.
 fn back(rule: &Rule) -> usize {
     rule.lead.longest() + 16
 }
 
-/// Whether reading escapes could change what the rule sees: one stands close by, in the same line.
+/// True if decoding escapes could change the rule's view: there is one close by, on the
+/// same line.
 fn is_escaped(text: &[u8], at: usize, rule: &Rule) -> bool {
     const CLOSE: usize = 160;
     let close = &text[at..text.len().min(at + CLOSE.min(rule.span))];

@@ -1,4 +1,5 @@
-//! Which matches are hits of their own, and which say again what another one says.
+//! Choice among overlapping matches: which are hits of their own, and which repeat another
+//! one.
 
 use std::cmp::Reverse;
 
@@ -6,26 +7,29 @@ use crate::Hit;
 use crate::known::SHORTEST;
 use crate::scanner::{Match, Scanner, Source};
 
-/// Collects matches and gives out hits, in order, as soon as nothing that is still to come can change them.
+/// Collects matches and gives out hits, in order, as soon as nothing that is still to come
+/// can change them.
 #[derive(Debug, Default)]
 pub(crate) struct Settler {
     matches: Vec<Match>,
-    /// How many of them have been settled. They stay as long as they may overlap what comes.
+    /// Number of settled matches. They stay as long as they may overlap later ones.
     settled: usize,
     /// The longest match so far: how far back one may begin that overlaps another.
     widest: usize,
-    /// Where the last hit of a rule ended, and that of a general rule.
+    /// End of the last hit of a rule, and of a general rule.
     rule_to: usize,
     general_to: usize,
 }
 
 impl Settler {
+    /// Adds a match to be settled later.
     pub(crate) fn add(&mut self, found: Match) {
         self.widest = self.widest.max(found.end - found.start);
         self.matches.push(found);
     }
 
-    /// The hits among the matches that end no later than `known_to`; all matches that begin before it must be there.
+    /// The hits among the matches that end no later than `known_to`; all matches that begin
+    /// before it must be there.
     pub(crate) fn settle(&mut self, scanner: &Scanner, known_to: usize) -> Vec<Hit> {
         self.matches.sort_by_key(|found| (found.start, found.source, Reverse(found.end), found.encoding));
         self.matches.dedup_by_key(|found| (found.start, found.source, found.end));
@@ -64,7 +68,7 @@ impl Settler {
         }
     }
 
-    /// Whether known values take up so much of it that no other secret has room in the rest.
+    /// True if known values cover so much of it that no other secret fits into the rest.
     fn is_known(&self, found: &Match) -> bool {
         let known = self.overlapping(found).filter(|other| matches!(other.source, Source::Known(_)));
         let (mut covered_to, mut bare) = (found.start, 0);

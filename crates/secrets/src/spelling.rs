@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use crate::filter::commonness;
 
-/// How many bytes of a value lead to it.
+/// Number of bytes of a value that lead to it.
 pub(crate) const COVERED: usize = 4;
 
-/// How far into the value they may begin.
+/// Distance into the value at which they may begin.
 const REACH: usize = 16;
 
-/// Two parts of the value, so that one line break or stray escape can only spoil one of them; those that are met least
-/// by chance and, before that, are written in the fewest ways.
+/// Two parts of the value, so that one line break or stray escape can only spoil one of
+/// them; those that are met least by chance and, before that, are written in the fewest
+/// ways.
 pub(crate) fn covered(characters: &[u8]) -> Vec<Range<usize>> {
     let is_whole = |at: usize| !matches!(characters.get(at), Some(0x80..0xc0));
     let ends = |start: usize| (start + COVERED..=characters.len()).find(|end| is_whole(*end));
@@ -32,9 +33,9 @@ pub(crate) enum Spelling {
     Raw,
     /// Base64's other alphabet.
     UrlSafe,
-    /// As most programs write JSON: quotes and backslashes escaped, nothing but ASCII.
+    /// Usual JSON: quotes and backslashes escaped, ASCII only.
     JsonAscii,
-    /// With the slash escaped too.
+    /// JSON with the slash escaped too.
     JsonSlash,
     /// Every character as `\\u00XX`.
     JsonFull,
@@ -60,6 +61,7 @@ impl Spelling {
     pub(crate) const OF_BASE64: [Spelling; 4] =
         [Spelling::Raw, Spelling::UrlSafe, Spelling::JsonSlash, Spelling::UrlReserved];
 
+    /// Writes the value in this spelling.
     pub(crate) fn write(self, text: &[u8]) -> Vec<u8> {
         match (self, str::from_utf8(text)) {
             (Spelling::JsonFull, Ok(text)) => text.encode_utf16().flat_map(code_unit).collect(),

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// A text that is searched by itself: one side of a hunk without the marks of its lines, or a line outside of hunks. No
-/// value reaches from one into another.
+/// A text that is searched by itself: one side of a hunk without the marks of its lines, or
+/// a line outside of hunks. No value reaches from one into another.
 #[derive(Debug, Default)]
 pub(crate) struct Strand {
     pub(crate) text: Vec<u8>,
-    /// For each line: where it begins in the text, and where in the patch.
+    /// Beginning of each line, in the text and in the patch.
     lines: Vec<(usize, usize)>,
     /// The file that a hunk is of.
     pub(crate) path: Option<String>,
@@ -19,13 +19,14 @@ impl Strand {
         self.text.extend_from_slice(line);
     }
 
-    /// Where a byte of the text stands in the patch.
+    /// Position in the patch of a byte of the text.
     pub(crate) fn place(&self, at: usize) -> usize {
         let line = self.lines.partition_point(|(start, _)| *start <= at).saturating_sub(1);
         self.lines.get(line).map_or(0, |(start, place)| place + (at - start))
     }
 
-    /// What a stretch of the text takes of each of its lines, in the patch, without blanks at either end.
+    /// Parts of the patch that a stretch of the text covers, line by line, without blanks
+    /// at either end.
     pub(crate) fn lines_of(&self, stretch: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
         let first = self.lines.partition_point(|(start, _)| *start <= stretch.start).saturating_sub(1);
         let lines = self.lines[first..].iter().take_while(move |(start, _)| *start < stretch.end).enumerate();
@@ -52,7 +53,8 @@ pub(crate) fn strands(patch: &[u8]) -> Vec<Strand> {
     reader.strands
 }
 
-/// Reads a patch line by line. What is no hunk, or no hunk any more, is taken line by line, so that nothing is ever lost.
+/// Reads a patch line by line. What is no hunk, or no hunk any more, is taken line by line,
+/// so that nothing is ever lost.
 #[derive(Debug, Default)]
 struct PatchReader {
     strands: Vec<Strand>,

@@ -1,14 +1,16 @@
-//! The same for texts that come in pieces, with bounded memory: what is found does not depend on where the pieces end.
+//! Redaction of texts that come in pieces, with bounded memory: findings do not depend on
+//! the borders of the pieces.
 
 use crate::redact::{Keep, Writer};
 use crate::scanner::Scanner;
 use crate::settle::Settler;
 use crate::{Hit, LOOKAHEAD, LOOKBACK};
 
-/// How much is looked through at a time.
+/// Bytes that are searched at a time.
 const STEP: usize = 64 * 1024;
 
-/// Redacts a text that comes in pieces of any size. It holds back no more than about 100 KiB of it.
+/// Redacts a text that comes in pieces of any size. It holds back no more than about 100
+/// KiB of it.
 #[derive(Debug)]
 pub struct Redactor<'a> {
     scanner: &'a Scanner,
@@ -23,6 +25,7 @@ pub struct Redactor<'a> {
 }
 
 impl<'a> Redactor<'a> {
+    /// Redactor for one stream.
     pub fn new(scanner: &'a Scanner, keep: Keep) -> Redactor<'a> {
         Redactor {
             scanner,
@@ -35,8 +38,8 @@ impl<'a> Redactor<'a> {
         }
     }
 
-    /// Takes the next piece. Appends to `out` what is redacted and will not change, and gives the hits that are
-    /// settled.
+    /// Takes the next piece. Appends to `out` what is redacted and will not change, and
+    /// gives the hits that are settled.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) -> Vec<Hit> {
         let mut hits = Vec::new();
         for piece in piece.chunks(STEP) {
@@ -50,7 +53,7 @@ impl<'a> Redactor<'a> {
         hits
     }
 
-    /// The rest, once the last piece is there.
+    /// Writes the rest after the last piece, and returns the hits that are left.
     pub fn finish(mut self, out: &mut Vec<u8>) -> Vec<Hit> {
         let end = self.base + self.buffer.len();
         self.examine(end);

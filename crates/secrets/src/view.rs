@@ -1,4 +1,5 @@
-//! Encoded text, decoded around a literal, with the place of each byte in the text it came from.
+//! Encoded text, decoded around a literal, with the place of each byte in the text it came
+//! from.
 
 use std::ops::Range;
 
@@ -7,21 +8,22 @@ use crate::marker;
 use crate::read::{Escape, Mode, hex_pair, unit, wrapped, wrapped_before};
 use crate::{Encoding, SPAN};
 
-/// What is beyond the first or last byte of a text that a rule looks at.
+/// Situation beyond the first or last byte of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edge {
-    /// Nothing that belongs to it.
+    /// The text ends there.
     Ended,
-    /// More of it, that is not looked at.
+    /// The text goes on, but is not examined.
     More,
     /// A marker, where there was more of it.
     Marker,
 }
 
+/// Decoded text around a literal.
 #[derive(Debug)]
 pub(crate) struct View {
     pub(crate) bytes: Vec<u8>,
-    /// For each byte, where it begins and ends in the text.
+    /// Beginning and end of each byte in the text.
     places: Vec<(usize, usize)>,
     /// The byte that the literal begins with.
     pub(crate) at: usize,
@@ -30,17 +32,18 @@ pub(crate) struct View {
     pub(crate) encoding: Encoding,
 }
 
-/// Some of an encoding's characters, as they follow each other in the text or, read backward, the other way round.
+/// Some of an encoding's characters, as they follow each other in the text or, read
+/// backward, the other way round.
 #[derive(Debug)]
 struct Run {
-    /// What each stands for.
+    /// Decoded value of each character.
     values: Vec<u8>,
     places: Vec<(usize, usize)>,
     edge: Edge,
     encoding: Encoding,
 }
 
-/// A character: what it stands for, where it begins, where it ends.
+/// Character: its value, its beginning, its end.
 type Character = (u8, usize, usize);
 
 impl Run {
@@ -56,7 +59,8 @@ impl Run {
 }
 
 impl View {
-    /// `back` bytes before the literal at `at`, as far as there are any, and `ahead` bytes from it on.
+    /// `back` bytes before the literal at `at`, as far as there are any, and `ahead` bytes
+    /// from it on.
     pub(crate) fn new(text: &[u8], at: usize, form: Form, back: usize, ahead: usize) -> Option<View> {
         let text = &text[..text.len().min(at + SPAN)];
         match form {
@@ -69,7 +73,7 @@ impl View {
         }
     }
 
-    /// For encodings with a character for each byte.
+    /// Joins two runs, for encodings with a character for each byte.
     fn joined(mut before: Run, after: Run) -> View {
         before.values.reverse();
         before.places.reverse();
@@ -107,7 +111,7 @@ fn base64(text: &[u8], at: usize, shift: usize, back: usize, ahead: usize) -> Op
     Some(View { bytes, places, at: groups * 3 + shift, ..sextets })
 }
 
-/// How far before a literal the text is read.
+/// Distance before a literal that is read.
 const BACK: usize = 1024;
 
 type Read = fn(&[u8], usize) -> Option<Character>;
@@ -117,7 +121,8 @@ fn backward(text: &[u8], at: usize, count: usize, read: Read, encoding: Encoding
     let mut run = Run::new(count, encoding);
     let mut now = at;
     while run.values.len() < count && now + BACK >= at {
-        // A line that begins with the literal begins a text of its own; the one before it may be anything.
+        // A line that begins with the literal begins a text of its own; the one before it
+        // may be anything.
         let broken = || wrapped_before(text, now).filter(|_| !run.values.is_empty());
         match read(text, now).or_else(|| read(text, broken()?)) {
             Some(character) => {
@@ -125,7 +130,8 @@ fn backward(text: &[u8], at: usize, count: usize, read: Read, encoding: Encoding
                 run.push(character);
             }
             None => {
-                let beside = marker::ends_at(text, now) || broken().is_some_and(|at| marker::ends_at(text, at));
+                let ends = [Some(now), broken()].into_iter().flatten();
+                let beside = ends.map(|at| at - half_before(text, at, encoding)).any(|at| marker::ends_at(text, at));
                 run.edge = if beside { Edge::Marker } else { Edge::Ended };
                 break;
             }
@@ -146,7 +152,9 @@ fn forward(text: &[u8], at: usize, count: usize, read: Read, encoding: Encoding)
                 run.push(character);
             }
             None => {
-                let beside = broken().chain([now]).any(|at| marker::end_of(text, at).is_some());
+                let starts = broken().chain([now]);
+                let beside =
+                    starts.map(|at| at + half_at(text, at, encoding)).any(|at| marker::end_of(text, at).is_some());
                 run.edge = if beside { Edge::Marker } else { Edge::Ended };
                 break;
             }
@@ -194,6 +202,16 @@ fn escaped(text: &[u8], at: usize, count: usize) -> Run {
 
 fn hex_at(text: &[u8], at: usize) -> Option<Character> {
     Some((hex_pair(text.get(at..at + 2)?)?, at, at + 2))
+}
+
+/// Bytes that only half of a character takes here: redacting may have taken the other
+/// hexadecimal digit.
+fn half_at(text: &[u8], at: usize, encoding: Encoding) -> usize {
+    usize::from(encoding == Encoding::Hex && text.get(at).is_some_and(u8::is_ascii_hexdigit))
+}
+
+fn half_before(text: &[u8], at: usize, encoding: Encoding) -> usize {
+    at.checked_sub(1).map_or(0, |before| half_at(text, before, encoding))
 }
 
 fn hex_before(text: &[u8], at: usize) -> Option<Character> {
@@ -252,6 +270,7 @@ mod tests {
             ("%78%41%4B%49%41!", 3, Form::Escaped, 4, 9, ("xAKIA!", 1, Ended, Ended)),
             (r"\u0078\u0041KIA", 6, Form::Escaped, 1, 4, ("xAKIA", 1, More, More)),
             ("[redacted:a]x%41%4B%49%41[redacted:b]", 13, Form::Escaped, 4, 9, ("xAKIA", 1, Marker, Marker)),
+            ("[redacted:a]278417[redacted:b]", 13, Form::Hex, 4, 9, ("xA", 0, Marker, Marker)),
             ("[redacted:a]\n  78[redacted:b]", 15, Form::Hex, 4, 9, ("x", 0, Ended, Marker)),
             ("[redacted:a]7841\n[redacted:b]", 14, Form::Hex, 4, 9, ("xA", 1, Marker, Marker)),
         ] {

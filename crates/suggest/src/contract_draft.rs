@@ -1,4 +1,5 @@
-//! A draft of a whole contract: the words of the person, and what the repository says about its tests, sources and environment.
+//! A draft of a whole contract: the words of the person, and the repository's own tests,
+//! sources and environment.
 
 mod checks;
 mod ci;
@@ -20,7 +21,8 @@ use crate::yaml::{scalar, write_comment};
 pub struct ContractWords<'a> {
     pub task_id: &'a str,
     pub brief: &'a str,
-    /// Paths that the person allows; the folders of sources that were found where they name none.
+    /// Paths that the person allows; the folders of sources that were found where they name
+    /// none.
     pub allowed_paths: &'a [String],
     /// Path of the repository, where the contract is to name it.
     pub repository: Option<&'a str>,
@@ -68,7 +70,7 @@ const UNSAID: &str = "Unless said: title is the first line of the brief, mutatio
 #[derive(Debug)]
 pub struct EnvironmentVariant {
     pub label: &'static str,
-    /// None where nothing in the repository asks for an environment.
+    /// Environment; none if nothing in the repository needs one.
     pub draft: Option<EnvironmentDraft>,
 }
 
@@ -155,12 +157,14 @@ impl ContractDraft {
     }
 }
 
-/// A literal block. A tab or a space at the beginning of a line stays; control characters that YAML has no place for do not.
+/// A literal block. A tab or a space at the beginning of a line stays; control characters
+/// that YAML has no place for do not.
 fn write_block(out: &mut String, text: &str) {
     let is_kept = |letter: &char| {
         *letter == '\t' || !letter.is_control() && !matches!(letter, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
     };
-    // The first line decides how far a block is indented, so that it must not begin with a space of its own.
+    // The first line decides how far a block is indented, so that it must not begin with a
+    // space of its own.
     for line in text.trim().lines() {
         let line: String = line.chars().filter(is_kept).collect();
         let line = line.trim_end();

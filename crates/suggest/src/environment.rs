@@ -1,4 +1,5 @@
-//! A draft of a contract's environment: each ecosystem looks at each folder of a repository that may hold a project.
+//! A draft of a contract's environment: each ecosystem looks at each folder of a repository
+//! that may hold a project.
 
 mod build_tools;
 mod draft;
@@ -18,7 +19,8 @@ use crate::repository::{ProjectFolder, list_project_folders};
 
 pub use draft::EnvironmentDraft;
 
-/// Looks at one folder of a repository; adds to the draft if it is built with the ecosystem in question.
+/// Looks at one folder of a repository; adds to the draft if it is built with the ecosystem
+/// in question.
 type DraftEcosystem = fn(&ProjectFolder<'_>, &Machine<'_>, &mut EnvironmentDraft);
 
 const ECOSYSTEMS: [DraftEcosystem; 7] = [

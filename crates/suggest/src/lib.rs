@@ -1,7 +1,8 @@
-//! Drafts for a contract from what lies in a repository and on the operator's machine.
+//! Drafts for a contract from a repository and the operator's machine.
 //!
-//! The repository is hostile: names and small manifests are read through `untrusted_fs`, no link of it is followed, and nothing
-//! is started. Facts about the machine come in as data; its own folders are looked at by path.
+//! The repository is hostile: names and small manifests are read through `untrusted_fs`, no
+//! link of it is followed, and nothing is started. Facts about the machine come in as data;
+//! its own folders are read by path.
 
 mod contract_draft;
 mod environment;

@@ -1,4 +1,5 @@
-//! The operator's machine: programs, whether a sandbox shows them, and caches of package managers.
+//! The operator's machine: programs, whether a sandbox shows them, and caches of package
+//! managers.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use untrusted_fs::own_files::{self, OwnPath as _};
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// Folders in which a sandbox has something of its own, beside its home.
 const TAKEN: &[&str] = &["/workspace", "/run/cto", "/tmp", "/var/tmp", "/etc", "/proc", "/sys", "/dev"];
-/// Versions of a version manager that are looked at.
+/// Upper bound on the versions of a version manager that are read.
 const MOST_VERSIONS: usize = 1000;
 
 /// A program and how to know the folder that is a toolchain's own and holds nothing else.
@@ -29,7 +30,7 @@ pub(crate) struct FoundProgram {
     pub(crate) prefix: PathBuf,
     /// Folder that has to be mounted, and its target.
     pub(crate) mount: Option<(String, String)>,
-    /// Its folder, where a sandbox does not look there by itself.
+    /// Folder of the program, if a sandbox does not search it anyway.
     pub(crate) path: Option<String>,
 }
 
@@ -56,12 +57,14 @@ pub struct MachineTools {
     pub sandbox_home: PathBuf,
 }
 
+/// Operator's machine, seen through facts that the caller gathered.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     tools: &'a MachineTools,
 }
 
 impl<'a> Machine<'a> {
+    /// Wraps the gathered facts.
     pub(crate) fn new(tools: &'a MachineTools) -> Self {
         Self { tools }
     }
@@ -71,8 +74,8 @@ impl<'a> Machine<'a> {
         self.first_on_path(toolchain).or_else(|| self.programs(toolchain).into_iter().next())
     }
 
-    /// The one that the operator's shell would start, or the next on their PATH that can be had: the system may have another
-    /// version.
+    /// The one that the operator's shell would start, or the next on their PATH that can be
+    /// had: the system may have another version.
     fn first_on_path(&self, toolchain: &Toolchain) -> Option<FoundProgram> {
         let shown = &self.tools.sandbox_path;
         let dirs = self.tools.operator_path.iter().filter(|dir| dir.is_absolute());
@@ -193,12 +196,13 @@ fn is_program(path: &Path) -> bool {
     own_files::metadata(path).is_ok_and(|stat| stat.is_file() && stat.permissions().mode() & 0o111 != 0)
 }
 
+/// True for paths that every sandbox shows anyway.
 pub(crate) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
 
-/// The program behind the stand-in of a version manager, which keeps versions in `versions/` or `installs/TOOL/`: the
-/// one that its file `version` names, or the newest.
+/// Program behind the shim of a version manager, which keeps versions in `versions/` or
+/// `installs/TOOL/`: the one that its file `version` names, or the newest.
 fn managed(shims: &Path, name: &str) -> Option<PathBuf> {
     let root = shims.parent()?;
     let tools = subfolders(&root.join("installs")).into_iter().chain([root.join("versions")]);
@@ -211,6 +215,7 @@ fn managed(shims: &Path, name: &str) -> Option<PathBuf> {
     Some(chosen.or_else(|| with.last())?.join("bin").join(name))
 }
 
+/// Folders directly below; an unreadable folder has none.
 pub(crate) fn subfolders(dir: &Path) -> Vec<PathBuf> {
     own_files::read_dir(dir)
         .into_iter()

@@ -1,5 +1,5 @@
-//! The contents of a repository that somebody else made: names of files and folders, and the text of small manifests. Links are
-//! passed over.
+//! The contents of a foreign repository: names of files and folders, and the text of small
+//! manifests. Links are ignored.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use untrusted_fs::{lstat, open_dir, open_root, plain_names, read_plain, some_names};
 
-/// More names than this in one folder are not looked at.
+/// Upper bound on the names of one folder that are read.
 const MOST_NAMES: usize = 10_000;
 /// Folders that are looked into below the root.
 const MOST_PLACES: usize = 200;
@@ -61,8 +61,8 @@ pub(crate) fn list_project_folders(root: &Path) -> io::Result<Vec<ProjectFolder<
         if place.depth() < DEEPEST {
             let below: Vec<String> = place.folders().map(|name| place.path(name)).collect();
             for at in below.into_iter().take(MOST_PLACES.saturating_sub(places.len())) {
-                // What cannot be read holds nothing to suggest.
-                // Nothing is looked for below the deepest folders, so that only names of manifests matter there.
+                // What cannot be read holds nothing to suggest. Nothing is looked for below
+                // the deepest folders, so that only names of manifests matter there.
                 let is_deepest = at.split('/').count() >= DEEPEST;
                 let names = list_names_below(&top, &at, &|name| !is_deepest || may_matter(name));
                 if let Ok(names) = names {
@@ -91,7 +91,8 @@ fn list_names_below(
 const ENDINGS: [&str; 12] =
     ["toml", "json", "lock", "yaml", "yml", "xml", "mod", "sum", "cfg", "ini", "dist", "gradle"];
 
-/// False for names that no draft asks for, so that a large repository is not looked at file by file.
+/// False for names that no draft needs, so that a large repository is not examined file by
+/// file.
 fn may_matter(name: &[u8]) -> bool {
     let Ok(name) = std::str::from_utf8(name) else { return false };
     match name.rsplit_once('.') {
@@ -122,11 +123,12 @@ fn list_names(dir: &OwnedFd, is_wanted: &dyn Fn(&[u8]) -> bool) -> io::Result<BT
 }
 
 impl ProjectFolder<'_> {
+    /// True for the root of the repository.
     pub(crate) fn is_root(&self) -> bool {
         self.at.is_empty()
     }
 
-    /// Working directory of commands, as a contract says it.
+    /// Working directory of commands, as a contract writes it.
     pub(crate) fn cwd(&self) -> Option<String> {
         (!self.is_root()).then(|| self.at.clone())
     }
@@ -136,10 +138,12 @@ impl ProjectFolder<'_> {
         if self.is_root() { name.to_owned() } else { format!("{}/{name}", self.at) }
     }
 
+    /// True if the folder holds a plain file of that name. A link does not count.
     pub(crate) fn has(&self, file: &str) -> bool {
         self.names.get(file) == Some(&EntryKind::File)
     }
 
+    /// True if the folder holds a folder of that name. A link does not count.
     pub(crate) fn has_folder(&self, name: &str) -> bool {
         self.names.get(name) == Some(&EntryKind::Folder)
     }
@@ -149,7 +153,8 @@ impl ProjectFolder<'_> {
         self.names.iter().filter(|(_, kind)| **kind == EntryKind::File).map(|(name, _)| name.as_str())
     }
 
-    /// The text of a file, or of one in a folder below. None where it is a link, no text, or too large.
+    /// The text of a file, or of one in a folder below. None where it is a link, no text,
+    /// or too large.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         String::from_utf8(read_plain(self.root, self.path(name).as_bytes(), LARGEST)?).ok()
     }
@@ -177,7 +182,8 @@ impl ProjectFolder<'_> {
         self.root.join(self.path(name))
     }
 
-    /// Tells whether an ignore file here or in the root has a line for exactly this name; patterns are not understood.
+    /// Tells whether an ignore file here or in the root has a line for exactly this name;
+    /// patterns are not understood.
     pub(crate) fn ignores(&self, name: &str) -> bool {
         let says = |text: String| text.lines().any(|line| line.trim().trim_matches('/') == name);
         let root = read_plain(self.root, b".gitignore", LARGEST).and_then(|text| String::from_utf8(text).ok());

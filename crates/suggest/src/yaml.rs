@@ -1,4 +1,5 @@
-//! YAML that people read: scalars that stay text, and comments that stay comments whatever they hold.
+//! YAML that people read: scalars that stay text, and comments that stay comments whatever
+//! they hold.
 
 use std::fmt::Write as _;
 
@@ -7,14 +8,16 @@ use serde_json::json;
 
 const WIDTH: usize = 100;
 
-/// Foreign names may stand in it, so that it is made safe to print and stays a comment whatever they hold.
+/// Writes a comment. Foreign names may be part of it, so it is made safe to print and stays
+/// a comment whatever they contain.
 pub(crate) fn write_comment(out: &mut String, indent: &str, text: &str) {
     for line in wrap(&shown(text), WIDTH) {
         let _ = writeln!(out, "{indent}# {line}");
     }
 }
 
-/// Plain where YAML takes it for nothing but text, else quoted as JSON is, which YAML reads too.
+/// Plain where YAML takes it for nothing but text, else quoted as JSON is, which YAML reads
+/// too.
 pub(crate) fn scalar(text: &str) -> String {
     let rest = text.strip_prefix("--").or_else(|| text.strip_prefix(['-', '.'])).unwrap_or(text);
     let starts = text.starts_with('/') || rest.starts_with(|first: char| first.is_ascii_alphabetic());

@@ -1,7 +1,7 @@
 //! Comparing tests by identity with those of the baseline.
 //!
-//! Names are compared where both sides have them, and beside them the number of tests that were executed and not named.
-//! Where one side has no names, numbers are all there is.
+//! Names are compared where both sides have them, and beside them the number of tests that
+//! were executed and not named. Where one side has no names, numbers are all there is.
 
 mod excuse;
 mod pattern;

@@ -1,15 +1,19 @@
 //! Failing tests of random names, for runners we know: an exam that holds one must fail.
 //!
-//! One goes into each file with tests that ran, so that the same command runs it too. Where that is not sure, because the command picks
-//! its tests by an expression or nothing shows which file ran, there is no control rather than one that proves nothing.
+//! One goes into each file with tests that ran, so that the same command runs it too. Where
+//! that is not sure, because the command picks its tests by an expression or nothing shows
+//! which file ran, there is no control rather than one that proves nothing.
 
 mod command;
 mod ctest;
 mod go;
+mod java;
 mod node;
+mod php;
 mod places;
 mod pytest;
 mod python;
+mod ruby;
 mod rust;
 mod rust_packages;
 mod script;
@@ -51,7 +55,10 @@ pub fn control_tests(exam: &TestResults, room: &Room<'_>, name: &str) -> Vec<Con
         Runner::Junit if commands.after(&["node"]).is_some() => node::controls(&wanted),
         Runner::Mocha | Runner::Jest | Runner::Vitest | Runner::Ava => script::controls(&wanted),
         Runner::Ctest => ctest::controls(&wanted),
-        Runner::Junit | Runner::Rspec | Runner::Phpunit | Runner::Surefire => None,
+        Runner::Rspec => ruby::controls(&wanted),
+        Runner::Phpunit => php::controls(&wanted),
+        Runner::Surefire => java::controls(&wanted),
+        Runner::Junit => None,
     }
     .unwrap_or_default();
     let mut seen = BTreeSet::new();

@@ -1,6 +1,6 @@
-//! How a run of Case ended by its own account: the envelope its agents end their answers with, what its log says of the
-//! pipeline, and whether its reviewer found something critical. Its exit code says none of this: it is 0 also where everything
-//! failed.
+//! End of a Case run by its own account: the envelope that its agents end their answers
+//! with, the pipeline's end in its log, and critical findings of its reviewer. Its exit
+//! code says none of this: it is 0 even if everything failed.
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,9 @@
-//! What others say of themselves: test runners of their tests, engines of their work. Read from bytes that the code under
-//! judgement may have written, compared with what the harness saw, never believed.
+//! Testimony of others about themselves: test runners about their tests, engines about
+//! their work. It is read from bytes that the code under judgement may have written,
+//! compared with the harness's observations, and never believed.
 //!
-//! Pure: no clock, no file system, no process. Whatever comes in, nothing here panics and memory stays bounded.
+//! Pure: no clock, no file system, no process. Whatever comes in, nothing here panics and
+//! memory stays bounded.
 
 pub mod claims;
 pub mod compare;

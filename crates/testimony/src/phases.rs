@@ -1,6 +1,6 @@
-//! The phases in Case's event log. Of the ends it writes for a phase only the first after each start is to be trusted: later ones
-//! say `skipped` also of phases that ran. What is read is what an agent of the program could have written there, so that it can
-//! speak against a run and never for one.
+//! The phases in Case's event log. Of the ends of a phase only the first after each start
+//! is reliable: later ones say `skipped` also for phases that ran. An agent of the program
+//! could have written all of it, so that it can speak against a run and never for one.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -8,15 +8,16 @@ use serde_json::{Map, Value};
 /// A line with the envelope of an agent in it is a page of text.
 pub(crate) const MAX_LINE: usize = 1024 * 1024;
 const MAX_WORD: usize = 40;
-/// Ends that are kept, the last ones. A pipeline has some six phases and two cycles of revision.
+/// Ends that are kept, the last ones. A pipeline has some six phases and two cycles of
+/// revision.
 const MOST_ENDS: usize = 64;
 
-/// What the log says a phase came to.
+/// Result of a phase according to the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Completed,
     Skipped,
-    /// Also where it says something else.
+    /// The phase failed, or the log has an unknown word.
     Failed,
 }
 
@@ -51,8 +52,8 @@ impl PhaseEnd<'_> {
         serde_json::from_slice::<WithResult>(self.line).ok().map(|line| line.result)
     }
 
-    /// A phase that works on the change. One that looks ahead or back says nothing of it: its result is a constant, and the
-    /// pipeline goes on after its failure.
+    /// A phase that works on the change. One that looks ahead or back says nothing of it:
+    /// its result is a constant, and the pipeline goes on after its failure.
     pub(crate) fn counts(&self) -> bool {
         !matches!(self.phase.as_str(), "scout" | "retrospective")
     }
@@ -89,6 +90,7 @@ pub(crate) fn last_ends(log: &[u8]) -> Vec<PhaseEnd<'_>> {
     last
 }
 
+/// Word of the log, cut to a bounded length.
 pub(crate) fn word(text: &str) -> String {
     text.chars().take(MAX_WORD).collect()
 }

@@ -1,5 +1,5 @@
-//! Progress of a pipeline, told by its event log while it is being written. It is a hint to end a program that stays after its
-//! work, so that in doubt the program is at work.
+//! Progress of a pipeline, read from its event log while it is being written. It is a hint
+//! to end a program that stays after its work; in doubt the program counts as working.
 
 use serde::Deserialize;
 
@@ -11,11 +11,11 @@ const MOST_OPEN: usize = 64;
 /// Progress of one log, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogProgress {
-    /// Also where the log cannot be read to its end.
+    /// Work goes on, or the log cannot be read to its end.
     Working,
     /// The last review has ended, nothing was begun anew after it, and no tool is open.
     Reviewed,
-    /// It says that the pipeline has ended, and no work after it.
+    /// The log reports the end of the pipeline, and no work after it.
     Ended,
 }
 
@@ -27,7 +27,7 @@ struct ProgressLine {
     phase: String,
 }
 
-/// Phases of which each begins what its review must see again.
+/// Phases each of which begins work that its review must see again.
 const REVIEWED_WORK: &[&str] = &["implement", "verify", "review"];
 
 /// Reads how far a pipeline has come. An empty log says nothing.
@@ -59,7 +59,8 @@ impl ProgressState {
         let phase = word(&line.phase);
         match line.event.as_str() {
             "pipeline_end" => self.is_ended = true,
-            // Tools of a phase that is over are nobody's: an agent that was given up leaves its own open.
+            // Tools of a phase that is over are nobody's: an agent that was given up leaves
+            // its own open.
             "phase_start" => {
                 (self.tools, self.is_ended) = (0, false);
                 self.is_reviewed &= !REVIEWED_WORK.contains(&phase.as_str());

@@ -1,13 +1,13 @@
-//! What a test runner said: which tests there were and how each ended.
+//! Results of test runners: the tests and the outcome of each.
 //!
-//! Runners are told apart by their words, not by the command, since `make test`, `npm test` and `sh -c` hide who runs. Each
-//! reader in the folder below hears every line and keeps what is its own. What several runners said in one output is put
-//! together, and where two sources tell of the same tests the worse one counts.
+//! Runners are recognised by their output, not by the command, since `make test`, `npm
+//! test` and `sh -c` hide the runner. Each reader in the folder below gets every line and
+//! keeps its own. Results of several runners in one output are added up, and if two sources
+//! report the same tests, the worse one counts.
 
 mod asking;
 mod ava;
 mod cargo;
-mod counted;
 mod ctest;
 mod go;
 mod jest;
@@ -17,9 +17,12 @@ mod mocha;
 mod nextest;
 mod node;
 mod outcome;
+mod phpunit;
 mod pytest;
+mod rspec;
 mod spec;
 mod suites;
+mod surefire;
 mod tally;
 mod tap;
 mod text;
@@ -62,6 +65,12 @@ pub fn report_files(argv: &[String]) -> Vec<String> {
     asking::named_files(argv)
 }
 
+/// Folders in which runners of these commands leave reports without being told to, relative to the working directory, and how the
+/// names of the reports begin.
+pub fn report_folders(argv: &[String]) -> &'static [(&'static str, &'static str)] {
+    asking::known_folders(argv)
+}
+
 /// None where nothing in it looks like a runner's words.
 pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
     let mut streams = Streams { stdout: Voice::hear(heard.stdout), stderr: Voice::hear(heard.stderr) };
@@ -72,7 +81,7 @@ pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
     for (name, bytes) in heard.files.iter().filter(|(name, _)| !asking::is_nested_report(name)) {
         match junit::read(bytes, asking::is_pytest_report(name)) {
             Some(report) if report.of_pytest => pytest_reports.push(report),
-            Some(report) => others.push((asking::is_named_by(heard.argv, name), report)),
+            Some(report) => others.push((asking::is_expected(heard.argv, name), report)),
             None => readings.extend(Voice::hear(bytes).alone()),
         }
     }
@@ -90,11 +99,15 @@ pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
     tally::total(readings)
 }
 
-/// A command that names a report file itself writes there what it also prints: the printed names stay, and the worse numbers.
+/// A command that names a report file itself, or whose runner always leaves some, writes there what it also prints: the printed names
+/// stay, those of the reports stand in where none were printed, and the worse numbers count.
 fn told_twice(readings: &mut [Reading], others: &mut Vec<(bool, Report)>) {
-    if let ([reading], [(true, _)]) = (readings, others.as_slice()) {
-        for (_, report) in others.drain(..) {
-            reading.doubt(&report.reading(Runner::Junit));
+    if let [reading] = readings
+        && others.iter().all(|(is_expected, _)| *is_expected)
+    {
+        let reports = others.drain(..).map(|(_, report)| report.reading(Runner::Junit));
+        if let Some(reports) = Reading::all(reports) {
+            reading.confirm(reports);
         }
     }
 }

@@ -1,14 +1,22 @@
 //! Claims that a default was activated or something was promoted, in every byte that commands of the suite wrote or printed.
 //!
-//! While the suite runs, each world is searched when it is dropped and everything that its commands print is searched at once; the finds are
-//! kept beside the collected bundles, and a test reads them when all others are done.
+//! While the suite runs, each world is searched when it is dropped, worlds that are never dropped after each of their commands and with every
+//! world that is, and everything that commands print is searched at once: by [`crate::CtoCommand`], which starts them all, by terminals, and
+//! by tests that read an answer themselves. Archives and signed payloads are opened. The finds are kept beside the collected bundles, and a
+//! test reads them when all others are done.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
-use crate::collected::collecting_folder;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use crate::collected::{collecting_folder, shared_worlds};
 
 /// Keys that would claim it, each with the one value that it may have.
 pub const CLAIMS: [(&str, &str); 2] =
@@ -40,20 +48,80 @@ pub fn find_claims<'k>(bytes: &[u8], keys: impl IntoIterator<Item = (&'k str, Op
     found
 }
 
+/// Archives in archives and payloads in payloads that are opened.
+const DEEPEST: usize = 4;
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// Characters of base64 in which a claim has room.
+const SHORTEST: usize = 32;
+
+/// Claims in bytes, in what they are compressed from, and in what is written in base64 in them, as signed payloads are.
 fn claims_in(bytes: &[u8]) -> Vec<String> {
-    find_claims(bytes, CLAIMS.map(|(key, allowed)| (key, Some(allowed))))
+    claims_below(bytes, DEEPEST)
+}
+
+fn claims_below(bytes: &[u8], depth: usize) -> Vec<String> {
+    let mut found = find_claims(bytes, CLAIMS.map(|(key, allowed)| (key, Some(allowed))));
+    if depth == 0 {
+        return found;
+    }
+    if bytes.starts_with(ZSTD) {
+        // A broken archive has what came before it broke.
+        let mut inner = Vec::new();
+        if let Ok(decoder) = zstd::Decoder::new(bytes) {
+            let _ = decoder.take(LARGEST).read_to_end(&mut inner);
+        }
+        found.extend(claims_below(&inner, depth - 1));
+        return found;
+    }
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    for run in bytes.split(|byte| !is_base64(byte)).filter(|run| run.len() >= SHORTEST) {
+        let whole = &run[..run.len() - run.len() % 4];
+        if let Ok(inner) = STANDARD_NO_PAD.decode(whole) {
+            found.extend(claims_below(&inner, depth - 1));
+        }
+    }
+    found
 }
 
 /// Searches what a command printed.
 pub(crate) fn search_printed(stdout: &[u8], stderr: &[u8]) {
+    search_bytes("printed", stdout);
+    search_bytes("printed", stderr);
+}
+
+/// Searches bytes of a command that a test has read by itself.
+pub fn search_bytes(how: &str, bytes: &[u8]) {
     if let Some(into) = collecting_folder() {
-        let found = [stdout, stderr].into_iter().flat_map(claims_in).map(|claim| format!("printed {claim}"));
-        keep(&into, found.collect());
+        keep(&into, claims_in(bytes).into_iter().map(|claim| format!("{how} {claim}")).collect());
     }
 }
 
 /// Searches every file of a world. Never panics: a test that failed drops its world too.
 pub(crate) fn search_world(into: &Path, world: &Path) {
+    keep(into, search_files(world, |_| true));
+}
+
+/// Time and size of files that were searched.
+type SearchedFiles = BTreeMap<PathBuf, (SystemTime, u64)>;
+
+/// Searches what is new in worlds that are never dropped.
+pub(crate) fn search_shared_worlds() {
+    static SEARCHED: Mutex<SearchedFiles> = Mutex::new(BTreeMap::new());
+    let Some(into) = collecting_folder() else { return };
+    let Ok(mut searched) = SEARCHED.lock() else { return };
+    for world in shared_worlds() {
+        let found = search_files(&world, |path| {
+            let Some(now) = fs::metadata(path).ok().and_then(|stat| Some((stat.modified().ok()?, stat.len()))) else {
+                return true;
+            };
+            searched.insert(path.to_owned(), now) != Some(now)
+        });
+        keep(&into, found);
+    }
+}
+
+/// Claims in the wanted files below a folder.
+fn search_files(world: &Path, mut is_wanted: impl FnMut(&Path) -> bool) -> Vec<String> {
     let (mut found, mut folders) = (Vec::new(), vec![world.to_owned()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -61,13 +129,13 @@ pub(crate) fn search_world(into: &Path, world: &Path) {
             let is_program = entry.file_name().to_str().is_some_and(|name| PROGRAMS.contains(&name));
             if kind.is_dir() && !is_program {
                 folders.push(entry.path());
-            } else if kind.is_file() {
+            } else if kind.is_file() && is_wanted(&entry.path()) {
                 let claims = read_written(&entry.path()).map(|bytes| claims_in(&bytes)).unwrap_or_default();
                 found.extend(claims.into_iter().map(|claim| format!("{}: {claim}", entry.path().display())));
             }
         }
     }
-    keep(into, found);
+    found
 }
 
 /// The bytes of a file that is no program.
@@ -119,6 +187,8 @@ pub fn kept_claims(collected: &Path) -> Vec<(String, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     #[test]
@@ -135,7 +205,15 @@ mod tests {
         write("program", b"\x7fELF runtime_default_activation: true");
         search_world(into.path(), world.path());
         assert_eq!(kept_claims(into.path()), []);
+        let signed = STANDARD.encode(br#"{"core_promotion_status":"not-promoted","runtime_default_activation":false}"#);
+        write("home/a.dsse.json", format!(r#"{{"payload":"{signed}"}}"#).as_bytes());
+        search_world(into.path(), world.path());
+        assert_eq!(kept_claims(into.path()), [], "a payload that claims nothing");
         write("home/deep/a.json", br#"{"runtime_default_activation": true}"#);
+        let signed = STANDARD.encode(br#"{"statement":{"runtime_default_activation":true}}"#);
+        let envelope = format!(r#"{{"payload":"{signed}"}}"#);
+        write("home/b.dsse.json", envelope.as_bytes());
+        write("home/c.tar.zst", &zstd::encode_all(envelope.as_bytes(), 1).unwrap());
         write("b.yaml", b"core_promotion_status: promoted\n");
         search_world(into.path(), world.path());
         let kept = kept_claims(into.path());
@@ -143,6 +221,12 @@ mod tests {
         assert!(!kept[0].0.is_empty(), "{kept:?}");
         let mut claims: Vec<&str> = kept[0].1.iter().map(|claim| claim.rsplit('/').next().unwrap()).collect();
         claims.sort_unstable();
-        assert_eq!(claims, ["a.json: runtime_default_activation: true", "b.yaml: core_promotion_status: promoted"]);
+        let expected = [
+            "a.json: runtime_default_activation: true",
+            "b.dsse.json: runtime_default_activation: true",
+            "b.yaml: core_promotion_status: promoted",
+            "c.tar.zst: runtime_default_activation: true",
+        ];
+        assert_eq!(claims, expected);
     }
 }

@@ -9,7 +9,7 @@ use contract::Digest;
 use evidence::names;
 use serde_json::Value;
 
-use crate::claims::search_world;
+use crate::claims::{search_shared_worlds, search_world};
 
 /// Bundles of each kind that are kept.
 const OF_A_KIND: usize = 2;
@@ -47,6 +47,7 @@ impl Drop for CollectOnDrop {
         let Some(into) = collecting_folder() else { return };
         collect_world(&into, &self.0, |_| true);
         search_world(&into, &self.0);
+        search_shared_worlds();
         // A world that is shared is never dropped.
         let Ok(mut shared) = SHARED.lock() else { return };
         let SharedWorlds { worlds, looked_at } = &mut *shared;
@@ -69,6 +70,10 @@ pub(crate) fn share_world(world: &Path) {
     if let Ok(mut shared) = SHARED.lock() {
         shared.worlds.push(world.to_owned());
     }
+}
+
+pub(crate) fn shared_worlds() -> Vec<PathBuf> {
+    SHARED.lock().map(|shared| shared.worlds.clone()).unwrap_or_default()
 }
 
 /// Keeps wanted bundles of every home in this folder whose kind is not kept yet.

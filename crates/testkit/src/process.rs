@@ -53,6 +53,9 @@ pub fn unfinished_git_files(folder: &Path) -> Vec<String> {
     found
 }
 
+/// Time after which something that is waited for is stuck.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Asks until there is an answer. Fails only when something is stuck.
 pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -60,7 +63,7 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
+        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, canonical_bytes};
+use evidence::render::RenderSources;
 use evidence::{HarnessKey, names, render};
 use serde_json::{Value, json};
 
@@ -30,7 +31,10 @@ impl<'a> Forger<'a> {
         self.edit_report(|report| {
             edit(report);
             if let Ok(report) = serde_json::from_value(report.clone()) {
-                fs::write(self.bundle.join(names::REPORT_MD), render::report_md(&report)).expect("written");
+                let read = |name: &str| fs::read(self.bundle.join(name)).unwrap_or_default();
+                let (contract, patch) = (read(names::CONTRACT), read(names::PATCH));
+                let sources = RenderSources { contract: &contract, patch: &patch };
+                fs::write(self.bundle.join(names::REPORT_MD), render::report_md(&report, &sources)).expect("written");
             }
             self.index(report);
         });

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::World;
+use crate::{World, search_bytes};
 
 /// Wide enough for everything the program prints.
 const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
@@ -46,6 +46,7 @@ impl Showing {
         self.reader.join().expect("the end of the terminal");
         let code = self.child.wait().expect("the binary ends").code().unwrap_or(-1);
         let bytes = std::mem::take(&mut *self.bytes.lock().expect("what was shown"));
+        search_bytes("on a terminal", &bytes);
         Shown { code, bytes }
     }
 
@@ -75,17 +76,17 @@ impl World {
 
     /// Runs the binary to its end on a terminal of this many columns.
     pub fn on_terminal_of<S: AsRef<OsStr>>(&self, columns: u16, args: impl IntoIterator<Item = S>) -> Shown {
-        show_command(self.command(args), Winsize { ws_col: columns, ..SIZE }, false).finish()
+        show_command(self.command(args).into_command(), Winsize { ws_col: columns, ..SIZE }, false).finish()
     }
 
     /// Starts the binary on a terminal, which somebody looks at all the time and nobody types at.
     pub fn start_on_terminal<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Showing {
-        show_command(self.command(args), SIZE, false)
+        show_command(self.command(args).into_command(), SIZE, false)
     }
 
     /// The same, at a terminal that somebody types at.
     pub fn start_at_terminal<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Showing {
-        show_command(self.command(args), SIZE, true)
+        show_command(self.command(args).into_command(), SIZE, true)
     }
 }
 

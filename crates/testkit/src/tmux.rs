@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::{World, program, skip};
+use crate::{World, program, search_bytes, skip};
 
 /// Rows of every terminal here.
 const ROWS: u16 = 30;
@@ -54,15 +55,24 @@ impl Tmux {
     /// The lines on the screen; lines that the terminal had to wrap are one line here, so that they are too long.
     pub fn lines(&self) -> Vec<String> {
         let text = self.ask(&["capture-pane", "-p", "-J"]);
+        search_bytes("on a screen", text.as_bytes());
         text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
     }
 
     /// Waits until a line of the screen holds this, and gives the screen.
     pub fn wait_for(&self, text: &str) -> Vec<String> {
-        crate::wait_for(&format!("`{text}` on the screen"), || {
+        let began = Instant::now();
+        loop {
             let lines = self.lines();
-            lines.iter().any(|line| line.contains(text)).then_some(lines)
-        })
+            if lines.iter().any(|line| line.contains(text)) {
+                return lines;
+            }
+            assert!(
+                began.elapsed() < crate::process::PATIENCE,
+                "waited in vain for `{text}` on the screen: {lines:#?}"
+            );
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Presses a key, by tmux's name for it.

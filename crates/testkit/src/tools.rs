@@ -142,6 +142,31 @@ pub fn tsc_environment(test: &str) -> Option<Value> {
     Some(environment)
 }
 
+/// Runner of tests from npm, and the Node that it needs.
+#[derive(Debug, Clone)]
+pub struct NodeRunner {
+    /// The folder `node_modules` that holds the runner.
+    pub modules: PathBuf,
+    pub node: PathBuf,
+}
+
+/// A runner of tests that `cargo xtask test` installed: `mocha`, `jest`, `vitest` or `ava`.
+pub fn node_runner(test: &str, name: &str) -> Option<NodeRunner> {
+    let executable = made(test, &format!("CTO_TEST_{}", name.to_uppercase()))?;
+    let modules = executable.ancestors().find(|folder| folder.ends_with("node_modules"))?.to_owned();
+    Some(NodeRunner { modules, node: made(test, "CTO_TEST_NODE22")? })
+}
+
+/// A prefix with Node, pnpm and Yarn in `bin`, and what they downloaded in `pnpm-store` and `yarn-cache`.
+pub fn node_managers(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_MANAGERS")
+}
+
+/// The Python of an environment that has tox and nox.
+pub fn sessions_python(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_SESSIONS")
+}
+
 /// CMake, in a place that sandboxes show.
 pub fn cmake(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_CMAKE", "cmake")
@@ -154,7 +179,7 @@ pub fn cargo() -> PathBuf {
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment what was made for them")]
-fn made(test: &str, variable: &str) -> Option<PathBuf> {
+pub(crate) fn made(test: &str, variable: &str) -> Option<PathBuf> {
     let found = std::env::var_os(variable).map(PathBuf::from);
     if found.is_none() {
         skip(test, &format!("no {variable}; run through cargo xtask test"));
@@ -186,6 +211,7 @@ pub fn agent(test: &str, engine: &str) -> Option<Agent> {
     let (variable, interpreted) = match engine {
         "codex" => ("CTO_TEST_CODEX", false),
         "claude" => ("CTO_TEST_CLAUDE", false),
+        "opencode" => ("CTO_TEST_OPENCODE", false),
         _ => ("CTO_TEST_PI", true),
     };
     let executable = made(test, variable)?;

@@ -16,6 +16,8 @@ use tempfile::TempDir;
 
 use crate::claims::search_printed;
 use crate::collected::{CollectOnDrop, share_world};
+use crate::command::CtoCommand;
+use crate::warm::share_memory;
 use crate::who::{self, Who};
 
 /// A place of its own for one test: a home, a HOME, a directory to work in, and the binary under test.
@@ -27,6 +29,9 @@ pub struct World {
     binary: PathBuf,
     /// Whose it is, where that is another user than the test's own.
     uid: Option<u32>,
+    /// Whether a home gets what earlier homes found out about the binary.
+    is_warm: bool,
+    is_shared: bool,
 }
 
 /// Result of one call of the binary.
@@ -43,8 +48,8 @@ impl fmt::Debug for Ran {
 }
 
 impl Ran {
-    fn from(output: Output) -> Self {
-        search_printed(&output.stdout, &output.stderr);
+    /// The result of a command whose output was searched.
+    pub fn of(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: output.stdout,
@@ -86,13 +91,14 @@ impl World {
         for name in ["user", "here", "tmp"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }
-        Self { _collect: CollectOnDrop::new(dir.path()), dir, binary: binary.into(), uid: None }
+        let collect = CollectOnDrop::new(dir.path());
+        Self { _collect: collect, dir, binary: binary.into(), uid: None, is_warm: true, is_shared: false }
     }
 
     /// A world of this user's: everything in it is theirs, nobody else sees it, and the binary runs as them.
     pub fn of(binary: &str, who: Who) -> Self {
         let (world, uid) = (Self::new(binary), who.other_uid());
-        let world = Self { binary: who::binary_for(&world.binary, uid), uid, ..world };
+        let world = Self { binary: who::binary_for(&world.binary, uid), uid, is_warm: uid.is_none(), ..world };
         world.give();
         world
     }
@@ -119,6 +125,13 @@ impl World {
         self
     }
 
+    /// Without what earlier homes found out, for tests in which a home is not to be made.
+    #[must_use]
+    pub fn without_memory(mut self) -> Self {
+        self.is_warm = false;
+        self
+    }
+
     /// The binary that this world runs.
     pub fn binary(&self) -> &Path {
         &self.binary
@@ -126,17 +139,17 @@ impl World {
 
     /// Any program as the user of this world, with the environment that the binary gets.
     #[expect(clippy::disallowed_methods, reason = "a test starts programs beside the binary under test")]
-    pub fn program(&self, name: &str) -> Command {
+    pub fn program(&self, name: &str) -> CtoCommand {
         let ours = self.command::<&str>([]);
         let mut command = Command::new(name);
         command.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(self.here()).stdin(Stdio::null());
         who::run_as(&mut command, self.uid);
-        command
+        CtoCommand::new(command, self.is_shared)
     }
 
     /// A command of this world's, started by another program: `strace -o file`, for example.
-    pub fn under(&self, command: &Command, wrapper: &[&str]) -> Command {
+    pub fn under(&self, command: &Command, wrapper: &[&str]) -> CtoCommand {
         let mut wrapped = self.program(wrapper.first().copied().unwrap_or_default());
         wrapped.args(wrapper.iter().skip(1)).arg(command.get_program()).args(command.get_args());
         wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -148,7 +161,7 @@ impl World {
     /// program is gone, however it ended.
     #[expect(clippy::disallowed_methods, reason = "a test cleans up behind itself")]
     pub fn shared(binary: &str) -> Self {
-        let world = Self::new(binary);
+        let world = Self { is_shared: true, ..Self::new(binary) };
         let mut child = Command::new("sh");
         child.args(["-c", "cat; exec rm -rf -- \"$1\"", "sh"]).arg(world.path());
         child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/").process_group(0);
@@ -204,7 +217,7 @@ impl World {
 
     /// The binary with this world's environment and nothing else of ours but PATH and RUSTUP_HOME.
     #[expect(clippy::disallowed_methods, reason = "a test starts the binary under test with an environment of its own")]
-    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> CtoCommand {
         let mut command = Command::new(&self.binary);
         command.env_clear().env("HOME", self.user()).env("CTO_HOME", self.home()).env("LANG", "C.UTF-8");
         command.env("TMPDIR", self.tmp());
@@ -214,12 +227,15 @@ impl World {
         command.env("RUSTUP_HOME", rustup.unwrap_or_default());
         command.current_dir(self.here()).args(args).stdin(Stdio::null());
         who::run_as(&mut command, self.uid);
-        command
+        if self.is_warm {
+            share_memory(&self.binary, &self.home(), command.get_args().next().map(OsStr::as_bytes));
+        }
+        CtoCommand::new(command, self.is_shared)
     }
 
     /// Runs the binary to its end.
     pub fn cto<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
-        Ran::from(self.command(args).output().expect("the binary starts"))
+        Ran::of(self.command(args).output().expect("the binary starts"))
     }
 
     /// Recovers what was killed, once nothing of it is alive: a process that it was about to start holds its lock for a moment.
@@ -237,7 +253,14 @@ impl World {
 
     /// Waits for a child of [`World::start`].
     pub fn finish(child: Child) -> Ran {
-        Ran::from(child.wait_with_output().expect("the binary ends"))
+        Ran::of(Self::finish_output(child))
+    }
+
+    /// The same, as it came.
+    pub fn finish_output(child: Child) -> Output {
+        let output = child.wait_with_output().expect("the binary ends");
+        search_printed(&output.stdout, &output.stderr);
+        output
     }
 
     /// Writes a file below [`World::here`] and gives its path.

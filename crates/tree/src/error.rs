@@ -1,4 +1,4 @@
-//! What can go wrong here, each with what was being done and to what.
+//! Errors of this crate, each with the action that failed and its object.
 
 use std::fmt;
 use std::io;
@@ -62,7 +62,7 @@ pub enum GitOutcome {
     /// Ended by a signal that a program brings on itself.
     #[error("crashed with signal {0}")]
     Crashed(i32),
-    /// Ended by somebody.
+    /// A signal ended it.
     #[error("was killed")]
     Killed,
     /// Stopped by us after this time.
@@ -79,9 +79,13 @@ pub enum GitOutcome {
 /// The limits of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
+    /// New files and directories.
     Entries,
+    /// Bytes of all new and changed files.
     TotalBytes,
+    /// Bytes of one file.
     FileBytes,
+    /// Directories within each other.
     Depth,
 }
 
@@ -97,7 +101,7 @@ impl fmt::Display for Limit {
 }
 
 impl TreeError {
-    /// Tells whether a directory could not be entered, or is none, whoever made it so.
+    /// True if a directory could not be entered, or is none.
     pub(crate) fn is_shut(&self) -> bool {
         use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
         let TreeError::Io { source, .. } = self else { return false };
@@ -106,6 +110,7 @@ impl TreeError {
     }
 }
 
+/// Error of data that does not have the format it claims.
 pub(crate) fn malformed(what: &'static str, detail: impl Into<String>) -> TreeError {
     TreeError::Malformed { what, detail: detail.into() }
 }

@@ -1,9 +1,10 @@
-//! Raw trees: the harness-owned object store, capture of a hostile workspace, tree-to-tree patch, reading a hostile source repository,
-//! putting one commit into one.
+//! Raw trees: the harness-owned object store, capture of a hostile workspace, tree-to-tree
+//! patch, reading a hostile source repository, putting one commit into one.
 //!
-//! The only code that runs `git` and the only code that meets a hostile repository. No git child ever has its `GIT_DIR` inside a
-//! repository that somebody else wrote, no symlink is followed, no attribute or filter touches a byte. It knows no domain type,
-//! prints nothing and reads no environment.
+//! The only code that runs `git` and the only code that meets a hostile repository. No git
+//! child ever has its `GIT_DIR` inside a repository that somebody else wrote, no symlink is
+//! followed, no attribute or filter touches a byte. It knows no domain type, prints nothing
+//! and reads no environment.
 
 mod capture;
 mod error;

@@ -25,7 +25,8 @@ impl Oid {
         Oid(hash.finalize().into())
     }
 
-    /// The id of a blob of `size` bytes, without holding them all; a file that has grown or shrunk since gets no blob's id.
+    /// The id of a blob of `size` bytes, without holding them all; a file that has grown or
+    /// shrunk since gets no blob's id.
     pub(crate) fn of_file(mut file: File, size: u64) -> io::Result<Oid> {
         let mut hash = Sha1::new();
         hash.update(format!("blob {size}\0"));
@@ -38,10 +39,12 @@ impl Oid {
         }
     }
 
+    /// Id of exactly 20 raw bytes.
     pub(crate) fn from_slice(bytes: &[u8]) -> Option<Oid> {
         bytes.try_into().ok().map(Oid)
     }
 
+    /// Id of 40 hexadecimal digits.
     pub(crate) fn from_hex(hex: &[u8]) -> Option<Oid> {
         std::str::from_utf8(hex).ok()?.parse().ok()
     }

@@ -1,8 +1,8 @@
-//! Faults of a source repository, in words that name what is wrong, and the command that helps.
+//! Faults of a source repository, each with a sentence and the command that helps.
 
 use crate::oid::Oid;
 
-/// Why a source repository is not read.
+/// Reason why a source repository is not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SourceProblem {
     #[error("there is nothing at this path")]
@@ -13,7 +13,8 @@ pub enum SourceProblem {
     Bare,
     #[error("its .git file points to a repository that does not point back (only linked worktrees are followed)")]
     GitFilePointsElsewhere,
-    /// As of a submodule, or after `git init --separate-git-dir`.
+    /// The git directory is elsewhere, as in a submodule or after `git init
+    /// --separate-git-dir`.
     #[error("its .git file points to a git directory of its own elsewhere, as a submodule's does")]
     GitDirElsewhere,
     #[error("{0} is a symbolic link")]
@@ -69,7 +70,8 @@ pub enum SourceProblem {
 }
 
 impl SourceProblem {
-    /// The command that helps, to be run in the repository, or what to do where no command does.
+    /// The command that helps, to be run in the repository, or what to do where no command
+    /// does.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Missing => "name a repository that is there with --repo DIR",

@@ -1,8 +1,8 @@
-//! The limits of a look at what somebody else made.
+//! Limits on reading files that somebody else made.
 
 use std::time::{Duration, Instant};
 
-/// How much is looked at, and until when.
+/// Limits in bytes, entries, depth and time. Every call of this crate ends within them.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Bytes that are read, counted as they come: neither a sparse nor a growing file has more.
@@ -23,6 +23,7 @@ impl Bounds {
         Self { bytes: u64::MAX, entries: u64::MAX, depth: usize::MAX, until }
     }
 
+    /// True once the deadline has passed.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }

@@ -1,7 +1,8 @@
 //! A way down into directories of any depth that holds few of them open.
 //!
-//! Directories far above are closed and opened again through `..` on the way back. A directory that was moved meanwhile has
-//! another one above it, which its device and number tell: there the way ends.
+//! Directories far above are closed and opened again through `..` on the way back. A
+//! directory that was moved meanwhile has another one above it, which its device and number
+//! tell: there the way ends.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -24,10 +25,12 @@ struct Level<T> {
 }
 
 impl<T> Descent<T> {
+    /// Starts above the first directory.
     pub(crate) fn new() -> Self {
         Self { levels: Vec::new() }
     }
 
+    /// Number of directories between the start and the current one, including it.
     pub(crate) fn depth(&self) -> usize {
         self.levels.len()
     }
@@ -48,7 +51,8 @@ impl<T> Descent<T> {
         Some((open.as_ref()?.as_fd(), data))
     }
 
-    /// Leaves the current directory for the one above. An error where that is not above it any more.
+    /// Leaves the current directory for the one above. An error where that is not above it
+    /// any more.
     pub(crate) fn pop(&mut self) -> io::Result<Option<T>> {
         let Some(left) = self.levels.pop() else { return Ok(None) };
         if let (Some(above), Some(open)) = (self.levels.last_mut(), &left.open)

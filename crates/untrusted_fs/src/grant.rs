@@ -1,4 +1,4 @@
-//! Giving the owner back what a program took from itself: the right to enter and list a directory.
+//! Restores rights that a program took from its own directories: entering and listing.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,7 +9,8 @@ use rustix::io::Errno;
 
 use crate::open::{handle_path, kind};
 
-/// Lets the owner enter, list and change a directory again, whatever its mode was. Gives false where nothing had to be done.
+/// Lets the owner enter, list and change a directory again, whatever its mode was. Gives
+/// false where nothing had to be done.
 pub fn grant_owner(path: &Path) -> io::Result<bool> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = openat(CWD, path, flags, Mode::empty())?;

@@ -1,9 +1,11 @@
-//! The one door to files that an engine, a setup, a check or a hostile repository could have made.
+//! The one door to files that an engine, a setup, a check or a hostile repository could
+//! have made.
 //!
-//! Every name is opened below an open directory, one component at a time and without following a link. Only plain files are
-//! opened for reading, and only after the kernel said that they are plain, so that opening a pipe or a device has no effect. No
-//! call blocks, no walk recurses, and each is bounded. Links may be exchanged for files at any moment: what is read is what was
-//! looked at.
+//! Every name is opened below an open directory, one component at a time and without
+//! following a link. Only plain files are opened for reading, and only after the kernel
+//! said that they are plain, so that opening a pipe or a device has no effect. No call
+//! blocks, no walk recurses, and each is bounded. Links may be exchanged for files at any
+//! moment: what is read is what was looked at.
 
 mod bounds;
 mod descent;

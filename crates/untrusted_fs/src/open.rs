@@ -1,4 +1,5 @@
-//! Opening below an open directory: no link is followed, and nothing but directories and plain files is opened at all.
+//! Opening below an open directory: no link is followed, and nothing but directories and
+//! plain files is opened at all.
 
 use std::fs::File;
 use std::io;
@@ -12,11 +13,13 @@ use rustix::io::Errno;
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// A handle: opening has no effect on what is opened.
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// `NONBLOCK` also for a plain file: somebody may hold a lease on it.
+/// Flags for reading. `NONBLOCK` also for a plain file: another process may hold a lease on
+/// it.
 const CONTENT: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// Opens a directory by a path of the harness's own; only its last component could be somebody else's, and is not followed.
+/// Opens a directory by a path of the harness's own. Only its last component could be
+/// foreign, and a link there is not followed.
 pub fn open_root(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, DIRECTORY, Mode::empty())?)
 }
@@ -43,7 +46,8 @@ pub fn open_regular(dir: impl AsFd, name: &[u8]) -> io::Result<(File, Stat)> {
     if kind(&stat) != FileType::RegularFile {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    // The kernel's own link to the very file that was looked at, whatever its name stands for by now.
+    // The kernel's own link to the very file that was looked at, whatever its name stands
+    // for by now.
     let file = openat(CWD, handle_path(handle.as_fd()), CONTENT, Mode::empty())?;
     Ok((File::from(file), stat))
 }
@@ -58,12 +62,12 @@ pub fn lstat(dir: impl AsFd, name: &[u8]) -> Result<Stat, Errno> {
     statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// Tells whether a name stands for anything.
+/// True if the name exists, as anything.
 pub fn is_there(dir: &OwnedFd, name: &[u8]) -> bool {
     lstat(dir, name).is_ok()
 }
 
-/// The kind of file that was looked at.
+/// Kind of the examined file.
 pub fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::open::{is_there, open_dir, open_regular, open_root, some_names};
 
-/// Bytes between two looks at the clock.
+/// Bytes between two checks of the clock.
 const PIECE: usize = 256 << 10;
 
 /// Reads at most `limit` bytes; more is `FileTooLarge`.
@@ -46,8 +46,8 @@ pub fn read_within(mut file: File, limit: u64, until: Instant) -> io::Result<Vec
     }
 }
 
-/// A regular file below the directory `root`. None where there is no such file, it is no regular one, or it is larger than
-/// `limit`.
+/// A regular file below the directory `root`. None where there is no such file, it is no
+/// regular one, or it is larger than `limit`.
 pub fn read_plain(root: &Path, path: &[u8], limit: u64) -> Option<Vec<u8>> {
     if !is_plain(path) {
         return None;
@@ -72,8 +72,8 @@ pub fn is_there_beneath(root: &Path, path: &[u8]) -> bool {
     open_parent(root.as_fd(), path).is_ok_and(|(parent, name)| is_there(parent.as_ref().unwrap_or(&root), name))
 }
 
-/// The names in a directory below `root`, or in `root` itself where the path is empty; sorted, no more than `most` of them, and
-/// none where there is no such directory.
+/// The names in a directory below `root`, or in `root` itself where the path is empty;
+/// sorted, no more than `most` of them, and none where there is no such directory.
 pub fn plain_names(root: &Path, path: &[u8], most: usize) -> Vec<Vec<u8>> {
     let Ok(root) = open_root(root) else { return Vec::new() };
     if path.is_empty() {
@@ -86,7 +86,8 @@ pub fn plain_names(root: &Path, path: &[u8], most: usize) -> Vec<Vec<u8>> {
     found.and_then(|dir| some_names(dir, most).ok()).unwrap_or_default()
 }
 
-/// A regular file below `dir`, each component opened without following links; none if it is not there.
+/// A regular file below `dir`, each component opened without following links; none if it is
+/// not there.
 pub fn read_beneath(dir: BorrowedFd<'_>, path: &[u8], limit: u64) -> io::Result<Option<Vec<u8>>> {
     let found = open_parent(dir, path).and_then(|(parent, name)| match &parent {
         Some(fd) => open_regular(fd, name),

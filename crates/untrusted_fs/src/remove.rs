@@ -1,4 +1,5 @@
-//! Removing a tree of any depth and width: no recursion, a handful of descriptors, no link followed, no mount entered.
+//! Removing a tree of any depth and width: no recursion, a handful of descriptors, no link
+//! followed, no mount entered.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -14,11 +15,12 @@ use crate::open::{open_handle, open_same_mount};
 
 /// Names of a directory that are held at a time.
 const BATCH: usize = 16 << 10;
-/// Looks at one directory; only somebody who fills it meanwhile needs more.
+/// Passes over one directory; more are needed only if another process keeps filling it.
 const PASSES: u32 = 10_000;
 
-/// Removes a file, a link or a directory with everything in it; nothing there is a success. A directory that its owner may not
-/// enter or write to is opened up first. Everything that can be removed is, and the first failure is given.
+/// Removes a file, a link or a directory with everything in it; nothing there is a success.
+/// A directory that its owner may not enter or write to is opened up first. Everything that
+/// can be removed is, and the first failure is given.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let (parent, name) = match (path.parent(), path.components().next_back()) {
         (Some(parent), Some(Component::Normal(name))) => (parent, name),
@@ -42,7 +44,8 @@ pub fn remove_tree_at(parent: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
             Removed::Directory => removal.remove_directory(parent, name),
         }
         match removal.failed {
-            // Others removed what was above the current directory, so that there is less each time.
+            // Others removed what was above the current directory, so that there is less
+            // each time.
             Some(error) if error.kind() == io::ErrorKind::NotFound => {}
             Some(error) => return Err(error),
             None => return Ok(()),
@@ -50,7 +53,7 @@ pub fn remove_tree_at(parent: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
     }
 }
 
-/// What trying to remove a name came to.
+/// Result of trying to remove a name.
 enum Removed {
     Gone,
     /// It is a directory.
@@ -156,7 +159,8 @@ fn open_to_empty(dir: BorrowedFd<'_>, name: &[u8]) -> Result<Option<OwnedFd>, Er
     }
 }
 
-/// Removes the files of a directory and notes the directories in it; the first failure is given.
+/// Removes the files of a directory and notes the directories in it; the first failure is
+/// given.
 fn sweep(dir: BorrowedFd<'_>, emptied: &mut Emptied) -> Result<(), Errno> {
     let names = match batch(dir) {
         // Others were faster and removed the directory itself.
@@ -174,7 +178,8 @@ fn sweep(dir: BorrowedFd<'_>, emptied: &mut Emptied) -> Result<(), Errno> {
     failed
 }
 
-/// Some names of a directory from its beginning, and whether the kernel says that they are directories.
+/// Some names of a directory from its beginning, and whether the kernel says that they are
+/// directories.
 fn batch(dir: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, bool)>, Errno> {
     let mut names = Vec::new();
     let mut buffer = Vec::with_capacity(32 << 10);

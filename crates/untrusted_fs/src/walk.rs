@@ -1,4 +1,5 @@
-//! A walk over everything below a directory: no recursion, a handful of descriptors, whatever its depth.
+//! A walk over everything below a directory: no recursion, a handful of descriptors,
+//! whatever its depth.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::vec::IntoIter;
@@ -21,7 +22,7 @@ pub struct Entry<'a> {
     pub stat: &'a Stat,
 }
 
-/// What a walk meets, in the order of names, a directory before what is in it.
+/// Step of a walk, in the order of names; a directory comes before its entries.
 #[derive(Debug)]
 pub enum Met<'a> {
     Entry(Entry<'a>),
@@ -30,7 +31,7 @@ pub enum Met<'a> {
         dir: BorrowedFd<'a>,
         path: &'a [u8],
     },
-    /// It cannot be looked at, or not be entered.
+    /// The directory cannot be examined or entered.
     Shut {
         path: &'a [u8],
         why: Errno,
@@ -41,7 +42,7 @@ pub enum Met<'a> {
     },
 }
 
-/// What is to be done after something was met. `Enter` means something for directories alone.
+/// Answer of the visitor to a step. `Enter` has a meaning for directories only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     Enter,
@@ -49,7 +50,7 @@ pub enum Next {
     Stop,
 }
 
-/// Why a walk did not see everything.
+/// Reason why a walk did not see everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     Entries,
@@ -61,6 +62,7 @@ pub enum Cut {
 }
 
 impl Cut {
+    /// Short text for messages.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Entries => "too many names",
@@ -71,8 +73,8 @@ impl Cut {
     }
 }
 
-/// Walks below an open directory; gives why it ended before its end, if it did. Directories that cannot be entered are told of
-/// and passed by.
+/// Walks below an open directory; returns the reason if it ended early. Directories that
+/// cannot be entered are reported and skipped.
 pub fn walk<E>(
     root: OwnedFd,
     bounds: &Bounds,

@@ -1,4 +1,5 @@
-//! Runs side by side: a lane is a run as a row beside others, with its verdict, its use of a model and its false claims.
+//! Runs side by side: a lane is a run as a row beside others, with its verdict, its use of
+//! a model and its false claims.
 
 use contract::claim::ClaimVerdict;
 use contract::model::ModelReport;
@@ -19,7 +20,7 @@ pub struct Lane {
     pub model: Option<String>,
     pub status: Status,
     pub reasons: Vec<Reason>,
-    /// Why there is no run, or the text of the worst reason.
+    /// Text of the worst reason, or the cause of a missing run.
     pub why: Option<String>,
     pub remedy: Option<String>,
     /// None where no run could be made.
@@ -65,6 +66,7 @@ impl LaneUse {
         }
     }
 
+    /// Adds another lane's use, without overflow.
     pub fn add(&mut self, other: Self) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.requests, other.requests);
@@ -75,13 +77,15 @@ impl LaneUse {
         add(&mut self.cost_unknown_requests, other.cost_unknown_requests);
     }
 
-    /// The sum of what is known, if everything in it has a price; it is at least that where some requests did not tell.
+    /// The sum of what is known, if everything in it has a price; it is at least that where
+    /// some requests did not tell.
     pub fn cost(self) -> Option<u64> {
         (self.unpriced_requests == 0).then_some(self.cost_micros)
     }
 }
 
 impl Lane {
+    /// Lane of a verified run. `attestation` must be the digest that verified the report.
     pub fn of(report: &Report, attestation: Digest) -> Self {
         let contradicted = report.claims.iter().filter(|judged| judged.verdict == ClaimVerdict::Contradicted).count();
         let worst = report.blockers.first();
@@ -91,9 +95,7 @@ impl Lane {
             status: report.status,
             reasons: report.blocker_reasons.clone(),
             why: worst.map(|blocker| blocker.text.clone()),
-            remedy: worst.map(|blocker| {
-                blocker.remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
-            }),
+            remedy: worst.map(|blocker| report.fill_remedy(&blocker.remedy)),
             run_id: Some(report.run_id.clone()),
             task_id: Some(report.task_id.clone()),
             stage: Some(report.stage),
@@ -133,7 +135,8 @@ impl Lane {
         }
     }
 
-    /// The worst reason by its code, and how many more there are; what was wrong where there is no run.
+    /// The worst reason by its code, and how many more there are; what was wrong where
+    /// there is no run.
     pub fn why_text(&self) -> String {
         match (self.reasons.as_slice(), &self.why) {
             ([], Some(why)) => shown(why),
@@ -170,6 +173,7 @@ pub struct LaneComparison {
 }
 
 impl LaneComparison {
+    /// Compares lanes. Task and contract are named only if all lanes share them.
     pub fn of(lanes: Vec<Lane>) -> Self {
         Self {
             schema_version: "1.0".to_owned(),
@@ -181,7 +185,8 @@ impl LaneComparison {
         }
     }
 
-    /// The reason that a bundle of it carries, of the same status as the comparison: the worst of a lane where none failed.
+    /// The reason that a bundle of it carries, of the same status as the comparison: the
+    /// worst of a lane where none failed.
     pub fn reason(&self) -> Reason {
         let blocked = self.lanes.iter().filter(|lane| lane.status == Status::Blocked);
         let worst = blocked.filter_map(|lane| lane.reasons.first().copied()).min();
@@ -200,7 +205,8 @@ fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.all(|other| other == first).then_some(first)
 }
 
-/// Sealed runs side by side, wherever they lie. A bundle that does not verify has no verdict that could be set beside others.
+/// Sealed runs side by side, wherever they lie. A bundle that does not verify has no
+/// verdict that could be set beside others.
 pub fn compare_runs(runs: &[FoundRun], keys: &[PublicKey]) -> Result<LaneComparison, BindRunError> {
     let lane = |found: &FoundRun| {
         let bound = found.bind(&found.keys(keys))?;

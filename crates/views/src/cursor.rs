@@ -1,4 +1,5 @@
-//! Cursors: the text that a page of runs ends with and the next one begins with. Opaque to whoever passes it on.
+//! Cursors: the text that a page of runs ends with and the next one begins with. Opaque to
+//! callers.
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ pub(crate) fn write_cursor(place: RunPlace) -> String {
     format!("{:x}-{:x}", place.started_at.timestamp().as_microsecond(), place.seq)
 }
 
+/// Reads a cursor. Text that would be written differently here is refused.
 pub(crate) fn parse_cursor(text: &str) -> Result<RunPlace, ParseCursorError> {
     let read = || {
         let (micros, seq) = text.split_once('-')?;

@@ -1,4 +1,5 @@
-//! The event file of a run, read as it grows: below `active/` while the run lives, in its bundle afterwards.
+//! The event file of a run, read as it grows: below `active/` while the run lives, in its
+//! bundle afterwards.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -17,7 +18,7 @@ const LARGEST_LOOK: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct EventsRead {
     pub run_id: RunId,
-    /// Whole lines without their newline, as they stand in the file.
+    /// Whole lines without their newline, unchanged.
     pub lines: Vec<Vec<u8>>,
     /// Byte behind the last of them.
     pub next: u64,
@@ -46,7 +47,8 @@ impl Views {
         let unknown = || ReadEventsError::Unknown(run_id.to_owned());
         let ledger = self.ledger().ok_or_else(unknown)?;
         let Found::One(row) = ledger.run_find(run_id)? else { return Err(unknown()) };
-        // Asked before the file is read: a run that is sealed meanwhile is over at the next look.
+        // Asked before the file is read: a run that is sealed meanwhile is over at the next
+        // look.
         let is_sealed = row.status != RunStatus::Running;
         let is_interrupted = !is_sealed && self.is_interrupted(&row.run_id, now)?;
         let places = [self.home.active.join(row.run_id.as_str()), self.home.bundles.bundle_dir(&row.run_id)];

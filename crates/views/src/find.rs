@@ -10,7 +10,8 @@ use contract::{Purpose, RunId, Stamp};
 use evidence::PublicKey;
 use evidence::verify::{AskedRun, VerifiedBundle, VerifyBundleError};
 use ledger::{
-    BundleOrigin, EntryKind, Found, KeptBundle, Ledger, ReadLedgerError, RunCollected, RunRow, RunStatus, hold_bundle,
+    BundleOrigin, EntryKind, Found, KeptBundle, Ledger, ReadLedgerError, RunCollected, RunRow, RunStatus,
+    ShareBundleError, hold_bundle,
 };
 
 use crate::Views;
@@ -40,7 +41,7 @@ pub(crate) enum Sought {
     Collected(Box<RunRow>, RunCollected),
 }
 
-/// Why a reference gives no bundle.
+/// Reason why a reference gives no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum FindRunError {
     #[error("no run matches `{}`", shown(.0))]
@@ -59,6 +60,8 @@ pub enum FindRunError {
     #[error("the bundle of {run_id} is gone: {dir} does not exist")]
     Gone { run_id: RunId, dir: PathBuf },
     #[error(transparent)]
+    Shared(#[from] ShareBundleError),
+    #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
     #[error("cannot list the imported runs: {0}")]
     Imports(#[source] io::Error),
@@ -69,7 +72,7 @@ fn name_some(ids: &[RunId]) -> String {
     some.join(", ")
 }
 
-/// Why a bundle is not the verified one of its run.
+/// Bundle that does not verify as the one of its run.
 #[derive(Debug, thiserror::Error)]
 #[error("the bundle of {} does not verify: {error}", shown(.id))]
 pub struct BindRunError {
@@ -101,7 +104,8 @@ impl FoundRun {
         Self { id, bundle: kept.dir, signer, asked: Some(asked), _held: kept.held, _unpacked: None }
     }
 
-    /// The keys that its signature may be by: trusted ones, and the one that an import was checked with.
+    /// The keys that its signature may be by: trusted ones, and the one that an import was
+    /// checked with.
     pub fn keys(&self, trusted: &[PublicKey]) -> Vec<PublicKey> {
         trusted.iter().chain(&self.signer).cloned().collect()
     }
@@ -114,7 +118,8 @@ impl FoundRun {
 }
 
 impl Views {
-    /// A run with a bundle, by id, unique prefix, suffix, `@` or `@-N`. `now` tells lapsed leases.
+    /// A run with a bundle, by id, unique prefix, suffix, `@` or `@-N`. `now` tells lapsed
+    /// leases.
     pub fn find_run(&self, reference: &str, now: Stamp) -> Result<FoundRun, FindRunError> {
         match self.seek_run(reference, now)? {
             Sought::Bundle(found, _) => Ok(*found),
@@ -122,7 +127,8 @@ impl Views {
         }
     }
 
-    /// A bundle by its path; one that lies in its place in this home is asked for as the run that the ledger knows by its name.
+    /// A bundle by its path; one that lies in its place in this home is asked for as the
+    /// run that the ledger knows by its name.
     pub fn find_at(&self, path: &Path) -> Result<FoundRun, ReadLedgerError> {
         let name = self.home.bundles.name_at(path);
         let Some(run_id) = name.and_then(|name| RunId::try_from(name).ok()) else {
@@ -144,6 +150,7 @@ impl Views {
         })
     }
 
+    /// Finds the run of a reference: `@` forms first, then ids, suffixes and names.
     pub(crate) fn seek_run(&self, reference: &str, now: Stamp) -> Result<Sought, FindRunError> {
         let steps = steps_back(reference);
         if let (Some(steps), Some(ledger)) = (steps, self.ledger())
@@ -152,7 +159,8 @@ impl Views {
             return self.seek_row(row, now);
         }
         let found = self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(reference))?;
-        // What is left of `@` in a home in which nobody asked for a run: no lane passes for one.
+        // What is left of `@` in a home in which nobody asked for a run: no lane passes for
+        // one.
         if steps.is_some() && matches!(&found, Found::One(row) if row.purpose == Purpose::Governed) {
             return Err(FindRunError::Unknown(reference.to_owned()));
         }
@@ -180,15 +188,26 @@ impl Views {
         if let Some(collected) = self.collection_of(&row)? {
             return Ok(Sought::Collected(Box::new(row), collected));
         }
+        if let Some(kept) = self.fetch_bundle(&row)? {
+            return Ok(Sought::Bundle(Box::new(self.found(kept, asked_run(&row))), BundleOrigin::Shared));
+        }
         match self.home.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here)) {
             true => Err(FindRunError::Elsewhere(row.run_id)),
             false => Err(FindRunError::Gone { dir: self.home.bundles.bundle_dir(&row.run_id), run_id: row.run_id }),
         }
     }
 
+    /// The bundle of a run of another home, from the object store that the homes share.
+    fn fetch_bundle(&self, row: &RunRow) -> Result<Option<KeptBundle>, ShareBundleError> {
+        match row.attestation_sha256 {
+            Some(attestation) => self.home.bundles.fetch_bundle(&row.run_id, attestation),
+            None => Ok(None),
+        }
+    }
+
     fn found(&self, kept: KeptBundle, asked: AskedRun) -> FoundRun {
         let signer = match kept.origin {
-            BundleOrigin::Own => None,
+            BundleOrigin::Own | BundleOrigin::Shared => None,
             BundleOrigin::Imported => self.home.bundles.import_signer(&asked.run_id),
         };
         FoundRun::kept(kept, signer.and_then(|text| PublicKey::parse(&text)), asked)

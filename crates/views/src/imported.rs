@@ -1,4 +1,4 @@
-//! Runs that were taken in from archives, each by what its bundle holds.
+//! Runs that were imported from archives, each by the content of its bundle.
 
 use contract::{Report, RunId, Stamp};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::Views;
 use crate::find::FindRunError;
 
-/// One run of somebody else's.
+/// Run that was made in another home.
 #[derive(Debug, Serialize)]
 pub struct ImportedRun {
     pub run_id: RunId,

@@ -1,4 +1,5 @@
-//! Everything that rested on a person's key since a time: for the day on which somebody else turns out to have had it.
+//! Everything that relied on a person's key since a time, for the day on which the key
+//! turns out to be compromised.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -30,10 +31,12 @@ const LARGEST_DECISION: u64 = 64 << 20;
 pub struct KeyUse {
     /// Entries that name the key.
     pub entries: Vec<KeyUseEntry>,
-    /// Runs that used a request with a signature of the key, rest on a record that it signed, or have an outcome by it.
+    /// Runs that used a request with a signature of the key, rest on a record that it
+    /// signed, or have an outcome by it.
     pub runs: Vec<RunId>,
 }
 
+/// Ledger entry that relied on the key.
 #[derive(Debug, Clone, Serialize)]
 pub struct KeyUseEntry {
     pub seq: u64,
@@ -74,7 +77,8 @@ impl Views {
     }
 }
 
-/// Documents stand in bodies as text, in which a fingerprint is written as it is.
+/// True if an entry mentions the key. Bodies hold documents as text, with fingerprints in
+/// plain.
 fn names_key(entry: &Entry, fingerprint: &str) -> bool {
     entry.body.to_string().contains(fingerprint)
 }

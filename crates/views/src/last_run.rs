@@ -11,8 +11,9 @@ const DOCUMENT_NAMES: &[&str] = &["run-all-", "race-", "repeat-", "stage6-"];
 /// Runs that are read at once.
 const PAGE: usize = 64;
 
-/// The run `steps` before the last one that a person asked for. Yardsticks, documents about other bundles and lanes of a race are
-/// passed over: they are reached by their own ids. A document is newer than its lanes, so that it names them before they are met.
+/// The run `steps` before the last one that a person asked for. Yardsticks, documents about
+/// other bundles and lanes of a race are passed over: they are reached by their own ids. A
+/// document is newer than its lanes, so that it names them before they are met.
 pub(crate) fn find_last(ledger: &Ledger, steps: u32) -> Result<Option<RunRow>, ReadLedgerError> {
     let (mut left, mut lanes, mut after) = (steps, BTreeSet::new(), None);
     loop {
@@ -39,11 +40,13 @@ pub(crate) fn may_be_document(row: &RunRow) -> bool {
     DOCUMENT_NAMES.iter().any(|start| row.task_id.as_str().starts_with(start))
 }
 
+/// Position of a run in the order of pages.
 pub(crate) fn place_of(row: &RunRow) -> RunPlace {
     RunPlace { started_at: row.started_at, seq: row.seq }
 }
 
-/// Ids of the lanes that a document names; none where it is no document, and an empty list for one whose bundles are no lanes.
+/// Ids of the lanes that a document names; none where it is no document, and an empty list
+/// for one whose bundles are no lanes.
 fn lanes_of(ledger: &Ledger, row: &RunRow) -> Result<Option<Vec<String>>, ReadLedgerError> {
     let entries = ledger.run_entries(&row.run_id)?;
     let Some(started) = entries.iter().find(|entry| entry.is(EntryKind::RunStarted)) else { return Ok(None) };

@@ -1,7 +1,9 @@
-//! Everything that can be asked of a ledger and its bundles, as serialisable structs. Command line and web surface ask here.
+//! Every question that can be asked of a ledger and its bundles, as serialisable structs.
+//! Command line and web surface ask here.
 //!
-//! A view only looks: it opens nothing for writing and seals, recovers and repairs nothing. A run whose process died stays as it is
-//! and is shown as interrupted; recovery is an act of its own, of whoever asks for it. Times are given.
+//! A view only reads: it opens nothing for writing and seals, recovers and repairs nothing.
+//! A run whose process died stays as it is and is shown as interrupted; recovery is a
+//! separate act of the caller. Times are given.
 
 mod compare;
 mod cursor;
@@ -19,6 +21,7 @@ mod run;
 mod runs;
 mod spend;
 mod summary;
+mod tally;
 mod transcript;
 mod verify;
 
@@ -54,10 +57,11 @@ pub use summary::{
     LARGEST_SUMMARY, SUMMARY_FILE, SummaryFacts, SummaryHealth, SummaryLadder, SummaryPacket, SummaryProblem,
     SummaryRung, check_summary,
 };
+pub use tally::{RunTally, VerdictCount};
 pub use transcript::{EntryWord, ReadTranscriptError, RefusedAct, Transcript, TranscriptEntry};
 pub use verify::{VerifyMemo, VerifyResult, VerifyRunError};
 
-/// A home that is looked at.
+/// Home that is read.
 #[derive(Debug)]
 pub struct ViewedHome {
     /// Opened read-only; `None` where nothing was ever recorded.
@@ -96,6 +100,7 @@ impl Views {
         Self { memo, ..self }
     }
 
+    /// Folders of bundles, for callers that need their paths.
     pub fn bundles(&self) -> &Bundles {
         &self.home.bundles
     }

@@ -1,6 +1,8 @@
-//! Runs that the ledger calls running: to whom they belong, how far they are, and which of them are dead.
+//! Runs that the ledger calls running: their owners, their progress, and which of them are
+//! dead.
 //!
-//! Within a home a living process holds the lock of its run's folder. Between homes that share a ledger a lease says it.
+//! Within a home a live process holds the lock of its run's folder. Between homes that
+//! share a ledger, leases show it.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -118,9 +120,11 @@ impl Views {
         Ok(Some(LiveRun { row, state, phase, lease: lease.map(LeaseView::from), last_event }))
     }
 
-    /// By the lock where the run's folder is here, and by the lease where it can be in another home.
+    /// State by the lock if the run's folder is here, and by the lease if it can be in
+    /// another home.
     fn liveness(&self, run_id: &RunId, lease: Option<Lease>, now: Stamp) -> Liveness {
-        // A run holds its lock until after the ledger knows that it is sealed, also when its folder is in its last place.
+        // A run holds its lock until after the ledger knows that it is sealed, also when
+        // its folder is in its last place.
         let places = [self.home.active.join(run_id.as_str()), self.home.bundles.bundle_dir(run_id)];
         let is_elsewhere = || {
             let other = lease.filter(|lease| self.home.shared_as.is_some_and(|here| lease.owner != here));
@@ -140,7 +144,8 @@ fn is_missing(held: &io::Result<bool>) -> bool {
     held.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Asked again after the folder was looked at: a run that was sealed between the two is not interrupted.
+/// True if the run is still open. Asked again after the folder was read: a run that was
+/// sealed in between is not interrupted.
 fn is_open(ledger: &Ledger, run_id: &RunId) -> Result<bool, ReadLedgerError> {
     let found = ledger.run_find(run_id.as_str())?;
     Ok(matches!(found, Found::One(row) if row.status == RunStatus::Running))

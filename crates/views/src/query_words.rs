@@ -1,4 +1,5 @@
-//! The query language for runs, of few words: `engine:pi status:fail reason:claim_contradicted task:ID since:7d`.
+//! The query language for runs, of few words: `engine:pi status:fail
+//! reason:claim_contradicted task:ID since:7d`.
 
 use std::time::Duration;
 

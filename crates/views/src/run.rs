@@ -46,12 +46,12 @@ impl Serialize for SealedRun {
 pub struct CollectedRun {
     pub collected: CollectedBundle,
     pub run: RunRow,
-    /// Of the bundle; the same as in the row.
+    /// Digest of the bundle's attestation; the same as in the row.
     #[serde(skip)]
     pub attestation_sha256: Digest,
 }
 
-/// Why a run cannot be shown.
+/// Reason why a run cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewRunError {
     #[error(transparent)]
@@ -61,7 +61,8 @@ pub enum ViewRunError {
 }
 
 impl Views {
-    /// A run that has ended, by id, unique prefix, suffix, `@` or `@-N`; its bundle is verified. `now` tells lapsed leases.
+    /// A run that has ended, by id, unique prefix, suffix, `@` or `@-N`; its bundle is
+    /// verified. `now` tells lapsed leases.
     pub fn view_run(&self, reference: &str, now: Stamp) -> Result<RunView, ViewRunError> {
         match self.seek_run(reference, now)? {
             Sought::Bundle(found, origin) => {

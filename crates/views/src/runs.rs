@@ -70,7 +70,7 @@ impl From<RunCollected> for CollectedBundle {
     }
 }
 
-/// Why runs could not be listed.
+/// Reason why runs could not be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListRunsError {
     #[error(transparent)]
@@ -87,7 +87,8 @@ impl Views {
         let RunQuery { status, engine, task_id, since, reason, limit, .. } = query.clone();
         let mut filter = RunFilter { status, engine, task_id, since, after };
         let (mut runs, mut next) = (Vec::new(), None);
-        // A reason is no index of the ledger: rows are looked through, and no further than is bearable.
+        // A reason is no index of the ledger: rows are looked through, and no further than
+        // is bearable.
         for _ in 0..if reason.is_some() { MOST_LOOKS } else { 1 } {
             // One more than asked for tells whether there is a next page.
             let mut rows = ledger.runs_recent(&filter, limit.saturating_add(1))?;
@@ -112,6 +113,11 @@ impl Views {
         Ok(RunPage { runs, next: next.map(write_cursor), total: ledger.runs_total()? })
     }
 
+    /// Runs in the ledger.
+    pub fn count_runs(&self) -> Result<u64, ReadLedgerError> {
+        self.ledger().map_or(Ok(0), ledger::Ledger::runs_total)
+    }
+
     fn summarize(&self, row: RunRow, now: Stamp) -> Result<RunSummary, ReadLedgerError> {
         let interrupted = row.status == RunStatus::Running && self.is_interrupted(&row.run_id, now)?;
         let collected = self.collection_of(&row)?.map(CollectedBundle::from);
@@ -122,7 +128,7 @@ impl Views {
     }
 
     /// Kind of a document, as its intent has it. Only names of documents are looked up.
-    fn kind_of(&self, row: &RunRow) -> Result<Option<CollectionKind>, ReadLedgerError> {
+    pub(crate) fn kind_of(&self, row: &RunRow) -> Result<Option<CollectionKind>, ReadLedgerError> {
         let Some(ledger) = self.ledger().filter(|_| may_be_document(row)) else { return Ok(None) };
         let entries = ledger.run_entries(&row.run_id)?;
         let started = entries.iter().find(|entry| entry.is(EntryKind::RunStarted));
@@ -130,7 +136,8 @@ impl Views {
         Ok(kind.and_then(|kind| serde_json::from_value(kind).ok()))
     }
 
-    /// The removal of a run's bundle. One that is there, or was imported again, is not gone, whatever was to become of it.
+    /// Removal of a run's bundle. A bundle that exists, or was imported again, does not
+    /// count as removed, whatever the ledger says.
     pub(crate) fn collection_of(&self, row: &RunRow) -> Result<Option<RunCollected>, ReadLedgerError> {
         let Some(ledger) = self.ledger() else { return Ok(None) };
         let collected = ledger.run_collection(&row.run_id)?;

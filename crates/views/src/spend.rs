@@ -1,7 +1,8 @@
 //! Model use by day, engine and pair, from the accounts that runs keep in the ledger.
 //!
-//! A run keeps one where a day is limited. It reserves before it asks anything and settles when it has ended; until then, and for good
-//! where it died without an account to rely on, it counts with all that it reserved.
+//! A run keeps one where a day is limited. It reserves before it asks anything and settles
+//! when it has ended; until then, and for good where it died without an account to rely on,
+//! it counts with all that it reserved.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Views;
 
-/// The body of an entry about model use: what a run reserved, with nothing where it is not limited, or what it used.
+/// The body of an entry about model use: what a run reserved, with nothing where it is not
+/// limited, or what it used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelAccount {
     /// `yyyy-mm-dd`, UTC: the day it was reserved.
@@ -60,7 +62,7 @@ pub struct SpendRow {
     pub money_micros: u64,
 }
 
-/// Why model use could not be summed up.
+/// Reason why model use could not be summed up.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewSpendError {
     #[error(transparent)]

@@ -1,4 +1,5 @@
-//! The conversation of a run, from its bundle: words and tool calls of the engine with their time, and each request with its cost.
+//! The conversation of a run, from its bundle: words and tool calls of the engine with
+//! their time, and each request with its cost.
 
 use std::io;
 
@@ -13,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use testimony::notes::{Note, case_note, notes_of_any};
 use untrusted_fs::own_files;
 
-/// Output of the engine as it was, of which notes were made.
+/// Raw output of the engine, from which notes were made.
 const STDOUT: &str = "backend/stdout.log";
 /// Event log of an engine that keeps one.
 const ENGINE_LOG: &str = "backend/engine-log.jsonl";
 
-/// What an entry is about.
+/// Kind of a transcript entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryWord {
@@ -38,6 +39,7 @@ pub enum EntryWord {
 }
 
 impl EntryWord {
+    /// Word of the kind in transcripts.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Says => "says",
@@ -70,10 +72,10 @@ impl EntryWord {
 /// One act.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TranscriptEntry {
-    /// Since the run started; none where nobody noted it.
+    /// Milliseconds since the run started; none if it was not noted.
     pub at_ms: Option<u64>,
     pub word: EntryWord,
-    /// As the engine said it, of any number of lines; not safe to print.
+    /// Words of the engine, of any number of lines; not safe to print.
     pub text: String,
     pub cost_micros: Option<u64>,
 }
@@ -98,11 +100,11 @@ pub struct RefusedAct {
     pub by: String,
     pub what: String,
     pub times: u64,
-    /// Whether it counts against the run.
+    /// True if it counts against the run.
     pub counts: bool,
 }
 
-/// Why a transcript cannot be read.
+/// Reason why a transcript cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {name} of {run_id}: {error}")]
 pub struct ReadTranscriptError {
@@ -126,6 +128,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Transcript {
+    /// Reads the transcript of a verified bundle.
     pub fn of(bundle: &VerifiedBundle) -> Result<Self, ReadTranscriptError> {
         let report = bundle.report();
         let events = read_file(bundle, names::EVENTS)?;
@@ -166,7 +169,8 @@ fn since(started: Stamp, at: Stamp) -> u64 {
     u64::try_from(micros).unwrap_or_default() / 1000
 }
 
-/// An event holds the beginning of a text; all of it stands in the output, further on than the text before it.
+/// Entry of an output event. The event holds the beginning of a text; the output has all of
+/// it, after the previous text.
 fn output_entry(event: &Event, at_ms: Option<u64>, full: &mut std::vec::IntoIter<Note>) -> Option<TranscriptEntry> {
     let text = event.data.get("text")?.as_str()?;
     let word = EntryWord::of_kind(event.data.get("kind").and_then(|kind| kind.as_str()));
@@ -209,7 +213,8 @@ fn log_entry(line: &[u8]) -> Option<TranscriptEntry> {
 }
 
 impl RefusedAct {
-    /// All that was refused: attempts that recorders saw, and requests that the bridge turned down.
+    /// All that was refused: attempts that recorders saw, and requests that the bridge
+    /// turned down.
     pub fn list(bundle: &VerifiedBundle) -> Result<Vec<Self>, ReadTranscriptError> {
         #[derive(Deserialize)]
         struct Attempts {

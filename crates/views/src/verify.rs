@@ -1,4 +1,5 @@
-//! Results of verifications. A result is kept for the life of the process, by run and digest of the attestation.
+//! Results of verifications. A result is kept for the life of the process, by run and
+//! digest of the attestation.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,11 +64,13 @@ impl VerifyMemo {
         results.get(&(id.to_owned(), attestation)).cloned()
     }
 
+    /// Kept result of an earlier verification, by run and attestation.
     pub(crate) fn recall_proven(&self, id: &str, attestation: Digest) -> Option<Arc<ProvenRun>> {
         let proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
         proven.get(&(id.to_owned(), attestation)).cloned()
     }
 
+    /// Keeps a result. The memo is emptied when it is full.
     pub(crate) fn keep_proven(&self, id: &str, attestation: Digest, run: ProvenRun) -> Arc<ProvenRun> {
         let (run, mut proven) = (Arc::new(run), self.proven.lock().unwrap_or_else(PoisonError::into_inner));
         if proven.len() >= MOST_RESULTS {
@@ -77,6 +80,7 @@ impl VerifyMemo {
         run
     }
 
+    /// Number of kept results.
     pub(crate) fn count_proven(&self) -> usize {
         self.proven.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -90,7 +94,7 @@ impl VerifyMemo {
     }
 }
 
-/// Why a run could not be verified at all.
+/// Reason why a run could not be verified at all.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyRunError {
     #[error(transparent)]
@@ -100,8 +104,8 @@ pub enum VerifyRunError {
 }
 
 impl Views {
-    /// The result for a run, remembered while its attestation is the same: files that were changed since are not seen. `now` tells
-    /// lapsed leases.
+    /// The result for a run, remembered while its attestation is the same: files that were
+    /// changed since are not seen. `now` tells lapsed leases.
     pub fn recall_verification(&self, reference: &str, now: Stamp) -> Result<Arc<VerifyResult>, VerifyRunError> {
         let found = self.find_run(reference, now)?;
         let attestation = untrusted_fs::read_plain(&found.bundle, names::ATTESTATION.as_bytes(), LARGEST_ATTESTATION);
@@ -109,7 +113,7 @@ impl Views {
         known.map_or_else(|| self.verify_found(&found), Ok)
     }
 
-    /// Verifies a run, whatever is remembered of it.
+    /// Verifies a run anew, without the memo.
     pub fn verify_again(&self, reference: &str, now: Stamp) -> Result<Arc<VerifyResult>, VerifyRunError> {
         self.verify_found(&self.find_run(reference, now)?)
     }

@@ -1,10 +1,13 @@
-//! WORKBOARD.yaml: the items, each with the place of everything that a finding or an edit may point at.
+//! WORKBOARD.yaml: the items, each with the place of everything that a finding or an edit
+//! may point at.
 
 use std::collections::HashMap;
 
 use contract::source::{self, Kind, Node, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::check_rule::CheckRule;
 
 pub(crate) const BOARD: &str = "WORKBOARD.yaml";
 
@@ -17,6 +20,7 @@ macro_rules! words {
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
+            /// Word of the value in WORKBOARD.yaml.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
@@ -95,7 +99,7 @@ pub(crate) struct ItemSpans {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BoardProblem {
     pub(crate) span: Span,
-    pub(crate) rule: &'static str,
+    pub(crate) rule: CheckRule,
     pub(crate) message: String,
     pub(crate) remedy: String,
 }
@@ -124,14 +128,19 @@ impl Workboard {
         let reading = source::read(BOARD, text);
         for problem in reading.problems {
             let span = Span { line: problem.line, column: problem.column, length: problem.length };
-            board.note_problem(span, "board_unreadable", problem.message, "write plain YAML, as in docs/workboard.md");
+            board.note_problem(
+                span,
+                CheckRule::BoardUnreadable,
+                problem.message,
+                "write plain YAML, as in docs/workboard.md",
+            );
         }
         let Some(root) = reading.node else { return board };
         match list_nodes(&root) {
             Some(nodes) => nodes.iter().for_each(|node| board.take_item(node)),
             None => board.note_problem(
                 Span::DOCUMENT,
-                "board_shape",
+                CheckRule::BoardShape,
                 "the board has no list `items`".to_owned(),
                 "begin it with `items:` and one `- id:` for each item",
             ),
@@ -150,38 +159,51 @@ impl Workboard {
         }
     }
 
+    /// Items in the order of the file.
     pub fn items(&self) -> &[BoardItem] {
         &self.items
     }
 
+    /// Item by id.
     pub fn item(&self, id: &str) -> Option<&BoardItem> {
         self.by_id.get(id).map(|index| &self.items[*index])
     }
 
+    /// Position of an item in the file.
     pub(crate) fn index_of(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).copied()
     }
 
-    fn note_problem(&mut self, span: Span, rule: &'static str, message: String, remedy: &str) {
+    fn note_problem(&mut self, span: Span, rule: CheckRule, message: String, remedy: &str) {
         self.problems.push(BoardProblem { span, rule, message, remedy: remedy.to_owned() });
     }
 
     fn take_item(&mut self, node: &Node) {
         let Kind::Map(entries) = &node.kind else {
             let message = "an item is not a map".to_owned();
-            return self.note_problem(node.span, "board_shape", message, "write `- id: NAME-WORK-001` and its keys");
+            return self.note_problem(
+                node.span,
+                CheckRule::BoardShape,
+                message,
+                "write `- id: NAME-WORK-001` and its keys",
+            );
         };
         let span = entries.first().map_or(node.span, |(key, _)| key.span);
         let text = |key: &str| node.get(key).and_then(node_text);
         let Some(id) = text("id").filter(|id| contract::WorkId::try_from(id.clone()).is_ok()) else {
             let at = node.get("id").map_or(span, |id| id.span);
             let message = "an item has no id of the form NAME-WORK-001".to_owned();
-            return self.note_problem(at, "work_id", message, "give it `id:` with capitals, `-WORK-` and three digits");
+            return self.note_problem(
+                at,
+                CheckRule::WorkId,
+                message,
+                "give it `id:` with capitals, `-WORK-` and three digits",
+            );
         };
         if let Some(first) = self.by_id.get(&id) {
             let line = self.items[*first].spans.item.line;
             let message = format!("{id} stands on the board twice, first at line {line}");
-            return self.note_problem(span, "work_id_twice", message, "give one of the two items another id");
+            return self.note_problem(span, CheckRule::WorkIdTwice, message, "give one of the two items another id");
         }
         let item = self.read_item(id, node, span);
         self.by_id.insert(item.id.clone(), self.items.len());
@@ -191,7 +213,7 @@ impl Workboard {
     fn read_item(&mut self, id: String, node: &Node, span: Span) -> BoardItem {
         let title = node.get("title").and_then(node_text).unwrap_or_default();
         if title.trim().is_empty() {
-            self.note_problem(span, "work_title", format!("{id} has no title"), "give it `title:`");
+            self.note_problem(span, CheckRule::WorkTitle, format!("{id} has no title"), "give it `title:`");
         }
         let status =
             self.read_word(&id, node, span, "status", WorkStatus::of_word, "draft, candidate, validated or blocked");
@@ -238,7 +260,7 @@ impl Workboard {
         let found = node.get(key);
         let value = found.and_then(node_text).and_then(|word| read(&word));
         if value.is_none() {
-            let rule = if key == "status" { "work_status" } else { "work_type" };
+            let rule = if key == "status" { CheckRule::WorkStatus } else { CheckRule::WorkType };
             let message = match found {
                 Some(_) => format!("the {key} of {id} is none of {words}"),
                 None => format!("{id} has no {key}"),
@@ -272,7 +294,7 @@ impl Workboard {
                 }
                 None => {
                     let message = format!("`{key}` of {id} holds something that is no text");
-                    self.note_problem(node.span, "board_shape", message, "write one text for each entry");
+                    self.note_problem(node.span, CheckRule::BoardShape, message, "write one text for each entry");
                 }
             }
         }
@@ -309,7 +331,7 @@ impl Workboard {
                 let remedy = "write {kind: bundle|document|commit|work|validator|external, ref: ...}";
                 self.note_problem(
                     span,
-                    "evidence_shape",
+                    CheckRule::EvidenceShape,
                     format!("evidence of {id} lacks its kind or its ref"),
                     remedy,
                 );
@@ -332,6 +354,7 @@ fn list_nodes(root: &Node) -> Option<&[Node]> {
     }
 }
 
+/// Scalar as text; none for lists, maps and null.
 pub(crate) fn node_text(node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Text(text) | Kind::Float(text) => Some(text.clone()),
@@ -341,7 +364,8 @@ pub(crate) fn node_text(node: &Node) -> Option<String> {
     }
 }
 
-/// An item says `execution: true`, or its evidence is a bundle, or what it calls done is a run's report.
+/// An item says `execution: true`, or its evidence is a bundle, or what it calls done is a
+/// run's report.
 fn claims_execution(node: &Node, evidence: &[BoardEvidence]) -> bool {
     let says = node.get("execution").is_some_and(|value| value.kind == Kind::Bool(true));
     let has_bundle = evidence.iter().any(|piece| piece.kind == Some(EvidenceKind::Bundle));

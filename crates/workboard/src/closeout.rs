@@ -1,4 +1,5 @@
-//! The closeout of a work item, rendered from what is known of it. What it says passes the workspace's own checks.
+//! The closeout of a work item, rendered from what is known of it. What it says passes the
+//! workspace's own checks.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! One Markdown document: its kind, front matter, headings, and the lines that are text and not code.
+//! One Markdown document: its kind, front matter, headings, and the lines that are text and
+//! not code.
 
 use serde::Serialize;
 
@@ -99,6 +100,7 @@ pub struct PlanningDocument<'t> {
 }
 
 impl<'t> PlanningDocument<'t> {
+    /// Parses a document. Faults become findings later; parsing itself never fails.
     pub fn read_document(path: &'t str, text: &'t str) -> Self {
         let index = LineIndex::index_lines(text);
         let front = FrontMatter::parse_front(text, &index);
@@ -110,10 +112,12 @@ impl<'t> PlanningDocument<'t> {
         document
     }
 
+    /// Path relative to the workspace.
     pub fn path(&self) -> &'t str {
         self.path
     }
 
+    /// Kind of the document, by its path; none for other Markdown files.
     pub fn kind(&self) -> Option<DocumentKind> {
         self.kind
     }
@@ -123,10 +127,12 @@ impl<'t> PlanningDocument<'t> {
         self.front.value("name").or_else(|| self.front.value("title"))
     }
 
+    /// `status` of the front matter.
     pub fn status(&self) -> Option<&str> {
         self.front.value("status")
     }
 
+    /// `owner` of the front matter.
     pub fn owner(&self) -> Option<&str> {
         self.front.value("owner")
     }
@@ -165,7 +171,8 @@ impl<'t> PlanningDocument<'t> {
         self.lines.get(heading.line..last)
     }
 
-    /// True if the disclaimer follows the first heading, at most one subtitle between, or has a section of its own.
+    /// True if the disclaimer follows the first heading, at most one subtitle between, or
+    /// has a section of its own.
     pub(crate) fn has_disclaimer(&self) -> bool {
         if let Some(section) = self.section(NOTICE_HEADING)
             && joined_text(section).contains(DISCLAIMER)

@@ -1,5 +1,7 @@
-//! Edits of files of the workspace: one at a time under the workspace's lock, by a rename, keeping every other byte.
+//! Edits of files of the workspace: one at a time under the workspace's lock, by a rename,
+//! keeping every other byte.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use crate::board::{BOARD, EvidenceKind, ReadBoardError, WorkStatus, Workboard, node_text};
-use crate::finding::Finding;
+use crate::finding::{Finding, TextFix};
 use crate::locate::LineIndex;
 
 /// A change of one item: its new status, and evidence that is added with it.
@@ -43,7 +45,8 @@ pub enum EditBoardError {
     Exists(PathBuf),
 }
 
-/// Lock of a workspace: held while this value lives, on the folder itself, so that no file shows it.
+/// Lock of a workspace: held while this value lives, on the folder itself, so that no file
+/// shows it.
 #[derive(Debug)]
 struct WorkspaceLock {
     _folder: File,
@@ -58,7 +61,8 @@ impl WorkspaceLock {
     }
 }
 
-/// Changes one item of the board, once `judge` finds nothing wrong with the text that would come of it.
+/// Changes one item of the board, once `judge` finds nothing wrong with the text that would
+/// come of it.
 pub fn change_board(
     root: &Path,
     change: &BoardChange,
@@ -78,26 +82,32 @@ pub fn change_board(
 /// Makes the edits of findings, each file at once. Gives the files that changed.
 pub fn apply_fixes(root: &Path, findings: &[Finding]) -> Result<Vec<String>, EditBoardError> {
     let _lock = WorkspaceLock::take(root)?;
-    let mut files: Vec<&str> =
-        findings.iter().filter(|finding| finding.fix.is_some()).map(|f| f.file.as_str()).collect();
-    files.dedup();
-    for file in &files {
+    let mut fixes_of: BTreeMap<&str, Vec<&TextFix>> = BTreeMap::new();
+    for (file, fix) in findings.iter().filter_map(|finding| Some((finding.file.as_str(), finding.fix.as_ref()?))) {
+        fixes_of.entry(file).or_default().push(fix);
+    }
+    for (file, fixes) in &mut fixes_of {
         let path = root.join(file);
         let before =
             own_files::read_to_string(&path).map_err(|source| EditBoardError::Read { path: path.clone(), source })?;
-        let mut fixes: Vec<_> = findings.iter().filter(|f| f.file == *file).filter_map(|f| f.fix.as_ref()).collect();
-        // From the end, so that places before an edit stay; of several at one place the last is put first.
         fixes.sort_by_key(|fix| fix.start);
-        let mut after = before.clone();
-        for fix in fixes.iter().rev() {
-            if after.get(fix.start..fix.end).is_none() {
-                return Err(EditBoardError::Changed(path));
-            }
-            after.replace_range(fix.start..fix.end, &fix.text);
-        }
+        let Some(after) = apply_to_text(&before, fixes) else { return Err(EditBoardError::Changed(path)) };
         replace_file(&path, &before, &after)?;
     }
-    Ok(files.into_iter().map(str::to_owned).collect())
+    Ok(fixes_of.into_keys().map(str::to_owned).collect())
+}
+
+/// A text with edits in the order of their places; `None` if one lies outside of the text or inside of another.
+fn apply_to_text(before: &str, fixes: &[&TextFix]) -> Option<String> {
+    let mut after = String::with_capacity(before.len());
+    let mut from = 0;
+    for fix in fixes {
+        after.push_str(before.get(from..fix.start)?);
+        after.push_str(&fix.text);
+        from = fix.end;
+    }
+    after.push_str(before.get(from..)?);
+    Some(after)
 }
 
 /// Writes a new document; one that exists is never overwritten.
@@ -223,7 +233,8 @@ fn is_flow(text: &str, lines: &LineIndex, line: usize) -> bool {
     line.split_once("evidence:").is_some_and(|(_, rest)| rest.trim_start().starts_with('['))
 }
 
-/// Adds rows behind the last entry of a block sequence; its entries may stand at the key's own column.
+/// Adds rows behind the last entry of a block sequence; its entries may stand at the key's
+/// own column.
 fn insert_rows(
     text: &str,
     lines: &LineIndex,
@@ -271,7 +282,8 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// True if the only differences between the two boards are the status and the added evidence of that item.
+/// True if the only differences between the two boards are the status and the added
+/// evidence of that item.
 fn is_only_change(before: &str, after: &str, index: usize, change: &BoardChange) -> bool {
     let read = |text| source::read(BOARD, text);
     let (old, new) = (read(before), read(after));

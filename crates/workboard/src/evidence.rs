@@ -1,8 +1,8 @@
-//! Evidence of items: what it names has to exist and, for a bundle, to verify. Whoever asks answers about bundles and commits.
-
-use contract::Digest;
+//! Evidence of items: what it names has to exist and, for a bundle, to verify. Whoever asks
+//! answers about bundles and commits.
 
 use crate::board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, WorkStatus, Workboard};
+use crate::check_rule::CheckRule;
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
 use crate::templates::PROTOCOLS;
@@ -24,7 +24,8 @@ pub enum BundleFact {
     Collected(String),
     /// Nothing is known by that name.
     Unknown(String),
-    /// A folder of an older harness, without attestation; the problem of its digests, if there is one.
+    /// A folder of an older harness, without attestation; the problem of its digests, if
+    /// there is one.
     Legacy(Option<String>),
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn check_evidence(
     if item.evidence.is_empty() {
         let message = format!("{} is validated and names no evidence", item.id);
         let remedy = format!("cto work status {} validated --evidence KIND:REF", item.id);
-        return found.push(Finding::at(BOARD, place, "evidence_missing", message, remedy));
+        return found.push(Finding::at(BOARD, place, CheckRule::EvidenceMissing, message, remedy));
     }
     let mut governed = false;
     for piece in &item.evidence {
@@ -82,7 +83,7 @@ pub(crate) fn check_evidence(
     if item.claims_execution && !governed {
         let message = format!("{} claims an execution and no governed bundle of it holds", item.id);
         let remedy = format!("name the bundle of a governed run made with --work {}", item.id);
-        found.push(Finding::at(BOARD, place, "execution_without_bundle", message, remedy));
+        found.push(Finding::at(BOARD, place, CheckRule::ExecutionWithoutBundle, message, remedy));
     }
 }
 
@@ -96,7 +97,7 @@ fn check_piece(
     found: &mut Vec<Finding>,
 ) -> bool {
     let place = (piece.span.line, piece.span.column);
-    let mut note = |rule: &str, message: String, remedy: &str| {
+    let mut note = |rule: CheckRule, message: String, remedy: &str| {
         found.push(Finding::at(BOARD, place, rule, message, remedy));
     };
     let (id, name) = (&item.id, &piece.reference);
@@ -107,12 +108,12 @@ fn check_piece(
         EvidenceKind::Work => match board.item(name).map(|other| other.status) {
             Some(Some(WorkStatus::Validated)) => {}
             Some(_) => note(
-                "evidence_work",
+                CheckRule::EvidenceWork,
                 format!("{id} rests on {name}, which is not validated"),
                 "validate that item first",
             ),
             None => note(
-                "evidence_work",
+                CheckRule::EvidenceWork,
                 format!("{id} rests on {name}, which is not on the board"),
                 "name an item of the board",
             ),
@@ -122,7 +123,7 @@ fn check_piece(
     if piece.kind.is_none() {
         let message = format!("evidence of {id} has no kind");
         let remedy = "write {kind: ..., ref: ...}; the kind is guessed";
-        found.push(Finding::at(BOARD, place, "evidence_kind", message, remedy).as_advice());
+        found.push(Finding::at(BOARD, place, CheckRule::EvidenceKind, message, remedy).as_advice());
     }
     false
 }
@@ -135,7 +136,7 @@ fn check_bundle(
 ) -> bool {
     let place = (piece.span.line, piece.span.column);
     let (id, name) = (&item.id, &piece.reference);
-    let refuse = |rule: &str, message: String, remedy: &str| Finding::at(BOARD, place, rule, message, remedy);
+    let refuse = |rule: CheckRule, message: String, remedy: &str| Finding::at(BOARD, place, rule, message, remedy);
     let finding = match source.find_bundle(name) {
         BundleFact::Verified { work_id, is_governed, has_passed, attestation_sha256, .. } => {
             let other = work_id.as_deref() != Some(id.as_str());
@@ -143,49 +144,50 @@ fn check_bundle(
             match (is_governed, other, has_passed, digest_differs) {
                 (true, false, true, false) => return true,
                 (false, ..) => refuse(
-                    "evidence_purpose",
+                    CheckRule::EvidencePurpose,
                     format!("the bundle {name} has the purpose `validation` and counts for no item"),
                     "name the bundle of a governed run",
                 ),
                 (_, true, ..) => refuse(
-                    "evidence_other_work",
+                    CheckRule::EvidenceOtherWork,
                     format!("the bundle {name} is of {}, not of {id}", work_id.as_deref().unwrap_or("no work item")),
                     "name the bundle of a run made with --work for this item",
                 ),
                 (_, _, false, _) => refuse(
-                    "evidence_not_pass",
+                    CheckRule::EvidenceNotPass,
                     format!("the bundle {name} is no pass"),
                     "name the bundle of a run that passed",
                 ),
                 (.., true) => refuse(
-                    "evidence_digest",
+                    CheckRule::EvidenceDigest,
                     format!("the attestation of {name} has another digest"),
                     "write the digest that `cto verify` prints, or name the right bundle",
                 ),
             }
         }
         BundleFact::NotVerified(why) => refuse(
-            "evidence_tampered",
+            CheckRule::EvidenceTampered,
             format!("the bundle {name} does not verify: {why}"),
             "restore the bundle or make a new governed run",
         ),
         BundleFact::Collected(why) => refuse(
-            "evidence_collected",
+            CheckRule::EvidenceCollected,
             format!("the bundle {name} was collected: {why}"),
             "import it again, or make a new governed run",
         ),
         BundleFact::Unknown(why) => refuse(
-            "evidence_unknown",
+            CheckRule::EvidenceUnknown,
             format!("the bundle {name} is not here: {why}"),
             "import the bundle, or name one that `cto runs` lists",
         ),
         BundleFact::Legacy(None) => {
             let message = format!("{name} is a run of an older harness without attestation; it counts for nothing");
-            refuse("evidence_legacy", message, "keep it as history, and add the bundle of a governed run").as_advice()
+            refuse(CheckRule::EvidenceLegacy, message, "keep it as history, and add the bundle of a governed run")
+                .as_advice()
         }
         BundleFact::Legacy(Some(why)) => {
             let message = format!("{name} is a run of an older harness, and its files differ from its report: {why}");
-            refuse("evidence_legacy_broken", message, "restore the folder as it was")
+            refuse(CheckRule::EvidenceLegacyBroken, message, "restore the folder as it was")
         }
     };
     found.push(finding);
@@ -200,13 +202,25 @@ fn check_document(item: &BoardItem, piece: &BoardEvidence, files: &WorkspaceFile
     }
     let Some(path) = resolve_artifact(files, name) else {
         let message = format!("evidence of {id} does not exist: {name}");
-        return found.push(Finding::at(BOARD, place, "evidence_document", message, "name a file of this workspace"));
+        return found.push(Finding::at(
+            BOARD,
+            place,
+            CheckRule::EvidenceDocument,
+            message,
+            "name a file of this workspace",
+        ));
     };
     let Some(expected) = &piece.sha256 else { return };
-    let is_same = files.text(&path).is_some_and(|text| Digest::of(text.as_bytes()).to_string() == *expected);
+    let is_same = files.text_digest(&path).is_some_and(|digest| digest.to_string() == *expected);
     if !is_same {
         let message = format!("{name} is not the document that {id} was validated with: its digest differs");
-        found.push(Finding::at(BOARD, place, "evidence_digest", message, "review it and write its digest of now"));
+        found.push(Finding::at(
+            BOARD,
+            place,
+            CheckRule::EvidenceDigest,
+            message,
+            "review it and write its digest of now",
+        ));
     }
 }
 
@@ -216,13 +230,13 @@ fn check_commit(item: &BoardItem, piece: &BoardEvidence, source: &dyn EvidenceSo
     let Some(commits) = split_commits(name) else {
         let message = format!("evidence of {id} is no commit: {name}");
         let remedy = "write 7 to 40 hexadecimal digits, or a range of two such with `..`";
-        return found.push(Finding::at(BOARD, place, "evidence_commit", message, remedy));
+        return found.push(Finding::at(BOARD, place, CheckRule::EvidenceCommit, message, remedy));
     };
     for commit in commits {
         if source.find_commit(commit) == CommitFact::NotHere {
             let message = format!("the commit {commit} of {id} is not in this workspace's repository");
             let remedy = "say in the closeout which repository has it";
-            found.push(Finding::at(BOARD, place, "evidence_commit_elsewhere", message, remedy).as_advice());
+            found.push(Finding::at(BOARD, place, CheckRule::EvidenceCommitElsewhere, message, remedy).as_advice());
         }
     }
 }

@@ -1,12 +1,17 @@
-//! Files of a workspace, read once: contents of records, and the names of everything else for links.
+//! Files of a workspace, read once: contents of records, and the names of everything else
+//! for links.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use contract::Digest;
 use rustix::fs::FileType;
 use untrusted_fs::{Bounds, Cut, Entry, Met, Next, kind, open_regular, open_root, read_limited, walk};
+
+use crate::board::BOARD;
 
 /// Far more bytes than a document needs.
 const LARGEST_DOCUMENT: u64 = 16 << 20;
@@ -24,6 +29,8 @@ const READ_FOLDERS: [&str; 8] =
 pub enum ReadWorkspaceError {
     #[error("cannot open the workspace {path}: {source}")]
     Open { path: PathBuf, source: io::Error },
+    #[error("cannot read WORKBOARD.yaml: {0}")]
+    Board(#[source] io::Error),
     #[error("cannot read the workspace: {}", .0.in_words())]
     Cut(Cut),
 }
@@ -41,6 +48,8 @@ pub struct WorkspaceFiles {
     texts: BTreeMap<String, String>,
     names: BTreeSet<String>,
     unread: Vec<UnreadFile>,
+    /// Digests of texts that evidence was compared with: many items may name one document.
+    digests: RefCell<HashMap<String, Digest>>,
 }
 
 impl WorkspaceFiles {
@@ -58,6 +67,22 @@ impl WorkspaceFiles {
         }
     }
 
+    /// Reads the board and nothing else, for commands that look at it alone. Where it is
+    /// missing there is no text.
+    pub fn read_board_alone(root: &Path) -> Result<Self, ReadWorkspaceError> {
+        let open = |source: io::Error| ReadWorkspaceError::Open { path: root.to_owned(), source };
+        let dir = open_root(root).map_err(open)?;
+        let read = open_regular(&dir, BOARD.as_bytes()).and_then(|(file, _)| read_limited(file, LARGEST_DOCUMENT));
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(ReadWorkspaceError::Board(error)),
+        };
+        let text =
+            String::from_utf8(bytes).map_err(|_| ReadWorkspaceError::Board(io::Error::other("it is not UTF-8")))?;
+        Ok(Self::of_texts([(BOARD, text)]))
+    }
+
     /// A workspace of these texts, which lies nowhere.
     pub fn of_texts<P: Into<String>, T: Into<String>>(texts: impl IntoIterator<Item = (P, T)>) -> Self {
         let mut files = Self::default();
@@ -69,8 +94,16 @@ impl WorkspaceFiles {
         files
     }
 
+    /// Text of a record that was read.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
+    }
+
+    /// Digest of a file's text, made once.
+    pub(crate) fn text_digest(&self, path: &str) -> Option<Digest> {
+        let text = self.text(path)?;
+        let mut digests = self.digests.borrow_mut();
+        Some(*digests.entry(path.to_owned()).or_insert_with(|| Digest::of(text.as_bytes())))
     }
 
     /// Paths and texts, sorted.
@@ -83,6 +116,7 @@ impl WorkspaceFiles {
         self.names.contains(path.trim_end_matches('/'))
     }
 
+    /// Records that could not be read; each becomes a finding.
     pub(crate) fn unread(&self) -> &[UnreadFile] {
         &self.unread
     }
@@ -90,6 +124,7 @@ impl WorkspaceFiles {
     /// Puts another text in the place of a file's.
     pub fn replace_text(&mut self, path: &str, text: String) {
         self.add_name(path);
+        self.digests.get_mut().remove(path);
         self.texts.insert(path.to_owned(), text);
     }
 

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::check_rule::CheckRule;
+use crate::rules::WordRule;
+
 /// Weight of a finding: an error makes the workspace invalid, advice does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -12,6 +15,7 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Spelling in JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -39,7 +43,7 @@ pub struct Finding {
     pub rule: String,
     pub severity: Severity,
     pub message: String,
-    /// What a person does about it.
+    /// Action for a person.
     pub remedy: String,
     /// True if `--fix` can make the edit.
     pub fixable: bool,
@@ -50,26 +54,35 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about a whole file.
-    pub fn about_file(file: &str, rule: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn about_file(file: &str, rule: CheckRule, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::at(file, (1, 1), rule, message, remedy)
     }
 
     /// A finding at a line and column.
     pub fn at(
         file: &str,
-        (line, column): (usize, usize),
-        rule: &str,
+        place: (usize, usize),
+        rule: CheckRule,
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
+        Self::new(file, place, rule.id(), message.into(), remedy.into())
+    }
+
+    /// A finding by a rule about words, which brings its own id and remedy.
+    pub(crate) fn of_words(file: &str, place: (usize, usize), rule: &WordRule, message: String) -> Self {
+        Self::new(file, place, &rule.id, message, rule.remedy.clone())
+    }
+
+    fn new(file: &str, (line, column): (usize, usize), rule: &str, message: String, remedy: String) -> Self {
         Self {
             file: file.to_owned(),
             line,
             column,
             rule: rule.to_owned(),
             severity: Severity::Error,
-            message: message.into(),
-            remedy: remedy.into(),
+            message,
+            remedy,
             fixable: false,
             fix: None,
         }

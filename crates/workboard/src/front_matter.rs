@@ -1,4 +1,7 @@
-//! Front matter: `key: value` lines between two lines of three dashes, read line by line so that a value may be any text.
+//! Front matter: `key: value` lines between two lines of three dashes, read line by line so
+//! that a value may be any text.
+
+use std::collections::HashSet;
 
 use crate::locate::LineIndex;
 
@@ -57,9 +60,12 @@ pub(crate) struct FrontMatter {
     pub(crate) problems: Vec<FrontProblem>,
     /// Line of the closing dashes; 0 without front matter.
     pub(crate) last_line: usize,
+    /// Keys of the fields.
+    seen: HashSet<String>,
 }
 
 impl FrontMatter {
+    /// Parses the front matter. Text that only resembles it is reported as a problem.
     pub(crate) fn parse_front(text: &str, lines: &LineIndex) -> Self {
         let mut all = text.lines();
         let first = all.next().unwrap_or_default().trim_end();
@@ -85,10 +91,12 @@ impl FrontMatter {
         front
     }
 
+    /// First field with this key.
     pub(crate) fn field(&self, key: &str) -> Option<&FrontField> {
         self.fields.iter().find(|field| field.key == key)
     }
 
+    /// Value of the first field with this key.
     pub(crate) fn value(&self, key: &str) -> Option<&str> {
         self.field(key).map(|field| field.value.as_str())
     }
@@ -114,7 +122,7 @@ impl FrontMatter {
         if KNOWN_KEYS.contains(&key) && count_known_keys(rest) > 1 {
             return self.note_pasted("several keys on one line", number);
         }
-        if self.field(key).is_some() {
+        if !self.seen.insert(key.to_owned()) {
             return self.problems.push(FrontProblem::Repeated { key: key.to_owned(), line: number });
         }
         let written = rest.trim();
@@ -154,8 +162,8 @@ fn classify_beginning(text: &str, first: &str) -> FrontProblem {
 /// Known keys in a line, each as a word that a colon, a bar or white space follows.
 fn count_known_keys(line: &str) -> usize {
     let words = line.split(|c: char| c.is_whitespace() || c == '|').map(|word| word.trim_end_matches(':'));
-    let keys: Vec<&str> = words.filter(|word| KNOWN_KEYS.contains(word)).collect();
-    let distinct = keys.iter().enumerate().filter(|(index, key)| !keys[..*index].contains(key)).count();
+    let keys: HashSet<&str> = words.filter(|word| KNOWN_KEYS.contains(word)).collect();
+    let distinct = keys.len();
     // `name`, `source` and `status` are also plain words: prose has no colon behind any of them.
     let is_prose = !line.contains('|') && !KNOWN_KEYS.iter().any(|key| line.contains(&format!("{key}:")));
     if is_prose && distinct < 4 { 0 } else { distinct }

@@ -4,6 +4,9 @@ use serde::Serialize;
 
 use crate::board::{BoardItem, WorkStatus, WorkType, Workboard};
 
+/// Items of told cycles together, beyond which cycles that share an item with a told one are left out.
+const MOST_SHARED: usize = 1_000;
+
 /// An item as `work graph` and `work next` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorkNode {
@@ -35,17 +38,19 @@ impl WorkGraph {
             edges: &edges,
             state: vec![Seen::Not; edges.len()],
             depth: vec![None; edges.len()],
-            cycles: Vec::new(),
+            place: vec![0; edges.len()],
+            cycles: CycleList::default(),
         };
         (0..edges.len()).for_each(|start| walk.visit_from(start));
         let names = |cycle: &Vec<usize>| cycle.iter().map(|index| board.items()[*index].id.clone()).collect();
-        let cycles = walk.cycles.iter().map(names).collect();
+        let cycles = walk.cycles.told.iter().map(names).collect();
         let depth = walk.depth;
         let nodes = board.items().iter().zip(depth).map(|(item, depth)| describe_node(board, item, depth)).collect();
         Self { nodes, cycles }
     }
 
-    /// Items that can be worked on now, those without a person first; a blocked or waiting item is none.
+    /// Items that can be worked on now, those without a person first; a blocked or waiting
+    /// item is none.
     pub fn ready_items(&self) -> Vec<&WorkNode> {
         let is_open = |node: &&WorkNode| {
             matches!(node.status, Some(WorkStatus::Draft | WorkStatus::Candidate)) && node.waits_for.is_empty()
@@ -101,7 +106,20 @@ struct Walk<'e> {
     edges: &'e [Vec<usize>],
     state: Vec<Seen>,
     depth: Vec<Option<usize>>,
-    cycles: Vec<Vec<usize>>,
+    /// Place of an item on the path, while it is on it.
+    place: Vec<usize>,
+    cycles: CycleList,
+}
+
+/// Cycles that are told. Two that share an item are both told on a board of usual size; beyond that the second waits until the first
+/// is mended, as the cycles of a hostile board have together the square of its length.
+#[derive(Default)]
+struct CycleList {
+    told: Vec<Vec<usize>>,
+    /// Items of all told cycles together.
+    length: usize,
+    /// Number of items at the beginning of the path of which the last stands in a told cycle.
+    covered: usize,
 }
 
 impl Walk<'_> {
@@ -110,13 +128,14 @@ impl Walk<'_> {
             return;
         }
         let mut path = vec![(start, 0)];
-        self.state[start] = Seen::OnPath;
+        (self.state[start], self.place[start]) = (Seen::OnPath, 0);
         while let Some((here, next)) = path.last_mut() {
             let (here, edge) = (*here, self.edges[*here].get(*next).copied());
             *next += 1;
             match edge.map(|to| (to, self.state[to])) {
                 Some((to, Seen::Not)) => {
                     self.state[to] = Seen::OnPath;
+                    self.place[to] = path.len();
                     path.push((to, 0));
                 }
                 Some((to, Seen::OnPath)) => self.keep_cycle(&path, to),
@@ -125,16 +144,23 @@ impl Walk<'_> {
                     self.state[here] = Seen::Done;
                     self.depth[here] = self.depth_of(here);
                     path.pop();
+                    self.cycles.covered = self.cycles.covered.min(path.len());
                 }
             }
         }
     }
 
     fn keep_cycle(&mut self, path: &[(usize, usize)], to: usize) {
-        let from = path.iter().position(|(index, _)| *index == to).unwrap_or_default();
+        let from = self.place[to];
+        let is_apart = from >= self.cycles.covered;
+        if !is_apart && self.cycles.length > MOST_SHARED {
+            return;
+        }
         let mut cycle: Vec<usize> = path[from..].iter().map(|(index, _)| *index).collect();
         cycle.push(to);
-        self.cycles.push(cycle);
+        self.cycles.length += cycle.len();
+        self.cycles.covered = path.len();
+        self.cycles.told.push(cycle);
     }
 
     /// None for an item of a cycle, or behind one.
@@ -171,6 +197,33 @@ mod tests {
         assert_eq!(graph.cycles, [["A-WORK-001", "A-WORK-002", "A-WORK-003", "A-WORK-001"]]);
         let ready: Vec<&str> = graph.ready_items().iter().map(|node| node.id.as_str()).collect();
         assert_eq!(ready, ["A-WORK-004"]);
+    }
+
+    #[test]
+    fn cycles_that_share_an_item_are_both_told() {
+        let board = board_of(&[
+            ("A-WORK-001", "A-WORK-002, A-WORK-003"),
+            ("A-WORK-002", "A-WORK-001"),
+            ("A-WORK-003", "A-WORK-001"),
+        ]);
+        let graph = WorkGraph::of_board(&board);
+        assert_eq!(
+            graph.cycles,
+            [["A-WORK-001", "A-WORK-002", "A-WORK-001"], ["A-WORK-001", "A-WORK-003", "A-WORK-001"]]
+        );
+    }
+
+    #[test]
+    fn cycles_of_a_long_tangle_have_no_more_items_than_a_multiple_of_the_board() {
+        let ids: Vec<String> = (0..3_000).map(|number| format!("A-WORK-{number:05}")).collect();
+        let blocked: Vec<String> = (0..ids.len())
+            .map(|at| ids.get(at + 1).map_or(ids[0].clone(), |next| format!("{}, {next}", ids[0])))
+            .collect();
+        let edges: Vec<(&str, &str)> = ids.iter().zip(&blocked).map(|(id, by)| (id.as_str(), by.as_str())).collect();
+        let graph = WorkGraph::of_board(&board_of(&edges));
+        let told: usize = graph.cycles.iter().map(Vec::len).sum();
+        assert!(!graph.cycles.is_empty() && told < 3 * ids.len(), "{told}");
+        assert_eq!(graph.ready_items(), Vec::<&WorkNode>::new());
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Items in documents: headings with a work id, and the labelled lines below them. Order and status are judged on the board
-//! alone; a document that says otherwise is advice.
+//! Items in documents: headings with a work id, and the labelled lines below them. Order
+//! and status are judged on the board alone; a document that says otherwise is advice.
+
+use std::collections::HashSet;
 
 use serde::Serialize;
 
@@ -69,10 +71,12 @@ pub(crate) fn split_item_heading(text: &str) -> Option<(String, String)> {
 /// Work ids in a text with their bytes: capitals, `-WORK-`, three digits or more.
 pub(crate) fn find_work_ids(text: &str) -> Vec<(&str, usize)> {
     const MIDDLE: &str = "-WORK-";
+    const LONGEST_ID: usize = 64;
     let mut found = Vec::new();
     for (at, _) in text.match_indices(MIDDLE) {
         let is_part = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'-';
-        let before = text.as_bytes()[..at].iter().rev().take_while(|byte| is_part(byte)).count();
+        // One byte more than an id can have is enough to refuse it.
+        let before = text.as_bytes()[..at].iter().rev().take(LONGEST_ID + 1).take_while(|byte| is_part(byte)).count();
         let start = at - before;
         let digits = text.as_bytes()[at + MIDDLE.len()..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let end = at + MIDDLE.len() + digits;
@@ -100,7 +104,7 @@ fn read_item(id: String, title: String, line: usize, body: &[TextLine<'_>]) -> D
     let text: Vec<&TextLine<'_>> = body.iter().filter(|line| !line.is_code).collect();
     for (index, line) in text.iter().enumerate() {
         let Some((label, value)) = split_label(line.text) else { continue };
-        let bullets = || text[index + 1..].iter().map_while(|next| read_bullet(next.text)).collect::<Vec<_>>();
+        let bullets = || read_bullets(&text[index + 1..], read_bullet(line.text).is_some());
         match label.to_ascii_lowercase().as_str() {
             "status" if item.status.is_none() => item.status = WorkStatus::of_word(first_word(value)),
             "type" if item.work_type.is_none() => item.work_type = WorkType::of_word(first_word(value)),
@@ -148,12 +152,25 @@ fn read_bullet(line: &str) -> Option<&str> {
     Some(boxed.unwrap_or(text).trim())
 }
 
+/// Bullets below a label. Where the label is a bullet itself, the next bullet with a label of its own ends them.
+fn read_bullets<'t>(lines: &[&TextLine<'t>], is_bullet: bool) -> Vec<&'t str> {
+    let is_own =
+        |line: &TextLine<'_>| is_bullet && split_label(line.text).is_some_and(|(label, _)| is_known_label(label));
+    lines.iter().take_while(|line| !is_own(line)).map_while(|line| read_bullet(line.text)).collect()
+}
+
+fn is_known_label(label: &str) -> bool {
+    let read = ["status", "type", "blocked by", "acceptance", "acceptance criteria"];
+    read.iter().chain(&LABELS).any(|known| known.eq_ignore_ascii_case(label))
+}
+
 fn first_word(text: &str) -> &str {
     let word = text.split_whitespace().next().unwrap_or_default();
     word.trim_matches(['`', '*', '.', ',', ';'])
 }
 
-/// A fact of a list, such as `- approval_granted: false`: its name in snake case and its value, neither with decoration.
+/// A fact of a list, such as `- approval_granted: false`: its name in snake case and its
+/// value, neither with decoration.
 pub(crate) fn read_fact(line: &str) -> Option<(String, String)> {
     let text = read_bullet(line)?;
     let text = text.trim().trim_end_matches('.').trim_matches('`');
@@ -166,11 +183,6 @@ pub(crate) fn read_fact(line: &str) -> Option<(String, String)> {
 
 /// Facts of a Markdown record, in order, each name once.
 pub fn list_facts(text: &str) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> = Vec::new();
-    for (name, value) in text.lines().filter_map(read_fact) {
-        if facts.iter().all(|(known, _)| *known != name) {
-            facts.push((name, value));
-        }
-    }
-    facts
+    let mut known = HashSet::new();
+    text.lines().filter_map(read_fact).filter(|(name, _)| known.insert(name.clone())).collect()
 }

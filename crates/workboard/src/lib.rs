@@ -1,10 +1,12 @@
-//! Planning records of a workspace: documents with front matter, the workboard, the rules that hold for their words, and
-//! findings with file, line, column and remedy.
+//! Planning records of a workspace: documents with front matter, the workboard, the rules
+//! that hold for their words, and findings with file, line, column and remedy.
 //!
-//! Nothing in here is authority: a document refers to records, bundles and commits, and whoever asks for findings answers
-//! whether those hold (`EvidenceSource`). Days are given. Writes nothing but one edit of a file, under the workspace's lock.
+//! Nothing in here is authority: a document refers to records, bundles and commits, and
+//! whoever asks for findings answers whether those hold (`EvidenceSource`). Days are given.
+//! Writes nothing but one edit of a file, under the workspace's lock.
 
 mod board;
+mod check_rule;
 mod closeout;
 mod document;
 mod edit;
@@ -25,6 +27,7 @@ mod validate;
 mod wording;
 
 pub use board::{BoardEvidence, BoardItem, EvidenceKind, ReadBoardError, WorkStatus, WorkType, Workboard};
+pub use check_rule::CheckRule;
 pub use closeout::{CloseoutBundle, CloseoutFacts, closeout_path, render_closeout};
 pub use document::{DocumentKind, PlanningDocument};
 pub use edit::{BoardChange, EditBoardError, apply_fixes, change_board, create_document};
@@ -33,7 +36,7 @@ pub use files::{ReadWorkspaceError, WorkspaceFiles};
 pub use finding::{Finding, Severity, TextFix};
 pub use graph::{WorkGraph, WorkNode};
 pub use items::{DocumentItem, list_facts};
-pub use rules::{LoadRulesError, RuleBook, RuleFile};
+pub use rules::{LoadRulesError, RuleBook, RuleFile, WordRule};
 pub use sarif::sarif_document;
 pub use shapes::{BoardFile, BoardFileEvidence, BoardFileItem, FrontMatterFile};
 pub use templates::{InitFile, PROTOCOLS, WORKSPACE_FOLDERS, workspace_files};

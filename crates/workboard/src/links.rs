@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::board::Workboard;
+use crate::check_rule::CheckRule;
 use crate::document::{DocumentKind, PlanningDocument, TextLine};
 use crate::evidence::{BundleFact, EvidenceSource};
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
+use crate::locate::ColumnCounter;
 
 /// Everything that a link can lead to.
 pub(crate) struct LinkTargets<'a> {
@@ -18,6 +20,7 @@ pub(crate) struct LinkTargets<'a> {
 }
 
 impl<'a> LinkTargets<'a> {
+    /// Collects everything that a link can point to.
     pub(crate) fn list_targets(
         files: &'a WorkspaceFiles,
         board: &'a Workboard,
@@ -29,17 +32,13 @@ impl<'a> LinkTargets<'a> {
     }
 
     /// Problem of a link, as rule, message and remedy.
-    fn judge_link(
-        &self,
-        document: &PlanningDocument<'_>,
-        target: &str,
-    ) -> Option<(&'static str, String, &'static str)> {
+    fn judge_link(&self, document: &PlanningDocument<'_>, target: &str) -> Option<(CheckRule, String, &'static str)> {
         if let Some(id) = target.strip_prefix("work:").or_else(|| is_work_id(target).then_some(target)) {
             let message = format!("the link leads to {id}, which is not on the board");
             // A board without one readable item is told once, not by every link to it.
             let is_judged = !self.board.items().is_empty() || self.board.problems.is_empty();
             return (is_judged && self.board.item(id).is_none()).then_some((
-                "link_work",
+                CheckRule::LinkWork,
                 message,
                 "name an item of the board",
             ));
@@ -51,36 +50,42 @@ impl<'a> LinkTargets<'a> {
         let file = if path.is_empty() { Some(document.path.to_owned()) } else { resolve_path(document.path, path) };
         let Some(file) = file.filter(|file| file.is_empty() || self.files.has_path(file)) else {
             let message = format!("the link leads to a file that is not there: {path}");
-            return Some(("link_file", message, "name a file of this workspace, relative to this document"));
+            return Some((CheckRule::LinkFile, message, "name a file of this workspace, relative to this document"));
         };
         let (anchors, anchor) = (self.anchors.get(file.as_str())?, anchor.filter(|anchor| !anchor.is_empty())?);
         let message = format!("{file} has no heading for the anchor #{anchor}");
-        (!anchors.contains(&anchor.to_lowercase())).then_some(("link_anchor", message, "name a heading that is there"))
+        (!anchors.contains(&anchor.to_lowercase())).then_some((
+            CheckRule::LinkAnchor,
+            message,
+            "name a heading that is there",
+        ))
     }
 
-    fn judge_bundle(&self, run: &str) -> Option<(&'static str, String, &'static str)> {
+    fn judge_bundle(&self, run: &str) -> Option<(CheckRule, String, &'static str)> {
         let why = match self.source.find_bundle(run) {
             BundleFact::Verified { .. } | BundleFact::Legacy(None) => return None,
             BundleFact::NotVerified(why) | BundleFact::Collected(why) | BundleFact::Unknown(why) => why,
             BundleFact::Legacy(Some(why)) => why,
         };
         Some((
-            "link_bundle",
+            CheckRule::LinkBundle,
             format!("the link leads to a bundle that does not hold: {why}"),
             "name a bundle that verifies",
         ))
     }
 }
 
-/// Checks every link of a document; of evidence and closeouts also paths in code font, as advice.
+/// Checks every link of a document; of evidence and closeouts also paths in code font, as
+/// advice.
 pub(crate) fn check_links(document: &PlanningDocument<'_>, targets: &LinkTargets<'_>, found: &mut Vec<Finding>) {
     for line in document.prose() {
+        let mut columns = ColumnCounter::of_line(line.text);
         for (target, at) in list_links(line.text) {
             if is_external(target) {
                 continue;
             }
             if let Some((rule, message, remedy)) = targets.judge_link(document, target) {
-                let column = line.text[..at].chars().count() + 1;
+                let column = columns.column_of(at);
                 found.push(Finding::at(document.path, (line.number, column), rule, message, remedy));
             }
         }
@@ -103,12 +108,14 @@ fn is_external(target: &str) -> bool {
 fn list_links(line: &str) -> Vec<(&str, usize)> {
     let mut links = Vec::new();
     let mut from = 0;
+    let (mut ticks, mut counted) = (0, 0);
     while let Some(at) = line[from..].find("](").map(|at| from + at + 2) {
         let Some(length) = line[at..].find(')') else { break };
         let inner = &line[at..at + length];
         let target = inner.split_whitespace().next().unwrap_or_default().trim_matches(['<', '>']);
-        let is_code = line[..at].matches('`').count() % 2 == 1;
-        if !target.is_empty() && !is_code {
+        ticks += line[counted..at].matches('`').count();
+        counted = at;
+        if !target.is_empty() && ticks % 2 == 0 {
             links.push((target, at + (inner.len() - inner.trim_start().len())));
         }
         from = at + length;
@@ -133,33 +140,41 @@ fn resolve_path(document: &str, link: &str) -> Option<String> {
 /// Anchors of the headings, as Markdown renderers make them.
 fn list_anchors(document: &PlanningDocument<'_>) -> HashSet<String> {
     let mut anchors = HashSet::new();
+    // Numbers go on where the last heading of that name ended, so that many equal headings
+    // stay cheap.
+    let mut counts: HashMap<String, usize> = HashMap::new();
     for heading in &document.headings {
         let kept = heading.text.to_lowercase();
         let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let slug: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        let again = (1..).map(|number| format!("{slug}-{number}"));
-        let free = std::iter::once(slug.clone()).chain(again).find(|slug| !anchors.contains(slug));
-        anchors.extend(free);
+        let count = counts.entry(slug.clone()).or_default();
+        let mut anchor = slug.clone();
+        while anchors.contains(&anchor) {
+            *count += 1;
+            anchor = format!("{slug}-{count}");
+        }
+        anchors.insert(anchor);
     }
     anchors
 }
 
 fn check_named_paths(document: &PlanningDocument<'_>, files: &WorkspaceFiles, found: &mut Vec<Finding>) {
     for line in document.lines.iter().filter(|line| !line.is_front) {
+        let mut columns = ColumnCounter::of_line(line.text);
         for (path, at) in list_named_paths(line) {
             let is_there =
                 files.has_path(path) || resolve_path(document.path, path).is_some_and(|path| files.has_path(&path));
             if !is_there {
-                let place = (line.number, line.text[..at].chars().count() + 1);
+                let place = (line.number, columns.column_of(at));
                 let message = format!("the path {path} is not in this workspace");
                 let remedy = "name a file that is kept, or give its place as an absolute path";
-                found.push(Finding::at(document.path, place, "path_missing", message, remedy).as_advice());
+                found.push(Finding::at(document.path, place, CheckRule::PathMissing, message, remedy).as_advice());
             }
         }
     }
 }
 
-/// Relative paths in code font, or alone on a line of a fence.
+/// Relative paths in code font, alone on a line of a fence, or alone in a cell of a table.
 fn list_named_paths<'t>(line: &TextLine<'t>) -> Vec<(&'t str, usize)> {
     let text: &'t str = line.text;
     let bare = text.trim();
@@ -168,6 +183,16 @@ fn list_named_paths<'t>(line: &TextLine<'t>) -> Vec<(&'t str, usize)> {
         return if is_named_path(bare) { vec![(bare, at)] } else { Vec::new() };
     }
     let mut paths = Vec::new();
+    if bare.starts_with('|') {
+        let mut at = 0;
+        for cell in text.split('|') {
+            let inner = cell.trim();
+            if is_named_path(inner) {
+                paths.push((inner, at + (cell.len() - cell.trim_start().len())));
+            }
+            at += cell.len() + 1;
+        }
+    }
     let mut at = 0;
     for (index, part) in text.split('`').enumerate() {
         if index % 2 == 1 && is_named_path(part) {
@@ -181,5 +206,5 @@ fn list_named_paths<'t>(line: &TextLine<'t>) -> Vec<(&'t str, usize)> {
 fn is_named_path(text: &str) -> bool {
     const ENDINGS: [&str; 8] = [".md", ".json", ".jsonl", ".yaml", ".yml", ".diff", ".log", ".sig"];
     let is_path = text.contains('/') && !text.contains(char::is_whitespace) && !is_external(text);
-    is_path && !text.contains(['*', '<', '{', '$']) && ENDINGS.iter().any(|ending| text.ends_with(ending))
+    is_path && !text.contains(['*', '<', '{', '$', '`']) && ENDINGS.iter().any(|ending| text.ends_with(ending))
 }

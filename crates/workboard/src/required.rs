@@ -1,14 +1,17 @@
-//! Sentences that a document has to keep: by its kind, and phrases that a plan demands of its closeout.
+//! Sentences that a document has to keep: by its kind, and phrases that a plan demands of
+//! its closeout.
 
 use std::collections::BTreeMap;
 
+use crate::check_rule::CheckRule;
 use crate::document::{DocumentKind, PlanningDocument, file_stem};
 use crate::finding::{Finding, TextFix};
 use crate::rules::RuleBook;
 
 const PHRASE_SECTIONS: [&str; 3] = ["Required Phrases", "Required Evidence", "Validator Summary Phrases"];
 
-/// Checks that a document keeps the sentences of its kind; advice for one that is older than the workspace.
+/// Checks that a document keeps the sentences of its kind; advice for one that is older
+/// than the workspace.
 pub(crate) fn check_required(
     document: &PlanningDocument<'_>,
     book: &RuleBook,
@@ -23,7 +26,7 @@ pub(crate) fn check_required(
     let text = body_text(document);
     for demand in demands.iter().filter(|demand| !demand.is_kept(&text)) {
         let message = format!("a {} keeps the sentence \"{}\"", kind.suffix().to_lowercase(), demand.rule.sentence);
-        let finding = Finding::about_file(document.path, &demand.rule.id, message, demand.rule.remedy.clone());
+        let finding = Finding::of_words(document.path, (1, 1), &demand.rule, message);
         let finding = match &demand.rule.insert {
             Some(insert) => finding.with_fix(append_fix(document.text, insert)),
             None => finding,
@@ -66,7 +69,7 @@ pub(crate) fn check_phrases(
                 let message =
                     format!("{} demands the phrase \"{phrase}\" of this closeout (line {line})", document.path);
                 let remedy = "write the phrase, or take it out of the plan";
-                let finding = Finding::about_file(closeout.path, "phrase_missing", message, remedy);
+                let finding = Finding::about_file(closeout.path, CheckRule::PhraseMissing, message, remedy);
                 found.push(if is_older(closeout) { finding.as_advice() } else { finding });
             }
         }
@@ -94,7 +97,8 @@ fn sibling_key(path: &str) -> String {
     format!("{folder}/{bare}")
 }
 
-/// Lower case, one space between words, without code font, emphasis and full stops at the ends of words.
+/// Lower case, one space between words, without code font, emphasis and full stops at the
+/// ends of words.
 fn flattened(text: &str) -> String {
     let words = text.split_whitespace().map(|word| word.trim_matches(['`', '*', '"', '.', ',']).to_lowercase());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! Rules about words as data: what they forbid or demand, the sentence they protect against, and their own examples, which are
-//! tried when a rule is loaded.
+//! Rules about words as data: what they forbid or demand, the sentence they protect
+//! against, and their own examples, which are tried when a rule is loaded.
 
 use contract::source::{self, Problems};
 use regex_automata::Input;
@@ -30,7 +30,8 @@ pub struct RuleFile {
     pub rules: Vec<WordRule>,
 }
 
-/// One rule. With `kinds` it demands that such documents match; without, it forbids that any sentence does.
+/// One rule. With `kinds` it demands that such documents match; without, it forbids that
+/// any sentence does.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WordRule {
@@ -128,10 +129,9 @@ impl RuleBook {
         Ok(())
     }
 
-    /// Ids of all rules.
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
-        let forbids = self.forbids.iter().map(|rule| rule.rule.id.as_str());
-        forbids.chain(self.demands.iter().map(|rule| rule.rule.id.as_str()))
+    /// All rules, those that forbid first.
+    pub fn rules(&self) -> impl Iterator<Item = &WordRule> {
+        self.forbids.iter().map(|rule| &rule.rule).chain(self.demands.iter().map(|rule| &rule.rule))
     }
 }
 
@@ -168,7 +168,8 @@ fn blank_matches(text: &mut [u8], pattern: &Regex) {
 }
 
 fn build_pattern(rule: &str, pattern: &str) -> Result<Regex, LoadRulesError> {
-    // Bytes and not characters: the tables of Unicode would cost more than rules about English sentences gain.
+    // Bytes and not characters: the tables of Unicode would cost more than rules about
+    // English sentences gain.
     let syntax = SyntaxConfig::new().unicode(false).utf8(false);
     let built = Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build(pattern);
     built.map_err(|source| LoadRulesError::Pattern { rule: rule.to_owned(), source: Box::new(source) })

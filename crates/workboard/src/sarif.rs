@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::check_rule::CheckRule;
 use crate::finding::{Finding, Severity};
 
 /// The SARIF document of findings. Paths are relative to the workspace.
 pub fn sarif_document(version: &str, findings: &[Finding]) -> Value {
     let rules: BTreeMap<&str, &str> =
         findings.iter().map(|finding| (finding.rule.as_str(), finding.remedy.as_str())).collect();
-    let rules: Vec<Value> = rules.into_iter().map(|(id, remedy)| json!({"help": {"text": remedy}, "id": id})).collect();
+    let rules: Vec<Value> = rules.into_iter().map(|(id, remedy)| sarif_rule(id, remedy)).collect();
     let results: Vec<Value> = findings.iter().map(sarif_result).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -22,6 +23,12 @@ pub fn sarif_document(version: &str, findings: &[Finding]) -> Value {
             "tool": {"driver": {"name": "cto validate workspace", "rules": rules, "version": version}},
         }],
     })
+}
+
+/// A rule of the program says what it is about; one about words is told by its id.
+fn sarif_rule(id: &str, remedy: &str) -> Value {
+    let sentence = CheckRule::ALL.iter().find(|rule| rule.id() == id).map_or(id, |rule| rule.sentence());
+    json!({"help": {"text": remedy}, "id": id, "shortDescription": {"text": sentence}})
 }
 
 fn sarif_result(finding: &Finding) -> Value {

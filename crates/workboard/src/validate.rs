@@ -9,6 +9,7 @@ use secrets::{RuleSet, Scanner};
 use serde::Serialize;
 
 use crate::board::{BOARD, Workboard};
+use crate::check_rule::CheckRule;
 use crate::document::PlanningDocument;
 use crate::evidence::EvidenceSource;
 use crate::files::WorkspaceFiles;
@@ -35,6 +36,7 @@ impl WorkspaceCheck {
         self.errors().next().is_none()
     }
 
+    /// Findings that make the check fail.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
@@ -48,7 +50,8 @@ impl WorkspaceCheck {
     }
 }
 
-/// Checks a workspace. `today` is the day (`yyyy-mm-dd`) that no document can have been reviewed after.
+/// Checks a workspace. `today` is the day (`yyyy-mm-dd`) that no document can have been
+/// reviewed after.
 pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, today: &str) -> WorkspaceCheck {
     let mut found = Vec::new();
     let book = load_rule_book(files, &mut found);
@@ -65,6 +68,7 @@ pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, t
     board_checks::check_board(board_read, files, source, &mut found);
     board_checks::check_board_words(files, &book, &mut found);
     document_checks::check_items(board_read, &documents, &mut found);
+    document_checks::check_sequences(board_read, &documents, &mut found);
     let targets = LinkTargets::list_targets(files, board_read, source, &documents);
     for document in &documents {
         if document.path.starts_with(PROTOCOLS) {
@@ -86,7 +90,12 @@ pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, t
 /// Built-in rules, and those of the workspace; a file of rules that does not load is a finding.
 fn load_rule_book(files: &WorkspaceFiles, found: &mut Vec<Finding>) -> RuleBook {
     let mut book = RuleBook::built_in().unwrap_or_else(|error| {
-        found.push(Finding::about_file("rules/", "rule_file", error.to_string(), "install a whole build of cto"));
+        found.push(Finding::about_file(
+            "rules/",
+            CheckRule::RuleFile,
+            error.to_string(),
+            "install a whole build of cto",
+        ));
         RuleBook::default()
     });
     let is_rule_file = |path: &str| path.starts_with("rules/") && (path.ends_with(".yaml") || path.ends_with(".yml"));
@@ -96,7 +105,7 @@ fn load_rule_book(files: &WorkspaceFiles, found: &mut Vec<Finding>) -> RuleBook 
             let first = message.lines().find(|line| !line.trim().is_empty()).unwrap_or("it cannot be read").to_owned();
             found.push(Finding::about_file(
                 path,
-                "rule_file",
+                CheckRule::RuleFile,
                 first,
                 "mend the rule; `cto schema rules` has its shape",
             ));
@@ -109,7 +118,12 @@ fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], fo
     for name in [BOARD, CONTEXT, MARK] {
         if files.text(name).is_none() {
             let remedy = "cto init     makes it where it is missing";
-            found.push(Finding::about_file(name, "file_missing", format!("the workspace has no {name}"), remedy));
+            found.push(Finding::about_file(
+                name,
+                CheckRule::FileMissing,
+                format!("the workspace has no {name}"),
+                remedy,
+            ));
         }
     }
     let is_intent = |document: &&PlanningDocument<'_>| {
@@ -119,17 +133,17 @@ fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], fo
     };
     if documents.iter().find(is_intent).is_none() {
         let (message, remedy) = ("the workspace has no workspace intent", "cto init     makes WORKSPACE-INTENT.md");
-        found.push(Finding::about_file(PROTOCOLS, "intent_missing", message, remedy));
+        found.push(Finding::about_file(PROTOCOLS, CheckRule::IntentMissing, message, remedy));
     }
     for unread in files.unread() {
         let remedy = "make it a plain, readable text file, or move it out of the workspace";
-        found.push(Finding::about_file(&unread.path, "file_unreadable", unread.why.clone(), remedy));
+        found.push(Finding::about_file(&unread.path, CheckRule::FileUnreadable, unread.why.clone(), remedy));
     }
     if let Some(text) = files.text(CONTEXT) {
         for term in CHECKED_TERMS.iter().filter(|term| !text.contains(**term)) {
             let message = format!("CONTEXT.md does not define {term}");
             let remedy = format!("add `## {term}` with what it means here");
-            found.push(Finding::about_file(CONTEXT, "term_missing", message, remedy));
+            found.push(Finding::about_file(CONTEXT, CheckRule::TermMissing, message, remedy));
         }
     }
 }
@@ -147,12 +161,14 @@ fn first_day(files: &WorkspaceFiles) -> Option<String> {
 fn check_secrets(files: &WorkspaceFiles, found: &mut Vec<Finding>) {
     let scanner = Scanner::new(&[], RuleSet::standard());
     for (path, text) in files.texts() {
-        for hit in scanner.scan(text.as_bytes()) {
+        let hits = scanner.scan(text.as_bytes());
+        let index = if hits.is_empty() { None } else { Some(LineIndex::index_lines(text)) };
+        for (hit, index) in hits.into_iter().zip(index.iter().cycle()) {
             let at = usize::try_from(hit.offset).unwrap_or(usize::MAX);
-            let place = LineIndex::index_lines(text).place_of(text, at.min(text.len()));
+            let place = index.place_of(text, at.min(text.len()));
             let message = format!("this looks like a secret ({})", hit.rule);
             let remedy = "take it out, and make the credential useless: it stands in the history";
-            found.push(Finding::at(path, place, "secret_shaped", message, remedy));
+            found.push(Finding::at(path, place, CheckRule::SecretShaped, message, remedy));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Sentences of a document, each with the places of its bytes, and the search for claims in them.
+//! Sentences of a document, each with the places of its bytes, and the search for claims in
+//! them.
 
 use crate::document::{PlanningDocument, TextLine};
 use crate::finding::Finding;
@@ -8,8 +9,10 @@ use crate::rules::RuleBook;
 #[derive(Debug, Clone, Default)]
 struct JoinedSentence {
     text: String,
-    /// Where pieces of the text come from: byte in the text, byte in the document.
+    /// Origin of each piece: byte in the text, byte in the document.
     pieces: Vec<(usize, usize)>,
+    /// True after an odd number of quotes.
+    is_quoted: bool,
 }
 
 impl JoinedSentence {
@@ -19,6 +22,7 @@ impl JoinedSentence {
         }
         self.pieces.push((self.text.len(), at));
         self.text.push_str(piece);
+        self.is_quoted ^= piece.matches('"').count() % 2 == 1;
     }
 
     fn origin_of(&self, byte: usize) -> usize {
@@ -35,7 +39,8 @@ pub(crate) fn check_wording(document: &PlanningDocument<'_>, book: &RuleBook, fo
     for field in
         document.front.fields.iter().filter(|field| ["name", "title", "description"].contains(&field.key.as_str()))
     {
-        let sentence = JoinedSentence { text: field.value.clone(), pieces: vec![(0, field.span.0)] };
+        let pieces = vec![(0, field.span.0)];
+        let sentence = JoinedSentence { text: field.value.clone(), pieces, is_quoted: false };
         note_claims(document, book, &sentence, found);
     }
 }
@@ -45,7 +50,7 @@ fn note_claims(document: &PlanningDocument<'_>, book: &RuleBook, sentence: &Join
         if let Some(at) = rule.find_claim(&sentence.text) {
             let place = document.index.place_of(document.text, sentence.origin_of(at));
             let message = format!("this claims what no record may claim, as in \"{}\"", rule.rule.sentence);
-            found.push(Finding::at(document.path, place, &rule.rule.id, message, rule.rule.remedy.clone()));
+            found.push(Finding::of_words(document.path, place, &rule.rule, message));
         }
     }
 }
@@ -105,7 +110,7 @@ fn add_line(line: &TextLine<'_>, open: &mut JoinedSentence, sentences: &mut Vec<
 /// Adds a text, cut after each end of a sentence that stands outside of quotes.
 fn add_text(text: &str, at: usize, open: &mut JoinedSentence, sentences: &mut Vec<JoinedSentence>) {
     let mut from = 0;
-    for end in sentence_ends(text, &open.text) {
+    for end in sentence_ends(text, open.is_quoted) {
         add_trimmed(&text[from..end], at + from, open);
         sentences.push(std::mem::take(open));
         from = end;
@@ -120,9 +125,8 @@ fn add_trimmed(piece: &str, at: usize, open: &mut JoinedSentence) {
     }
 }
 
-/// Bytes behind full stops, exclamation and question marks that white space follows. `before` tells whether a quote is open.
-fn sentence_ends(text: &str, before: &str) -> Vec<usize> {
-    let mut is_quoted = before.matches('"').count() % 2 == 1;
+/// Bytes behind full stops, exclamation and question marks that white space follows, outside of quotes.
+fn sentence_ends(text: &str, mut is_quoted: bool) -> Vec<usize> {
     let mut ends = Vec::new();
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
@@ -137,7 +141,8 @@ fn sentence_ends(text: &str, before: &str) -> Vec<usize> {
     ends
 }
 
-/// The sentence with quoted text and code phrases as blanks of the same length, and code font and emphasis taken off.
+/// The sentence with quoted text and code phrases as blanks of the same length, and code
+/// font and emphasis taken off.
 pub(crate) fn quoted_blanked(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;

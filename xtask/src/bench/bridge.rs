@@ -1,5 +1,6 @@
-//! What the bridge costs beside a bare hyper pass-through, nginx and LiteLLM: CPU for each request and each stream, and
-//! memory for each open stream. Measured by an example of the bridge's own crate, each proxy alone on one core.
+//! Cost of the bridge beside a bare hyper pass-through, nginx and LiteLLM: CPU for each
+//! request and each stream, and memory for each open stream. Measured by an example of the
+//! bridge's own crate, each proxy alone on one core.
 
 use serde_json::Value;
 
@@ -18,6 +19,7 @@ const ROWS: [(&str, &str); 4] = [
     ("litellm", "LiteLLM's proxy"),
 ];
 
+/// Builds the example, measures every proxy and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     tools::need("nginx", "nginx-light")?;
     let litellm = models::litellm()?;

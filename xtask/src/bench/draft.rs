@@ -1,4 +1,5 @@
-//! `cto new` and `cto environment suggest` on a large repository against `git ls-files`, which reads one file.
+//! `cto new` and `cto environment suggest` on a large repository against `git ls-files`,
+//! which reads one file.
 
 use std::fs;
 
@@ -12,6 +13,7 @@ use crate::process::output;
 
 const ROUNDS: usize = 20;
 
+/// Measures drafts in a large repository and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "new")?;
     let repository = world.path("repository");

@@ -1,5 +1,6 @@
-//! The cost of verification beyond the commands it runs: a crate whose tests take about two seconds, changed together with its
-//! tests, so that the exam, the change, both controls and poison control are held.
+//! The cost of verification beyond the commands it runs: a crate whose tests take about two
+//! seconds, changed together with its tests, so that the exam, the change, both controls
+//! and poison control are held.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ const SIZES: [usize; 2] = [10, 5_000];
 const PASSES: [&str; 4] = ["exam 1", "change 1", "control 1", "control change 1"];
 const POISONED: usize = 1;
 
+/// Measures trees of several sizes and returns the tables.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let tables: Vec<String> = SIZES.iter().map(|files| measure_tree(bench, *files)).collect::<Outcome<_>>()?;
     Ok(tables.join("\n"))

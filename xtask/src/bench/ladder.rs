@@ -1,8 +1,9 @@
-//! `cto ladder` and `cto status` with few and with many runs in the ledger: the two must cost the same, whatever the runs are.
+//! `cto ladder` and `cto status` with few and with many runs in the ledger: the two must
+//! cost the same, whatever the runs are.
 
 use std::path::PathBuf;
 
-use super::ledger::{FEW, MANY, build_fill, shaped_home, told};
+use super::ledger::{FEW, MANY, shaped_home, told};
 use super::rounds::{Candidate, in_turns};
 use super::world::World;
 use super::{Bench, table};
@@ -10,7 +11,8 @@ use crate::Outcome;
 
 const ROUNDS: usize = 40;
 
-/// A command that is measured in homes with runs of one shape: made-up runs of other engines, whose bundles are gone.
+/// A command that is measured in homes with runs of one shape: made-up runs of other
+/// engines, whose bundles are gone.
 struct Shaped {
     shape: &'static str,
     words: &'static [&'static str],
@@ -61,9 +63,9 @@ const SHAPED: [Shaped; 5] = [
     },
 ];
 
+/// Measures homes with few and many runs and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "ladder")?;
-    build_fill()?;
     let homes = SHAPED.iter().map(|shaped| fill_homes(bench, &world, shaped)).collect::<Outcome<Vec<_>>>()?;
     let mut candidates = Vec::new();
     for (shaped, homes) in SHAPED.iter().zip(&homes) {

@@ -1,4 +1,5 @@
-//! `cto runs` and `cto show` with few and with many runs in the ledger: the two must cost the same.
+//! `cto runs` and `cto show` with few and with many runs in the ledger: the two must cost
+//! the same.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +7,19 @@ use super::rounds::{Candidate, in_turns};
 use super::world::{World, bench_case};
 use super::{Bench, table};
 use crate::Outcome;
-use crate::process::{cargo, output, program, run, target};
+use crate::process::{output, program};
 
 const ROUNDS: usize = 40;
 pub(super) const FEW: u32 = 100;
 pub(super) const MANY: u32 = 100_000;
 
-/// What the task ids of the made-up runs begin with, and the task id of the real one.
+/// Prefix of the invented runs' task ids, and the task id of the real run.
 const MADE_UP: &str = "made-up-";
 const REAL: &str = "bench";
 
+/// Measures homes with few and many runs and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "ledger")?;
-    build_fill()?;
     let few = home(bench, &world, "few", FEW)?;
     let many = home(bench, &world, "many", MANY)?;
     let candidates = vec![
@@ -31,11 +32,6 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     Ok(table(&rows, &[0, 2]))
 }
 
-/// Builds what fills a ledger.
-pub(super) fn build_fill() -> Outcome {
-    run(&mut cargo(&["build", "--quiet", "--release", "--package", "ledger", "--example", "fill"]))
-}
-
 /// A home whose ledger holds this many made-up runs and, as the newest, a real one with its bundle.
 pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outcome<PathBuf> {
     shaped_home(bench, world, name, runs, "mixed")
@@ -45,7 +41,7 @@ pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outco
 pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> Outcome<PathBuf> {
     let (home, case) = (world.path(name), world.path(&format!("{name}-case")));
     std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
-    fill(&home.join("ledger.db"), runs, shape)?;
+    fill(bench, &home.join("ledger.db"), runs, shape)?;
     bench_case(&case)?;
     let case = case.to_string_lossy();
     cto(bench, &home, &["run", &case, "--sandbox", "none", "--json"])?;
@@ -53,12 +49,12 @@ pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, s
 }
 
 /// Made in memory where there is such a place, since each entry is flushed to the disk it is made on, and moved.
-fn fill(ledger: &Path, runs: u32, shape: &str) -> Outcome {
+fn fill(bench: &Bench, ledger: &Path, runs: u32, shape: &str) -> Outcome {
     let memory = Path::new("/dev/shm");
     let made_in = if memory.is_dir() { memory } else { Path::new("/tmp") };
     let made = World::new(made_in, "fill")?;
     let temporary = made.path("ledger.db");
-    let example = target().join("release/examples/fill");
+    let example = bench.example("ledger", "fill")?;
     output(&mut program(example, [temporary.as_os_str(), runs.to_string().as_ref(), shape.as_ref()]))?;
     for ending in ["", "-wal"] {
         let [from, to] = [&temporary, ledger].map(|path| format!("{}{ending}", path.display()));
@@ -67,6 +63,7 @@ fn fill(ledger: &Path, runs: u32, shape: &str) -> Outcome {
     Ok(())
 }
 
+/// Output of our program in a home.
 pub(super) fn cto(bench: &Bench, home: &Path, arguments: &[&str]) -> Outcome<String> {
     output(program(&bench.cto, ["--home".as_ref(), home.as_os_str()]).args(arguments))
 }

@@ -1,17 +1,20 @@
-//! `cargo xtask bench NAME`: our program beside floors, in turns, in one process, so that a loaded machine slows all of them
-//! alike. Ratios are what counts; times differ from machine to machine.
+//! `cargo xtask bench NAME`: our program beside floors, in turns, in one process, so that a
+//! loaded machine slows all of them alike. Ratios are what counts; times differ from
+//! machine to machine.
 
 mod bridge;
 mod draft;
 mod exam;
 mod ladder;
 mod ledger;
+mod live;
 mod records;
 mod recover;
 mod rounds;
 mod run;
 mod sandbox;
 mod secrets;
+mod serve;
 mod stage5;
 mod table;
 mod verify;
@@ -20,14 +23,16 @@ mod world;
 
 use std::path::PathBuf;
 
-use crate::process::{root, target};
+use crate::process::{cargo, root, run, target};
 use crate::{Outcome, dist};
 use table::{Bench, millis, table};
 
+/// Runs one bench by name and prints its table.
 pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     let measure: fn(&Bench) -> Outcome<String> = match name {
         "bridge" => bridge::measure,
         "new" => draft::measure,
+        "live" => live::measure,
         "run" => run::measure,
         "exam" => exam::measure,
         "verify" => verify::measure,
@@ -37,17 +42,25 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "recover" => recover::measure,
         "sandbox" => sandbox::measure,
         "secrets" => secrets::measure,
+        "serve" => serve::measure,
         "stage5" => stage5::measure,
         "packages" => secrets::packages::measure,
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, new, stage5, exam, verify, ladder, ledger, records, recover, sandbox, secrets, packages, workspace or bridge"
+                "there is no bench {name:?}: run, new, live, stage5, exam, verify, ladder, ledger, records, recover, sandbox, secrets, packages, serve, workspace or bridge"
             ));
         }
     };
-    let mut bench = Bench { cto: target().join("release/cto"), rounds: None, place: std::env::temp_dir() };
-    let mut write = false;
+    let mut bench = Bench {
+        cto: target().join("release/cto"),
+        rounds: None,
+        place: std::env::temp_dir(),
+        is_trial: false,
+        runs: None,
+        viewers: None,
+    };
+    let (mut write, mut is_built) = (false, false);
     let mut rest = arguments;
     loop {
         rest = match rest {
@@ -57,23 +70,49 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
                 rest
             }
             ["--rounds", number, rest @ ..] => {
-                bench.rounds = Some(number.parse().map_err(|_| format!("--rounds {number} is not a number"))?);
+                bench.rounds = Some(read_number("--rounds", number)?);
+                rest
+            }
+            ["--runs", number, rest @ ..] => {
+                bench.runs = Some(read_number("--runs", number)?);
+                rest
+            }
+            ["--viewers", number, rest @ ..] => {
+                bench.viewers = Some(read_number("--viewers", number)?);
+                rest
+            }
+            ["--trial", rest @ ..] => {
+                bench.is_trial = true;
                 rest
             }
             ["--dir", folder, rest @ ..] => {
                 bench.place = PathBuf::from(folder);
                 rest
             }
+            // A build of somebody's own, to compare changes without waiting for the one
+            // that ships.
+            ["--cto", program, rest @ ..] => {
+                (bench.cto, is_built) = (root().join(program), true);
+                rest
+            }
             [other, ..] => return Err(format!("bench does not know {other:?}")),
         };
     }
     // A workspace, the scanner and the bridge are measured in the crates that have them.
-    if !["secrets", "packages", "workspace", "bridge"].contains(&name) {
+    if bench.is_trial && !is_built {
+        run(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+        bench.cto = target().join("debug/cto");
+    } else if !is_built && !["secrets", "packages", "workspace", "bridge"].contains(&name) {
         bench.cto = dist::build()?;
     }
     let table = measure(&bench)?;
     println!("{table}");
-    if write { put(name, &table) } else { Ok(()) }
+    let is_kept = write && !bench.is_trial;
+    if is_kept { put(name, &table) } else { Ok(()) }
+}
+
+fn read_number<T: std::str::FromStr>(flag: &str, number: &str) -> Outcome<T> {
+    number.parse().map_err(|_| format!("{flag} {number} is not a number"))
 }
 
 /// Puts the table between its markers in docs/performance.md, and touches nothing else there.

@@ -1,5 +1,5 @@
-//! `cto validate workspace` beside check-jsonschema (the board by its schema) and markdownlint-cli2 (the documents), over the same files:
-//! 30, 300 and 3,000 documents.
+//! `cto validate workspace` beside check-jsonschema (the board by its schema) and
+//! markdownlint-cli2 (the documents), over the same files: 30, 300 and 3,000 documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,17 @@ const NAMES: [[&str; 2]; 3] = [
     ["`cto validate workspace`, 300 documents", "cto, 300"],
     ["`cto validate workspace`, 3,000 documents", "cto, 3,000"],
 ];
+/// Commands over boards of two sizes, the second ten times the first.
+const BOARDS: [(&str, usize, [&str; 2]); 4] = [
+    ("next", 1_000, ["`cto work next`, 1,000 items", "next, 1,000"]),
+    ("next", 10_000, ["`cto work next`, 10,000 items", "next, 10,000"]),
+    ("graph", 1_000, ["`cto work graph`, 1,000 items", "graph, 1,000"]),
+    ("graph", 10_000, ["`cto work graph`, 10,000 items", "graph, 10,000"]),
+];
 const SIZES: [usize; 3] = [30, 300, 3_000];
 const PEERS: [&str; 2] = ["check-jsonschema and markdownlint-cli2, 3,000 documents", "both, 3,000"];
 
+/// Measures workspaces of several sizes beside the other checkers and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "records")?;
     let peers = Peers::install(&world)?;
@@ -30,9 +38,15 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
         candidates.push(Candidate::new(name, short, move |_| validate(bench, &home, place)));
     }
     let largest = places.last().cloned().unwrap_or_default();
+    for (command, items, [name, short]) in BOARDS {
+        let (home, place) = (world.path("home"), fill_board(bench, &world, items)?);
+        candidates.push(Candidate::new(name, short, move |_| {
+            cto(bench, &home, &["--workspace", &place.display().to_string(), "work", command]).map(drop)
+        }));
+    }
     candidates.push(Candidate::new(PEERS[0], PEERS[1], move |_| peers.check(&largest)));
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
-    Ok(table(&rows, &[0, 3]))
+    Ok(table(&rows, &[0, 3, 5, 7]))
 }
 
 fn cto(bench: &Bench, home: &Path, words: &[&str]) -> Outcome<String> {
@@ -63,6 +77,23 @@ fn fill_workspace(bench: &Bench, world: &World, size: usize) -> Outcome<PathBuf>
     Ok(place)
 }
 
+/// A workspace with a chain of so many items.
+fn fill_board(bench: &Bench, world: &World, items: usize) -> Outcome<PathBuf> {
+    let place = world.path(&format!("board-{items}"));
+    if place.exists() {
+        return Ok(place);
+    }
+    cto(bench, &world.path("home"), &["init", &place.display().to_string()])?;
+    let mut board = "items:\n".to_owned();
+    for number in 0..items {
+        let blocked = number.checked_sub(1).map(|before| format!("DEMO-WORK-{before:05}")).unwrap_or_default();
+        board.push_str(&format!("  - id: DEMO-WORK-{number:05}\n    title: item {number}\n    type: AFK\n    status: draft\n    blocked_by: [{blocked}]\n"));
+    }
+    fs::write(place.join("WORKBOARD.yaml"), board)
+        .map_err(|error| format!("cannot fill {}: {error}", place.display()))?;
+    Ok(place)
+}
+
 /// The tools that people use today, installed beside the worlds.
 struct Peers {
     check_jsonschema: PathBuf,
@@ -83,7 +114,8 @@ impl Peers {
         Ok(Self { check_jsonschema: venv.join("bin/check-jsonschema"), markdownlint, schema })
     }
 
-    /// Line lengths and titles are matters of taste there, so that its rules about them are off.
+    /// Line lengths and titles are matters of taste there, so that its rules about them are
+    /// off.
     fn check(&self, place: &Path) -> Outcome {
         output(program(&self.check_jsonschema, ["--schemafile"]).arg(&self.schema).arg(place.join("WORKBOARD.yaml")))?;
         let config = place.join(".markdownlint.json");

@@ -1,6 +1,7 @@
-//! `cto recover` with nothing to do, with few and with many runs in the ledger: the two must cost the same.
+//! `cto recover` with nothing to do, with few and with many runs in the ledger: the two
+//! must cost the same.
 
-use super::ledger::{build_fill, cto, home, told};
+use super::ledger::{cto, home, told};
 use super::rounds::{Candidate, in_turns};
 use super::world::World;
 use super::{Bench, table};
@@ -12,9 +13,9 @@ const MANY: u32 = 100_000;
 
 const NOTHING: &str = "nothing was interrupted";
 
+/// Measures homes with few and many runs and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "recover")?;
-    build_fill()?;
     let few = home(bench, &world, "few", FEW)?;
     let many = home(bench, &world, "many", MANY)?;
     let candidates = vec![

@@ -7,22 +7,25 @@ use crate::Outcome;
 /// One thing to measure. What has to be made ready or cleared away is no part of the time.
 pub(super) struct Candidate<'a> {
     pub(super) name: &'a str,
-    /// How the table's head refers to it.
+    /// Short name in the table's head.
     pub(super) short: &'a str,
     pub(super) measured: Box<dyn FnMut(usize) -> Outcome + 'a>,
     pub(super) cleared: Box<dyn FnMut(usize) -> Outcome + 'a>,
 }
 
 impl<'a> Candidate<'a> {
+    /// Candidate without a clean-up between rounds.
     pub(super) fn new(name: &'a str, short: &'a str, measured: impl FnMut(usize) -> Outcome + 'a) -> Self {
         Candidate { name, short, measured: Box::new(measured), cleared: Box::new(|_| Ok(())) }
     }
 
+    /// Adds a clean-up that runs after each round and is not measured.
     pub(super) fn clearing(self, cleared: impl FnMut(usize) -> Outcome + 'a) -> Self {
         Candidate { cleared: Box::new(cleared), ..self }
     }
 }
 
+/// Times of one candidate over all rounds.
 pub(super) struct Measured {
     pub(super) name: String,
     pub(super) short: String,
@@ -31,16 +34,19 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// Median of the times.
     pub(super) fn p50(&self) -> Duration {
         self.times.get(self.times.len() / 2).copied().unwrap_or_default()
     }
 
+    /// Shortest of the times.
     pub(super) fn min(&self) -> Duration {
         self.times.first().copied().unwrap_or_default()
     }
 }
 
-/// Every candidate once a round, another one first each time; the first round warms up and is not counted.
+/// Every candidate once a round, another one first each time; the first round warms up and
+/// is not counted.
 pub(super) fn in_turns(mut candidates: Vec<Candidate<'_>>, rounds: usize) -> Outcome<Vec<Measured>> {
     let mut times = vec![Vec::with_capacity(rounds); candidates.len()];
     for round in 0..=rounds {

@@ -11,6 +11,7 @@ use crate::process::{output, program};
 
 const ROUNDS: usize = 60;
 
+/// Measures a whole run against its floors and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let world = World::new(&bench.place, "run")?;
     let (repository_folder, case, home) = (world.path("repository"), world.path("bench-case"), world.path("home"));
@@ -60,7 +61,8 @@ fn sealed(bench: &Bench, home: &Path, case: &Path) -> Outcome {
     output(program(&bench.cto, words).args(["--sandbox", "none", "--json"])).map(drop)
 }
 
-/// Ending with 0 is no proof: a program that does nothing would win. Every run must have left a sealed bundle.
+/// Ending with 0 is no proof: a program that does nothing would win. Every run must have
+/// left a sealed bundle.
 fn all_sealed(home: &Path, expected: usize) -> Outcome {
     let folder = home.join("harness-runs");
     let bundles = std::fs::read_dir(&folder).map_err(|error| format!("no bundles in {}: {error}", folder.display()))?;

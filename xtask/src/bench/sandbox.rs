@@ -1,5 +1,6 @@
-//! What a start in the sandbox costs beside bubblewrap with the same namespaces, and what working inside costs beside working
-//! outside. Measured by an example of the sandbox's own crate, with its stage and with our program's.
+//! Cost of a start in the sandbox beside bubblewrap with the same namespaces, and of
+//! working inside beside working outside. Measured by an example of the sandbox's own
+//! crate, with its stage and with our program's.
 
 use serde_json::Value;
 
@@ -11,7 +12,8 @@ use crate::tools;
 
 const ROUNDS: usize = 40;
 
-/// Rows as the example names them, their words in the table, and the row they are compared with.
+/// Rows as the example names them, their words in the table, and the row they are compared
+/// with.
 const ROWS: [(&str, &str, &str); 14] = [
     ("direct", "`true`, directly", "bwrap"),
     ("bwrap", "`true` in bubblewrap, `--unshare-all`", "bwrap"),
@@ -35,6 +37,7 @@ struct Row {
     cpu: f64,
 }
 
+/// Builds the example, measures and returns the tables.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     tools::need("bwrap", "bubblewrap")?;
     run(&mut cargo(&["build", "--quiet", "--release", "--package", "sandbox", "--example", "start"]))?;

@@ -1,5 +1,5 @@
-//! A run that lands in an admitted target against the same run at stage 3, and the check of its approval against one signature
-//! and one full commit of the ledger.
+//! A run that lands in an admitted target against the same run at stage 3, and the check of
+//! its approval against one signature and one full commit of the ledger.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -19,6 +19,7 @@ const NAMESPACE: &str = "cto-approval@v1";
 const ACTIONS: &str = "[push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, \
                        vendor_source_mutation, cortex_core_mutation]";
 
+/// Measures stage 5 against stage 3 and the approval's check against its floor.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     run(&mut cargo(&["build", "--quiet", "--release", "--package", "harness", "--example", "approval_floor"]))?;
     let world = World::new(&bench.place, "stage5")?;

@@ -1,20 +1,38 @@
-//! What goes into a bench, and the table that comes out of it.
+//! Options of a bench, and the table that it prints.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::rounds::Measured;
+use crate::Outcome;
+use crate::process::{cargo, run, target};
 
 /// Program, rounds and place, which every bench is given.
 pub(super) struct Bench {
     /// Our program, built as it is shipped.
     pub(super) cto: PathBuf,
     pub(super) rounds: Option<usize>,
-    /// Where the worlds are made; the disk under it is part of what is measured.
+    /// Folder for the worlds; the disk below it is part of the measurement.
     pub(super) place: PathBuf,
+    /// True to try a bench: programs are then not optimised, and figures mean nothing.
+    pub(super) is_trial: bool,
+    /// Runs of a large ledger, and viewers of one run, where those of the bench are too many for a trial.
+    pub(super) runs: Option<u32>,
+    pub(super) viewers: Option<u16>,
 }
 
-/// A Markdown table: each row's times, and how it compares with each of the others that serve as a measure.
+impl Bench {
+    /// Builds an example of a package, and gives its place.
+    pub(super) fn example(&self, package: &str, name: &str) -> Outcome<PathBuf> {
+        let mut command = cargo(&["build", "--quiet", "--package", package, "--example", name]);
+        let profile = if self.is_trial { "debug" } else { "release" };
+        run(command.args((!self.is_trial).then_some("--release")))?;
+        Ok(target().join(profile).join("examples").join(name))
+    }
+}
+
+/// A Markdown table: each row's times, and how it compares with each of the others that
+/// serve as a measure.
 pub(super) fn table(rows: &[Measured], measures: &[usize]) -> String {
     let mut text = String::from("| | p50 | min |");
     for measure in measures {
@@ -31,6 +49,7 @@ pub(super) fn table(rows: &[Measured], measures: &[usize]) -> String {
     text
 }
 
+/// Duration in milliseconds with two decimals.
 pub(super) fn millis(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1000.0)
 }

@@ -1,4 +1,5 @@
-//! A workspace of a large repository: made from the cache against `git worktree add`, captured against `git status`.
+//! A workspace of a large repository: made from the cache against `git worktree add`,
+//! captured against `git status`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,6 +20,7 @@ const FILES_IN_EACH: usize = 100;
 const CHANGED: [&str; 3] =
     ["part-0/folder-3/file-7.txt", "part-2/folder-252/file-50.txt", "part-4/folder-499/file-99.txt"];
 
+/// Measures making and capturing a workspace and returns the table.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     run(&mut cargo(&["build", "--quiet", "--release", "--package", "tree", "--example", "workspace"]))?;
     let world = World::new(&bench.place, "workspace")?;
@@ -113,7 +115,8 @@ impl Layer {
         Layer { upper, work, shown }
     }
 
-    /// Mounts it over `lower` in a user and mount namespace of its own and runs a line of shell in it.
+    /// Mounts it over `lower` in a user and mount namespace of its own and runs a line of
+    /// shell in it.
     fn mount(&self, lower: &str, line: &str) -> Outcome {
         for folder in [&self.upper, &self.work, &self.shown] {
             fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -134,7 +137,8 @@ impl Layer {
     }
 }
 
-/// The crate that is measured, in a process that has everything at hand as the harness has: only the calls are timed.
+/// The crate that is measured, in a process that has everything at hand as the harness has:
+/// only the calls are timed.
 struct Server {
     child: Child,
     asked: Option<ChildStdin>,

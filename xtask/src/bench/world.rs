@@ -6,17 +6,20 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{output, program, root};
 
+/// Temporary folder of one bench; removed on drop.
 pub(super) struct World {
     folder: PathBuf,
 }
 
 impl World {
+    /// Makes a fresh folder below `place`.
     pub(super) fn new(place: &Path, name: &str) -> Outcome<World> {
         let folder = place.join(format!("cto-bench-{name}-{}", std::process::id()));
         std::fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         Ok(World { folder })
     }
 
+    /// Path below the folder.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -33,6 +36,7 @@ pub(super) fn small_case() -> PathBuf {
     root().join("crates/fixtures/cases/r1-string-slugify")
 }
 
+/// Copies a folder with everything in it.
 pub(super) fn copy_tree(from: &Path, to: &Path) -> Outcome {
     let fail = |error: std::io::Error| format!("cannot copy {} to {}: {error}", from.display(), to.display());
     std::fs::create_dir_all(to).map_err(fail)?;
@@ -67,7 +71,8 @@ pub(super) fn repository(folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// The small case with a verification that costs nothing, so that what is measured is the harness.
+/// The small case with a verification that costs nothing, so that what is measured is the
+/// harness.
 pub(super) fn bench_case(folder: &Path) -> Outcome {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
     copy_tree(&small_case().join("files"), &folder.join("files"))?;

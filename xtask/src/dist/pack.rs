@@ -1,5 +1,5 @@
-//! The archive: the program, completions, manual pages, licences and the list of everything in it. The same tree and the same
-//! program give the same bytes.
+//! The archive: the program, completions, manual pages, licences and the list of everything
+//! in it. The same tree and the same program give the same bytes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,15 @@ const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICEN
 /// Shell, and the name under which its completions are looked for.
 const SHELLS: [(&str, &str); 3] = [("bash", "cto.bash"), ("zsh", "_cto"), ("fish", "cto.fish")];
 
+/// Version of the package `cto`.
 pub(crate) fn version() -> Outcome<String> {
     let id = output(&mut cargo(&["pkgid", "--package", "cto"]))?;
     let version = id.trim().rsplit(['#', '@']).next().map(str::to_owned);
     version.ok_or_else(|| format!("cargo names no version of cto: {id}"))
 }
 
-/// Packs a program for a target; gives the archive. Completions and pages are the same for every target: `own`, the program of this
-/// machine, writes them.
+/// Packs a program for a target; gives the archive. Completions and pages are the same for
+/// every target: `own`, the program of this machine, writes them.
 pub(super) fn pack(cto: &Path, own: &Path, triple: &str, folder: &Path) -> Outcome<PathBuf> {
     if needs_libraries(&read(cto)?) {
         return Err(format!("{} asks for a dynamic linker, so that it would not run everywhere", cto.display()));
@@ -73,6 +74,7 @@ pub(super) fn write_sums(folder: &Path, archives: &[PathBuf]) -> Outcome<Vec<Pat
     Ok(files)
 }
 
+/// SHA-256 in hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -92,10 +94,12 @@ fn needs_libraries(elf: &[u8]) -> bool {
     })
 }
 
+/// Content of a file; the error names it.
 pub(super) fn read(path: &Path) -> Outcome<Vec<u8>> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
+/// Writes a file; the error names it.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Outcome {
     fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }

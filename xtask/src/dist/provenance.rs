@@ -1,4 +1,5 @@
-//! Provenance: an in-toto statement on how the files were made, in the shape of SLSA, signed as bundles are (DSSE, ed25519).
+//! Provenance: an in-toto statement on how the files were made, in the shape of SLSA,
+//! signed as bundles are (DSSE, ed25519).
 
 use std::path::{Path, PathBuf};
 

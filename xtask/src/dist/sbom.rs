@@ -1,4 +1,5 @@
-//! The bill of materials: every package that is linked into the program, with its version, licence and digest, as CycloneDX 1.6.
+//! The bill of materials: every package that is linked into the program, with its version,
+//! licence and digest, as CycloneDX 1.6.
 
 use std::collections::BTreeMap;
 
@@ -64,6 +65,7 @@ struct Locked {
     checksum: Option<String>,
 }
 
+/// Bill of materials for one target platform.
 pub(super) fn write(triple: &str) -> Outcome<Bill> {
     let text = output(&mut cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", triple]))?;
     let metadata: Metadata = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
@@ -87,7 +89,8 @@ pub(super) fn write(triple: &str) -> Outcome<Bill> {
     Ok(Bill { json: json + "\n", licences: licences(&linked) })
 }
 
-/// What the program is linked from: normal dependencies of `cto`, at any distance. Build scripts and tests are not shipped.
+/// Packages linked into the program: normal dependencies of `cto`, at any distance. Build
+/// scripts and tests are not shipped.
 fn linked_packages(metadata: &Metadata) -> Outcome<Vec<&Package>> {
     let nodes: BTreeMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     let start = metadata.packages.iter().find(|package| package.name == "cto" && package.source.is_none());

@@ -1,4 +1,5 @@
-//! The archive on a machine that has nothing of ours: a root file system of its own with the system's programs and no Rust.
+//! The archive on a machine that has nothing of ours: a root file system of its own with
+//! the system's programs and no Rust.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ umount -l /old
 exec /usr/bin/env -i PATH=/opt/cto:/usr/bin:/bin HOME=/root LC_ALL=C.UTF-8 /bin/sh -c "$3"
 "#;
 
-/// What a person does there.
+/// Script of the trial: the first steps of a new user.
 const INSTALLED: &str = r#"
 set -eu
 if command -v cargo || command -v rustc; then echo "there is Rust here"; exit 9; fi

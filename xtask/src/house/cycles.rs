@@ -9,7 +9,7 @@ use super::modules::{Crossing, Level, PackageModules};
 pub(super) struct Cycle {
     pub(super) package: String,
     pub(super) modules: Vec<String>,
-    /// How many modules the package has.
+    /// Number of modules of the package.
     pub(super) of: usize,
     /// The imports within the circle.
     pub(super) crossings: Vec<Crossing>,
@@ -20,7 +20,8 @@ pub(super) fn module_cycles(package: &str, modules: &PackageModules) -> Vec<Cycl
     cycles(package, modules, Level::Unit)
 }
 
-/// Circles that two or more folders of a package are in, with the files beside them that they go through.
+/// Circles that two or more folders of a package are in, with the files beside them that
+/// they go through.
 pub(super) fn folder_cycles(package: &str, modules: &PackageModules) -> Vec<Cycle> {
     let folders = modules.folders();
     let mut found = cycles(package, modules, Level::Folder);
@@ -56,7 +57,8 @@ fn cycles(package: &str, modules: &PackageModules, level: Level) -> Vec<Cycle> {
 /// By module: the modules that it imports from, or that it reaches so.
 type Imports<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
-/// The modules that a module reaches and that reach it, itself among them; none if it does not come back to itself.
+/// The modules that a module reaches and that reach it, itself among them; none if it does
+/// not come back to itself.
 fn circle_of<'a>(reached: &Imports<'a>, module: &str) -> Vec<&'a str> {
     let comes_back = |other: &&&str| reached.get(**other).is_some_and(|back| back.contains(module));
     reached.get(module).into_iter().flatten().filter(comes_back).copied().collect()
@@ -74,6 +76,7 @@ fn reachable<'a>(imports: &Imports<'a>, from: &str) -> BTreeSet<&'a str> {
 }
 
 impl Cycle {
+    /// Line of the listing that names the cycle and its modules.
     pub(super) fn head(&self) -> String {
         format!("{}: {} of {}: {}", self.package, self.modules.len(), self.of, self.modules.join(", "))
     }

@@ -3,8 +3,9 @@
 use super::modules::{Level, PackageModules, ROOT};
 use super::tree::Packages;
 
-/// The folders of a package, and the files beside them, in the order in which a reader meets them: the lowest first. An import
-/// points from a later one to an earlier one; the root stands above them all.
+/// The folders of a package, and the files beside them, in the order in which a reader
+/// meets them: the lowest first. An import points from a later one to an earlier one; the
+/// root stands above them all.
 struct FolderOrder {
     package: &'static str,
     folders: &'static [&'static str],
@@ -29,7 +30,8 @@ const ORDERS: &[FolderOrder] = &[
 /// Most modules of a package that may import each other in a circle.
 const MOST_IN_CYCLE: usize = 8;
 
-/// Everything in a tree that is against its direction, one entry each with the imports that make it so.
+/// Everything in a tree that is against its direction, one entry each with the imports that
+/// make it so.
 pub(super) fn against_direction(packages: &Packages) -> Vec<String> {
     let ordered = ORDERS.iter().flat_map(|order| match packages.0.get(order.package) {
         Some(modules) => against_order(order, modules),

@@ -1,4 +1,5 @@
-//! Imports of a source file, read from its tokens: `use` declarations and the paths of bodies, without those of tests.
+//! Imports of a source file, read from its tokens: `use` declarations and the paths of
+//! bodies, without those of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +48,7 @@ pub(super) struct FileModules {
     pub(super) of_tests: Vec<String>,
 }
 
+/// Reads the imports of a file and of its inline modules.
 pub(super) fn read_imports(tokens: &[Token<'_>]) -> FileModules {
     let mut reader = Reader { tokens, at: 0, depth: 0, scopes: Vec::new(), found: FileModules::default() };
     reader.read();
@@ -126,7 +128,8 @@ impl<'a> Reader<'a> {
         matches!(next[..], ["[", "cfg", "(", "test", ")", "]"] | ["[", "cfg", "(", "all", "(", "test"])
     }
 
-    /// Passes over an item and its attributes; notes the name of a module that lies in a file of its own.
+    /// Passes over an item and its attributes; notes the name of a module that lies in a
+    /// file of its own.
     fn skip_test_item(&mut self) {
         while self.text(self.at) == "#" {
             self.at += 1;

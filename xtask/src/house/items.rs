@@ -25,6 +25,7 @@ pub(super) struct Items<'a> {
 const MODIFIERS: &[&str] = &["const", "async", "unsafe", "extern", "default"];
 const TYPES: &[&str] = &["struct", "enum", "trait", "union", "type"];
 
+/// Collects the items of a file.
 pub(super) fn items<'a>(lexed: &Lexed<'a>) -> Items<'a> {
     let tokens = &lexed.tokens;
     let mut found = Items::default();

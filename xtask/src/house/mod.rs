@@ -1,6 +1,6 @@
-//! `cargo xtask house [DIR]`: measures the code of a tree: sizes, names, comments, cycles. `--check` holds it against
-//! `xtask/house.toml`, `--tighten` writes there what has become better, `--cycles` names the imports of every cycle. Limits
-//! only tighten.
+//! `cargo xtask house [DIR]`: measures the code of a tree: sizes, names, comments, cycles.
+//! `--check` holds it against `xtask/house.toml`, `--tighten` writes there what has become
+//! better, `--cycles` names the imports of every cycle. Limits only tighten.
 
 mod cycles;
 mod direction;
@@ -70,6 +70,7 @@ const CYCLES: [(&str, CyclesOf); 2] =
 
 type CyclesOf = fn(&Packages) -> Vec<Cycle>;
 
+/// Prints the figures, or checks or tightens the limits.
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => print(&measure(&root())?),

@@ -1,4 +1,5 @@
-//! The modules of a package and the imports between them, followed through re-exports to the module that defines an item.
+//! The modules of a package and the imports between them, followed through re-exports to
+//! the module that defines an item.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -101,14 +102,16 @@ impl PackageModules {
         found.into_values().collect()
     }
 
-    /// The module that defines what a path names; none for other packages and for what imports nothing by itself.
+    /// The module that defines what a path names; none for other packages and for what
+    /// imports nothing by itself.
     fn imported(&self, name: &str, module: &Module, named: &NamedPath) -> Option<&str> {
         let (target, is_item) = self.resolve(name, &named.path, MOST_HOPS)?;
         let definer = self.modules.get(&target)?;
         let counts = match named.kind {
             // A module is imported by the paths that go through it.
             PathKind::Import => is_item || named.is_glob,
-            // A module that gives out what lies beneath it depends on that only if it uses the name itself.
+            // A module that gives out what lies beneath it depends on that only if it uses
+            // the name itself.
             PathKind::Reexport if is_beneath(&target, &module.of_file) => {
                 is_item && module.source.words.contains(&named.name)
             }

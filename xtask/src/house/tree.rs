@@ -37,6 +37,7 @@ pub(super) struct Measured {
     test_lines: usize,
 }
 
+/// Measures every Rust file below `root`, except those in `target` and hidden folders.
 pub(super) fn measure(root: &Path) -> Outcome<Measured> {
     let mut measured = Measured::default();
     let mut sources = Vec::new();
@@ -157,43 +158,53 @@ impl Measured {
         }
     }
 
+    /// Percentile of the lines of a file.
     pub(super) fn file_lines(&self, percent: usize) -> f64 {
         percentile(&self.files, percent)
     }
 
+    /// Percentile of the lines of a function.
     pub(super) fn function_lines(&self, percent: usize) -> f64 {
         percentile(&self.functions, percent)
     }
 
+    /// Share of visible types whose name occurs once.
     pub(super) fn unique_types(&self) -> f64 {
         let once = self.types.values().filter(|count| **count == 1).count();
         percent(once, self.types.values().sum())
     }
 
+    /// Share of visible functions whose name has no underscore.
     pub(super) fn one_word_functions(&self) -> f64 {
         percent(self.one_word, self.visible_functions)
     }
 
+    /// Share of visible functions and types with a doc comment.
     pub(super) fn documented(&self) -> f64 {
         percent(self.documented, self.visible)
     }
 
+    /// Share of doc comments that begin with a question word.
     pub(super) fn questions(&self) -> f64 {
         percent(self.questions, self.docs)
     }
 
+    /// Share of comment lines among all lines with text.
     pub(super) fn comments(&self) -> f64 {
         percent(self.comment_lines, self.comment_lines + self.code_lines)
     }
 
+    /// Average number of characters in a line of code, without indentation.
     pub(super) fn line_chars(&self) -> f64 {
         self.code_chars as f64 / self.code_lines.max(1) as f64
     }
 
+    /// Calls of `clone` in a thousand lines of code.
     pub(super) fn clones(&self) -> f64 {
         percent(self.clones, self.code_lines) * 10.0
     }
 
+    /// Lines of tests for a hundred lines of code.
     pub(super) fn tests(&self) -> f64 {
         percent(self.test_lines, self.code_lines)
     }

@@ -68,6 +68,7 @@ pub(super) struct Suite {
     pub(super) variables: Vec<String>,
 }
 
+/// Reads the rows of all tables, in the order of their files.
 pub(super) fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
     let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, &error))?;
@@ -118,6 +119,7 @@ impl Row {
     }
 }
 
+/// Text of a file; the error names it.
 pub(super) fn read(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,4 +1,5 @@
-//! The tests of a row without its defence: those that fail, by the rows of theirs that fall, and those that pass all the same.
+//! The tests of a row without its defence: those that fail, by the rows of theirs that
+//! fall, and those that pass all the same.
 
 use std::fmt;
 
@@ -6,11 +7,13 @@ use std::fmt;
 pub(super) struct Said(pub(super) String);
 
 impl Said {
+    /// True if libtest printed that the test passed.
     pub(super) fn passed(&self, test: &str) -> bool {
         self.0.lines().any(|line| line.strip_prefix("test ").is_some_and(|rest| rest == format!("{test} ... ok")))
     }
 
-    /// Rows of the test that `testkit::each_row` named; none where the test has no rows, or did not come to name them.
+    /// Rows of the test that `testkit::each_row` named; none where the test has no rows, or
+    /// did not come to name them.
     fn failed_rows(&self, test: &str) -> Vec<String> {
         let header = format!("---- {test} stdout ----");
         let output = self.0.lines().skip_while(|line| *line != header).skip(1);
@@ -32,6 +35,7 @@ struct FailedTest {
     rows: Vec<String>,
 }
 
+/// Tests of a row without its defence, by their outcome.
 #[derive(Debug)]
 pub(super) struct Verdict {
     failing: Vec<FailedTest>,
@@ -39,6 +43,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
+    /// Verdict from the printed output of the tests.
     pub(super) fn of(tests: &[String], said: &Said) -> Self {
         let (passing, failing): (Vec<String>, Vec<String>) = tests.iter().cloned().partition(|test| said.passed(test));
         let failed = |name: String| FailedTest { rows: said.failed_rows(&name), name };

@@ -1,13 +1,16 @@
-//! `cargo xtask soak honest`: the difference between two published versions of a package as an engine's patch, none of which may
-//! be refused.
+//! `cargo xtask soak honest`: the difference between two published versions of a package as
+//! an engine's patch, none of which may be refused.
 //!
-//! The old version is a repository with its tests. The engine replaces its files by those of the new one, runs the tests and
-//! leaves behind whatever they wrote. The contract allows every path and releases the tests and manifests that changed, by
-//! name, as the author of such a task would. Tests that the new version has no more, as a word or by their file, are named in
-//! `tests_may_go`: without that a contract asks for them, and losing them is refused as it must be.
+//! The old version is a repository with its tests. The engine replaces its files by those
+//! of the new one, runs the tests and leaves behind whatever they wrote. The contract
+//! allows every path and releases the tests and manifests that changed, by name, as the
+//! author of such a task would. Tests that the new version has no more, as a word or by
+//! their file, are named in `tests_may_go`: without that a contract asks for them, and
+//! losing them is refused as it must be.
 //!
-//! Only `pass` counts as accepted. A pair is not taken if its tests fail without `cto`, on the old version or on the new one:
-//! then nobody could expect a pass. Everything else that is not a pass is a refusal of honest work, and a defect.
+//! Only `pass` counts as accepted. A pair is not taken if its tests fail without `cto`, on
+//! the old version or on the new one: then nobody could expect a pass. Everything else that
+//! is not a pass is a refusal of honest work, and a defect.
 
 mod archives;
 mod case;

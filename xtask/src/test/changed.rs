@@ -1,4 +1,5 @@
-//! Tests that a change can touch: those of the packages that its files belong to, and of all packages that need these.
+//! Tests that a change can touch: those of the packages that its files belong to, and of
+//! all packages that need these.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,17 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 15] = [
+const PAGE_READERS: [(&str, &str); 17] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
     ("contract", "tests::"),
     ("cortex", "check::"),
     ("cto", "agents::quickstart::"),
+    ("cto", "args::tests::"),
     ("cto", "cheats::surface::"),
     ("cto", "climb::page::"),
+    ("cto", "documented::"),
     ("cto", "ladder::shown::"),
     ("cto", "strict::page::"),
     ("cto", "trust::records::"),
@@ -34,10 +37,11 @@ const PAGE_READERS: [(&str, &str); 15] = [
 
 /// The second verifier, which is a page and a program.
 const VERIFIER: &str = "docs/formats/verify.py";
-const VERIFIER_USERS: [(&str, &str); 10] = [
+const VERIFIER_USERS: [(&str, &str); 11] = [
     ("cto", "bound::"),
     ("cto", "climb::"),
     ("cto", "collected::"),
+    ("cto", "documented::"),
     ("cto", "formats::"),
     ("cto", "interrupted::"),
     ("cto", "lanes::"),
@@ -79,7 +83,8 @@ fn scope_of(workspace: &Workspace, root: &Path, files: &[&str]) -> Scope {
     Scope::Some { packages, tests }
 }
 
-/// The package that a file belongs to, and the file's path in it. The chores belong to nobody: they run the tests themselves.
+/// The package that a file belongs to, and the file's path in it. The chores belong to
+/// nobody: they run the tests themselves.
 fn owner_of(workspace: &Workspace, root: &Path, file: &str) -> Option<(String, PathBuf)> {
     let path = root.join(file);
     let owners = workspace.packages.iter().filter(|(name, _)| *name != CHORES);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::Outcome;
 
+/// Numbers of tests by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(super) passed: u64,
@@ -18,6 +19,7 @@ impl fmt::Display for Counts {
 }
 
 impl Counts {
+    /// Fails if a test failed. Skipped tests are no failure.
     pub(crate) fn verdict(self) -> Outcome {
         match self.failed {
             0 => Ok(()),
@@ -25,8 +27,9 @@ impl Counts {
         }
     }
 
-    /// Counts of a test program that was asked for this many tests, from what it printed and how it ended. A program that
-    /// did not come to its closing line, or whose line does not account for every test, failed all that it does not name.
+    /// Counts of a test program that was asked for this many tests, from what it printed
+    /// and how it ended. A program that did not come to its closing line, or whose line
+    /// does not account for every test, failed all that it does not name.
     pub(super) fn of_program(asked: usize, ended_well: bool, output: &str) -> Self {
         let mut counts = Self::default();
         if let Some(line) = output.lines().rev().find(|line| line.starts_with("test result: ")) {
@@ -41,7 +44,8 @@ impl Counts {
         counts
     }
 
-    /// Adds a line such as `test result: ok. 8 passed; 0 failed; 1 ignored; 0 measured; ...`; ignores any other.
+    /// Adds a line such as `test result: ok. 8 passed; 0 failed; 1 ignored; 0 measured;
+    /// ...`; ignores any other.
     pub(super) fn add(&mut self, line: &str) {
         let Some((_, result)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
             return;
@@ -56,6 +60,7 @@ impl Counts {
         }
     }
 
+    /// Adds the counts of another process.
     pub(super) fn join(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;

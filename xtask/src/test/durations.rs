@@ -1,7 +1,7 @@
 //! Durations of tests: remembered for the order of the next run, and told with `--durations`.
 //!
-//! `target/cache/durations.json` holds those of this machine. `xtask/slow-tests.txt` holds the slowest of some other
-//! run, so that the first run on a new machine begins with them.
+//! `target/cache/durations.json` holds those of this machine. `xtask/slow-tests.txt` holds
+//! the slowest of some other run, so that the first run on a new machine begins with them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Outcome;
 use crate::process::{cache, root};
 
+use super::plan::Suite;
 use super::work::FinishedJob;
 
 /// Time of a test of which nothing is known.
@@ -38,6 +39,7 @@ pub(super) struct Durations {
 }
 
 impl Durations {
+    /// Reads both files. A missing or damaged one costs the order and no result.
     pub(super) fn read() -> Outcome<Self> {
         // A file that is missing or damaged costs an order, and no result.
         let text = std::fs::read_to_string(measured_file()?).unwrap_or_default();
@@ -46,8 +48,8 @@ impl Durations {
         Ok(Self { measured, table })
     }
 
-    /// Processor time, which the load of the machine changes little; at least the quarter of what it took by the clock, for
-    /// tests that wait.
+    /// Processor time, which the load of the machine changes little; at least the quarter
+    /// of what it took by the clock, for tests that wait.
     pub(super) fn expected_millis(&self, label: &str, tests: usize) -> u64 {
         match self.measured.get(label) {
             Some(taken) => taken.cpu.max(taken.wall / 4),
@@ -55,18 +57,21 @@ impl Durations {
         }
     }
 
+    /// Remembers the times of a finished job.
     pub(super) fn remember(&mut self, job: &FinishedJob) {
         let taken = Taken { wall: millis(job.wall), cpu: millis(job.cpu) };
         self.measured.insert(job.label.clone(), taken);
     }
 
+    /// Writes the measured times for the next run.
     pub(super) fn write(&self) -> Outcome {
         let file = measured_file()?;
         let text = serde_json::to_string_pretty(&self.measured).map_err(|error| error.to_string())?;
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
     }
 
-    /// Writes the slowest of everything that was measured here into the table that is committed.
+    /// Writes the slowest of everything that was measured here into the table that is
+    /// committed.
     pub(super) fn write_slow_tests(&self) -> Outcome {
         let mut known: Vec<(&String, u64)> =
             self.measured.keys().map(|label| (label, self.expected_millis(label, 1))).collect();
@@ -78,6 +83,7 @@ impl Durations {
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
     }
 
+    /// Sets a duration for a test of the order.
     #[cfg(test)]
     pub(super) fn set(&mut self, label: &str, millis: u64) {
         self.table.insert(label.to_owned(), millis);
@@ -102,10 +108,10 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Prints the slowest jobs and the sums, those of agents apart.
+/// Prints the slowest jobs and the sums, each suite apart.
 pub(super) fn print_slowest(finished: &[FinishedJob]) {
-    for (name, is_agent) in [("agent suites", true), ("all other tests", false)] {
-        let mut jobs: Vec<&FinishedJob> = finished.iter().filter(|job| job.is_agent == is_agent).collect();
+    for (name, suite) in Suite::NAMES {
+        let mut jobs: Vec<&FinishedJob> = finished.iter().filter(|job| job.suite == suite).collect();
         if jobs.is_empty() {
             continue;
         }

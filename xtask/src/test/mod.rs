@@ -1,12 +1,15 @@
-//! `cargo xtask test`: builds once, runs every test as a process of its own, longest first, and ends with one line of counts.
+//! `cargo xtask test`: builds once, runs every test as a process of its own, longest first,
+//! and ends with one line of counts.
 //!
-//! libtest swallows what a passing test prints, so a test that cannot run here appends `skipped: reason` to the file that
-//! CTO_TEST_SKIPS names; it is counted as skipped, not as passed. Lines with `not here: reason` are printed too: they are rows
-//! for which this machine has nothing to try.
+//! libtest swallows what a passing test prints, so a test that cannot run here appends
+//! `skipped: reason` to the file that CTO_TEST_SKIPS names; it is counted as skipped, not
+//! as passed. Lines with `not here: reason` are printed too: they are rows for which this
+//! machine has nothing to try.
 
 mod changed;
 mod counts;
 mod durations;
+mod memory;
 mod plan;
 mod processes;
 mod programs;
@@ -24,14 +27,21 @@ use crate::tools;
 
 use counts::Counts;
 use durations::Durations;
-use plan::{Job, plan_jobs};
+use memory::MemoryFolder;
+use plan::{Job, Suite, plan_jobs};
+#[cfg(test)]
+pub(crate) use programs::BUILD_TESTS;
+pub(crate) use programs::FEATURES;
 use programs::{TestProgram, Workspace};
 use select::Selection;
 
-/// The test that lets both verifiers judge the bundles that all others left, in the package and target that have it.
+/// The test that lets both verifiers judge the bundles that all others left, in the package
+/// and target that have it.
 const JUDGE: &str = "collected::both_verifiers_agree_on_every_bundle_of_the_suite";
 const JUDGE_PROGRAM: (&str, &str) = ("cto", "it");
 
+/// Runs the tests and prints their counts. The exit code alone tells of failures, since
+/// nothing may follow the counts.
 pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     let counts = run(arguments)?;
     // Nothing may follow the counts, so a failure is told by the exit code alone.
@@ -91,7 +101,13 @@ pub(crate) struct Environment {
     skips: PathBuf,
     bundles: PathBuf,
     variables: Vec<(OsString, OsString)>,
+    /// For everything but agents, whose copies take gigabytes.
+    memory: Option<MemoryFolder>,
 }
+
+/// Seed of property tests. It is the same in every run of the suite, so that one commit has one answer; `cargo xtask soak` searches with
+/// random ones, and a person may set another.
+const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
 impl Environment {
     fn prepare() -> Outcome<Self> {
@@ -102,24 +118,33 @@ impl Environment {
         let mut variables: Vec<(OsString, OsString)> = vec![
             ("CTO_TEST_SKIPS".into(), skips.clone().into()),
             ("CTO_TEST_BUNDLES".into(), bundles.clone().into()),
-            // Snapshots are compared below it; without the variable every process asks cargo for it.
+            ("CTO_TEST_WARM".into(), empty_folder("warm")?.into()),
+            // Snapshots are compared below it; without the variable every process asks
+            // cargo for it.
             ("INSTA_WORKSPACE_ROOT".into(), root().into()),
         ];
+        if std::env::var_os(PROPERTY_SEED).is_none() {
+            variables.push((PROPERTY_SEED.into(), "20260101".into()));
+        }
         for (variable, made) in tools::make_all() {
             match made {
                 Ok(path) => variables.push((variable.into(), path.into())),
                 Err(message) => eprintln!("xtask: no {variable}, tests that need it are skipped: {message}"),
             }
         }
-        Ok(Self { skips, bundles, variables })
+        Ok(Self { skips, bundles, variables, memory: MemoryFolder::make()? })
     }
 
     /// A test program as cargo starts it: in the folder of its package.
-    fn command(&self, program: &TestProgram) -> Command {
+    fn command(&self, job: &Job<'_>) -> Command {
+        let program = job.program;
         let mut command = Command::new(&program.executable);
         command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
         command.env("CARGO_PKG_NAME", &program.package);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(memory) = self.memory.as_ref().filter(|_| job.suite != Suite::Agents) {
+            command.env("TMPDIR", memory.path());
+        }
         command
     }
 
@@ -143,7 +168,8 @@ fn judge(programs: &[TestProgram], environment: &Environment) -> Outcome<Counts>
     let mut variables = environment.variables.clone();
     variables.retain(|(name, _)| name != "CTO_TEST_BUNDLES");
     variables.push(("CTO_TEST_COLLECTED".into(), environment.bundles.clone().into()));
-    let again = Environment { skips: environment.skips.clone(), bundles: environment.bundles.clone(), variables };
+    let again =
+        Environment { skips: environment.skips.clone(), bundles: environment.bundles.clone(), variables, memory: None };
     work::run_jobs(&jobs, &again, true, &mut Vec::new())
 }
 
@@ -152,7 +178,7 @@ fn doc_tests(selection: &Selection) -> Outcome<Counts> {
     if !selection.is_everything() || !programs::has_doc_tests(&root().join("crates"))? {
         return Ok(Counts::default());
     }
-    let output = cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]).output();
+    let output = cargo(&["test", "--workspace", "--features", FEATURES, "--no-fail-fast", "--doc"]).output();
     let output = output.map_err(|error| format!("cannot run cargo test: {error}"))?;
     let said = String::from_utf8_lossy(&output.stdout);
     print!("{said}");

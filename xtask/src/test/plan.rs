@@ -1,4 +1,5 @@
-//! The order of the work: one process a test, longest first, but for tests that share what their process has made.
+//! The order of the work: one process a test, longest first, but for tests that share what
+//! their process has made.
 
 use crate::Outcome;
 
@@ -13,10 +14,33 @@ pub(super) struct Job<'a> {
     /// Package, target and test; or, of several tests, what they share.
     pub(super) label: String,
     pub(super) tests: Vec<String>,
-    pub(super) is_agent: bool,
+    pub(super) suite: Suite,
 }
 
-/// Tests that share a value of their process which is dear to make, such as a home that was climbed in or a corpus of bundles.
+/// Kinds of tests whose time is told apart, in the order in which they are begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Suite {
+    Usual,
+    /// A real browser.
+    Browser,
+    /// Real database servers.
+    Fleet,
+    /// Real agents, their clients or a real model.
+    Agents,
+}
+
+impl Suite {
+    /// Each with its name, those first whose time is told first.
+    pub(super) const NAMES: [(&'static str, Suite); 4] = [
+        ("agent suites", Self::Agents),
+        ("fleet suite", Self::Fleet),
+        ("browser suite", Self::Browser),
+        ("all other tests", Self::Usual),
+    ];
+}
+
+/// Tests that share a value of their process which is dear to make, such as a home that was
+/// climbed in or a corpus of bundles.
 struct Group {
     label: &'static str,
     package: &'static str,
@@ -38,6 +62,9 @@ const GROUPS: &[Group] = &[
     of_cto("agents of claude", &["agents::"], "::claude_"),
     // One program that Bun has compiled.
     of_cto("case::compiled", &["case::compiled::"], ""),
+    // One database server.
+    of_cto("fleet", &["fleet::"], ""),
+    Group { label: "fleet", package: "ledger", target: "fleet", prefixes: &[""], word: "" },
     // One corpus of sealed bundles, and one run of the whole matrix.
     of_cto("tamper", &["tamper::"], ""),
     of_cto("formats", &["formats::"], ""),
@@ -50,10 +77,18 @@ const GROUPS: &[Group] = &[
     of_cto("honest make", &["honest::make_", "honest::twin::make_", "honest::shell_", "honest::twin::shell_"], ""),
 ];
 
-/// Suites that run real agents, their clients or a real model, by package, target and beginning of the name. Their time is
-/// told apart.
-const AGENT_SUITES: [(&str, &str, &str); 4] =
-    [("cto", "it", "agents::"), ("cto", "it", "case::pi_inside::"), ("bridge", "it", "sdk::"), ("bridge", "real", "")];
+/// Suites whose time is told apart, by package, target and beginning of the name.
+const SUITES: [(Suite, &str, &str, &str); 9] = [
+    (Suite::Agents, "cto", "it", "agents::"),
+    (Suite::Agents, "cto", "it", "case::pi_inside::"),
+    (Suite::Agents, "cto", "it", "first_hour::connected::"),
+    (Suite::Agents, "cto", "it", "first_hour::systems::"),
+    (Suite::Agents, "bridge", "it", "sdk::"),
+    (Suite::Agents, "bridge", "real", ""),
+    (Suite::Fleet, "ledger", "fleet", ""),
+    (Suite::Fleet, "cto", "it", "fleet::"),
+    (Suite::Browser, "cto", "browser", ""),
+];
 
 impl Group {
     fn includes(&self, program: &TestProgram, test: &str) -> bool {
@@ -65,24 +100,27 @@ impl Group {
 }
 
 impl<'a> Job<'a> {
+    /// Job of a single test.
     pub(super) fn of_one(program: &'a TestProgram, test: String) -> Self {
         let label = format!("{} {} {test}", program.package, program.target);
-        let is_suite = |(package, target, prefix): &(&str, &str, &str)| {
+        let is_suite = |(_, package, target, prefix): &&(Suite, &str, &str, &str)| {
             program.package == *package && program.target == *target && test.starts_with(prefix)
         };
-        let is_agent = AGENT_SUITES.iter().any(is_suite);
-        Self { program, label, tests: vec![test], is_agent }
+        let suite = SUITES.iter().find(is_suite).map_or(Suite::Usual, |(suite, ..)| *suite);
+        Self { program, label, tests: vec![test], suite }
     }
 
-    /// Arguments for libtest. Several tests run on one thread: the processes are what runs side by side. A single test keeps
-    /// a thread of its own, with the small stack that threads have.
+    /// Arguments for libtest. Several tests run on one thread: the processes are what runs
+    /// side by side. A single test keeps a thread of its own, with the small stack that
+    /// threads have.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &str> {
         let one_by_one = (self.tests.len() > 1).then_some("--test-threads=1");
         ["--exact", "--show-output"].into_iter().chain(one_by_one).chain(self.tests.iter().map(String::as_str))
     }
 }
 
-/// Jobs of the chosen tests, in the order in which they are begun: agents last, and among the others the longest first.
+/// Jobs of the chosen tests, in the order in which they are begun: the usual ones, the
+/// fleet, the agents, and in each the longest first.
 pub(super) fn plan_jobs<'a>(
     programs: &'a [TestProgram],
     selection: &Selection,
@@ -113,8 +151,7 @@ fn join_groups<'a>(program: &'a TestProgram, tests: impl IntoIterator<Item = Str
 }
 
 fn order_jobs(jobs: &mut [Job<'_>], durations: &Durations) {
-    let place =
-        |job: &Job<'_>| (job.is_agent, std::cmp::Reverse(durations.expected_millis(&job.label, job.tests.len())));
+    let place = |job: &Job<'_>| (job.suite, std::cmp::Reverse(durations.expected_millis(&job.label, job.tests.len())));
     jobs.sort_by_cached_key(place);
 }
 
@@ -143,7 +180,9 @@ mod tests {
             ("cto it agents of pi", 1),
         ];
         assert_eq!(labels(&jobs), expected.map(|(label, tests)| (label.to_owned(), tests)));
-        assert_eq!(jobs.iter().filter(|job| job.is_agent).count(), 1);
+        assert_eq!(jobs.iter().filter(|job| job.suite == Suite::Agents).count(), 1);
+        let jobs = join_groups(&program, ["first_hour::connected::x", "first_hour::setup::x"].map(str::to_owned));
+        assert_eq!(jobs.iter().map(|job| job.suite == Suite::Agents).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Processes as /proc shows them: the time that one has used, those that descend from it, and the ending of all of these.
+//! Processes as /proc shows them: the time that one has used, those that descend from it,
+//! and the ending of all of these.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +21,8 @@ struct ProcessLine {
 }
 
 impl ProcessLine {
-    /// Reads `pid (name) state ppid ...`; the name may hold anything, so fields are counted from its end.
+    /// Reads `pid (name) state ppid ...`; the name may hold anything, so fields are counted
+    /// from its end.
     fn parse(text: &str) -> Option<Self> {
         let (pid, _) = text.split_once(' ')?;
         let (_, rest) = text.rsplit_once(") ")?;
@@ -41,7 +43,8 @@ impl ProcessLine {
     }
 }
 
-/// Processor time of a child that has ended and was not waited for yet, with that of its own children.
+/// Processor time of a child that has ended and was not waited for yet, with that of its
+/// own children.
 pub(super) fn cpu_time(pid: Pid) -> Duration {
     let ticks = ProcessLine::read(pid.as_raw_pid()).map_or(0, |line| line.ticks);
     Duration::from_millis(ticks.saturating_mul(1_000) / TICKS_PER_SECOND)
@@ -87,7 +90,8 @@ pub(super) fn reap_orphans(children: &BTreeSet<i32>) {
     }
 }
 
-/// Waits until nothing descends from us, and kills what still does after a while. Gives the names of those that were killed.
+/// Waits until nothing descends from us, and kills what still does after a while. Gives the
+/// names of those that were killed.
 pub(super) fn end_descendants(patience: Duration) -> Vec<String> {
     let (start, me) = (Instant::now(), own_pid());
     let mut killed = BTreeSet::new();

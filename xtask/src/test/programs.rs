@@ -15,6 +15,7 @@ pub(super) struct Workspace {
     pub(super) packages: BTreeMap<String, WorkspacePackage>,
 }
 
+/// Package of the workspace.
 #[derive(Debug, Default)]
 pub(super) struct WorkspacePackage {
     pub(super) manifest: PathBuf,
@@ -41,6 +42,7 @@ struct DependencyMetadata {
 }
 
 impl Workspace {
+    /// Asks cargo for the packages and their dependencies within the workspace.
     pub(super) fn read() -> Outcome<Self> {
         let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
         let metadata: Metadata =
@@ -93,10 +95,17 @@ impl TestProgram {
     }
 }
 
+/// Features that tests are built with beyond the default ones: a first build goes without
+/// them, a shipped program does not.
+pub(crate) const FEATURES: &str = "cto/fleet,ledger/fleet";
+
+/// Builds all test programs.
+pub(crate) const BUILD_TESTS: [&str; 7] =
+    ["test", "--workspace", "--features", FEATURES, "--no-run", "--message-format", "json-render-diagnostics"];
+
 /// Builds all test programs; none where something does not compile, which cargo has then said.
 pub(super) fn build(workspace: &Workspace) -> Outcome<Option<Vec<TestProgram>>> {
-    let words = ["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"];
-    let built = cargo(&words).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let built = cargo(&BUILD_TESTS).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let built = built.map_err(|error| format!("cannot run cargo test: {error}"))?;
     if !built.status.success() {
         return Ok(None);

@@ -1,4 +1,5 @@
-//! Selection of tests: filters as libtest has them, packages, targets, and the scope of a change.
+//! Selection of tests: filters as libtest has them, packages, targets, and the scope of a
+//! change.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -56,6 +57,7 @@ impl fmt::Display for Scope {
 }
 
 impl Selection {
+    /// Reads the arguments of `cargo xtask test`.
     pub(super) fn read(arguments: &[&str]) -> Outcome<Self> {
         let mut selection = Self::default();
         let mut words = arguments.iter().copied().peekable();
@@ -85,6 +87,7 @@ impl Selection {
         Ok(selection)
     }
 
+    /// True if the test is selected.
     pub(super) fn includes(&self, program: &TestProgram, test: &str) -> bool {
         let matches = |filter: &String| if self.is_exact { test == filter } else { test.contains(filter.as_str()) };
         let is_named = |names: &[String], name: &String| names.is_empty() || names.contains(name);

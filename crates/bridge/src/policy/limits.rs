@@ -1,8 +1,10 @@
 //! Limits of a run in requests, tokens and money, kept across parallel requests.
 //!
-//! What a request will use is known only when it is over. So an open request holds a reservation, an upper estimate.
-//! A new one is refused when what is spent has reached the limit, and waits when only what is held has: whether it
-//! fits is then known soon. A limit is thus crossed by one request at most, and the next is the first to be refused.
+//! The use of a request is known only when it is over. So an open request holds a
+//! reservation, an upper estimate. A new request is refused if the spent amount has reached
+//! the limit, and waits if only spent and reserved amounts together have: its turn is then
+//! decided soon. A limit is thus crossed by one request at most, and the next is the first
+//! to be refused.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,32 +15,40 @@ use tokio::sync::Notify;
 
 use crate::protocol::refusal::RefusalCode;
 
-/// What may be used in all: by a run, or of what is left of a day.
+/// Limits on total use, by a run or for the rest of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
+    /// Requests sent to the upstream.
     pub requests: Option<u64>,
+    /// Tokens of prompts and completions together.
     pub tokens: Option<u64>,
     /// Millionths of a unit of money.
     pub money_micros: Option<u64>,
 }
 
-/// What was used so far; estimates stand in for what the upstream did not report.
+/// Use so far; estimates replace amounts that the upstream did not report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
+    /// Requests sent to the upstream.
     pub requests: u64,
+    /// Tokens of prompts and completions together.
     pub tokens: u64,
+    /// Millionths of a unit of money, rounded up for each request.
     pub money_micros: u64,
 }
 
-/// Told what the account stands at, open requests counted as estimated, before a request is sent and after it has ended.
-/// False means that it could not be kept: the request is refused then.
+/// Callback that gets the account, open requests counted as estimated, before a request is
+/// sent and after it has ended. False means that it could not be kept: the request is then
+/// refused.
 pub type KeepAccount = Arc<dyn Fn(Spent) -> bool + Send + Sync>;
 
 /// Tokens and money of one request, estimated or real.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Amount {
+    /// Prompt and completion together.
     pub(crate) tokens: u64,
+    /// Millionths of a unit of money.
     pub(crate) money_micros: u64,
 }
 
@@ -81,7 +91,7 @@ impl Budget {
         Self { limits, day, keep, state: Arc::default(), settled: Arc::default() }
     }
 
-    /// Whether the account is kept as it stands, for whoever must know of it when we are gone.
+    /// Persists the account; false if the write failed.
     fn is_kept(&self, state: &State) -> bool {
         self.keep.as_ref().is_none_or(|keep| keep(state.with_held()))
     }
@@ -91,10 +101,12 @@ impl Budget {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True if money is limited, so that a model without a price cannot be used.
     pub(crate) fn limits_money(&self) -> bool {
         self.limits.money_micros.is_some() || self.day.money_micros.is_some()
     }
 
+    /// Use so far, without open reservations.
     pub(crate) fn spent(&self) -> Spent {
         self.state().spent
     }
@@ -104,10 +116,13 @@ impl Budget {
         self.state().exceeded
     }
 
+    /// Notes the first limit that was exceeded.
     pub(crate) fn exceed(&self, code: RefusalCode) {
         self.state().exceeded.get_or_insert(code);
     }
 
+    /// Reserves an estimate. Waits while only open reservations stand in the way; fails
+    /// once the limit is spent.
     pub(crate) async fn reserve(&self, estimate: Amount) -> Result<Reservation, RefusalCode> {
         loop {
             // Made before looking, so that a settlement in between wakes it.
@@ -119,7 +134,7 @@ impl Budget {
         }
     }
 
-    /// Nothing when it depends on what open requests will have used.
+    /// None if the answer depends on the real use of open requests.
     fn try_reserve(&self, estimate: Amount) -> Result<Option<Reservation>, RefusalCode> {
         let mut state = self.state();
         let (spent, held) = (state.spent, state.held);
@@ -163,8 +178,9 @@ impl Budget {
     }
 }
 
-/// What an open request holds. When it goes, the account is charged with what was said last: nothing before the request
-/// was sent, the estimate once it was, and the real amount when the upstream reported it.
+/// Share of an open request. On drop the account is charged with the latest known amount:
+/// nothing before the request was sent, the estimate afterwards, and the real amount once
+/// the upstream reported it.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Budget,
@@ -178,7 +194,7 @@ impl Reservation {
         self.charge = Some(self.estimate);
     }
 
-    /// What the upstream reported; a part that is unknown is charged as estimated.
+    /// Sets the reported amounts; an unknown part is charged as estimated.
     pub(crate) fn reported(&mut self, tokens: Option<u64>, money_micros: Option<u64>) {
         self.charge = Some(Amount {
             tokens: tokens.unwrap_or(self.estimate.tokens),

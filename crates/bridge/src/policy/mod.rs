@@ -1,4 +1,5 @@
-//! The rules for a request: the admitted model, what a body may ask for, limits and prices.
+//! The rules for a request: the admitted model, the permitted content of a body, limits and
+//! prices.
 
 pub(crate) mod admission;
 pub(crate) mod limits;

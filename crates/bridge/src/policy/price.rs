@@ -1,4 +1,5 @@
-//! What tokens cost: a table the operator edits, in whole micro-units for a million tokens.
+//! Prices of tokens: a table that the operator edits, in whole micro-units per million
+//! tokens.
 
 use serde::Deserialize;
 
@@ -8,7 +9,7 @@ use crate::protocol::usage::Tokens;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTable {
-    /// For people: what a micro-unit is one of.
+    /// Currency, for people.
     #[serde(default)]
     pub currency: String,
     #[serde(default)]
@@ -23,9 +24,9 @@ pub struct Price {
     pub model: String,
     pub prompt: u64,
     pub completion: u64,
-    /// As `prompt` when it is not said.
+    /// Price of cached tokens; that of `prompt` if absent.
     pub cached: Option<u64>,
-    /// As `prompt` when it is not said.
+    /// Price of tokens written to the cache; that of `prompt` if absent.
     pub cache_written: Option<u64>,
 }
 
@@ -39,6 +40,7 @@ pub enum ReadPricesError {
 }
 
 impl PriceTable {
+    /// Reads a table. A pair with two prices is an error, since either could be meant.
     pub fn read(json: &[u8]) -> Result<Self, ReadPricesError> {
         let table: Self = serde_json::from_slice(json).map_err(ReadPricesError::Json)?;
         for (index, price) in table.prices.iter().enumerate() {
@@ -50,6 +52,7 @@ impl PriceTable {
         Ok(table)
     }
 
+    /// Price of a pair; none if the operator gave none.
     pub fn price(&self, provider: &str, model: &str) -> Option<&Price> {
         self.prices.iter().find(|price| price.provider == provider && price.model == model)
     }

@@ -1,4 +1,4 @@
-//! Which headers cross the bridge, as data. Everything not listed stays behind.
+//! Tables of the headers that cross the bridge. Everything not listed stays behind.
 
 use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 
@@ -47,7 +47,7 @@ pub(crate) const fn identifying_fields(wire: Wire) -> &'static [&'static str] {
     }
 }
 
-/// What a client's headers say to the provider.
+/// Headers of the client that go to the provider.
 pub(crate) fn going_up(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
     headers.iter().filter(|(name, _)| UP.contains(&name.as_str()))
 }
@@ -65,25 +65,28 @@ pub(crate) fn pass_up(headers: &HeaderMap, head: &mut Vec<u8>) -> u32 {
     stripped
 }
 
+/// Appends one header line. `value` must contain no line break.
 pub(crate) fn push(head: &mut Vec<u8>, name: &str, value: &[u8]) {
     for part in [name.as_bytes(), b": ", value, b"\r\n"] {
         head.extend_from_slice(part);
     }
 }
 
-/// Whether a header of an answer goes down. Names come as the upstream writes them.
+/// True if a header of an answer goes to the engine. Names are compared without case, as
+/// upstreams write them differently.
 pub(crate) fn goes_down(name: &str) -> bool {
     let begins = |family: &&str| name.get(..family.len()).is_some_and(|start| start.eq_ignore_ascii_case(family));
     DOWN.iter().any(|known| name.eq_ignore_ascii_case(known)) || DOWN_FAMILIES.iter().any(begins)
 }
 
-/// What of an answer's headers goes down: what was kept when its head was read, but for what was kept for ourselves.
+/// Headers of an answer that go to the engine: those kept when its head was read, except
+/// the ones kept for the bridge itself.
 pub(crate) fn pass_down(mut headers: HeaderMap) -> HeaderMap {
     headers.remove(CONTENT_ENCODING);
     headers
 }
 
-/// What the client presents: a bearer token or an API key.
+/// Tokens that the client presents: bearer tokens and API keys.
 pub(crate) fn presented(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     let bearer = headers.get_all(hyper::header::AUTHORIZATION).iter().filter_map(|value| bearer(value));
     let key = headers.get_all(HeaderName::from_static("x-api-key")).iter().map(HeaderValue::as_bytes);

@@ -1,5 +1,6 @@
-//! The formats of the traffic: JSON, wires and routes, headers, event streams, token counts, refusals, and the changes that a
-//! body may need on its way. Knows no connection and no rule.
+//! The formats of the traffic: JSON, wires and routes, headers, event streams, token
+//! counts, refusals, and the changes that a body may need on its way. Knows no connection
+//! and no rule.
 
 pub(crate) mod headers;
 pub(crate) mod json;

@@ -4,12 +4,14 @@ pub use contract::model::RefusalCode;
 
 use crate::protocol::wire::{Wire, error_body, error_event};
 
-/// A refusal of one request. `outside` is for the engine and holds nothing it did not send or may not know; `inside`
-/// goes to the record alone.
+/// A refusal of one request. `outside` is for the engine and holds nothing it did not send
+/// or may not know; `inside` goes to the record alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: RefusalCode,
+    /// Detail for the engine; must reveal nothing about the operator.
     pub(crate) outside: Option<String>,
+    /// Detail for the record only.
     pub(crate) inside: Option<String>,
 }
 
@@ -31,6 +33,7 @@ impl Refusal {
         Self { code, inside: Some(text.into()), outside: None }
     }
 
+    /// Text for the engine. It never contains details that only the operator may see.
     pub(crate) fn message(&self) -> String {
         match &self.outside {
             Some(outside) => format!("cto bridge: {} {outside}", self.code.text()),
@@ -38,10 +41,12 @@ impl Refusal {
         }
     }
 
+    /// Error body in the shape of the wire.
     pub(crate) fn body(&self, wire: Wire) -> String {
         error_body(wire, self.code.status(), self.code.code(), &self.message())
     }
 
+    /// Error event in the shape of the wire, for a stream that has begun.
     pub(crate) fn event(&self, wire: Wire) -> String {
         error_event(wire, self.code.status(), self.code.code(), &self.message())
     }

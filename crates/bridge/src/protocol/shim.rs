@@ -1,6 +1,8 @@
-//! The declared shape shim: small, named changes to a request that make a reasoning model give visible content.
+//! The declared shape shim: small, named changes to a request that make a reasoning model
+//! give visible content.
 //!
-//! Off unless the operator declares it, recorded with each request it changes. It never turns reasoning into an answer.
+//! Off unless the operator declares it, recorded with each request it changes. It never
+//! turns reasoning into an answer.
 
 pub use contract::model::ShimApplied;
 use schemars::JsonSchema;
@@ -9,7 +11,7 @@ use serde::Deserialize;
 use crate::protocol::json::{Edits, Kind, Node};
 use crate::protocol::wire::Wire;
 
-/// What to change.
+/// Declared changes to requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShapeShim {
@@ -36,6 +38,7 @@ pub(crate) fn declared_budget(wire: Wire, body: Node<'_>) -> Option<u64> {
 }
 
 impl ShapeShim {
+    /// Adds the declared changes to `edits` and returns those that apply.
     pub(crate) fn apply(&self, wire: Wire, body: Node<'_>, edits: &mut Edits) -> Vec<ShimApplied> {
         let mut applied = Vec::new();
         if let Some(least) = self.least_output_tokens {

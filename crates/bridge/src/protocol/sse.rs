@@ -6,7 +6,8 @@ use memchr::memchr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameTooLong;
 
-/// Splits a stream into the `data` of its events. Only what is cut off at the end of a piece is copied.
+/// Splits a stream into the `data` of its events. Only what is cut off at the end of a
+/// piece is copied.
 #[derive(Debug)]
 pub(crate) struct Frames {
     /// The start of a line whose end has not come.
@@ -18,6 +19,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
+    /// Reader with a limit on the bytes of one frame.
     pub(crate) fn new(longest: usize) -> Self {
         Self { line: Vec::new(), data: Vec::new(), has_data: false, longest }
     }

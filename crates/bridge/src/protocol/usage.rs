@@ -1,4 +1,5 @@
-//! Reading what an answer says was used. The record of a request is [`UsageRecord`], whose format is the contract's.
+//! Reads the usage that an answer reports. The record of a request is [`UsageRecord`],
+//! whose format is the contract's.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,8 @@ pub use contract::model::{
 use crate::protocol::json::Node;
 use crate::protocol::wire::Wire;
 
-/// Takes over what a `usage` object reports; later reports in one answer are cumulative and win.
+/// Takes over what a `usage` object reports; later reports in one answer are cumulative and
+/// win.
 pub(crate) fn take(tokens: &mut Tokens, wire: Wire, usage: Node<'_>) {
     let read = |path: &[&str]| usage.find(path).and_then(|node| node.integer()).map(|count| count.min(LARGEST));
     let (prompt, completion, cached, written, reasoning) = match wire {

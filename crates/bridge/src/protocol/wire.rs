@@ -1,4 +1,4 @@
-//! The wires and routes the bridge speaks, and what each wire's errors look like.
+//! The wires and routes of the bridge, and the shape of each wire's errors.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,28 @@ use hyper::Method;
 
 use crate::protocol::json::quoted;
 
-/// What a request asks the bridge for.
+/// Destination of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Goes to the model.
     Model(Wire),
     /// Answered from the admission.
     Models,
-    /// Answered by the bridge: agents ask whether somebody is there before they start.
+    /// Answered by the bridge: agents check for a server before they start.
     Hello,
 }
 
-/// Why there is no route.
+/// Reason why there is no route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoRoute {
+    /// No route has this path.
     Path,
+    /// A route has this path, but not this method.
     Method,
 }
 
-/// Each route with the other names engines use for it. A query is part of the name: what is not listed could change
-/// what the provider does.
+/// Each route with the other names engines use for it. A query is part of the name: what is
+/// not listed could change what the provider does.
 const ROUTES: &[(&str, &[&str], Route)] = &[
     ("/chat/completions", &[""], Route::Model(Wire::ChatCompletions)),
     ("/responses", &[""], Route::Model(Wire::Responses)),
@@ -54,7 +56,8 @@ impl Route {
     }
 }
 
-/// Whose error shape a request gets that has no route: the one it would have had by its path or its headers.
+/// Whose error shape a request gets that has no route: the one it would have had by its
+/// path or its headers.
 pub(crate) fn likely_wire(path: &str, says_anthropic: bool) -> Wire {
     if says_anthropic || path.contains("/messages") { Wire::Messages } else { Wire::ChatCompletions }
 }

@@ -1,4 +1,5 @@
-//! Keeping what happened: events for the caller, and recordings of the traffic from which a bridge can answer again.
+//! Records of the traffic: events for the caller, and recordings from which a bridge can
+//! answer again.
 
 mod meaning;
 pub(crate) mod observe;

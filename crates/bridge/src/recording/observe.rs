@@ -1,7 +1,8 @@
-//! Telling the caller what happens, without letting the caller hold up the traffic.
+//! Reports to the caller that cannot hold up the traffic.
 //!
-//! A request reserves room for both of its events before it is let in, so an event is never lost and never waited for
-//! in the middle of a request. A slow observer slows new requests, not the ones under way.
+//! A request reserves space for both of its events before it is admitted, so an event is
+//! never lost and never waited for in the middle of a request. A slow observer slows new
+//! requests, not the ones under way.
 
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,14 +19,16 @@ const ROOM: usize = 4096;
 /// A request that was admitted and is about to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requested {
+    /// Sequence number of the request's record.
     pub seq: u64,
     pub wire: Wire,
     pub purpose: Purpose,
     pub provider: String,
+    /// Model name that the engine asked for.
     pub model: String,
 }
 
-/// What the bridge reports.
+/// Report of the bridge to its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelEvent {
     Requested(Requested),
@@ -34,7 +37,7 @@ pub enum ModelEvent {
 }
 
 impl ModelEvent {
-    /// The normalized event this is. A request the bridge answers itself is none.
+    /// Kind of the normalized event; none for a request that the bridge answered itself.
     pub fn kind(&self) -> Option<EventKind> {
         match self {
             Self::Requested(_) => Some(EventKind::ModelRequested),
@@ -71,7 +74,9 @@ pub(crate) struct Reporter {
 /// Room for the events of one request.
 #[derive(Debug)]
 pub(crate) struct Room {
+    /// Space for the event about sending; taken when the request is sent.
     pub(crate) requested: Option<OwnedPermit<ModelEvent>>,
+    /// Space for the event about the end.
     pub(crate) ended: Option<OwnedPermit<ModelEvent>>,
 }
 
@@ -84,7 +89,8 @@ impl Reporter {
     }
 }
 
-/// Waking a thread for each event would cost more than all the rest of a request; under load events come in batches.
+/// Waking a thread for each event would cost more than all the rest of a request; under
+/// load events come in batches.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Starts the observer's thread, which ends when every [`Reporter`] is gone and all was told.

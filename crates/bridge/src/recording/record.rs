@@ -1,10 +1,11 @@
 //! Recordings of model traffic, redacted, and answering from one with nothing behind it.
 //!
-//! A recording is one JSON object a line. A request is found again by the digest of what its redacted body means, so
-//! redaction must give the same result in both runs; `meaning` says what of a body counts. Requests that mean the same are
-//! answered in the order they were recorded in, each once: what was asked once more than recorded is a miss. A line is
-//! written where its answer ends, on the bridge's own thread: a recording is asked for by name, and a slow disk then slows
-//! the run.
+//! A recording is one JSON object a line. A request is found again by the digest of what
+//! its redacted body means, so redaction must give the same result in both runs; `meaning`
+//! says what of a body counts. Requests that mean the same are answered in the order they
+//! were recorded in, each once: what was asked once more than recorded is a miss. A line is
+//! written where its answer ends, on the bridge's own thread: a recording is asked for by
+//! name, and a slow disk then slows the run.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -77,15 +78,17 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
+    /// Recorder that redacts every body before it is written.
     pub fn new(out: Box<dyn Write + Send>, redact: Redact) -> Self {
         Self { redact, sink: Mutex::new(Sink { out, failed: false }) }
     }
 
-    /// Whether something could not be written: the recording is then not whole.
+    /// True if a write failed: the recording is then incomplete.
     pub(crate) fn has_failed(&self) -> bool {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner).failed
     }
 
+    /// Writes one exchange. A failed write is remembered and stops nothing.
     pub(crate) fn keep(&self, exchange: &Exchange<'_>) {
         let request = (self.redact)(exchange.request);
         let line = Line {
@@ -116,9 +119,11 @@ impl Recorder {
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) wire: Wire,
+    /// Body of the engine, before redaction.
     pub(crate) request: &'a [u8],
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
+    /// Body that the engine got, before redaction.
     pub(crate) response: &'a [u8],
 }
 
@@ -168,6 +173,7 @@ pub enum ReadRecordingError {
 }
 
 impl Replay {
+    /// Reads a recording, bounded in size. Any line that is not valid is an error.
     pub fn read(from: impl Read, redact: Redact) -> Result<Self, ReadRecordingError> {
         let mut bytes = Vec::new();
         from.take(MAX_RECORDING + 1).read_to_end(&mut bytes).map_err(ReadRecordingError::Io)?;

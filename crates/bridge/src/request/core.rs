@@ -1,4 +1,4 @@
-//! What all requests of a bridge share.
+//! State that all requests of a bridge share.
 
 use std::collections::HashSet;
 use std::io;
@@ -35,13 +35,14 @@ pub enum StartBridgeError {
     Thread(#[source] io::Error),
 }
 
-/// Where answers come from, ready to use.
+/// Source of answers, ready for use.
 #[derive(Debug)]
 pub(crate) enum Way {
     Live(Box<LiveWay>),
     Replay(Replay),
 }
 
+/// Connections and secrets for a live upstream.
 #[derive(Debug)]
 pub(crate) struct LiveWay {
     pub(crate) pool: Pool,
@@ -50,17 +51,22 @@ pub(crate) struct LiveWay {
     pub(crate) responses: ResponsesWire,
 }
 
+/// Shared state of a bridge.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) admission: Arc<Admission>,
+    /// Permitted hosts and services.
     pub(crate) network: NetworkClass,
+    /// Live upstream or a recording.
     pub(crate) way: Way,
     pub(crate) budget: Budget,
     pub(crate) shim: ShapeShim,
     pub(crate) sizes: Sizes,
     pub(crate) deadlines: Deadlines,
+    /// Recorder of the traffic, if the operator asked for one.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) clock: Clock,
+    /// Channel of events to the caller.
     pub(crate) reporter: Reporter,
     /// Kilobytes of bodies that may still be held.
     pub(crate) bodies: Arc<Semaphore>,
@@ -76,13 +82,14 @@ pub(crate) struct Core {
     issued: Mutex<HashSet<String>>,
 }
 
-/// One permit stands for this many bytes.
+/// Bytes that one permit represents.
 pub(crate) const PERMIT: usize = 1024;
 
 impl Core {
     /// The most ids remembered; an agent's run makes a few thousand.
     const MOST_ISSUED: usize = 100_000;
 
+    /// Builds the state. Fails if the endpoint is outside of the admission's network class.
     pub(crate) fn new(config: BridgeConfig, reporter: Reporter) -> Result<Self, StartBridgeError> {
         let price = config.prices.price(&config.admission.provider, &config.admission.model).cloned();
         let way = match config.source {
@@ -124,6 +131,7 @@ impl Core {
         })
     }
 
+    /// Next sequence number of a record.
     pub(crate) fn next_seq(&self) -> u64 {
         self.seq.fetch_add(1, Ordering::Relaxed)
     }
@@ -133,41 +141,47 @@ impl Core {
         self.stopped.store(true, Ordering::SeqCst);
     }
 
+    /// True if a presented token is the run's and the bridge has not been stopped.
     pub(crate) fn accepts<'a>(&self, mut presented: impl Iterator<Item = &'a [u8]>) -> bool {
         !self.stopped.load(Ordering::SeqCst) && presented.any(|token| self.token.is(token))
     }
 
-    /// Whether bytes that are about to leave hold a value that must not.
+    /// True if bytes that are about to leave contain a forbidden value.
     pub(crate) fn forbids(&self, bytes: &[u8]) -> bool {
         !self.forbidden.scan(bytes).is_empty()
     }
 
+    /// Counts a request that ended before anything was sent to the upstream.
     pub(crate) fn count_unsent(&self) {
         self.unsent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many that no more are recorded.
+    /// True if so many requests were refused before sending that no more are recorded.
     pub(crate) fn is_flooded(&self) -> bool {
         self.unsent.load(Ordering::Relaxed) >= self.sizes.unsent
     }
 
+    /// Counts a request that was closed without a record.
     pub(crate) fn count_unrecorded(&self) {
         self.unrecorded.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Number of requests that were closed without a record.
     pub(crate) fn unrecorded(&self) -> u64 {
         self.unrecorded.load(Ordering::Relaxed)
     }
 
-    /// Whether requests must be found again by their bodies.
+    /// True if requests must be found again by their bodies.
     pub(crate) fn keeps_traffic(&self) -> bool {
         self.recorder.is_some() || matches!(self.way, Way::Replay(_))
     }
 
+    /// True if the admitted model has a price.
     pub(crate) fn has_price(&self) -> bool {
         self.price.is_some()
     }
 
+    /// Cost of a request by the price table.
     pub(crate) fn cost(&self, tokens: &Tokens) -> Cost {
         match &self.price {
             None => Cost::Unpriced,
@@ -175,8 +189,8 @@ impl Core {
         }
     }
 
-    /// The most a request is likely to use: three bytes of a prompt make a token or less, and the output budget is
-    /// used up.
+    /// The most a request is likely to use: three bytes of a prompt make a token or less,
+    /// and the output budget is used up.
     pub(crate) fn estimate(&self, body: usize, output: Option<u64>) -> Amount {
         const UNSAID: u64 = 4096;
         let (prompt, completion) = (body as u64 / 3 + 1, output.unwrap_or(UNSAID));
@@ -185,6 +199,7 @@ impl Core {
         Amount { tokens: prompt.saturating_add(completion), money_micros }
     }
 
+    /// Remembers ids that the provider issued in this run, bounded in number.
     pub(crate) fn issue(&self, ids: &[String]) {
         let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
         for id in ids {
@@ -194,6 +209,8 @@ impl Core {
         }
     }
 
+    /// True if the id was issued in this run. Other ids could point to foreign data at the
+    /// provider.
     pub(crate) fn was_issued(&self, id: &str) -> bool {
         self.issued.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }

@@ -1,5 +1,5 @@
-//! The path of one request: token, route, body, judgement, budget, provider, answer. Each step can refuse; whatever
-//! happens, one record tells of it.
+//! The path of one request: token, route, body, judgement, budget, provider, answer. Each
+//! step can refuse; whatever happens, one record tells of it.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -30,8 +30,8 @@ use crate::request::ticket::Ticket;
 use crate::request::timing::within;
 use crate::request::whole::{Unended, WholeBody};
 
-/// Answers one request. An error closes the connection without a word: too much was asked that is not for the model,
-/// or nobody is left to record this one.
+/// Answers one request. An error closes the connection silently: too many requests were not
+/// for the model, or the receiver of records is gone.
 pub(crate) async fn answer(
     core: Arc<Core>,
     delivery: Delivery,
@@ -59,7 +59,7 @@ pub(crate) async fn answer(
 #[error("the bridge does not answer any more")]
 pub(crate) struct ClosedError;
 
-/// What the engine gets.
+/// Reply to the engine.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Whole(Whole),
@@ -76,8 +76,11 @@ pub(crate) struct Whole {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) bytes: Bytes,
+    /// Permit for the bytes, given back once they are sent.
     pub(crate) held: Option<OwnedSemaphorePermit>,
+    /// Outcome that the record gets when the answer is delivered.
     pub(crate) outcome: Outcome,
+    /// Recording of the answer, if the operator asked for one.
     pub(crate) taping: Option<Taping>,
 }
 
@@ -87,7 +90,8 @@ fn local(text: String) -> Reply {
     Reply::Whole(Whole { status: 200, headers, bytes, held: None, outcome: Outcome::Local, taping: None })
 }
 
-/// The token first: who has none learns nothing of the routes but that somebody is there.
+/// Checks the token first: a client without one learns nothing about the routes except that
+/// a server is here.
 fn routed(core: &Core, method: &Method, uri: &hyper::Uri, headers: &HeaderMap) -> Result<Route, Refusal> {
     let route = Route::find(method, uri.path(), uri.query());
     if route == Ok(Route::Hello) && uri.authority().is_none() {
@@ -240,7 +244,8 @@ async fn whole(
     Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, taping }))
 }
 
-/// Waits for the first frame, so that an answer of another model is refused before a byte of it is passed on.
+/// Waits for the first frame, so that an answer of another model is refused before a byte
+/// of it is passed on.
 async fn open_stream(
     core: &Arc<Core>,
     ticket: &mut Ticket,
@@ -282,7 +287,7 @@ async fn open_stream(
     Ok(Reply::Stream { headers, body })
 }
 
-/// Turns what came of a request into the response, and the ticket into the record.
+/// Turns the result of a request into the response, and the ticket into the record.
 fn respond(
     core: &Core,
     delivery: Delivery,
@@ -323,7 +328,8 @@ fn respond(
 fn refused(refusal: &Refusal, bytes: Bytes) -> Response<Body> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    // What was refused once is refused again; what an upstream failed at may be tried again, as clients do.
+    // What was refused once is refused again; what an upstream failed at may be tried
+    // again, as clients do.
     let again = refusal.code.reason().is_none() && matches!(refusal.code.status(), 408 | 500..);
     let value = HeaderValue::from_static(if again { "true" } else { "false" });
     headers.insert(HeaderName::from_static("x-should-retry"), value);

@@ -37,6 +37,7 @@ pub(crate) enum AnswerBody {
 }
 
 impl AnswerBody {
+    /// Polls for the next piece; none at the end.
     pub(crate) fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ReadUpstreamError>> {
         match self {
             Self::Live(incoming) => incoming.poll_data(cx),
@@ -44,6 +45,7 @@ impl AnswerBody {
         }
     }
 
+    /// Waits for the next piece; none at the end.
     pub(crate) async fn data(&mut self) -> Result<Option<Bytes>, ReadUpstreamError> {
         match self {
             Self::Live(incoming) => incoming.data().await,
@@ -53,10 +55,12 @@ impl AnswerBody {
 }
 
 impl Answer {
+    /// Content type as the upstream sent it; empty if absent.
     pub(crate) fn content_type(&self) -> &str {
         self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
 
+    /// True for an event stream.
     pub(crate) fn is_stream(&self) -> bool {
         let kind = self.content_type().split(';').next().unwrap_or("").trim();
         kind.eq_ignore_ascii_case("text/event-stream")
@@ -162,7 +166,8 @@ fn push_credential(head: &mut Vec<u8>, wire: Wire, source: &Credential, secret: 
     }
 }
 
-/// What the bridge passes on at all.
+/// Refuses answers that the bridge never passes on, such as redirects and compressed
+/// bodies.
 fn acceptable(head: &Head, had_credential: bool) -> Result<(), Refusal> {
     if (300..400).contains(&head.status) {
         return Err(RefusalCode::UpstreamRedirect.into());

@@ -11,10 +11,12 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// Bytes so far.
     pub(crate) fn len(&self) -> usize {
         self.first.len() + self.joined.len()
     }
 
+    /// Appends a piece. A body of one piece is never copied.
     pub(crate) fn push(&mut self, piece: Bytes) {
         if self.len() == 0 {
             self.first = piece;
@@ -26,6 +28,7 @@ impl Gathered {
         self.joined.extend_from_slice(&piece);
     }
 
+    /// The whole body.
     pub(crate) fn all(self) -> Bytes {
         if self.joined.is_empty() { self.first } else { self.joined.freeze() }
     }

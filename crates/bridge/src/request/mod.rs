@@ -1,4 +1,5 @@
-//! The path of a request, from the engine's bytes to the last byte of its answer. `exchange.rs` has its steps in order.
+//! The path of a request, from the engine's bytes to the last byte of its answer.
+//! `exchange.rs` has its steps in order.
 
 mod answer;
 pub(crate) mod core;

@@ -1,5 +1,5 @@
-//! From a body an engine sent to a body that may be sent on: admission at the wire, default deny, and what is taken
-//! out.
+//! From an engine's body to one that may be sent on: admission at the wire, default deny,
+//! and removals.
 
 use bytes::Bytes;
 use contract::Digest;
@@ -25,14 +25,19 @@ pub(crate) struct Order {
     pub(crate) wire: Wire,
     /// The wire the provider speaks.
     pub(crate) sent_on: Wire,
+    /// Body as it is sent.
     pub(crate) body: Bytes,
-    /// The request as a recording has it, in the words of the engine's wire; empty where there is none.
+    /// Request as a recording has it, in the form of the engine's wire; empty without a
+    /// recording.
     pub(crate) recorded_as: Bytes,
+    /// Facts for translating the answer back, if the request was translated.
     pub(crate) plan: Option<Plan>,
+    /// Upper estimate of its use, for the reservation.
     pub(crate) estimate: Amount,
 }
 
-/// Judges a body, and the headers that go with it. What is found on the way is noted in the ticket.
+/// Judges a body, and the headers that go with it. What is found on the way is noted in the
+/// ticket.
 pub(crate) fn judge(
     core: &Core,
     ticket: &mut Ticket,

@@ -1,5 +1,5 @@
-//! A stream on its way to the engine: raw bytes passed on as they come, watched, bounded, and ended in the wire's own
-//! words when something is wrong.
+//! A stream on its way to the engine: raw bytes passed on as they come, watched, bounded,
+//! and ended in the wire's own words when something is wrong.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -59,12 +59,17 @@ impl HttpBody for Body {
 pub(crate) struct StreamBody {
     pub(crate) wire: Wire,
     pub(crate) source: AnswerBody,
+    /// Reads along, to check the model and count the usage.
     pub(crate) watcher: Watcher,
+    /// Searches the stream for values that must not leave.
     pub(crate) lookout: Lookout,
+    /// Translates frames, if the request was translated.
     pub(crate) translator: Option<Translator>,
     pub(crate) taping: Option<Taping>,
-    /// Pieces that were taken in while the first frame was waited for; counted and watched already.
+    /// Pieces that were taken in while the first frame was waited for; counted and watched
+    /// already.
     pub(crate) held: VecDeque<Bytes>,
+    /// Bytes of the answer that are still permitted.
     pub(crate) left: usize,
     pub(crate) timer: Timer,
     /// Gone when the end was told.
@@ -73,21 +78,27 @@ pub(crate) struct StreamBody {
     pub(crate) delivery: Option<Delivery>,
     /// Flushes of the connection when the wire's last event was handed over.
     pub(crate) last_event_at: Option<u64>,
+    /// Fault that ends the stream early.
     pub(crate) failed: Option<RefusalCode>,
-    /// What was delivered ends inside a frame.
+    /// True if delivery stopped inside of a frame.
     pub(crate) inside_frame: bool,
 }
 
-/// The time between pieces and the time for all, in one timer that is armed anew only when it fires.
+/// The time between pieces and the time for all, in one timer that is armed anew only when
+/// it fires.
 #[derive(Debug)]
 pub(crate) struct Timer {
+    /// Longest pause between two pieces.
     pub(crate) idle: Duration,
+    /// Deadline of the whole answer.
     pub(crate) total: Instant,
+    /// Time of the last piece.
     pub(crate) last: Instant,
     pub(crate) sleep: Pin<Box<Sleep>>,
 }
 
 impl Timer {
+    /// Timer for the next piece and for the whole answer.
     pub(crate) fn new(idle: Duration, total: Instant) -> Self {
         let last = Instant::now();
         Self { idle, total, last, sleep: Box::pin(tokio::time::sleep_until(total.min(last + idle))) }
@@ -108,7 +119,7 @@ impl Timer {
 }
 
 impl StreamBody {
-    /// Why the stream ended before its end.
+    /// Cause of a stream that ended early.
     pub(crate) fn failure(&self) -> Option<RefusalCode> {
         self.failed
     }
@@ -179,14 +190,15 @@ impl StreamBody {
         piece
     }
 
-    /// The wire's last event came, or the model's own sign of an end before the end of the body, which some servers
-    /// leave it at.
+    /// The wire's last event came, or the model's own sign of an end before the end of the
+    /// body, which some servers leave it at.
     fn has_end(&self) -> bool {
         let seen = &self.watcher.seen;
         seen.terminal || seen.complete || seen.error
     }
 
-    /// A fault of the connection after the wire's last event was passed on takes nothing away from the answer.
+    /// A fault of the connection after the wire's last event was passed on takes nothing
+    /// away from the answer.
     fn is_harmless(&self, refusal: &Refusal) -> bool {
         use RefusalCode::{UpstreamCut, UpstreamMalformed, UpstreamTimeout, UpstreamTooLarge};
         self.last_event_at.is_some()
@@ -243,7 +255,8 @@ impl StreamBody {
     }
 }
 
-/// An engine that goes away early still has used what was reported; one that goes away after the last event was answered.
+/// An engine that goes away early still has used what was reported; one that goes away
+/// after the last event was answered.
 impl Drop for StreamBody {
     fn drop(&mut self) {
         let Some(mut ticket) = self.ticket.take() else { return };

@@ -11,7 +11,8 @@ use crate::request::core::Core;
 /// An answer of more than this is not recorded.
 const LONGEST: usize = 16 << 20;
 
-/// An answer being taken down. Dropped before its end, it leaves a hole that the recording tells of.
+/// An answer being taken down. Dropped before its end, it leaves a hole that the recording
+/// tells of.
 #[derive(Debug)]
 pub(crate) struct Taping {
     core: Arc<Core>,
@@ -25,7 +26,8 @@ pub(crate) struct Taping {
 }
 
 impl Taping {
-    /// Nothing when the operator did not ask for a recording, and for a request that is no part of one.
+    /// Starts a recording of the answer; none if no recording was asked for, or the request
+    /// is no part of one.
     pub(crate) fn start(
         core: &Arc<Core>,
         wire: Wire,
@@ -46,6 +48,7 @@ impl Taping {
         })
     }
 
+    /// Appends a piece, until the answer is too long to be recorded.
     pub(crate) fn push(&mut self, piece: &[u8]) {
         self.whole &= self.response.len() + piece.len() <= LONGEST;
         if self.whole {
@@ -53,6 +56,7 @@ impl Taping {
         }
     }
 
+    /// Records the answer, unless part of it is missing.
     pub(crate) fn keep(mut self) {
         if let (true, Some(recorder)) = (self.whole, &self.core.recorder) {
             recorder.keep(&Exchange {

@@ -1,4 +1,5 @@
-//! The record of one request while it is under way. However the request ends, its record is handed over exactly once.
+//! The record of one request while it is under way. However the request ends, its record is
+//! handed over exactly once.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +27,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
+    /// Opens the record of a request. `room` guarantees space for its events.
     pub(crate) fn open(core: &Arc<Core>, room: Room, purpose: Purpose, route: &[&str]) -> Self {
         let (began, provider) = (Instant::now(), core.admission.provider.clone());
         let blank = UsageRecord::blank(core.next_seq(), core.clock.at(began), purpose);
@@ -33,10 +35,12 @@ impl Ticket {
         Self { core: Arc::clone(core), began, room, reservation: None, response: Sha256::new(), record }
     }
 
+    /// Time at which the request arrived.
     pub(crate) fn began(&self) -> Instant {
         self.began
     }
 
+    /// Ties the request's share of the budget to its record.
     pub(crate) fn reserve(&mut self, reservation: Reservation) {
         self.reservation = Some(reservation);
     }
@@ -58,11 +62,12 @@ impl Ticket {
         }
     }
 
+    /// True once the request was reported as sent.
     pub(crate) fn was_sent(&self) -> bool {
         self.room.requested.is_none()
     }
 
-    /// The first byte of the answer is there.
+    /// Notes the time of the answer's first byte.
     pub(crate) fn first_byte(&mut self) {
         self.record.first_byte_ms.get_or_insert(millis(self.began));
     }
@@ -92,9 +97,11 @@ impl Ticket {
         self.core.issue(&seen.issued);
     }
 
+    /// Records a refusal, or a fault of the upstream.
     pub(crate) fn refuse(&mut self, refusal: &Refusal, outcome: Outcome) {
         self.record.outcome = outcome;
-        // A fault of the upstream is no refusal of ours; an answer of another model is refused after the fact.
+        // A fault of the upstream is no refusal of ours; an answer of another model is
+        // refused after the fact.
         self.record.refused = outcome == Outcome::Refused || refusal.code == RefusalCode::OtherModelAnswered;
         self.record.refusal = Some(refusal.code);
         self.record.detail = refusal.inside.clone().map(noted);

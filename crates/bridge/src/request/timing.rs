@@ -1,4 +1,4 @@
-//! Waiting with an end, without a timer for what need not be waited for.
+//! Waiting with a deadline, without a timer for futures that are ready at once.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -13,7 +13,8 @@ pub(crate) async fn at_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Outpu
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
 }
 
-/// What comes of `future` within `limit`. Most of what a request waits for is there already.
+/// Output of `future`, if it comes within `limit`. Most futures of a request are ready at
+/// once and need no timer.
 pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
     let mut future = pin!(future);
     match at_once(future.as_mut()).await {

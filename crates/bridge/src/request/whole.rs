@@ -1,4 +1,4 @@
-//! An answer that is there as a whole, on its way to the engine.
+//! A complete answer on its way to the engine.
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
@@ -7,16 +7,19 @@ use crate::protocol::usage::Outcome;
 use crate::request::delivery::Delivery;
 use crate::request::ticket::Ticket;
 
-/// Bytes that are handed over piece by piece, so that the room they take is claimed until the client has taken them.
+/// Bytes that are handed over piece by piece, so that the room they take is claimed until
+/// the client has taken them.
 #[derive(Debug)]
 pub(crate) struct WholeBody {
     left: Bytes,
-    /// Gone when the last piece was handed over. Dropped before, its record says that the engine went away.
+    /// Gone when the last piece was handed over. Dropped before, its record says that the
+    /// engine went away.
     unended: Option<Box<Unended>>,
     _held: Option<OwnedSemaphorePermit>,
 }
 
-/// The ticket of an answer that is not handed over in full, and what it will have come to.
+/// Ticket of an answer that has not been handed over in full, and the outcome that it will
+/// have.
 #[derive(Debug)]
 pub(crate) struct Unended {
     pub(crate) ticket: Ticket,
@@ -28,7 +31,8 @@ pub(crate) struct Unended {
 impl WholeBody {
     const PIECE: usize = 64 * 1024;
 
-    /// An answer of the model counts when the client has it; everything else is what it is, whoever leaves.
+    /// Body of a whole answer. An answer of the model counts once the client has all of it;
+    /// other outcomes do not depend on delivery.
     pub(crate) fn new(bytes: Bytes, held: Option<OwnedSemaphorePermit>, unended: Unended) -> Self {
         let waits = unended.outcome == Outcome::Answered && !bytes.is_empty();
         let unended = if waits {
@@ -45,10 +49,12 @@ impl WholeBody {
         Self { left: bytes, unended: None, _held: None }
     }
 
+    /// Bytes still to be sent.
     pub(crate) fn left(&self) -> usize {
         self.left.len()
     }
 
+    /// Next piece to send; none at the end.
     pub(crate) fn next(&mut self) -> Option<Bytes> {
         let piece = match self.left.len() {
             0 => return None,

@@ -1,6 +1,7 @@
 //! The listener and its connections, on a thread of their own.
 //!
-//! The caller is synchronous and keeps a [`Bridge`]; everything asynchronous lives and dies on the bridge's thread.
+//! The caller is synchronous and keeps a [`Bridge`]; everything asynchronous lives and dies
+//! on the bridge's thread.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -27,13 +28,14 @@ use crate::request::exchange;
 use crate::serve::probe::{self, ProbeResult};
 use crate::serve::stall::Unstalled;
 
-/// What a bridge did in all.
+/// Totals of a bridge's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
     pub spent: Spent,
     /// The limit that was reached.
     pub exceeded: Option<RefusalCode>,
-    /// Requests that were closed without an answer because too many before them had not been for the model.
+    /// Requests that were closed without an answer because too many before them had not
+    /// been for the model.
     pub unrecorded: u64,
     /// The operator asked for a recording and it has a hole.
     pub recording_incomplete: bool,
@@ -44,7 +46,8 @@ pub struct Summary {
 pub struct Bridge {
     core: Option<Arc<Core>>,
     handle: Handle,
-    /// Kept so that whoever else holds a socket gets no connections either when the bridge stops.
+    /// Kept so that other holders of a socket get no connections either after the bridge
+    /// has stopped.
     listeners: Vec<TcpListener>,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -52,7 +55,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Makes a bridge that nobody can reach yet but [`Bridge::probe`].
+    /// Starts a bridge without listeners; only [`Bridge::probe`] can reach it yet.
     pub fn start(config: BridgeConfig, observer: Observer) -> Result<Self, StartBridgeError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -89,16 +92,18 @@ impl Bridge {
         self.core.as_ref().and_then(|core| core.budget.exceeded())
     }
 
+    /// Use so far; nothing after the bridge has stopped.
     pub fn spent(&self) -> Spent {
         self.core.as_ref().map(|core| core.budget.spent()).unwrap_or_default()
     }
 
-    /// Asks the model for a word, to see whether it answers with content. Costs, and is recorded, like any request.
+    /// Asks the model for a word, to see whether it answers with content. Costs, and is
+    /// recorded, like any request.
     pub fn probe(&self, wire: Wire) -> ProbeResult {
         self.begin_probe(wire).receiver.recv().unwrap_or(ProbeResult::NotAsked)
     }
 
-    /// The same for a caller that looks at other things while it waits.
+    /// Same as [`Bridge::probe`], for a caller that does other work while it waits.
     pub fn begin_probe(&self, wire: Wire) -> PendingProbe {
         let (sender, receiver) = mpsc::sync_channel(1);
         if let Some(core) = self.core.clone() {
@@ -107,8 +112,8 @@ impl Bridge {
         PendingProbe { receiver }
     }
 
-    /// Closes the listener and every connection, and waits until all was told to the observer. The run token opens
-    /// nothing from here on.
+    /// Closes the listener and every connection, and waits until all was told to the
+    /// observer. The run token opens nothing from here on.
     pub fn stop(mut self) -> Summary {
         self.shut()
     }
@@ -162,8 +167,9 @@ impl Drop for Bridge {
     }
 }
 
-/// Setting a timer that is due before all others wakes the runtime through the kernel, and requests set such timers all
-/// the time. A timer that is always due sooner spares them that.
+/// Setting a timer that is due before all others wakes the runtime through the kernel, and
+/// requests set such timers all the time. A timer that is always due sooner spares them
+/// that.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// The bridge's thread.
@@ -212,7 +218,8 @@ async fn accept(listener: TcpListener, core: Arc<Core>, mut stopping: watch::Rec
 }
 
 async fn connection(stream: TcpStream, core: Arc<Core>) {
-    // Without it small writes wait for acknowledgements; a socket that cannot say so still works.
+    // Without it small writes wait for acknowledgements; a socket that cannot say so still
+    // works.
     let _ = stream.set_nodelay(true);
     let delivery = Delivery::default();
     let io = Unstalled::new(TokioIo::new(stream), core.deadlines.stall, delivery.clone());

@@ -20,7 +20,7 @@ use crate::request::ticket::Ticket;
 /// Enough for a model to think and then to speak; less gives false alarms.
 const BUDGET: u64 = 1024;
 
-/// What the probe found.
+/// Finding of the probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeResult {
     /// Content, or a tool call, arrived.
@@ -49,6 +49,7 @@ impl ProbeResult {
     }
 }
 
+/// Asks the model one question through the same path as an engine's requests.
 pub(crate) async fn probe(core: Arc<Core>, wire: Wire) -> ProbeResult {
     let Some(room) = core.reporter.room().await else { return ProbeResult::NotAsked };
     let mut ticket = Ticket::open(&core, room, Purpose::Probe, &["probe"]);

@@ -1,4 +1,4 @@
-//! A client that takes nothing does not hold a connection for ever, and what a client has taken is counted.
+//! Limits how long a client may take nothing, and counts the bytes that it has taken.
 
 use std::io;
 use std::pin::Pin;
@@ -20,6 +20,7 @@ pub(crate) struct Unstalled<T> {
 }
 
 impl<T> Unstalled<T> {
+    /// Wraps a connection with a limit on how long a client may take nothing.
     pub(crate) fn new(inner: T, limit: Duration, delivery: Delivery) -> Self {
         Self { inner, limit, waiting: None, delivery }
     }

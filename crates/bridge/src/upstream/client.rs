@@ -1,8 +1,9 @@
 //! The way to the provider: a small, strict HTTP/1.1 client over one fixed endpoint.
 //!
-//! It is our own because the bridge forwards bytes as they come: an answer is read in large pieces, unwrapped in
-//! place and passed on in one write, which a client that hands over frame by frame cannot do. It follows no redirect,
-//! asks for no compression, retries nothing and bounds everything.
+//! It is our own because the bridge forwards bytes as they come: an answer is read in large
+//! pieces, unwrapped in place and passed on in one write, which a client that hands over
+//! frame by frame cannot do. It follows no redirect, asks for no compression, retries
+//! nothing and bounds everything.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -28,7 +29,8 @@ const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
 /// Interim answers (`100`, `103`) before the real one.
 const MAX_INTERIM: usize = 8;
-/// One read of an answer. Shared by all connections of the thread, so an idle stream holds no buffer.
+/// One read of an answer. Shared by all connections of the thread, so an idle stream holds
+/// no buffer.
 const PIECE: usize = 64 * 1024;
 
 thread_local! {
@@ -53,10 +55,10 @@ pub(crate) enum ReadUpstreamError {
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) status: u16,
-    /// Those that go down, and what says how the body is encoded.
+    /// Headers that go to the engine, and those about the body's encoding.
     pub(crate) headers: HeaderMap,
     keeps_open: bool,
-    /// Its length was not known when it began.
+    /// True if the body's length was not known when it began.
     streamed: bool,
     framing: Framing,
 }
@@ -69,7 +71,8 @@ struct Begun {
     surplus: bool,
 }
 
-/// The head of a request, with the empty line. The part of it that is secret is wiped when it goes.
+/// The head of a request, with the empty line. The part of it that is secret is wiped when
+/// it goes.
 pub(crate) struct RequestHead {
     pub(crate) bytes: Vec<u8>,
     pub(crate) secret: Range<usize>,
@@ -83,7 +86,8 @@ impl fmt::Debug for RequestHead {
 
 impl Drop for RequestHead {
     fn drop(&mut self) {
-        // Wiping goes byte by byte; wiping all of a head and its body costs more than sending them.
+        // Wiping goes byte by byte; wiping all of a head and its body costs more than
+        // sending them.
         if let Some(secret) = self.bytes.get_mut(self.secret.clone()) {
             secret.zeroize();
         }
@@ -129,7 +133,8 @@ async fn write_both(stream: &mut Stream, head: &[u8], body: &[u8]) -> io::Result
     Ok(())
 }
 
-/// Reads until a head is whole. Nearly always it comes in one piece, which is read where it lies.
+/// Reads until a head is whole. Nearly always it comes in one piece, which is read where it
+/// lies.
 async fn read_head(stream: &mut Stream) -> Result<Begun, ReadUpstreamError> {
     let mut read = Vec::new();
     loop {
@@ -243,11 +248,11 @@ fn poll_piece(stream: &mut Stream, cx: &mut Context<'_>, use_piece: impl FnOnce(
 pub(crate) struct Incoming {
     stream: Option<Stream>,
     framing: Framing,
-    /// What came with the head.
+    /// Bytes that arrived together with the head.
     early: Vec<u8>,
-    /// Where the connection goes when the body is over, if it can be used again.
+    /// Pool to which the connection returns after the body, if it can be used again.
     home: Option<Pool>,
-    /// Its length was not known when it began.
+    /// True if the body's length was not known when it began.
     streamed: bool,
 }
 
@@ -284,6 +289,7 @@ impl Incoming {
         }
     }
 
+    /// Next piece of the body; none at its end.
     pub(crate) async fn data(&mut self) -> Result<Option<Bytes>, ReadUpstreamError> {
         poll_fn(|cx| self.poll_data(cx)).await
     }

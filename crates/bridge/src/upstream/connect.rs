@@ -1,7 +1,8 @@
-//! Reaching the provider: a TCP connection, through a proxy where one is set, with TLS where the address says so.
+//! Connections to the provider: TCP, through a proxy if one is set, with TLS if the address
+//! says so.
 //!
-//! Certificates are checked against the system's own bundle and against nothing the environment names, so that what was
-//! trusted is what the record says.
+//! Certificates are checked against the system's own bundle and against nothing from the
+//! environment, so that the record of what was trusted is complete.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -23,7 +24,7 @@ use zeroize::Zeroizing;
 use super::endpoint::{Endpoint, ParseEndpointError, bracketed, parse_authority};
 use crate::upstream::secret::Secret;
 
-/// Where systems keep their bundle of certificate authorities.
+/// Usual paths of the system's bundle of certificate authorities.
 const BUNDLES: &[&str] = &[
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -55,7 +56,7 @@ impl Proxy {
         Ok(Self { host, port, login })
     }
 
-    /// What gives it away.
+    /// Host with port: the text that would reveal the proxy.
     pub fn value(&self) -> String {
         format!("{}:{}", bracketed(&self.host), self.port)
     }
@@ -119,7 +120,7 @@ pub(crate) enum ConnectUpstreamError {
     Tls(String),
 }
 
-/// How connections to one endpoint are made.
+/// Recipe for connections to one endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
     pub(crate) endpoint: Endpoint,
@@ -128,6 +129,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
+    /// Opens a connection, with proxy and TLS as configured.
     pub(crate) async fn connect(&self) -> Result<Stream, ConnectUpstreamError> {
         let mut tcp = match &self.proxy {
             None => dial(&self.endpoint.host, self.endpoint.port).await?,
@@ -165,7 +167,7 @@ impl Connector {
     }
 }
 
-/// What went wrong in a handshake, without the name it was made for.
+/// Cause of a failed handshake, without the name of the host, which is confidential.
 fn tls_fault(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match inner {
@@ -184,7 +186,8 @@ fn tls_fault(error: &io::Error) -> String {
 
 async fn dial(host: &str, port: u16) -> Result<TcpStream, ConnectUpstreamError> {
     let tcp = TcpStream::connect((host, port)).await.map_err(|error| ConnectUpstreamError::Tcp(error.kind()))?;
-    // Without it small writes wait for acknowledgements; a socket that cannot say so still works.
+    // Without it small writes wait for acknowledgements; a socket that cannot say so still
+    // works.
     let _ = tcp.set_nodelay(true);
     Ok(tcp)
 }
@@ -197,6 +200,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
+    /// Underlying socket.
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         match self {
             Self::Plain(stream) => stream.as_fd(),

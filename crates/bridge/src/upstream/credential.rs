@@ -1,7 +1,8 @@
-//! Where the provider's credential comes from. It is asked for at the moment of use and kept nowhere.
+//! Sources of the provider's credential. It is fetched at the moment of use and kept
+//! nowhere.
 //!
-//! Reading the environment and starting programs have their own doors outside this crate, so those sources are
-//! [`Credential::Asked`] with a function of the caller's.
+//! Reading the environment and starting programs have their own doors outside this crate,
+//! so those sources are [`Credential::Asked`] with a function of the caller.
 
 use std::fmt;
 use std::fs::File;
@@ -33,10 +34,10 @@ pub enum Credential {
     Held(Secret),
     /// A file that holds the value.
     File(PathBuf),
-    /// A token file that somebody else's login keeps; only read, never refreshed.
+    /// Token file of another program's login; only read, never refreshed.
     OauthFile(PathBuf),
     Asked(AskCredential),
-    /// Another source, each value of which somebody is told of.
+    /// Wraps a source and reports each fetched value to a callback.
     Watched(Box<Credential>, WatchCredential),
 }
 
@@ -63,25 +64,25 @@ pub enum FetchCredentialError {
     Exposed,
     #[error("the credential is empty")]
     Empty,
-    /// Not a token file of a shape we know.
+    /// The token file has no known shape.
     #[error("the token file has no access token")]
     Shape,
     /// The login has run out: log in again.
     #[error("the login has expired: log in again")]
     Expired,
-    /// It holds a byte that cannot stand in a header.
+    /// It contains a byte that is not allowed in a header.
     #[error("the credential holds a byte that no header can carry")]
     Unprintable,
     /// The caller's source failed.
     #[error("the credential source failed: {0}")]
     Source(String),
-    /// Whoever is told of each credential takes no more.
+    /// The callback for fetched values refused another one.
     #[error("the credential source gave too many different values")]
     TooMany,
 }
 
 impl Credential {
-    /// Whether getting it can wait for something.
+    /// True if fetching it may block the thread.
     pub(crate) fn may_block(&self) -> bool {
         match self {
             Self::None | Self::Held(_) => false,
@@ -99,7 +100,7 @@ impl Credential {
         }
     }
 
-    /// Whether it can be had now.
+    /// Fetches and discards the credential, to find errors early.
     pub fn check(&self, now: Stamp) -> Result<(), FetchCredentialError> {
         self.fetch(now).map(drop)
     }
@@ -152,7 +153,8 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, FetchCredentialError> {
     Ok(bytes)
 }
 
-/// The places where known logins keep the access token, and its end in seconds or milliseconds, if they write it.
+/// The places where known logins keep the access token, and its end in seconds or
+/// milliseconds, if they write it.
 const TOKEN_PLACES: &[(&[&str], &[&str])] = &[
     (&["tokens", "access_token"], &["tokens", "expires_at"]),
     (&["claudeAiOauth", "accessToken"], &["claudeAiOauth", "expiresAt"]),
@@ -181,7 +183,8 @@ fn in_seconds(time: u64) -> u64 {
     if time > 100_000_000_000 { time / 1000 } else { time }
 }
 
-/// The `exp` claim of a JSON web token. The provider checks the signature; we only spare a request that must fail.
+/// The `exp` claim of a JSON web token. The provider checks the signature; we only spare a
+/// request that must fail.
 fn jwt_end(token: &str) -> Option<u64> {
     let claims = Zeroizing::new(URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?);
     let mut tape = Tape::default();

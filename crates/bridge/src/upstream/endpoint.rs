@@ -37,12 +37,12 @@ pub enum ParseEndpointError {
 }
 
 impl Endpoint {
-    /// Its host, for the network class it belongs to.
+    /// Host, for comparison with the network class.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether certificates are checked on the way.
+    /// True if the connection uses TLS, and certificates are checked.
     pub fn uses_tls(&self) -> bool {
         self.tls
     }
@@ -70,7 +70,8 @@ impl Endpoint {
         Ok(Self { tls, host, port, prefix: prefix.to_owned(), authority })
     }
 
-    /// What gives it away: the whole address, and host with port. The host alone may be a word that everybody uses.
+    /// Texts that would reveal the endpoint: the whole address, and host with port. The
+    /// host alone may be a common word.
     pub fn values(&self) -> [String; 2] {
         let scheme = if self.tls { "https" } else { "http" };
         let dialled = format!("{}:{}", bracketed(&self.host), self.port);
@@ -85,11 +86,12 @@ impl Endpoint {
     }
 }
 
-/// A host as it stands before a port.
+/// Host as written before a port, with brackets around an IPv6 address.
 pub(crate) fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
+/// Host and port of an address; `usual` is the default port.
 pub(crate) fn parse_authority(authority: &str, usual: u16) -> Result<(String, u16), ParseEndpointError> {
     if authority.contains('@') {
         return Err(ParseEndpointError::UserInfo);

@@ -1,4 +1,5 @@
-//! Where an answer's body ends: by length, by chunks, or by the end of the connection. Strict, and bounded everywhere.
+//! Framing of an answer's body: by length, by chunks, or by the end of the connection.
+//! Strict, and bounded everywhere.
 
 use httparse::Header;
 
@@ -21,7 +22,7 @@ pub(crate) enum FramingError {
     Trailers,
 }
 
-/// How far a body has been read.
+/// Progress in a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     Length(u64),
@@ -69,11 +70,12 @@ impl Framing {
         }
     }
 
+    /// True if the whole body was read.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self, Self::Done | Self::Length(0))
     }
 
-    /// Whether the end of the connection is the end of the body.
+    /// True if the end of the connection is a valid end of the body.
     pub(crate) fn may_end(&self) -> bool {
         matches!(self, Self::Close) || self.is_done()
     }

@@ -1,4 +1,5 @@
-//! The provider's side: address, connections, the HTTP client, and the credential that goes along.
+//! The provider's side: address, connections, the HTTP client, and the credential that goes
+//! along.
 
 pub(crate) mod client;
 pub(crate) mod connect;

@@ -11,12 +11,12 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::connect::{ConnectUpstreamError, Connector, Stream};
 
-/// Servers close idle connections after five seconds or more; a request sent into a closing one would be lost, and we
-/// retry nothing.
+/// Servers close idle connections after five seconds or more; a request sent into a closing
+/// one would be lost, and we retry nothing.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 const MOST: usize = 64;
-/// Some servers leave after a streamed answer without having said so. A connection is used again only when it has stayed open
-/// for a moment after one.
+/// Some servers leave after a streamed answer without having said so. A connection is used
+/// again only when it has stayed open for a moment after one.
 const SETTLING: Duration = Duration::from_millis(50);
 
 /// Connections to the one endpoint.
@@ -29,16 +29,18 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 struct Waiting {
     since: Instant,
-    /// Not to be used before.
+    /// Earliest time at which it may be used.
     from: Instant,
     stream: Stream,
 }
 
 impl Pool {
+    /// Empty pool; connections are made when they are needed.
     pub(crate) fn new(connector: Connector) -> Self {
         Self { connector: Arc::new(connector), waiting: Arc::default() }
     }
 
+    /// The recipe for new connections.
     pub(crate) fn connector(&self) -> &Connector {
         &self.connector
     }
@@ -77,11 +79,11 @@ impl Pool {
     }
 }
 
-/// Open, and nothing came that nobody asked for.
+/// True if the connection is open and has no unsolicited bytes.
 fn is_quiet(stream: &mut Stream) -> bool {
     let mut byte = [0];
-    // The runtime has seen only what it was told of so far; the kernel knows whether the other side has left or said
-    // something since.
+    // The runtime has seen only what it was told of so far; the kernel knows whether the
+    // other side has left or said something since.
     if !matches!(recv(stream.socket(), &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT), Err(Errno::AGAIN)) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Looking whether the server of a provider is there, without asking it anything.
+//! Checks that a provider's server accepts connections, without sending a request.
 
 use std::io;
 use std::time::Duration;
@@ -24,7 +24,8 @@ pub enum ReachEndpointError {
 #[error(transparent)]
 pub struct ConnectFault(ConnectUpstreamError);
 
-/// Connects as the bridge would, through the proxy and with TLS where they are set, and hangs up.
+/// Connects as the bridge would, through the proxy and with TLS where they are set, and
+/// hangs up.
 pub fn check_reach(
     endpoint: Endpoint,
     trust: &Trust,

@@ -7,11 +7,12 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-/// A value that is wiped when the last who holds it lets go, and never printed.
+/// Value that is wiped from memory with its last reference, and never printed.
 #[derive(Clone)]
 pub struct Secret(Arc<Zeroizing<Vec<u8>>>);
 
 impl Secret {
+    /// Wraps a value, which is erased from memory on drop.
     pub fn new(value: impl Into<Vec<u8>>) -> Self {
         Self(Arc::new(Zeroizing::new(value.into())))
     }
@@ -21,6 +22,7 @@ impl Secret {
         &self.0
     }
 
+    /// The value, for the one place that sends it.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -37,11 +39,13 @@ impl fmt::Debug for Secret {
 pub struct RunToken([u8; 32]);
 
 impl RunToken {
+    /// Keeps only the digest of the token, so that the token itself cannot leak from here.
     pub fn new(token: &Secret) -> Self {
         Self(Sha256::digest(token.bytes()).into())
     }
 
-    /// Takes the same time for every value of one length: what is compared is digests, to the last byte.
+    /// Takes the same time for every value of one length: what is compared is digests, to
+    /// the last byte.
     pub(crate) fn is(&self, presented: &[u8]) -> bool {
         let presented: [u8; 32] = Sha256::digest(presented).into();
         let difference = self.0.iter().zip(presented).fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
@@ -53,7 +57,8 @@ impl RunToken {
 #[derive(Debug, Default)]
 pub(crate) struct Lookout {
     needles: Vec<Secret>,
-    /// The end of what was seen, one byte less than the longest needle: a value split between two pieces is found.
+    /// The end of what was seen, one byte less than the longest needle: a value split
+    /// between two pieces is found.
     tail: Zeroizing<Vec<u8>>,
 }
 
@@ -61,11 +66,13 @@ impl Lookout {
     /// Values shorter than this are too common to look for.
     const SHORTEST: usize = 12;
 
+    /// Searches for these values; ones too short to be meaningful are ignored.
     pub(crate) fn new(needles: impl IntoIterator<Item = Secret>) -> Self {
         let needles = needles.into_iter().filter(|needle| needle.bytes().len() >= Self::SHORTEST).collect();
         Self { needles, tail: Zeroizing::default() }
     }
 
+    /// True if a value occurs in this piece or across its border to the one before.
     pub(crate) fn sees(&mut self, piece: &[u8]) -> bool {
         let Some(longest) = self.needles.iter().map(|needle| needle.bytes().len()).max() else { return false };
         if finds(&self.needles, piece) {
@@ -89,7 +96,7 @@ impl Lookout {
     }
 }
 
-/// Whether one of the values stands in `bytes`.
+/// True if one of the values occurs in `bytes`.
 fn finds(needles: &[Secret], bytes: &[u8]) -> bool {
     needles.iter().any(|needle| memmem::find(bytes, needle.bytes()).is_some())
 }

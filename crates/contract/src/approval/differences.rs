@@ -60,7 +60,8 @@ fn compare(field: String, old: Option<&Value>, new: Option<&Value>, found: &mut 
     }
 }
 
-/// Names of both, in the order in which a plan has them: a name that only the new one has stands behind the one before it there.
+/// Names of both, in the order in which a plan has them: a name that only the new one has
+/// stands behind the one before it there.
 fn merge_names<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> Vec<&'a String> {
     let mut names: Vec<&String> = old.keys().collect();
     let mut place = 0;
@@ -76,7 +77,8 @@ fn merge_names<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> 
     names
 }
 
-/// Items that begin or end both lists alike are left aside, so that one more item is one difference.
+/// Items that begin or end both lists alike are left aside, so that one more item is one
+/// difference.
 fn compare_lists(field: &str, old: &[Value], new: &[Value], found: &mut Vec<PlanDifference>) {
     let same_start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (&old[same_start..], &new[same_start..]);

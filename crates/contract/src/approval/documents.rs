@@ -1,4 +1,5 @@
-//! What people say of a request: approval, denial, hold, revocation. Each is signed over its RFC 8785 bytes.
+//! Signed answers of people to a request: approval, denial, hold, revocation. Each
+//! signature covers the document's RFC 8785 bytes.
 
 use std::fmt;
 
@@ -21,7 +22,8 @@ pub enum ExecutionScope {
     OneRun,
 }
 
-/// Way in which a signature was made. Informative, but for `hardware`, which is taken from the key.
+/// Way in which a signature was made. Informative, but for `hardware`, which is taken from
+/// the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SignedVia {
@@ -70,7 +72,7 @@ pub struct Approval {
     pub key_fingerprint: String,
     /// The sentence as it was typed.
     pub sentence: String,
-    /// What may be changed, in the words of the stage.
+    /// Permitted change, in the words of the stage.
     pub scope: String,
     pub mutation_mode: MutationMode,
     pub approval_source: String,
@@ -83,14 +85,15 @@ pub struct Approval {
     pub not_before: Stamp,
     pub expires_at: Stamp,
     pub nonce: Nonce,
-    /// Why the policy is passed over. Written only where it is: every other approval has the sixteen keys above.
+    /// Justification for passing over the policy. Present only in a break-glass approval;
+    /// every other approval has exactly the sixteen keys above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_glass_reason: Option<String>,
 }
 
 impl Approval {
-    /// First field by which it is not an approval of this plan, if there is one. Digests of plan and packet are the caller's, who
-    /// has made them once.
+    /// First field by which it is not an approval of this plan, if there is one. Digests of
+    /// plan and packet are the caller's, who has made them once.
     pub fn first_mismatch(&self, plan: &Plan, request_digest: Digest, packet_digest: Digest) -> Option<&'static str> {
         let rows = [
             ("request_digest", self.request_digest == request_digest),
@@ -119,6 +122,8 @@ pub struct Denial {
     pub nonce: Nonce,
 }
 
+/// State that a hold document sets. The last document that counts decides: anybody can
+/// hold, only an allowed signer can release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldState {

@@ -1,4 +1,5 @@
-//! What the gates `target_admission` and `approval` look at.
+//! Facts for the gates `target_admission` and `approval`. The harness gathers them, the
+//! gates judge them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ pub struct TargetAdmissionFacts {
     /// Path of the repository that would be changed.
     pub path: String,
     pub admission: Found<TargetAdmission>,
-    /// The record's file as commands take it; absent where there is none.
+    /// Path of the record's file as commands take it; absent without a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The command that drafts or mends the record.
@@ -28,7 +29,7 @@ pub struct TargetAdmissionFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalInput {
-    /// The plan needs the target's HEAD, and nobody looked at the target yet.
+    /// The plan needs the target's HEAD, and the target has not been read yet.
     Deferred,
     Found(Box<ApprovalFacts>),
 }
@@ -40,12 +41,12 @@ pub struct ApprovalFacts {
     pub plan_digest: Digest,
     pub plan_schema: String,
     pub ledger_id: String,
-    /// Latest time of the ledger's entries, counted from the last by which time went back: a clock that was set back does not
-    /// make an approval younger.
+    /// Latest time of the ledger's entries, counted from the last by which time went back:
+    /// a clock that was set back does not make an approval younger.
     pub last_entry_at: Stamp,
     pub continuity: LedgerContinuity,
     pub terms: PolicyTerms,
-    /// The request for this plan, or the newest for this task; absent where nobody asked.
+    /// Request for this plan, or the newest for this task; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestFact>,
     /// The command that requests this plan.
@@ -57,7 +58,7 @@ pub struct ApprovalFacts {
 #[serde(rename_all = "snake_case")]
 pub enum LedgerContinuity {
     Known,
-    /// They were copied or restored, so that uses may be missing.
+    /// Home or ledger were copied or restored, so records of uses may be missing.
     Unknown {
         why: String,
     },
@@ -77,7 +78,7 @@ pub struct RequestFact {
     pub sentence: String,
     pub ledger_id: String,
     pub requester_fingerprint: String,
-    /// Signature of the request; absent where nobody signed it.
+    /// Signature of the request; absent if it is unsigned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureFact>,
     /// Time of its ledger entry.
@@ -91,10 +92,12 @@ pub struct RequestFact {
     pub revocations: Vec<RecordedDocument<Revocation>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumed_by: Option<ConsumedBy>,
-    /// Mark outside of the ledger that says it was used: a reference of the target, or a file of the home.
+    /// Mark outside of the ledger that says it was used: a reference of the target, or a
+    /// file of the home.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_mark: Option<String>,
-    /// Entry after it by which the ledger's time went back, and the request with it became void.
+    /// Entry after it by which the ledger's time went back, and the request with it became
+    /// void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voided_by_entry: Option<u64>,
 }

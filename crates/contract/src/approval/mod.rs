@@ -1,8 +1,9 @@
-//! Requests, approvals and what is said of a run afterwards.
+//! Requests, approvals, and the statements about a run that follow.
 //!
-//! A [`Plan`] is everything that a run would do, as one canonical document; its digest is the request digest, which is shown,
-//! signed and executed. Every other document here names that digest, or the digest of a bundle's attestation, and is signed over
-//! its RFC 8785 bytes with a person's SSH key in the namespace of its kind.
+//! A [`Plan`] is everything that a run would do, as one canonical document; its digest is
+//! the request digest, which is shown, signed and executed. Every other document here names
+//! that digest, or the digest of a bundle's attestation, and is signed over its RFC 8785
+//! bytes with a person's SSH key in the namespace of its kind.
 
 mod always;
 mod differences;
@@ -25,6 +26,7 @@ pub use facts::{
 };
 pub use packet::{
     MARK_RULES, MarkKind, MarkRule, PACKET_RENDERER_VERSION, PacketStatus, PlannedMark, find_marks, render_packet,
+    render_packet_of,
 };
 pub use plan::{
     Plan, PlannedBranch, PlannedEngine, PlannedMount, PlannedRecord, PlannedRepository, PlannedSandbox, PlannedSetting,

@@ -1,7 +1,8 @@
-//! The packet: what a person reads before approving. Plain text of the plan alone: no clock, no ledger, nothing that another
-//! reader of the same plan would not see. Its digest is part of the signed bytes.
+//! The packet: the text that a person reads before approving. It is a function of the plan
+//! alone, without clock or ledger, so that every reader of the same plan sees the same
+//! text. Its digest is part of the signed bytes.
 //!
-//! Status, gates still missing, what is new and use are shown around it, and are no part of it.
+//! Status, missing gates, news and use are shown around the packet and are no part of it.
 
 mod marks;
 
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, PlannedRecord, RepositoryKind, approval_sentence};
+use crate::digest::Digest;
 use crate::task::{Command, ForbiddenAction};
 use crate::text::shown;
 
@@ -36,10 +38,15 @@ const WIDTH: usize = 96;
 
 /// Makes the text of a plan.
 pub fn render_packet(plan: &Plan) -> Result<String, serde_json::Error> {
+    Ok(render_packet_of(plan, plan.digest()?))
+}
+
+/// Makes the text of a plan whose digest the caller has computed.
+pub fn render_packet_of(plan: &Plan, request_digest: Digest) -> String {
     let mut text = Text::default();
     text.line(&format!("{}  {}", plan.work_name(), without_gaps(&shown(&plan.contract.title))));
     text.line("a packet is read, never executed");
-    text.labelled("request", &[plan.digest()?.to_string()]);
+    text.labelled("request", &[request_digest.to_string()]);
     text.labelled("asked by", &[shown(&plan.requester_fingerprint)]);
     add_run(&mut text, plan);
     add_repository(&mut text, plan);
@@ -48,7 +55,7 @@ pub fn render_packet(plan: &Plan) -> Result<String, serde_json::Error> {
     add_end(&mut text, plan);
     text.heading("to approve, type exactly");
     text.line(&format!("  {}", approval_sentence(plan)));
-    Ok(text.0)
+    text.0
 }
 
 fn add_run(text: &mut Text, plan: &Plan) {
@@ -197,8 +204,8 @@ const SPACE: &str = "\u{2420}";
 /// Spaces that the packet itself puts between the parts of a line.
 const OWN_GAP: usize = 3;
 
-/// A value whose long gaps are shown: spaces that fill the rest of a terminal's line would make the text behind them look like a line of
-/// the packet.
+/// A value whose long gaps are shown: spaces that fill the rest of a terminal's line would
+/// make the text behind them look like a line of the packet.
 fn without_gaps(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
@@ -239,7 +246,8 @@ impl Text {
     fn items(&mut self, items: &[String]) {
         let mut line = String::new();
         for item in items {
-            // A space inside of a name is shown: two names must not look like three, nor one like two.
+            // A space inside of a name is shown: two names must not look like three, nor
+            // one like two.
             let item = shown(item).replace(' ', SPACE);
             if !line.is_empty() && line.chars().count() + item.chars().count() > WIDTH {
                 self.line(&line);

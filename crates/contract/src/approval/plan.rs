@@ -1,4 +1,4 @@
-//! The plan: exactly what would run, and everything that it rests on.
+//! The plan: the exact run, and everything that it relies on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,9 @@ use crate::stage::{MutationMode, Stage};
 use crate::statement::SignedHarness;
 use crate::task::{ForbiddenAction, Limits, TaskContract};
 
-/// One canonical document. It is made by the same function for a request and for the run; two plans are the same exactly if their
-/// digests are. The order of the fields is that in which differences are told.
+/// Canonical document. The same function makes it for a request and for the run; two plans
+/// are the same exactly if their digests are. Differences are listed in the order of the
+/// fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Plan of a run")]
@@ -41,7 +42,8 @@ pub struct Plan {
     pub records: Vec<PlannedRecord>,
     /// Effective settings, by name.
     pub settings: Vec<PlannedSetting>,
-    /// What may change and cannot be undone, or deserves a second look.
+    /// Paths that the run may change and that cannot be restored, or that deserve a second
+    /// look.
     pub marks: Vec<PlannedMark>,
     /// Proofs that the stage rests on.
     pub evidence: Vec<EvidencePointer>,
@@ -55,7 +57,8 @@ pub struct Plan {
     pub policy_digest: Digest,
     /// Version of the text that is shown.
     pub packet_renderer: String,
-    /// Made by the request and taken over by the run: a second request for the same work has another digest.
+    /// Made by the request and taken over by the run: a second request for the same work
+    /// has another digest.
     pub nonce: Nonce,
 }
 
@@ -69,13 +72,16 @@ pub enum RepositoryKind {
     Admitted,
 }
 
+/// Repository of the plan, as it was when the plan was made. The gates compare it with the
+/// repository of the run, so a change in between invalidates the approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedRepository {
     pub kind: RepositoryKind,
     /// Name that the sentence has.
     pub name: String,
-    /// Absolute path; for a disposable repository that of what it is made from, or nothing for a case.
+    /// Absolute path; for a disposable repository that of what it is made from, or nothing
+    /// for a case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Digest of what tells this repository from another at the same path.
@@ -88,7 +94,8 @@ pub struct PlannedRepository {
     /// Branch that was checked out; absent where HEAD names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_out: Option<String>,
-    /// Of the target admission, which the contract can only narrow; empty where there is none.
+    /// Allowed paths of the target admission, which the contract can only narrow; empty
+    /// without an admission.
     pub allowed_paths: Vec<String>,
     pub forbidden_paths: Vec<String>,
     pub forbidden_actions: Vec<ForbiddenAction>,
@@ -102,6 +109,7 @@ pub struct PlannedBranch {
     pub name: String,
 }
 
+/// Engine of the plan, pinned to the digest of its program tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedEngine {
@@ -112,6 +120,7 @@ pub struct PlannedEngine {
     pub argv_template: Vec<String>,
 }
 
+/// Confinement that the run must get; a weaker sandbox needs a new request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedSandbox {
@@ -119,6 +128,7 @@ pub struct PlannedSandbox {
     pub mounts: Vec<PlannedMount>,
 }
 
+/// Read-only folder of the operator's machine inside the sandbox, pinned by digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedMount {
@@ -138,6 +148,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
+    /// Name of the kind for people, as packets print it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SourceAdmission => "source admission",
@@ -148,6 +159,8 @@ impl RecordKind {
     }
 }
 
+/// Signed record that the plan relies on, pinned by digest: editing the record afterwards
+/// invalidates the approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedRecord {

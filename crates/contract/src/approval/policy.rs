@@ -1,6 +1,8 @@
-//! The approval policy: how many must approve, who may not, for how long, and with which keys.
+//! The approval policy: the number of approvals, excluded people, the period, and the kinds
+//! of keys.
 //!
-//! Terms only tighten: a rule of the policy tightens its own terms, and a workspace tightens those of the home.
+//! Terms only tighten: a rule of the policy tightens its own terms, and a workspace
+//! tightens those of the home.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +20,8 @@ pub struct WrittenTerms {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 20))]
     pub approvals_required: Option<u8>,
-    /// True if nobody approves their own request. Two required approvals mean it anyway.
+    /// True if a requester must not approve their own request. Two required approvals imply
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_from_requester: Option<bool>,
     /// Seconds for which a request and its approvals are good; 28800 unless said.
@@ -28,7 +31,8 @@ pub struct WrittenTerms {
     /// True if only security keys count, and only with their user's touch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub require_hardware_key: Option<bool>,
-    /// True if one person may approve past the policy in an emergency. Only the home's own terms can say so.
+    /// True if one person may approve past the policy in an emergency. Only the home's own
+    /// terms can say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_glass: Option<bool>,
 }
@@ -63,7 +67,7 @@ fn close_keys(schema: &mut schemars::Schema) {
     schema.insert("additionalProperties".into(), false.into());
 }
 
-/// Terms in force for one stage and target; their digest stands in the plan.
+/// Terms in force for one stage and target. The plan carries their digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyTerms {
@@ -84,11 +88,16 @@ impl PolicyTerms {
         break_glass: false,
     };
 
+    /// SHA-256 over the RFC 8785 bytes. A plan carries it, so that a policy cannot change
+    /// between request and approval.
+    ///
+    /// Fails only if the terms cannot be serialised.
     pub fn digest(&self) -> Result<Digest, serde_json::Error> {
         canonical_digest(self)
     }
 
-    /// True if an approval by the requester's own key does not count. Where two must approve, the requester is neither.
+    /// True if an approval by the requester's own key does not count. Where two must
+    /// approve, the requester is neither.
     pub fn separates_duties(&self) -> bool {
         self.distinct_from_requester || self.approvals_required > 1
     }
@@ -120,14 +129,16 @@ impl PolicyRule {
     }
 }
 
-/// Terms for a stage and target: the home's, its rules for them, then what the workspace says, each layer tightening the one before.
+/// Terms for a stage and target: the home's, its rules for them, then what the workspace
+/// says, each layer tightening the one before.
 pub fn merge_policies(
     home: &ApprovalPolicy,
     workspace: Option<&ApprovalPolicy>,
     stage: Stage,
     target: Option<&str>,
 ) -> PolicyTerms {
-    // The home alone may open: for how long approvals last, and that the policy can be passed over.
+    // The home alone may open: for how long approvals last, and that the policy can be
+    // passed over.
     let opened = PolicyTerms {
         max_ttl: home.terms.max_ttl.unwrap_or(DEFAULT_TTL),
         break_glass: home.terms.break_glass == Some(true),

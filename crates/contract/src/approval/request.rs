@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::task::ForbiddenAction;
 use crate::time::Stamp;
 
-/// A document of a plan, that somebody asks to approve.
+/// Request to approve a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Request for an approval")]
@@ -21,7 +21,8 @@ pub struct Request {
     pub plan: Plan,
     pub approval_granted: Always<false>,
     pub execution_allowed: Always<false>,
-    /// Where evidence lies; never a copy of it.
+    /// Pointers to evidence. The request never holds a copy, which could drift from the
+    /// original.
     pub evidence_pointers: Vec<EvidencePointer>,
     /// Actions that stay blocked, also after an approval.
     pub blocked_actions: Vec<ForbiddenAction>,
@@ -40,6 +41,10 @@ pub struct EvidencePointer {
 }
 
 impl Request {
+    /// Records a plan under its digest. The request grants nothing: `approval_granted` and
+    /// `execution_allowed` are types with the one value false.
+    ///
+    /// Fails only if the plan cannot be serialised.
     pub fn new(plan: Plan, requested_at: Stamp) -> Result<Self, serde_json::Error> {
         let request_digest = plan.digest()?;
         Ok(Self {
@@ -56,7 +61,8 @@ impl Request {
         })
     }
 
-    /// True if its digests are those of its plan, its packet and its evidence: nobody edited it.
+    /// True if its digests are those of its plan, its packet and its evidence. False means
+    /// that it was edited.
     pub fn is_consistent(&self) -> Result<bool, serde_json::Error> {
         Ok(*self == Self::new(self.plan.clone(), self.requested_at)?)
     }

@@ -19,9 +19,9 @@ const SHOWN_AHEAD: usize = 14;
 pub struct CompareSentenceError {
     /// Number of the character, from 1.
     pub column: usize,
-    /// What should follow from there, cut short; empty at the end of the sentence.
+    /// Expected text from that column on, shortened; empty at the end of the sentence.
     pub expected: String,
-    /// What stands there; nothing where the typed text ends.
+    /// Character that was typed there; none if the typed text ends too early.
     pub found: Option<char>,
 }
 
@@ -45,7 +45,8 @@ impl fmt::Display for CompareSentenceError {
 
 impl std::error::Error for CompareSentenceError {}
 
-/// Compares what was typed with the sentence, character for character. A line break at the end is not typed on purpose.
+/// Compares what was typed with the sentence, character for character. A line break at the
+/// end is not typed on purpose.
 pub fn compare_sentence(expected: &str, typed: &str) -> Result<(), CompareSentenceError> {
     let typed = typed.strip_suffix('\n').map_or(typed, |line| line.strip_suffix('\r').unwrap_or(line));
     let mut found = typed.chars();

@@ -1,4 +1,5 @@
-//! What people say of a sealed run: its outcome, its rollback. About the bundle's attestation; the bundle is never touched.
+//! Statements of people about a sealed run: its outcome, its rollback. Each refers to the
+//! bundle's attestation by digest; the bundle itself is never touched.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,7 @@ impl OutcomeVerdict {
         }
     }
 
+    /// Spelling in statements and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -40,10 +42,12 @@ impl OutcomeVerdict {
 pub enum OutcomeSource {
     /// Signed with the operator's key.
     Operator,
-    /// Said by a variable of the environment, which nobody signs.
+    /// Set by a variable of the environment, without a signature.
     Environment,
 }
 
+/// Verdict of an operator on the work of a sealed run. It counts on the ladder only if the
+/// signing key was allowed when the ledger recorded it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Operator outcome of a run")]
@@ -58,7 +62,7 @@ pub struct OutcomeStatement {
     pub operator_outcome: OutcomeVerdict,
     pub reason: String,
     pub source: OutcomeSource,
-    /// Key of the signature; absent where nobody signed.
+    /// Key of the signature; absent if the statement is unsigned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_fingerprint: Option<String>,
     pub recorded_at: Stamp,
@@ -74,6 +78,8 @@ pub enum RollbackAct {
     Reverted { commit: String },
 }
 
+/// Signed note that the commit of a run was taken back. The bundle and its verdict stay as
+/// they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Rollback of a run")]

@@ -15,6 +15,7 @@ macro_rules! requirements {
         impl AuditRequirement {
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
+            /// Heading of the requirement for people.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)* }
             }
@@ -35,6 +36,7 @@ requirements! {
     TransportableStack "Transportable CTO stack",
 }
 
+/// Finding on one requirement. There is no third value: missing evidence is `NotProven`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditStatus {
@@ -42,6 +44,7 @@ pub enum AuditStatus {
     NotProven,
 }
 
+/// Finding on the whole audit: `Complete` only if every requirement is proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompletionStatus {

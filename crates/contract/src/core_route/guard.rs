@@ -32,6 +32,7 @@ guard_reasons! {
     ValidationProcessRunning "a validation process runs in the Core workspace",
 }
 
+/// Verdict of the guard on its own checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuardStatus {
@@ -39,6 +40,7 @@ pub enum GuardStatus {
     Blocked,
 }
 
+/// Admission of the Core route that follows from [`GuardStatus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RouteAdmission {
@@ -46,6 +48,7 @@ pub enum RouteAdmission {
     NotAdmitted,
 }
 
+/// Next step that the report recommends; the harness takes none of them by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NextRouteAction {

@@ -1,5 +1,5 @@
-//! Documents on the way to Core: the guard's report, the end goal's audit, the decision packet. Each is computed and asserts
-//! nothing; asking for a route is never a promotion.
+//! Documents on the way to Core: the guard's report, the end goal's audit, the decision
+//! packet. Each is computed and asserts nothing; asking for a route is never a promotion.
 
 mod audit;
 mod guard;

@@ -18,6 +18,7 @@ pub enum PromotionState {
 impl PromotionState {
     pub const ALL: [Self; 3] = [Self::NotDecided, Self::CorePromotionRequested, Self::CorePromotionDeferred];
 
+    /// Spelling in the packet and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotDecided => "not_decided",
@@ -43,6 +44,8 @@ pub struct CorePromotionDecision {
     pub review_trigger: Option<String>,
 }
 
+/// Recommendation of the packet. The only value: a packet can recommend a route and never a
+/// promotion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecommendedDecision {
@@ -50,6 +53,7 @@ pub enum RecommendedDecision {
     OpenGovernedCorePrdRoute,
 }
 
+/// Weight of the recommendation. The only value: a candidate until the guard passes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecommendationStatus {
@@ -72,7 +76,7 @@ pub struct EvidenceRef {
     pub attestation_sha256: String,
 }
 
-/// What follows from a state of the decision.
+/// Consequence of one state of the decision, spelled out for the person who decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateConsequence {
     pub state: PromotionState,

@@ -1,4 +1,4 @@
-//! What the gates look at for an engine that is not part of the harness.
+//! Facts for the gates about an engine that is not part of the harness.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,6 +7,8 @@ use crate::digest::Digest;
 use crate::record::{Found, SourceAdmission};
 use crate::stage::Stage;
 
+/// State of an external engine on this machine: gate settings, admission, program, earned
+/// rung.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineSetting {
     /// Everybody who says something of its gate.
@@ -19,6 +21,7 @@ pub struct EngineSetting {
 }
 
 impl EngineSetting {
+    /// The identified program; none while it is unknown, unusable, missing or altered.
     pub fn found(&self) -> Option<&ProgramFound> {
         match &self.program {
             ProgramFact::Found(found) => Some(found),
@@ -30,7 +33,8 @@ impl EngineSetting {
     }
 }
 
-/// Who can speak of a gate. A flag is not among them.
+/// Settings layer that can open or close a gate. A flag is not among them: gates are opened
+/// in files and the environment only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateSpeaker {
@@ -41,6 +45,7 @@ pub enum GateSpeaker {
 }
 
 impl GateSpeaker {
+    /// Name of the layer for people, as refusals print it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Environment => "the environment",
@@ -51,6 +56,8 @@ impl GateSpeaker {
     }
 }
 
+/// Statement of one settings layer about a gate. One layer that forbids is enough to close
+/// it; without a layer that allows, it stays closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateSaid {
     pub by: GateSpeaker,
@@ -58,12 +65,13 @@ pub struct GateSaid {
     pub stage: Option<Stage>,
 }
 
+/// Result of looking for the engine's program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramFact {
-    /// Its gate is shut: nobody looked.
+    /// Its gate is closed, so that it was not looked for.
     NotLooked,
-    /// It is not there, or is not that program.
+    /// It was not found, or its identity check failed.
     Unusable {
         why: String,
         remedy: String,
@@ -84,7 +92,7 @@ pub enum ProgramFact {
 /// A program that said it is the one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramFound {
-    /// What it printed of itself.
+    /// Version text that the program printed.
     pub version: String,
     /// `<engine>@<version>+<first 12 of the tree digest>`, or as its admission names it.
     pub source_id: String,
@@ -98,7 +106,7 @@ pub struct ProgramFound {
     pub command_shape_sha256: Digest,
 }
 
-/// Whether a rung of the ladder holds for this very engine, source and pair.
+/// State of one rung of the ladder for exactly this engine, source and model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RungFact {

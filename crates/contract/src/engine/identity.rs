@@ -1,4 +1,4 @@
-//! How a program is told from another of the same name: by what it prints of itself.
+//! Identity checks: tell a program from another of the same name by its own output.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,23 @@ pub struct IdentityCheck {
     pub argv: Vec<String>,
     /// Stands in what it prints, and nothing of the same name prints it.
     pub expect: String,
-    /// Or else all words of one of these lists do, each on its own: builds say the same in other sentences.
+    /// Alternatives: all words of one of these lists occur, each on its own, since builds
+    /// phrase the same thing differently.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub or_words: Vec<Vec<String>>,
 }
 
 impl IdentityCheck {
-    /// Whether what a program prints is what is expected of it.
+    /// True if the program's output contains the expected text or all words of one
+    /// alternative list.
     pub fn accepts(&self, said: &str) -> bool {
         let words: BTreeSet<&str> = said.split(|c: char| !is_of_word(c)).collect();
         let all = |list: &Vec<String>| !list.is_empty() && list.iter().all(|word| words.contains(word.as_str()));
         said.contains(&self.expect) || self.or_words.iter().any(all)
     }
 
-    /// What it cannot tell programs apart by.
+    /// Weakness that makes the check accept any program; none if it can tell programs
+    /// apart.
     pub fn problem(&self) -> Option<&'static str> {
         let is_word = |word: &String| !word.is_empty() && word.chars().all(is_of_word);
         if self.expect.trim().is_empty() {
@@ -36,7 +39,8 @@ impl IdentityCheck {
     }
 }
 
-/// A build of the program that cannot be run as its definition says: it takes other arguments, or leaves no log that is known.
+/// A build of the program that cannot be run as its definition says: it takes other
+/// arguments, or leaves no log that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnsupportedBuild {

@@ -1,5 +1,5 @@
-//! Engines as data: how a program is found, known, called, configured and heard. The ones that come with the harness are
-//! written in the same words as those a user adds.
+//! Engines as data: how a program is found, known, called, configured and heard. The ones
+//! that come with the harness are written in the same words as those a user adds.
 
 mod facts;
 mod identity;
@@ -25,21 +25,23 @@ use crate::paths::PathSet;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Engine definition")]
 pub struct EngineDefinition {
-    /// What it is, in a line.
+    /// One-line description for people.
     pub about: String,
     /// The program, looked for on the operator's PATH where no path is configured.
     pub program: String,
-    /// Not looked for: another program of that name is about. It is named in the configuration or admitted.
+    /// True if it is not searched for, because another program has the same name. It must
+    /// be named in the configuration or admitted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub only_named: bool,
-    /// Where the executable proper lies when the program is only a launcher of it, from the launcher's package; the first that
-    /// is there. `{arch}` is x64 or arm64, `{cpu}` x86_64 or aarch64.
+    /// Candidate paths of the real executable, for a program that only launches it,
+    /// relative to the launcher's package; the first that exists is taken. `{arch}` is x64
+    /// or arm64, `{cpu}` x86_64 or aarch64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub native: Vec<String>,
     /// The program that runs it, looked for in the same way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
-    /// How it is told from another program of the same name.
+    /// Check that tells it from another program of the same name.
     pub identity: IdentityCheck,
     /// Builds that pass the identity check and cannot be run as described here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -47,12 +49,13 @@ pub struct EngineDefinition {
     /// The protocol it speaks to its model; an engine without one gets no bridge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
-    /// What `{wire}` stands for, by protocol; these are the protocols that can be chosen.
+    /// Replacement of `{wire}` for each protocol. These are the protocols that can be
+    /// chosen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub wire_names: BTreeMap<Wire, String>,
     /// Its arguments.
     pub argv: Vec<String>,
-    /// What it reads from its standard input.
+    /// Text for its standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     /// Configuration that is written before it starts.
@@ -61,20 +64,23 @@ pub struct EngineDefinition {
     /// Its environment, beside what every program gets. The only place for `{token}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// Where it is started, below `{state}`; in the repository where nothing is said.
+    /// Working directory below `{state}`; the repository if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// It may stay after its work. One with an event log is ended once that says that it is done, any other once its commit
-    /// stands and the tree is clean.
+    /// True if it may stay after its work. One with an event log is ended once the log says
+    /// that it is done, any other once its commit stands and the tree is clean.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lingers: bool,
-    /// Providers whose login it does not pass on by itself: the operator must switch on that the bridge does.
+    /// Providers whose login it does not pass on by itself: the operator must switch on
+    /// that the bridge does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub auth_bridge: Vec<String>,
-    /// What it leaves in the repository that is no part of its work: moved to `backend/`, no part of diff or cleanliness.
+    /// Files that the engine leaves in the repository and that are no part of its work. The
+    /// harness moves them to `backend/`; they enter neither diff nor cleanliness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub litter: Vec<String>,
-    /// Globs of files below `{state}` that are not kept with the run: keys that it makes for itself and means to remove.
+    /// Globs of files below `{state}` that are not kept with the run: keys that it makes
+    /// for itself and means to remove.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<String>,
     /// Whose words its output is in.
@@ -91,7 +97,7 @@ fn plain() -> Speech {
     Speech::Plain
 }
 
-/// A name in a definition that would stand for nothing when the engine is called.
+/// Name in a definition that has no value when the engine is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetName {
     /// Keys and indices of the text that holds it, from the definition.
@@ -99,6 +105,7 @@ pub struct UnmetName {
     pub why: String,
 }
 
+/// Configuration file that the harness writes for the engine before it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigTemplate {
@@ -108,7 +115,7 @@ pub struct ConfigTemplate {
 }
 
 impl EngineDefinition {
-    /// What is wrong with it beyond its shape.
+    /// Errors that the schema cannot express, such as unknown names in braces.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut check = |what: &str, place: Place, text: &str| {
@@ -159,7 +166,8 @@ impl EngineDefinition {
             .collect()
     }
 
-    /// Whether the brief reaches the engine at all.
+    /// True if the command line or standard input carries the brief. An engine without it
+    /// would work on nothing.
     pub fn gets_brief(&self) -> bool {
         let told = |text: &str| text.contains("{brief}") || text.contains("{task}");
         self.argv.iter().any(|text| told(text)) || self.stdin.as_deref().is_some_and(told)
@@ -180,7 +188,8 @@ impl EngineDefinition {
         argv.chain(stdin).chain(files).chain(variables).collect()
     }
 
-    /// Names that an engine of this protocol, or of none, has no value for: those of a model, and the protocol's own name.
+    /// Names that an engine of this protocol, or of none, has no value for: those of a
+    /// model, and the protocol's own name.
     pub fn unmet_names(&self, wire: Option<Wire>) -> Vec<UnmetName> {
         let unmet = |name: &&str| match wire {
             None => template::MODEL_NAMES.contains(name),
@@ -195,7 +204,8 @@ impl EngineDefinition {
     }
 }
 
-/// Whether text can name an engine: it stands in variables, file names and reports.
+/// True for text that can name an engine. The limits are strict because ids become parts of
+/// variables, file names and reports.
 pub fn is_engine_id(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_lowercase())

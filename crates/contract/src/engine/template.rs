@@ -1,9 +1,10 @@
-//! Texts with names in braces. What is no known name in its place is an error, so that a slip of the pen is not a silent
-//! part of an agent's configuration.
+//! Texts with names in braces. What is no known name in its place is an error, so that a
+//! slip of the pen is not a silent part of an agent's configuration.
 
 use std::collections::BTreeMap;
 
-/// Where a text goes; not everything may go everywhere.
+/// Destination of a template text. Each destination permits its own set of names, so that a
+/// secret cannot be put where others read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// No names at all.
@@ -14,7 +15,7 @@ pub enum Place {
     Variable,
 }
 
-/// Names that stand for something in every place.
+/// Names that are permitted everywhere.
 const COMMON: &[&str] = &["state", "home", "tree", "workspace", "task", "model", "provider", "base_url", "wire"];
 
 impl Place {
@@ -29,10 +30,10 @@ impl Place {
     }
 }
 
-/// What names stand for.
+/// Replacement text of each name in braces.
 pub type Values = BTreeMap<&'static str, String>;
 
-/// A name that stands for nothing.
+/// Name without a value at its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{{{name}}}` {}", describe_lack(*.known))]
 pub struct RenderError {
@@ -62,10 +63,10 @@ pub fn render(text: &str, place: Place, values: &Values) -> Result<String, Rende
     Ok(rendered)
 }
 
-/// Names that stand for something only where there is a model.
+/// Names that have a value only if there is a model.
 pub(super) const MODEL_NAMES: &[&str] = &["model", "provider", "base_url", "token", "wire"];
 
-/// The names in a text, whatever they stand for.
+/// Names in a text, permitted or not.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
         Piece::Name(name) => Some(name),
@@ -73,7 +74,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// True if every name in a text can stand there.
+/// Fails unless every name in a text is permitted at the place.
 pub(super) fn check(text: &str, place: Place) -> Result<(), RenderError> {
     names(text)
         .find(|name| !place.allows(name))
@@ -85,7 +86,8 @@ enum Piece<'t> {
     Name(&'t str),
 }
 
-/// Braces around lower-case letters are a name; all others are text, so that JSON can be written as it is.
+/// Braces around lower-case letters are a name; all others are text, so that JSON can be
+/// written as it is.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut from) = (text, 0);

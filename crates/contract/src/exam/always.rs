@@ -1,7 +1,8 @@
-//! What belongs to the exam in every repository: names that mean tests in any language, what chooses toolchains, and the
-//! configuration of continuous integration.
+//! Exam paths of every repository: names that mean tests in any language, files that choose
+//! toolchains, and the configuration of continuous integration.
 //!
-//! `.gitattributes` is not among them: trees and patches are made of raw blobs, so it alters nothing that a test gets to see.
+//! `.gitattributes` is not among them: trees and patches are made of raw blobs, so it
+//! alters nothing that a test reads.
 
 use super::Rule;
 

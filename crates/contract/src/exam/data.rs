@@ -1,4 +1,5 @@
-//! Data of tests: what they read and compare with, in folders that have a name for it. Source in such a folder is source.
+//! Test data: files that tests read or compare with, in folders with a telling name. Source
+//! in such a folder is source.
 
 /// Names of folders, at any depth.
 pub const DATA_FOLDERS: &[&str] = &["fixtures", "testdata", "expected", "golden", "snapshots", "cassettes"];

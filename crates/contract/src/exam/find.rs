@@ -1,11 +1,13 @@
-//! Which ecosystems a repository has: by names and endings of its files, and by what its verification commands start.
+//! Detection of a repository's ecosystems: by names and endings of its files, and by the
+//! programs that its verification commands start.
 
 use super::Ecosystem;
 
 /// The ecosystems of a baseline, in the order of [`Ecosystem::ALL`].
 ///
-/// A wrong find only protects more, so every word of a command counts: `uv run pytest`, `env A=1 cargo test` and the text of
-/// a `sh -c` name their runner somewhere behind the first word.
+/// A wrong find only protects more, so every word of a command counts: `uv run pytest`,
+/// `env A=1 cargo test` and the text of a `sh -c` name their runner somewhere behind the
+/// first word.
 pub fn ecosystems_of<'a>(
     paths: impl Iterator<Item = &'a [u8]>,
     argvs: impl Iterator<Item = &'a [String]>,

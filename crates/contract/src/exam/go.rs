@@ -1,4 +1,5 @@
-//! The exam of Go: the tests go finds by name, and what decides where imported code comes from.
+//! The exam of Go: the tests that go finds by name, and the files that decide where
+//! imported code comes from.
 
 use super::{Rule, Signs};
 

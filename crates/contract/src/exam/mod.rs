@@ -1,7 +1,9 @@
-//! The exam set: what an engine is judged by and may not change unless the contract allows it.
+//! The exam set: files that judge an engine's work and that it may not change unless the
+//! contract allows it.
 //!
-//! One table for each ecosystem, and one that always applies. The tables are part of the rules (`rules_version`), because
-//! verdicts rest on them; the list in docs/formats/exam-set.md is made from them.
+//! One table for each ecosystem, and one that always applies. The tables are part of the
+//! rules (`rules_version`), because verdicts rely on them; the list in
+//! docs/formats/exam-set.md is made from them.
 
 use std::fmt;
 use std::sync::OnceLock;

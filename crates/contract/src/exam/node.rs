@@ -1,5 +1,5 @@
-//! The exam of Node, and of Deno and Bun, which read the same names: tests, the many runners' configuration, and what turns
-//! tests into code that is run.
+//! The exam of Node, and of Deno and Bun, which read the same names: tests, the
+//! configuration of the many runners, and the tools that turn tests into runnable code.
 
 use super::{Rule, Signs};
 

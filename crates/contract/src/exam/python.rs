@@ -1,4 +1,5 @@
-//! The exam of Python: unittest, pytest and what starts them, and every way in which a file that merely lies there is run.
+//! The exam of Python: unittest, pytest and their launchers, and every way in which a file
+//! runs merely by its presence.
 
 use super::{Rule, Signs};
 

@@ -1,7 +1,8 @@
-//! The exam of Rust: cargo's tests, what cargo is told before it runs them, and code that building runs.
+//! The exam of Rust: cargo's tests, what cargo is told before it runs them, and code that
+//! building runs.
 //!
-//! Clippy and rustfmt are not part of it, since they decide how code looks and not which tests run. Examples are not either:
-//! they are built and not run.
+//! Clippy and rustfmt are not part of it, since they decide how code looks and not which
+//! tests run. Examples are not either: they are built and not run.
 
 use super::{Rule, Signs};
 

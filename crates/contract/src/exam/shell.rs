@@ -1,4 +1,5 @@
-//! The exam of shell scripts and of Make, CMake and their kin, which in any repository may be what builds and starts the tests.
+//! The exam of shell scripts and of Make, CMake and similar tools, which may build and
+//! start the tests of any repository.
 
 use super::{Rule, Signs};
 

@@ -1,4 +1,5 @@
-//! What the gates look at for a model-backed engine. Names and findings only: neither a credential nor an endpoint.
+//! Facts for the gates about a model-backed engine. Names and findings only: neither a
+//! credential nor an endpoint.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use crate::record::{Found, ModelAdmission, ProviderDecision};
 /// Phase A: records and settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFacts {
-    /// What the engine speaks.
+    /// Protocol of the engine.
     pub wire: Wire,
     pub requested: Option<ModelPair>,
     pub admission: Found<ModelAdmission>,
@@ -19,12 +20,14 @@ pub struct ModelFacts {
     /// The answers come from a recording; there is no upstream.
     #[serde(default)]
     pub replayed: bool,
-    /// Said where the engine does not pass on a login for this provider, so that the bridge has to.
+    /// Said where the engine does not pass on a login for this provider, so that the bridge
+    /// has to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_bridge: Option<AuthBridgeFact>,
 }
 
-/// Whether the bridge may stand in for a login that the engine does not pass on.
+/// Permission for the bridge to use a login that the engine does not pass on. Both
+/// conditions must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuthBridgeFact {
     /// The operator switched it on.
@@ -56,20 +59,21 @@ pub enum EndpointFact {
     /// The class is not in the user's configuration.
     Unmapped,
     NotConfigured,
-    /// It is configured, and cannot be used.
+    /// It is configured, but cannot be used.
     Unusable {
         why: String,
     },
-    /// It is not one of the class's hosts.
+    /// It is outside of the class's hosts.
     OutsideClass,
-    /// A probe found nobody there. Only a probe connects while facts are gathered; a run asks the model itself, later.
+    /// A probe could not connect. Only a probe connects while facts are gathered; a run
+    /// asks the model itself, later.
     Unreachable {
         why: String,
     },
     Configured,
 }
 
-/// Phase C: what came of asking the model for a word.
+/// Phase C: result of asking the model for a word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerFact {
@@ -86,7 +90,7 @@ pub enum AnswerFact {
     Refused {
         code: RefusalCode,
     },
-    /// Answers come from a recording: nobody was asked.
+    /// Answers come from a recording, so that the model was not asked.
     Replayed,
     /// The bridge could not be started.
     NotAsked {

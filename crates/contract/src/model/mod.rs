@@ -1,4 +1,4 @@
-//! Models: the pair that is asked for, how its admission stands, and what a report says of its use.
+//! Models: the requested pair, the state of its admission, and its use in a report.
 
 mod facts;
 mod refusal;
@@ -34,7 +34,8 @@ impl ModelPair {
     /// Longer than any name in use.
     const LONGEST: usize = 200;
 
-    /// Names stand in headers, file names and reports: printable, without spaces, and not without end.
+    /// Checks the names, which go into headers, file names and reports: printable, without
+    /// spaces, bounded in length.
     pub fn new(provider: &str, model: &str) -> Result<Self, ParsePairError> {
         let named = |name: &str| {
             !name.is_empty() && name.len() <= Self::LONGEST && name.bytes().all(|byte| byte.is_ascii_graphic())
@@ -87,7 +88,7 @@ impl Wire {
 
 macro_rules! admission_statuses {
     ($($variant:ident $code:literal $sentence:literal,)*) => {
-        /// How the admission of a requested pair stands.
+        /// State of the admission of a requested pair.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum AdmissionStatus {
@@ -97,10 +98,12 @@ macro_rules! admission_statuses {
         impl AdmissionStatus {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable code in reports and decisions.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
 
+            /// Explanation for people.
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
             }

@@ -1,4 +1,5 @@
-//! Every way a model request can end without the model's answer: one table of code, status and reason.
+//! Every way a model request can end without the model's answer: one table of code, status
+//! and reason.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use crate::reason::Reason;
 
 macro_rules! refusals {
     ($($variant:ident $code:literal $status:literal $reason:expr, $text:literal;)*) => {
-        /// Why a request was not answered by the model.
+        /// Cause of a request that the model did not answer.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum RefusalCode {
             $(#[doc = $text] #[serde(rename = $code)] $variant,)*
@@ -16,10 +17,12 @@ macro_rules! refusals {
         impl RefusalCode {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable code in usage records and in the error body that the engine gets.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
 
+            /// HTTP status of the bridge's answer.
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
             }
@@ -29,6 +32,7 @@ macro_rules! refusals {
                 match self { $(Self::$variant => $reason,)* }
             }
 
+            /// Explanation for people and for the engine.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }

@@ -1,4 +1,5 @@
-//! The report's `model` block: who was asked for, how the admission stood, and the sums of `model-usage.jsonl`.
+//! The report's `model` block: the requested pair, the state of its admission, and the sums
+//! of `model-usage.jsonl`.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +19,25 @@ pub struct ModelReport {
     pub admission_status: AdmissionStatus,
     /// Digest of the admission record that was relied on.
     pub admission_sha256: Option<Digest>,
-    /// What the provider decision says, where there is one.
+    /// Status of the provider decision, if there is one.
     pub provider_decision: Option<DecisionStatus>,
     /// The pair is the one that the provider decision names as its fallback.
     pub fallback: bool,
-    /// What the engine was told its provider is; never what was admitted.
+    /// Provider name that the engine was configured with. It can differ from the admitted
+    /// provider, because the engine only knows the bridge.
     pub runtime_provider: Option<String>,
     pub wire: Wire,
     #[serde(flatten)]
     pub used: ModelUse,
 }
 
-/// What the bridge's records come to.
+/// Sums over the usage records of the bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelUse {
     pub pairs_observed: Vec<ObservedPair>,
     /// Requests that went to the upstream, those of the preflight included.
     pub requests: u64,
-    /// Those of the preflight among them.
+    /// Number of requests that the preflight made, out of `requests`.
     #[serde(default, skip_serializing_if = "is_none_asked")]
     pub probes: u64,
     /// Requests of the engine that the admitted model answered.
@@ -47,7 +49,8 @@ pub struct ModelUse {
     pub cost: ModelCost,
 }
 
-/// What was asked for and what answered, by name.
+/// Model that was requested and model that answered, by name, with the number of such
+/// requests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedPair {
     pub provider: String,
@@ -68,6 +71,8 @@ pub struct TokenSums {
     pub unknown_requests: u64,
 }
 
+/// Cost in micro-units of the price table's currency. Complete only if both counters are
+/// zero.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelCost {
     pub micros: u64,
@@ -88,6 +93,8 @@ impl ModelUse {
         self.requests.saturating_sub(self.probes)
     }
 
+    /// Adds up usage records. Requests without a model name count in the sums but form no
+    /// pair.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> Self {
         let mut sums = Self::default();
         let mut pairs: BTreeMap<(String, Option<String>, Option<String>, Served), u64> = BTreeMap::new();
@@ -140,12 +147,13 @@ impl ModelUse {
         names(self.pairs_observed.iter().filter_map(|pair| pair.asked.clone()))
     }
 
+    /// Names of the models that answered, sorted and without duplicates.
     pub fn answered_by(&self) -> Vec<String> {
         names(self.pairs_observed.iter().filter_map(|pair| pair.answered.clone()))
     }
 }
 
-/// Whether a model may have worked on it.
+/// True if a model may have produced output for the request.
 fn answered(record: &UsageRecord) -> bool {
     !matches!(record.outcome, RequestOutcome::UpstreamError)
 }

@@ -1,4 +1,5 @@
-//! One line of `model-usage.jsonl`: what a model request asked, used and came to, as the bridge saw it.
+//! One line of `model-usage.jsonl`: request, use and end of one model request, as the
+//! bridge saw it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -31,7 +32,7 @@ impl Tokens {
     }
 }
 
-/// What a request cost: micro-units of the price table's currency, rounded up, or a word.
+/// Cost of a request: micro-units of the price table's currency, rounded up, or a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
     Micros(u64),
@@ -85,7 +86,7 @@ impl JsonSchema for Cost {
     }
 }
 
-/// Who sent the request.
+/// Sender of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestPurpose {
@@ -93,13 +94,15 @@ pub enum RequestPurpose {
     Probe,
 }
 
-/// How a request ended.
+/// End of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestOutcome {
-    /// The model's answer was passed on up to the last event of its wire, or as a whole document, whoever hung up afterwards.
+    /// The model's answer was passed on up to the last event of its wire, or as a whole
+    /// document. A hang-up afterwards changes nothing.
     Answered,
-    /// The upstream's own error was passed on, or its word that the response failed or is incomplete.
+    /// The upstream's own error was passed on, or its word that the response failed or is
+    /// incomplete.
     UpstreamError,
     /// Answered by the bridge itself: the list of models, a greeting.
     Local,
@@ -107,11 +110,12 @@ pub enum RequestOutcome {
     Refused,
     /// Sent, and ended by a fault of the upstream.
     Failed,
-    /// The engine went away before its socket had taken all of the answer, or the harness was killed before the request ended.
+    /// The engine went away before its socket had taken all of the answer, or the harness
+    /// was killed before the request ended.
     Disconnected,
 }
 
-/// What the upstream says it answered with, compared with the admission.
+/// Comparison of the model name in the upstream's answer with the admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Served {
@@ -123,7 +127,7 @@ pub enum Served {
     Unknown,
 }
 
-/// What a request can ask of a provider beside an answer. Refused unless the network class names it.
+/// Service of a provider beyond a plain answer. Refused unless the network class names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Feature {
@@ -146,6 +150,7 @@ pub enum Feature {
 }
 
 impl Feature {
+    /// Description for people, with its article.
     pub const fn text(self) -> &'static str {
         match self {
             Self::HostedTool => "a tool the provider would run",
@@ -161,7 +166,7 @@ impl Feature {
     }
 }
 
-/// What the declared shape shim changed in one request.
+/// Change that the declared shape shim made to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShimApplied {
@@ -169,7 +174,8 @@ pub enum ShimApplied {
     AskedForContent,
 }
 
-/// What kinds of content an answer had.
+/// Kinds of content in an answer. Kinds only: the text itself is recorded elsewhere or not
+/// at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerShape {
     pub content: bool,
@@ -200,16 +206,16 @@ pub struct UsageRecord {
     pub outcome: RequestOutcome,
     pub refused: bool,
     pub refusal: Option<RefusalCode>,
-    /// What exactly was refused or wrong, bounded and printable.
+    /// Cause of the refusal or fault, bounded in length and printable.
     pub detail: Option<String>,
-    /// What the engine got; null when it was gone before.
+    /// HTTP status that the engine got; null if the engine had hung up before.
     pub status: Option<u16>,
     pub streamed: bool,
     /// Answered from a recording, nothing was sent.
     pub replayed: bool,
     /// The provider speaks another wire.
     pub translated: bool,
-    /// What a translation left out, each named by the table of translations.
+    /// Fields that a translation dropped, by their names in the table of translations.
     pub left_out: Vec<String>,
     pub shim: Vec<ShimApplied>,
     pub allowed_features: Vec<Feature>,
@@ -228,7 +234,7 @@ pub struct UsageRecord {
 }
 
 impl UsageRecord {
-    /// The record of a request of which nothing is known.
+    /// Record of a request about which nothing is known yet.
     pub fn blank(seq: u64, time: Stamp, purpose: RequestPurpose) -> Self {
         Self {
             seq,
@@ -267,14 +273,15 @@ impl UsageRecord {
         }
     }
 
-    /// Whether the admitted model answered the engine; a model-backed run needs at least one such record.
+    /// True if the admitted model answered the engine. A model-backed run needs at least
+    /// one such record.
     pub fn is_evidence(&self) -> bool {
         self.outcome == RequestOutcome::Answered
             && self.purpose == RequestPurpose::Engine
             && matches!(self.served, Served::Exact | Served::DeclaredAlias)
     }
 
-    /// Whether anything went to the upstream, or to the recording that stands for it.
+    /// True if bytes went to the upstream, or to the recording that replaces it.
     pub fn was_sent(&self) -> bool {
         !matches!(self.outcome, RequestOutcome::Local | RequestOutcome::Refused)
     }

@@ -1,11 +1,12 @@
-//! Globs in the form they are matched in.
+//! Globs in the form in which they are matched.
 //!
-//! An exam set has hundreds of globs, and a repository may have a hundred thousand paths. Nearly all of these globs are about
-//! names, so paths are compared part by part, and most names are told apart by how they begin and end.
+//! An exam set has hundreds of globs, and a repository may have a hundred thousand paths.
+//! Nearly all of these globs are about names, so paths are compared part by part, and most
+//! names differ in their beginning or end.
 
 use fast_glob::glob_match;
 
-/// More choices than this in one glob, and it is matched as it stands.
+/// Number of alternatives in one glob above which it is matched without being expanded.
 const MOST_CHOICES: usize = 64;
 
 /// One choice of a glob.
@@ -17,23 +18,23 @@ pub(super) enum Pattern {
     Path(String),
 }
 
-/// Where in a path its parts must lie.
+/// Required position of the parts in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// At the end: a file.
     File,
-    /// Anywhere: a folder with everything beneath it, or what stands in its place, since a link there would stand for
-    /// everything beneath it.
+    /// Anywhere: a folder with everything beneath it, or a link in its place, since the
+    /// link would lead to everything beneath it.
     Folder,
 }
 
 /// One part of a path.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// What comes before the first wildcard, and after the last.
+    /// Literal text before the first wildcard, and after the last.
     head: String,
     tail: String,
-    /// None where there is no wildcard; then `head` is all of it.
+    /// None without a wildcard; then `head` is the whole part.
     glob: Option<String>,
 }
 
@@ -54,10 +55,13 @@ impl Pattern {
         })
     }
 
-    pub(super) fn is_match(&self, path: &[u8], split: &[&[u8]]) -> bool {
+    /// Matches a path. `split` passes the parts of the path from one pattern to the next
+    /// that needs them.
+    pub(super) fn is_match<'p>(&self, path: &'p [u8], split: &mut Option<Vec<&'p [u8]>>) -> bool {
         match self {
             Self::Path(glob) => glob_match(glob, path),
             Self::Parts { parts, place, from_root } => {
+                let split = split.get_or_insert_with(|| path.split(|byte| *byte == b'/').collect());
                 let Some(last) = split.len().checked_sub(parts.len()) else { return false };
                 let starts = match (from_root, place) {
                     (true, Place::Folder) => 0..=0,
@@ -74,8 +78,23 @@ impl Pattern {
     }
 }
 
+/// Matches a glob that is used once: what [`Pattern::named`] and [`Pattern::is_match`] do
+/// together.
+pub(super) fn matches_once(body: &str, path: &[u8], from_root: bool) -> bool {
+    let glob = body.trim_end_matches('/');
+    let is_slash = |at: &usize| path[*at] == b'/';
+    let starts = std::iter::once(0).chain((0..path.len()).filter(is_slash).map(|at| at + 1));
+    starts.take(if from_root { 1 } else { usize::MAX }).any(|start| {
+        let mut ends = (start..path.len()).filter(is_slash).chain([path.len()]);
+        match body.ends_with('/') {
+            true => ends.any(|end| glob_match(glob, &path[start..end])),
+            false => glob_match(glob, &path[start..]),
+        }
+    })
+}
+
 impl Part {
-    /// None where the name alone does not say what is meant.
+    /// None if the name alone does not decide.
     fn read(glob: &str) -> Option<Self> {
         if glob.is_empty() || glob.contains("**") {
             return None;
@@ -97,7 +116,8 @@ impl Part {
     }
 }
 
-/// A glob as globs without braces. None where that would be many, or where a brace may not mean a choice.
+/// A glob as globs without braces. None where that would be many, or where a brace may not
+/// mean a choice.
 fn expand(glob: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     let mut rest = glob;
@@ -161,8 +181,8 @@ mod tests {
     }
 
     fn is_match(patterns: &[Pattern], path: &str) -> bool {
-        let split: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b'/').collect();
-        patterns.iter().any(|pattern| pattern.is_match(path.as_bytes(), &split))
+        let mut split = None;
+        patterns.iter().any(|pattern| pattern.is_match(path.as_bytes(), &mut split))
     }
 
     #[test]
@@ -199,6 +219,8 @@ mod tests {
             prop_assert_eq!(is_match(&Pattern::named(&glob, from_root), &path), whole, "{} {}", glob, path);
             let beneath = whole || glob_match(format!("{start}{glob}/**"), &path);
             prop_assert_eq!(is_match(&Pattern::named(&format!("{glob}/"), from_root), &path), beneath, "{}/ {}", glob, path);
+            prop_assert_eq!(matches_once(&glob, path.as_bytes(), from_root), whole, "{} once {}", glob, path);
+            prop_assert_eq!(matches_once(&format!("{glob}/"), path.as_bytes(), from_root), beneath, "{}/ once {}", glob, path);
         }
     }
 }

@@ -7,7 +7,7 @@ pub struct Generator {
     sources: &'static [&'static str],
     /// Endings that follow a source's stem in the names of generated files.
     makes: &'static [&'static str],
-    /// Programs, any of which will do.
+    /// Alternative programs; one of them is enough.
     pub programs: &'static [&'static str],
 }
 

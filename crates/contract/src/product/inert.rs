@@ -1,6 +1,8 @@
-//! Pictures, fonts, sounds, films and pages: kinds that no tool of a build or a test loads as code.
+//! Pictures, fonts, sounds, films and pages: kinds that no tool of a build or a test loads
+//! as code.
 
-/// Endings of a kind, and the numbers that its files hold: each where it stands. One of the rows must fit.
+/// Endings of a kind, and the numbers that its files hold: each where it stands. One of the
+/// rows must fit.
 struct InertKind {
     endings: &'static [&'static str],
     magic: &'static [(usize, &'static [u8])],
@@ -39,12 +41,13 @@ const INERT: &[InertKind] = &[
     kind(&["pdf"], &[(0, b"%PDF-")]),
 ];
 
-/// Marker at the end of a zip archive, and the distance from the end within which programs look for it.
+/// Marker at the end of a zip archive, and the distance from the end within which programs
+/// look for it.
 const ZIP_END: &[u8] = b"PK\x05\x06";
 const ZIP_REACH: usize = 22 + 65535;
 
-/// True if ending and bytes agree on an inert kind. A file with the directory of a zip archive at its end is one of those too,
-/// whatever it begins with.
+/// True if ending and bytes agree on an inert kind. A file with the directory of a zip
+/// archive at its end is one of those too, whatever it begins with.
 pub(super) fn is_inert(path: &[u8], bytes: &[u8]) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     let Some(dot) = name.iter().rposition(|byte| *byte == b'.') else { return false };

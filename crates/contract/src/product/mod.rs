@@ -1,9 +1,9 @@
-//! Products of builds: files that a patch may not carry, because a build tool would take them for fresh and never look at the
-//! source beside them.
+//! Products of builds: files that a patch may not carry, because a build tool would take
+//! them for fresh and ignore the source beside them.
 //!
-//! Content decides first: what is neither text nor an inert picture, font, sound, film or page is a product until the contract
-//! names it. Names of known tools come on top, for caches and fingerprints that are text. All of it is part of the rules
-//! (`rules_version`).
+//! Content decides first: anything but text or an inert picture, font, sound, film or page
+//! is a product until the contract names it. Names of known tools come on top, for caches
+//! and fingerprints that are text. All of it is part of the rules (`rules_version`).
 
 mod generated;
 mod inert;
@@ -91,8 +91,8 @@ pub fn tool_leftover(path: &[u8]) -> Option<&'static str> {
 /// Signature that begins a `CACHEDIR.TAG`.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// True if a file marks the folder it lies in as what a tool keeps for itself: a `.gitignore` that ignores everything beside
-/// it, or a cache tag.
+/// True if a file marks the folder it lies in as what a tool keeps for itself: a
+/// `.gitignore` that ignores everything beside it, or a cache tag.
 pub fn marks_cache_folder(name: &[u8], bytes: &[u8]) -> bool {
     match name {
         b"CACHEDIR.TAG" => bytes.starts_with(CACHE_TAG),
@@ -105,7 +105,7 @@ pub fn marks_cache_folder(name: &[u8], bytes: &[u8]) -> bool {
     }
 }
 
-/// A lock file that tools write by themselves, and the manifests of which it is made.
+/// Lock file that tools write by themselves, and the manifests that it is made from.
 #[derive(Debug)]
 pub struct LockFile {
     pub name: &'static str,

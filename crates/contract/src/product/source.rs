@@ -1,4 +1,5 @@
-//! Source files, by their names: those that a compiler reads before anything runs, and those that an interpreter may never load.
+//! Source files, by their names: those that a compiler reads before anything runs, and
+//! those that an interpreter may never load.
 
 /// Endings of files that are compiled or transpiled before they run.
 const COMPILED: &[&str] = &[
@@ -34,8 +35,8 @@ pub fn source_kind(path: &[u8]) -> Option<SourceKind> {
     }
 }
 
-/// Text that no compiler and no interpreter of these accepts: brackets closed that nobody opened. `mark` makes it one that no
-/// cache has seen.
+/// Text that no compiler or interpreter of these languages accepts: unmatched closing
+/// brackets. `mark` makes it unique, so that no cache has seen it.
 pub fn poison_text(path: &[u8], mark: &str) -> Vec<u8> {
     // Outside of its tags, PHP prints whatever it finds.
     let tag = if path.ends_with(b".php") { "<?php " } else { "" };

@@ -1,6 +1,7 @@
 //! Text, in whatever encoding.
 
-/// True if bytes are text: UTF-8 without NUL, UTF-16 behind its byte order mark, or another encoding without control bytes.
+/// True if bytes are text: UTF-8 without NUL, UTF-16 behind its byte order mark, or another
+/// encoding without control bytes.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(text) => !text.contains('\0'),
@@ -20,7 +21,8 @@ fn is_utf16(bytes: &[u8]) -> bool {
     odd.is_empty() && read.all(|read| read.is_ok_and(|character| !is_control(u32::from(character))))
 }
 
-/// Control bytes that no text has. Bytes from 0x80 on are letters in most encodings of one byte.
+/// Control bytes that no text has. Bytes from 0x80 on are letters in most encodings of one
+/// byte.
 fn is_control(character: u32) -> bool {
     let of_text = [0x08, 0x09, 0x0a, 0x0c, 0x0d, 0x1a, 0x1b];
     (character < 0x20 && !of_text.contains(&character)) || character == 0x7f

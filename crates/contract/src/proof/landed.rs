@@ -1,4 +1,5 @@
-//! The proofs of stages 4 and 5: the repository that was changed, who allowed it, and what became of it.
+//! The proofs of stages 4 and 5: the changed repository, its approval, and its state
+//! afterwards.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,8 @@ pub struct ProofSubject {
     pub allowed_mutation_scope: String,
 }
 
-/// `stage4-disposable-sandbox-proof.json`: a repository that was made for the run, the approval for changing it, and its end.
+/// `stage4-disposable-sandbox-proof.json`: a repository that was made for the run, the
+/// approval for changing it, and its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Disposable repository")]
 pub struct DisposableRepositoryProof {
@@ -77,6 +79,7 @@ pub struct CreationSource {
     pub after: Option<SourceState>,
 }
 
+/// Origin of the files in a disposable repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CreationKind {
@@ -137,7 +140,8 @@ pub struct LandedCommit {
     pub parent: String,
     pub tree: String,
     pub branch: String,
-    /// `refs/cto/used/<request digest>`, made together with the branch; absent in a disposable repository.
+    /// `refs/cto/used/<request digest>`, made together with the branch; absent in a
+    /// disposable repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_mark: Option<String>,
     /// The branch was there and was moved forward, as `branch_policy: current` says.
@@ -145,7 +149,9 @@ pub struct LandedCommit {
     pub moved: bool,
 }
 
-/// `stage5-owned-repo-proof.json`, and `stage6-owned-repo-proof.json` of a run as candidate default: an admitted target, the approval for changing it, and the one commit that it got.
+/// `stage5-owned-repo-proof.json`, and `stage6-owned-repo-proof.json` of a run as candidate
+/// default: an admitted target, the approval for changing it, and the one commit that it
+/// got.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Owned repository")]
 pub struct OwnedRepositoryProof {

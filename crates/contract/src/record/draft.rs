@@ -1,5 +1,5 @@
-//! What a draft of a record leaves to a person. There is one mark for it, in every kind of record, and a record in which it still
-//! stands counts for nothing.
+//! The mark that a draft leaves where a person has to decide. It is the same in every kind
+//! of record, and a record that still has one counts for nothing.
 
 use serde_json::Value;
 

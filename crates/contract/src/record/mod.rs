@@ -1,4 +1,5 @@
-//! Records a person writes and signs for: admissions and decisions. What they say is the authority; a run only asks.
+//! Records a person writes and signs for: admissions and decisions. What they say is the
+//! authority; a run only asks.
 
 mod draft;
 mod model;
@@ -17,12 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 
-/// What was found where a record is looked for.
+/// Result of looking for a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Found<T> {
     Missing,
-    /// It cannot be read, has another shape, contradicts itself or holds something secret-shaped.
+    /// It cannot be read, has another shape, contradicts itself or holds something
+    /// secret-shaped.
     Invalid {
         why: String,
     },
@@ -36,6 +38,8 @@ pub enum Found<T> {
 }
 
 impl<T> Found<T> {
+    /// The record, if one was found and is valid. Its signature is a separate question: see
+    /// [`Found::signed_by`].
     pub fn record(&self) -> Option<&T> {
         match self {
             Self::Record { record, .. } => Some(record),
@@ -43,11 +47,12 @@ impl<T> Found<T> {
         }
     }
 
-    /// Whether there is a record that nobody signed.
+    /// True for a valid record without a signature that counts.
     pub fn is_unsigned(&self) -> bool {
         matches!(self, Self::Record { signed_by: None, .. })
     }
 
+    /// Fingerprint of the key whose signature counts; none if missing, invalid or unsigned.
     pub fn signed_by(&self) -> Option<&str> {
         match self {
             Self::Record { signed_by, .. } => signed_by.as_deref(),
@@ -55,6 +60,7 @@ impl<T> Found<T> {
         }
     }
 
+    /// Digest of the record's file; none if missing or invalid.
     pub fn sha256(&self) -> Option<Digest> {
         match self {
             Self::Record { sha256, .. } => Some(*sha256),

@@ -1,4 +1,5 @@
-//! The admission of a model: a pair, the classes of its credential and its network, and who said so.
+//! The admission of a model: a pair, the classes of its credential and its network, and the
+//! person who admits it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,7 @@ pub struct ModelAdmission {
 impl ModelAdmission {
     pub const ADMITTED: &str = "admitted";
 
-    /// What is wrong with it beyond its shape.
+    /// Errors that the schema cannot express. A record with any of them counts as invalid.
     pub fn problems(&self) -> Vec<String> {
         let required = [
             ("admission_timestamp", &self.admission_timestamp),
@@ -54,6 +55,7 @@ impl ModelAdmission {
         problems
     }
 
+    /// True if the admission names exactly this provider and model. Aliases do not count.
     pub fn is_for(&self, pair: &ModelPair) -> bool {
         self.provider == pair.provider && self.model == pair.model
     }

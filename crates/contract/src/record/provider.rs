@@ -1,10 +1,11 @@
-//! The provider decision: which provider may be used at all, and what may stand in for it.
+//! The provider decision: the provider that may be used at all, and its fallback.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::ModelPair;
 
+/// State of the provider decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionStatus {
@@ -14,6 +15,7 @@ pub enum DecisionStatus {
 }
 
 impl DecisionStatus {
+    /// Spelling in the record and in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotDecided => "not_decided",
@@ -23,6 +25,7 @@ impl DecisionStatus {
     }
 }
 
+/// Class of a provider. The local classes keep prompts on the operator's own machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderClass {
@@ -34,6 +37,7 @@ pub enum ProviderClass {
 }
 
 impl ProviderClass {
+    /// True for the classes that keep prompts on the operator's own machines.
     pub const fn is_local(self) -> bool {
         match self {
             Self::LocalCaseCompatible | Self::LocalCompatible => true,
@@ -77,7 +81,7 @@ pub struct ProviderDecision {
 const LONGEST_REFERENCE: usize = 300;
 
 impl ProviderDecision {
-    /// What is wrong with it beyond its shape.
+    /// Errors that the schema cannot express, such as details beside `not_decided`.
     pub fn problems(&self) -> Vec<String> {
         if self.decision_status == DecisionStatus::NotDecided {
             return self.said().map(|name| format!("`{name}` is set although nothing is decided")).collect();
@@ -139,10 +143,13 @@ impl ProviderDecision {
         !self.fallback_provider.is_empty() || !self.fallback_model.is_empty()
     }
 
+    /// True if the pair is the decided one.
     pub fn names(&self, pair: &ModelPair) -> bool {
         self.provider == pair.provider && self.model == pair.model
     }
 
+    /// True if the pair is the declared fallback. A decision without a pair has no
+    /// fallback.
     pub fn names_as_fallback(&self, pair: &ModelPair) -> bool {
         self.has_pair() && self.fallback_provider == pair.provider && self.fallback_model == pair.model
     }

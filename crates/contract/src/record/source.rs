@@ -1,5 +1,5 @@
-//! The admission of an engine's source: which program it is to the byte, how it is called and known, under which licence it
-//! runs, and who said so.
+//! The admission of an engine's source: the program to the byte, its call and identity, its
+//! licence, and the person who admits it.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use crate::record::target::read_date_or_time;
 use crate::stage::{MutationMode, Stage};
 use crate::time::{Stamp, read_written_stamp};
 
+/// State of the licence review. It limits the stages that the engine can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LicenseStatus {
@@ -59,7 +60,8 @@ pub struct SourceAdmission {
     pub built_at: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_command: Option<String>,
-    /// Where it was taken from; runs use the copy in the harness's home.
+    /// Path from which the program was taken. Information only: runs use the copy in the
+    /// harness's home.
     pub executable_path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package_name: Option<String>,
@@ -89,7 +91,8 @@ pub struct SourceAdmission {
 /// Places that anybody can write to and that are empty after the next start.
 const TEMPORARY: &[&str] = &["/tmp/", "/var/tmp/", "/dev/shm/", "/run/"];
 
-/// Whether an executable lies where nothing lasts.
+/// True for paths below temporary folders, from which nothing may be admitted because it
+/// may vanish or be replaced.
 pub fn is_temporary(path: &str) -> bool {
     TEMPORARY.iter().any(|folder| path.starts_with(folder))
 }
@@ -100,7 +103,7 @@ const BRANCHES: &[&str] = &["main", "master", "trunk", "develop", "dev", "head",
 impl SourceAdmission {
     pub const ADMITTED: &str = "admitted";
 
-    /// What is wrong with it beyond its shape.
+    /// Errors that the schema cannot express. A record with any of them counts as invalid.
     pub fn problems(&self) -> Vec<String> {
         let required = [
             ("engine", &self.engine),

@@ -1,4 +1,5 @@
-//! The admission of a target repository: which one, whose it is, what may change in it, and who said so.
+//! The admission of a target repository: its identity and owner, the paths that may change
+//! in it, and the person who admits it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,6 +24,7 @@ pub enum TargetStatus {
 }
 
 impl TargetStatus {
+    /// Spelling in the record and in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Admitted => "admitted",
@@ -31,8 +33,8 @@ impl TargetStatus {
     }
 }
 
-/// `admissions/target/*.yaml` or `.json`: thirteen keys and no more. A key that is absent counts as empty, and is refused with
-/// its own reason.
+/// `admissions/target/*.yaml` or `.json`: thirteen keys and no more. A key that is absent
+/// counts as empty, and is refused with its own reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Target admission", transform = require_all_keys)]
@@ -60,7 +62,8 @@ pub struct TargetAdmission {
     #[serde(default)]
     #[schemars(extend("x-cto-absent" = "refused"))]
     pub allowed_paths: Vec<String>,
-    /// Globs that must not change, beside those of the contract. Empty is an answer, so that no answer is an error.
+    /// Globs that must not change, beside those of the contract. Empty is an answer, so
+    /// that no answer is an error.
     pub forbidden_paths: Vec<String>,
     /// All ten.
     #[serde(default)]
@@ -119,7 +122,8 @@ impl fmt::Display for AdmissionDefect {
 impl TargetAdmission {
     pub const LOW_RISK: &str = "low_risk_noncritical";
 
-    /// Contradictions in what is written. Empty fields are none: a record that admits nothing may have them.
+    /// Contradictions in what is written. Empty fields are none: a record that admits
+    /// nothing may have them.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let path = &self.target_repository_path;

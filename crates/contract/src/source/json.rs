@@ -1,4 +1,5 @@
-//! The JSON reader: strict RFC 8259 on top of jsonc-parser, which knows where everything stands.
+//! The JSON reader: strict RFC 8259 on top of jsonc-parser, which knows where everything
+//! stands.
 
 use std::collections::HashMap;
 
@@ -27,6 +28,7 @@ const STRICT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
+/// Reads JSON into a spanned tree. Collects all problems instead of stopping at the first.
 pub(super) fn read(text: &str) -> Reading {
     let mut reader = Reader { text, cursor: Cursor::default(), problems: Vec::new() };
     let node = parse(text).and_then(|value| reader.node(&value, 0));

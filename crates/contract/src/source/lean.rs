@@ -1,7 +1,8 @@
-//! The schemas of what every run reads, made beforehand and without their words.
+//! Schemas of the documents that every run reads, made beforehand and without their words.
 //!
-//! Deriving a schema takes longer than everything else about reading a small file. A document that one of these accepts has no
-//! problem to describe; with any other, the derived schema is asked, which has the words. `cargo xtask schema` writes them.
+//! Deriving a schema takes longer than everything else about reading a small file. A
+//! document that one of these accepts has no problem to describe; for any other, the full
+//! schema is derived, which has the words. `cargo xtask schema` writes them.
 
 use std::sync::OnceLock;
 
@@ -12,7 +13,7 @@ use super::check;
 use super::node::Node;
 
 struct Lean {
-    /// What the type calls its schema.
+    /// Name that the type gives its schema.
     name: &'static str,
     text: &'static str,
     read: OnceLock<Value>,
@@ -23,7 +24,8 @@ static LEAN: [Lean; 2] = [
     Lean { name: "TaskFile", text: include_str!("lean/contract.json"), read: OnceLock::new() },
 ];
 
-/// Whether there is a schema made beforehand, and the document keeps to it.
+/// True if there is a schema made beforehand and the document keeps to it. On false the
+/// caller derives the full schema, which has the words for problems.
 pub(super) fn accepts<T: JsonSchema>(node: &Node) -> bool {
     let name = T::schema_name();
     let Some(lean) = LEAN.iter().find(|lean| lean.name == name) else { return false };

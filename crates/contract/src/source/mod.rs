@@ -1,8 +1,9 @@
-//! Loading what a person wrote: YAML, or JSON of the same shape.
+//! Loading of documents that people write: YAML, or JSON of the same shape.
 //!
-//! Owns the one way from bytes to a typed document. The text becomes a tree that knows where everything stands; the tree
-//! is checked against the JSON Schema derived from the type, the same schema that is published; only a tree without a
-//! problem is handed to serde. All problems of a file are reported at once, each with its place.
+//! Owns the one path from bytes to a typed document. The text becomes a tree with
+//! positions; the tree is checked against the JSON Schema derived from the type, the same
+//! schema that is published; only a tree without a problem is handed to serde. All problems
+//! of a file are reported at once, each with its position.
 
 mod check;
 mod json;

@@ -1,9 +1,9 @@
-//! The spanned tree that both readers build: what was written, and where.
+//! The spanned tree that both readers build: values with their positions.
 
 use serde_json::Value;
 
-/// Where something stands in a file: line and column start at 1, column and length count characters.
-/// A length of 0 means the whole document rather than a piece of it.
+/// Position in a file: line and column start at 1, column and length count characters. A
+/// length of 0 means the whole document rather than a piece of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     pub line: usize,
@@ -15,6 +15,7 @@ impl Span {
     pub const DOCUMENT: Span = Span { line: 1, column: 1, length: 0 };
 }
 
+/// Value of a document together with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub kind: Kind,
@@ -22,6 +23,7 @@ pub struct Node {
     pub span: Span,
 }
 
+/// Value without its position. Maps keep the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     Null,
@@ -34,6 +36,7 @@ pub enum Kind {
     Map(Vec<(Key, Node)>),
 }
 
+/// Key of a map, with a position of its own for messages about the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub text: String,
@@ -41,6 +44,7 @@ pub struct Key {
 }
 
 impl Node {
+    /// Child by key; in a list by decimal index.
     pub fn get(&self, key: &str) -> Option<&Node> {
         match &self.kind {
             Kind::Map(entries) => entries.iter().find(|(k, _)| k.text == key).map(|(_, node)| node),
@@ -63,7 +67,8 @@ impl Node {
         }
     }
 
-    /// Settles where the value of a key points: to itself where it is a word on the page, else to its key.
+    /// Settles where the value of a key points: to itself where it is a word on the page,
+    /// else to its key.
     pub(super) fn under(mut self, key: &Key) -> Node {
         let container = matches!(self.kind, Kind::Seq(_) | Kind::Map(_));
         if container || self.span.length == 0 {

@@ -1,4 +1,4 @@
-//! What is wrong with a file, as data, as one line, and as a list of such.
+//! Problems of a file: as data, as one line each, and as a list.
 
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use super::node::Span;
 pub(super) const LISTED: usize = 200;
 const SHOWN_CHARS: usize = 80;
 
+/// Rule that a file breaks. Its name is part of the JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -28,6 +29,7 @@ pub enum Rule {
     Invalid,
 }
 
+/// One problem of a file, with its position and advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     pub file: String,
@@ -68,21 +70,25 @@ impl Problem {
         }
     }
 
+    /// Adds the path of keys at which the problem lies.
     #[must_use]
     pub fn with_key(self, key: impl Into<String>) -> Problem {
         Problem { key: Some(key.into()), ..self }
     }
 
+    /// Adds the offending text, shortened and without control characters.
     #[must_use]
     pub fn with_found(self, found: &str) -> Problem {
         Problem { found: Some(shown(found)), ..self }
     }
 
+    /// Adds the word that was probably meant, if there is one.
     #[must_use]
     pub fn with_suggestion(self, suggestion: Option<&str>) -> Problem {
         Problem { suggestion: suggestion.map(str::to_owned), ..self }
     }
 
+    /// Adds advice that goes below the message.
     #[must_use]
     pub fn with_note(self, note: impl Into<String>) -> Problem {
         Problem { note: Some(note.into()), ..self }
@@ -103,13 +109,14 @@ impl Problem {
         self.did_you_mean().or_else(|| self.note.as_ref().map(words))
     }
 
+    /// Question that offers the suggestion; none without one.
     pub(super) fn did_you_mean(&self) -> Option<String> {
         self.suggestion.as_ref().map(|word| format!("did you mean `{word}`?"))
     }
 }
 
-/// Everything that is wrong with one file. What has a place on the page comes first, in order of place, then what is
-/// missing from the document as a whole.
+/// Everything that is wrong with one file. What has a place on the page comes first, in
+/// order of place, then what is missing from the document as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list_problems(.problems))]
 pub struct Problems {
@@ -119,6 +126,8 @@ pub struct Problems {
 }
 
 impl Problems {
+    /// Sorts problems by position, caps their number and names the file in each. Problems
+    /// of the whole document come last.
     pub fn new(file: &str, text: String, mut problems: Vec<Problem>) -> Problems {
         problems.sort_by_key(|p| (p.length == 0, p.line, p.column));
         if problems.len() > LISTED {
@@ -136,11 +145,14 @@ fn list_problems(problems: &[Problem]) -> String {
     problems.iter().map(|problem| problem.plain() + "\n").collect()
 }
 
-/// A value as it may stand in a message: short, on one line, and without anything that moves a terminal's cursor.
+/// Value for a message: short, on one line, and without control characters that move a
+/// terminal's cursor.
 pub(super) fn shown(text: &str) -> String {
     clipped(text, SHOWN_CHARS)
 }
 
+/// First characters of a text, with control characters neutralised and an ellipsis if
+/// anything was cut.
 pub(super) fn clipped(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((end, _)) => neutral(&text[..end]) + "…",

@@ -1,4 +1,4 @@
-//! The form of a problem that a person reads: the line it stands on, underlined, with what would help.
+//! Problems for people: the line in question, underlined, with advice.
 
 use super::problem::{Problem, Problems, neutral};
 
@@ -8,6 +8,7 @@ const LINE_CHARS: usize = 120;
 const BEFORE: usize = 40;
 const TAB: &str = "    ";
 
+/// Appearance of rendered problems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     pub color: bool,
@@ -29,6 +30,8 @@ impl Problems {
 }
 
 impl Problem {
+    /// Renders the problem with its line of the file, underlined. `text` must be the text
+    /// in which the problem was found.
     pub fn render(&self, text: &str, style: Style) -> String {
         self.render_in(text, style, gutter(self.line))
     }
@@ -94,7 +97,8 @@ fn gutter(line: usize) -> usize {
     line.to_string().len().max(2)
 }
 
-/// The part of a source line that is shown, and where the carets go under it, in terminal cells.
+/// The part of a source line that is shown, and where the carets go under it, in terminal
+/// cells.
 struct Window {
     line: String,
     indent: usize,

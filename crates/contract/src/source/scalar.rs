@@ -1,4 +1,4 @@
-//! What both readers hold every document to: numbers, depth, duplicate keys, no NUL.
+//! Rules of both readers for every document: numbers, depth, duplicate keys, no NUL.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,8 @@ use super::problem::{Fatal, Problem, Rule, shown};
 
 const MAX_DEPTH: usize = 32;
 
-/// What an unquoted word means: YAML 1.2 core, with `true`, `false`, `null` and `~` in lower case only.
+/// Value of an unquoted word: YAML 1.2 core, with `true`, `false`, `null` and `~` in lower
+/// case only.
 pub(super) fn plain(text: &str) -> Kind {
     match text {
         "" | "~" | "null" => Kind::Null,
@@ -18,7 +19,8 @@ pub(super) fn plain(text: &str) -> Kind {
     }
 }
 
-/// `007` and `+7` mean different things to different readers, so they stay what they are and are refused.
+/// `007` and `+7` mean different things to different readers, so they stay what they are
+/// and are refused.
 pub(super) fn number(text: &str) -> Kind {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = digits == "0" || !digits.starts_with(['0', '+']);
@@ -55,10 +57,13 @@ fn is_decimal(unsigned: &str) -> bool {
         && exponent.is_none_or(|part| !part.is_empty() && digits(part))
 }
 
+/// Refuses values nested deeper than the limit, so that recursion over the tree stays
+/// bounded.
 pub(super) fn depth_allowed(depth: usize, span: Span) -> Result<(), Fatal> {
     if depth < MAX_DEPTH { Ok(()) } else { Err(too_deep(span).into()) }
 }
 
+/// Problem of a document that is nested too deeply.
 pub(super) fn too_deep(span: Span) -> Problem {
     Problem::new(span, Rule::TooLarge, format!("nested deeper than {MAX_DEPTH} levels"))
 }
@@ -73,6 +78,7 @@ pub(super) fn duplicate(seen: &mut HashMap<String, usize>, key: &Key) -> Option<
     Some(Problem::new(key.span, Rule::DuplicateKey, message).with_key(shown(&key.text)))
 }
 
+/// Problem of a text that holds NUL, which ends a string in C and could hide the rest.
 pub(super) fn nul(text: &str, span: Span) -> Option<Problem> {
     text.contains('\0').then(|| Problem::new(span, Rule::Encoding, "the text holds a NUL character").with_found(text))
 }

@@ -3,6 +3,7 @@
 use super::node::{Node, Span};
 use super::problem::{Problem, Rule};
 
+/// Positions of a document that has been turned into a type.
 #[derive(Clone, Debug)]
 pub struct Spans {
     file: String,
@@ -10,11 +11,13 @@ pub struct Spans {
 }
 
 impl Spans {
+    /// Keeps the tree of a document for later questions about positions.
     pub(super) fn new(file: &str, root: Node) -> Spans {
         Spans { file: file.to_owned(), root }
     }
 
-    /// Where the value at `path` stands, or the nearest thing around it that was written. List indices are decimal.
+    /// Position of the value at `path`, or of the nearest enclosing value that was written.
+    /// List indices are decimal.
     pub fn at(&self, path: &[&str]) -> Span {
         let mut node = &self.root;
         for step in path {
@@ -26,6 +29,7 @@ impl Spans {
         node.span
     }
 
+    /// Makes a problem at the position of `path`, for a check that runs after loading.
     pub fn problem(&self, path: &[&str], rule: Rule, message: impl Into<String>) -> Problem {
         let problem = Problem { file: self.file.clone(), ..Problem::new(self.at(path), rule, message) };
         if path.is_empty() { problem } else { problem.with_key(path.join(".")) }

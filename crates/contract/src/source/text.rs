@@ -11,6 +11,8 @@ pub(super) struct Undecodable {
     pub(super) problem: Fatal,
 }
 
+/// Checks size, UTF-8 and forbidden characters before anything is parsed. The error carries
+/// the readable part for the message.
 pub(super) fn decode(bytes: &[u8]) -> Result<&str, Undecodable> {
     if bytes.len() > MAX_BYTES {
         let problem = Problem::new(Span::DOCUMENT, Rule::TooLarge, "the file is larger than 1 MiB");

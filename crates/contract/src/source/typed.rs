@@ -1,4 +1,5 @@
-//! From a checked tree to a type: a serde deserializer whose errors know their place, for what only the type can judge.
+//! From a checked tree to a type: a serde deserializer whose errors have positions, for
+//! rules that only the type knows.
 
 use std::fmt;
 
@@ -11,6 +12,8 @@ use super::problem::{Fatal, Problem, Rule, clipped};
 
 const MESSAGE_CHARS: usize = 240;
 
+/// Builds the type from a checked tree. An error here is a rule that only the type knows;
+/// it is reported at the position of the value.
 pub(super) fn typed<T: DeserializeOwned>(root: &Node) -> Result<T, Fatal> {
     T::deserialize(At(root)).map_err(|error| {
         let message = clipped(&error.message, MESSAGE_CHARS);
@@ -95,7 +98,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
     }
 }
 
-/// What is left of a map; the first entry's key may already have been taken.
+/// Entries of a map that are left; the key of the first may already have been taken.
 struct Entries<'n>(&'n [(Key, Node)]);
 
 impl<'de> MapAccess<'de> for Entries<'_> {

@@ -1,7 +1,8 @@
-//! The YAML reader: one document of the plain part of YAML 1.2, read from parser events as they come.
+//! The YAML reader: one document of the plain part of YAML 1.2, read from parser events as
+//! they come.
 //!
-//! What makes a file mean more than it shows (anchors, aliases, tags, merge keys) is refused, so nothing is ever
-//! expanded and the tree is no larger than the text.
+//! What makes a file mean more than it shows (anchors, aliases, tags, merge keys) is
+//! refused, so nothing is ever expanded and the tree is no larger than the text.
 
 use std::collections::HashMap;
 
@@ -12,6 +13,8 @@ use super::node::{Key, Kind, Node, Span};
 use super::problem::{Fatal, LISTED, Problem, Rule, neutral};
 use super::scalar;
 
+/// Reads one YAML document into a spanned tree. Refuses anchors, aliases, tags and merge
+/// keys.
 pub(super) fn read(text: &str) -> Reading {
     let mut reader = Reader { parser: Parser::new_from_str(text), lines: text.lines().collect(), problems: Vec::new() };
     let node = reader.document();
@@ -159,7 +162,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What goes over several lines is marked to the end of its first.
+    /// Span between two markers; a span over several lines ends with its first.
     fn span(&self, start: Marker, end: Marker) -> Span {
         let length = if start.line() == end.line() {
             end.col().saturating_sub(start.col())

@@ -1,5 +1,5 @@
-//! `stage6-candidate-default-comparison.json`: an engine beside the others, by verified bundles alone. It is evidence for a discussion and
-//! activates nothing.
+//! `stage6-candidate-default-comparison.json`: an engine beside the others, by verified
+//! bundles alone. It is evidence for a discussion and activates nothing.
 
 use std::fmt;
 
@@ -65,6 +65,8 @@ pub struct CandidateComparison {
     pub core_promotion_status: NotPromoted,
 }
 
+/// Kind of the comparison. The only value, so that a reader can reject documents of another
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ComparisonType {
     #[serde(rename = "stage6-candidate-default")]
@@ -110,6 +112,7 @@ impl ComparisonSubject {
         Self::ArtifactCompleteness,
     ];
 
+    /// Spelling in the document.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReportShape => "report_shape",
@@ -134,11 +137,12 @@ impl fmt::Display for ComparisonSubject {
     }
 }
 
+/// Finding on one subject of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedSubject {
     pub subject: ComparisonSubject,
     pub verdict: Status,
-    /// What was found, in a sentence.
+    /// One sentence that states the finding.
     pub text: String,
     /// The one command that mends it; absent in a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +155,7 @@ pub struct CandidateLane {
     pub engine: String,
     pub candidate: bool,
     pub status: Status,
-    /// What the lane rests on, or the reason for which it has no evidence.
+    /// Evidence of the lane, or the reason for which it has none.
     pub rationale: String,
     /// Absent in a lane without evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,7 +163,7 @@ pub struct CandidateLane {
     pub bundles: Vec<CitedBundle>,
 }
 
-/// Bundles of a lane of which each criterion holds.
+/// Number of a lane's bundles that fulfil each criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LaneMeasures {
     pub report_shape: HeldShare,
@@ -191,6 +195,7 @@ pub struct HeldShare {
 }
 
 impl HeldShare {
+    /// True if every counted bundle held.
     pub const fn is_whole(self) -> bool {
         self.held == self.of
     }

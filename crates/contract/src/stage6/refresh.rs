@@ -1,4 +1,5 @@
-//! `stage6-real-governed-refresh-comparison.json`: real passes of stage 5, looked at again without changing anything.
+//! `stage6-real-governed-refresh-comparison.json`: real passes of stage 5, examined again
+//! without changing anything.
 
 mod faults;
 mod passes;
@@ -37,7 +38,8 @@ pub struct RefreshComparison {
     /// Everything that stands against it, worst first.
     pub rejections: Vec<RefreshRejection>,
     pub lanes: Vec<RefreshLane>,
-    /// The comparison of stage 6 that lanes and failure closure are carried from; paths are relative to the home.
+    /// The comparison of stage 6 that lanes and failure closure are carried from; paths are
+    /// relative to the home.
     pub prior_comparison_path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_comparison: Option<PriorComparison>,
@@ -62,6 +64,7 @@ pub struct RefreshComparison {
     pub core_promotion_status: NotPromoted,
 }
 
+/// Kind of the refresh. The only value: a refresh never changes a target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RefreshType {
     #[default]
@@ -103,6 +106,7 @@ impl RefreshSubject {
         Self::TargetReadOnlyStatus,
     ];
 
+    /// Spelling in the document.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReportShape => "report_shape",
@@ -120,7 +124,7 @@ impl RefreshSubject {
         }
     }
 
-    /// As people read it.
+    /// Name of the subject for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::ReportShape => "report shape",

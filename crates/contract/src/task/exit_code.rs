@@ -5,7 +5,8 @@ const ALWAYS_WELL: &[&str] = &["true", ":", "echo", "printf", "cat", "tee", "tai
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"];
 
-/// Why a command's exit code says nothing of what it ran, if a shell hides it.
+/// Shell construct that hides the exit code of the tests; none if the command's exit code
+/// can be trusted.
 pub fn hidden_exit_code(argv: &[String]) -> Option<&'static str> {
     let (options, script) = shell_script(argv)?;
     let sets = |short: char, long: &str| {
@@ -51,8 +52,9 @@ fn ends_well(command: &str) -> bool {
     }
 }
 
-/// The commands of a script, each with the operator before it: `|`, `||`, `&&` or `;`. What is quoted or substituted is no
-/// operator. Good enough for advice; nothing else rests on it.
+/// The commands of a script, each with the operator before it: `|`, `||`, `&&` or `;`. What
+/// is quoted or substituted is no operator. Good enough for advice; nothing else rests on
+/// it.
 fn split_commands(script: &str) -> Vec<(&'static str, String)> {
     let mut commands = vec![("", String::new())];
     let mut letters = script.chars().peekable();

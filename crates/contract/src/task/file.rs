@@ -1,4 +1,5 @@
-//! A contract as a person writes it. The JSON Schema derived from these types is both published and enforced.
+//! A contract as a person writes it. The JSON Schema derived from these types is both
+//! published and enforced.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +67,7 @@ pub struct TaskFile {
     pub diff_required: Option<bool>,
     #[serde(default)]
     pub verification_commands: Vec<CommandFile>,
-    /// Why there is no verification. Such a run never counts on the ladder.
+    /// Reason for having no verification. Such a run never counts on the ladder.
     #[serde(default)]
     pub no_test_rationale: Option<String>,
     #[serde(default)]
@@ -91,7 +92,8 @@ pub struct TaskFile {
     /// Extra artifacts that must exist for a pass.
     #[serde(default)]
     pub evidence_expectations: Vec<String>,
-    /// Tests that must be red or absent before the change and green after it: identities, or patterns with `*`.
+    /// Tests that must be red or absent before the change and green after it: identities,
+    /// or patterns with `*`.
     #[serde(default)]
     #[schemars(inner(length(min = 1, max = 1000)))]
     pub must_pass: Vec<String>,
@@ -99,7 +101,8 @@ pub struct TaskFile {
     #[serde(default)]
     #[schemars(inner(length(min = 1, max = 1000)))]
     pub may_stay_red: Vec<String>,
-    /// Number of times that a test is held again on both trees if it passed in the baseline and fails with the patch; 2 unless said.
+    /// Number of times that a test is held again on both trees if it passed in the baseline
+    /// and fails with the patch; 2 unless said.
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
     pub flaky_retries: Option<u8>,
@@ -111,7 +114,8 @@ pub struct TaskFile {
     pub work_id: Option<WorkId>,
 }
 
-/// The keys a contract must have; absence of the allowed paths is a refusal, not an error (`x-cto-absent`).
+/// The keys a contract must have; absence of the allowed paths is a refusal, not an error
+/// (`x-cto-absent`).
 pub(crate) fn require_keys(schema: &mut schemars::Schema) {
     let required = ["schema_version", "task_id", "brief", "risk_class", "allowed_paths"];
     schema.insert("required".into(), required.as_slice().into());
@@ -148,6 +152,7 @@ pub enum CommandFile {
     Full(FullCommand),
 }
 
+/// Command with its options; either `argv` or `command` must be given.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FullCommand {
@@ -165,6 +170,8 @@ pub struct FullCommand {
     pub cwd: Option<String>,
 }
 
+/// Blind check as written. Expected output is given as text or as digest, and neither
+/// reaches the engine.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlindFile {
@@ -192,6 +199,7 @@ pub enum ExamFile {
     Placed(PlacedFile),
 }
 
+/// File of the contract's folder and the path at which it is placed in the tree.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacedFile {
@@ -199,6 +207,7 @@ pub struct PlacedFile {
     pub path: String,
 }
 
+/// Limits as written. Absent ones get the defaults when the contract is resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsFile {

@@ -1,7 +1,7 @@
 //! The task contract: as a person writes it ([`TaskFile`]) and resolved ([`TaskContract`]).
 //!
-//! Resolution writes every default out and reads the files a contract names; the digest of the resolved form is the
-//! contract's identity and is never resolved again.
+//! Resolution writes every default out and reads the files a contract names; the digest of
+//! the resolved form is the contract's identity and is never resolved again.
 
 mod exit_code;
 mod file;
@@ -24,7 +24,7 @@ pub(crate) use file::require_keys;
 pub use file::{BlindFile, CommandFile, EnvironmentFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
 pub use resolve::{ReadBeside, title_of};
 
-/// How much harm a mistake could do.
+/// Harm that a mistake could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(title = "risk class")]
@@ -35,7 +35,8 @@ pub enum RiskClass {
     Critical,
 }
 
-/// What no engine can do; naming them states the intent and lets an attempt be told.
+/// Action that no engine can take. Naming one states the intent and lets an attempt be
+/// reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(title = "forbidden action")]
@@ -66,6 +67,7 @@ impl ForbiddenAction {
         Self::CortexCoreMutation,
     ];
 
+    /// Spelling in contracts and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Push => "push",
@@ -82,6 +84,7 @@ impl ForbiddenAction {
     }
 }
 
+/// Classification of the source repository. The only value: other sources cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(title = "source classification")]
@@ -98,7 +101,7 @@ pub enum ContractVersion {
     One,
 }
 
-/// What the repository needs to build and test.
+/// Requirements of the repository to build and test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Environment {
@@ -107,12 +110,14 @@ pub struct Environment {
     pub path: Vec<String>,
     /// Never a secret.
     pub variables: BTreeMap<String, String>,
-    /// Makes dependencies: once on the baseline, and again where a judged tree differs in what it may see.
+    /// Makes dependencies: once on the baseline, and again where a judged tree differs in
+    /// what it may see.
     pub setup: Vec<Command>,
     /// All that setup may see of the tree; the whole tree where there are none.
     pub setup_inputs: Vec<String>,
     pub setup_network: Vec<String>,
-    /// Makes what is under test, on every judged tree. Written out only where there is any, like the key below.
+    /// Makes what is under test, on every judged tree. Written out only where there is any,
+    /// like the key below.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub build: Vec<Command>,
     /// True if setup may use the network on `setup_inputs` that a patch changed.
@@ -120,11 +125,13 @@ pub struct Environment {
     pub setup_network_for_patch: bool,
 }
 
+/// Folder of the operator's machine that the sandbox shows read-only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mount {
     pub source: String,
-    /// Without one the source appears at its own path, or below `/opt/cto` where the sandbox has something of its own.
+    /// Without one the source appears at its own path, or below `/opt/cto` where the
+    /// sandbox has something of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
@@ -148,6 +155,8 @@ fn default_timeout() -> u64 {
     300
 }
 
+/// Resolved blind check. It holds only a digest of the expected output, so that no artifact
+/// reveals the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlindCheck {
@@ -159,12 +168,14 @@ pub struct BlindCheck {
 }
 
 impl BlindCheck {
-    /// Whether it compares output that a program cannot give without knowing the answer. Silence is no answer.
+    /// True if it compares output that a program cannot produce without computing it. Empty
+    /// output does not count.
     pub fn compares_output(&self) -> bool {
         self.expect_stdout_sha256.is_some_and(|expected| expected != Digest::of(b""))
     }
 }
 
+/// Patch file of a contract, read and pinned by digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatchContent {
@@ -173,6 +184,7 @@ pub struct PatchContent {
     pub text: String,
 }
 
+/// File of a contract, read and pinned by digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileContent {
@@ -182,6 +194,7 @@ pub struct FileContent {
 }
 
 impl FileContent {
+    /// Decoded content; none if the text is not valid base64.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         base64::engine::general_purpose::STANDARD.decode(&self.base64).ok()
     }
@@ -199,11 +212,13 @@ pub struct SecretAllowance {
     pub path: String,
     /// The SHA-256 of the value without its line breaks, as `cto scan` prints it.
     pub value_sha256: Digest,
-    /// Why it is no secret.
+    /// Reason why it is no secret.
     #[schemars(length(min = 1, max = 500))]
     pub reason: String,
 }
 
+/// Resolved limits of a run. A limit without a default stays absent and is then not
+/// enforced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
@@ -252,7 +267,8 @@ pub struct TaskContract {
     pub limits: Limits,
     pub branch_policy: String,
     pub evidence_expectations: Vec<String>,
-    /// Written out only where there are any, like every key below, so that the digests of other contracts stay.
+    /// Written out only where there are any, like every key below, so that the digests of
+    /// other contracts stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_pass: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -274,12 +290,16 @@ impl TaskContract {
         self.flaky_retries.unwrap_or(FLAKY_RETRIES)
     }
 
+    /// SHA-256 over the RFC 8785 bytes: the contract's identity.
+    ///
+    /// Fails only if the contract cannot be serialised.
     pub fn digest(&self) -> Result<Digest, serde_json::Error> {
         canonical_digest(self)
     }
 
-    /// True if a run at this stage needs an approval: from `sandbox-repo` upward always, below where the contract asks for one. A
-    /// contract with a higher `mutation_mode` asks for none below: that mode is a ceiling, and the stage's mode counts.
+    /// True if a run at this stage needs an approval: from `sandbox-repo` upward always,
+    /// below where the contract asks for one. A contract with a higher `mutation_mode` asks
+    /// for none below: that mode is a ceiling, and the stage's mode counts.
     pub fn needs_approval_at(&self, stage: Stage) -> bool {
         let asks = self.approval_required && !self.mutation_mode.needs_approval();
         asks || stage.mutation_mode().needs_approval()

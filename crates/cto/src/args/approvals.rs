@@ -7,6 +7,7 @@ use contract::Stamp;
 
 use super::Asked;
 
+/// Arguments of `cto request`.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs {
     #[command(flatten)]
@@ -14,11 +15,12 @@ pub(crate) struct RequestArgs {
     /// Seconds the engine may take, if less than the contract says
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub(crate) timeout: Option<u64>,
-    /// The key of who asks; the operator's own unless said
+    /// Key of the requester; default: the operator's own
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }
 
+/// Arguments of `cto approve`.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
@@ -26,22 +28,22 @@ pub(crate) struct ApproveArgs {
     /// The exact sentence of the packet, instead of typing it
     #[arg(long, value_name = "S")]
     pub(crate) sentence: Option<String>,
-    /// The key to sign with; the operator's own unless said
+    /// The key to sign with; default: the operator's own
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// The approval is not good before this time (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) not_before: Option<Stamp>,
-    /// Nor from this time on (RFC 3339); the policy's longest time unless said
+    /// The approval ends at this time (RFC 3339); default: the policy's longest time
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) expires: Option<Stamp>,
-    /// The same as seconds from now
+    /// The approval ends this many seconds from now
     #[arg(long, value_name = "S", conflicts_with = "expires", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     pub(crate) ttl: Option<u64>,
-    /// Approve past the policy, in an emergency, where the policy allows that
+    /// Approve past the policy in an emergency, if the policy allows that
     #[arg(long, requires = "reason")]
     pub(crate) break_glass: bool,
-    /// Why the policy is passed over
+    /// Reason to go past the policy
     #[arg(long, value_name = "TEXT", requires = "break_glass")]
     pub(crate) reason: Option<String>,
 }
@@ -62,6 +64,7 @@ impl ApproveArgs {
     }
 }
 
+/// Arguments of `cto deny` and `cto revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct RefuseArgs {
     /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
@@ -69,11 +72,12 @@ pub(crate) struct RefuseArgs {
     /// Why; it is part of what is signed
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
-    /// The key to sign with; the operator's own unless said
+    /// The key to sign with; default: the operator's own
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }
 
+/// Arguments of `cto hold`.
 #[derive(Debug, Args)]
 pub(crate) struct HoldArgs {
     #[command(flatten)]
@@ -83,6 +87,7 @@ pub(crate) struct HoldArgs {
     pub(crate) release: bool,
 }
 
+/// Arguments of `cto approvals`.
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {
     /// Only requests of this task
@@ -94,7 +99,7 @@ pub(crate) struct ApprovalsArgs {
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) limit: u32,
-    /// Those before this request: the `next` of the page before
+    /// Only requests before this one: `next` of the previous page
     #[arg(long, value_name = "REQUEST")]
     pub(crate) before: Option<String>,
 }

@@ -7,15 +7,16 @@ use contract::ModelPair;
 
 use crate::credential_source::CredentialName;
 
+/// Arguments of `cto bridge`.
 #[derive(Debug, Args)]
 pub(crate) struct BridgeArgs {
     /// Where to listen; loopback only
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub(crate) listen: SocketAddr,
-    /// The one place requests are sent to
+    /// Server that gets the requests
     #[arg(long, value_name = "URL")]
     pub(crate) upstream: String,
-    /// The one model that may be asked for
+    /// The only model that may be requested
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) admit: ModelPair,
     /// Another name of the same model

@@ -3,11 +3,12 @@
 use clap::Subcommand;
 use contract::ModelPair;
 
+/// Commands of `cto engine`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EngineCommand {
-    /// The engines that exist here: where their programs are, and whether their gates are open
+    /// List the engines: their programs, and which gates are open
     List,
-    /// Everything that is asked before an engine starts, and nothing started
+    /// Check everything that an engine needs, without starting it
     #[command(after_help = "\
 Only where its gate is open: the program is copied into CTO_HOME/engines and asked in a sandbox who it is.
 
@@ -19,10 +20,10 @@ Exit codes: 0 it could start, 3 something is missing.")]
     Probe {
         /// The engine
         engine: String,
-        /// The stage it is wanted at
+        /// The stage to check for
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
         stage: u8,
-        /// The model to ask for
+        /// The model to request
         #[arg(long, value_name = "P/M")]
         model: Option<ModelPair>,
     },

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+/// Arguments of `cto ladder`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct LadderArgs {
     #[command(subcommand)]
     pub(crate) command: Option<LadderCommand>,
-    /// Only this engine; `fake`, which climbs nothing, is shown where it is named
+    /// Only this engine; `fake` climbs nothing and is shown only if named
     #[arg(long, value_name = "E")]
     pub(crate) engine: Option<String>,
     /// Draw it as SVG into this file, or to standard output with -
@@ -17,9 +18,10 @@ pub(crate) struct LadderArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
+/// Commands of `cto ladder`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LadderCommand {
-    /// What one rung lacks, every run since it was last lost, and the one command that climbs
+    /// Explain one rung: what it lacks, its runs, and the one command that climbs
     #[command(after_help = "\
 Examples:
   cto ladder explain 5 --engine case

@@ -7,6 +7,7 @@ use contract::ModelPair;
 
 use super::{Asked, ProfileName};
 
+/// Arguments of `cto race`.
 #[derive(Debug, Args)]
 pub(crate) struct RaceArgs {
     /// A case id, a case folder or a contract file
@@ -14,7 +15,7 @@ pub(crate) struct RaceArgs {
     /// The engines, one lane each
     #[arg(long, value_name = "A,B", required = true, value_delimiter = ',', value_parser = trimmed)]
     pub(crate) engines: Vec<String>,
-    /// The stage, 1 to 6; 2 for a case and 3 with a repository unless said
+    /// The stage, 1 to 6; default: 2 for a case and 3 with a repository
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
     stage: Option<u8>,
     /// The sandbox profile
@@ -35,15 +36,17 @@ pub(crate) struct RaceArgs {
 }
 
 impl RaceArgs {
+    /// Case or contract that every lane runs.
     pub(crate) fn task(&self) -> &str {
         &self.task
     }
 
+    /// Repository to copy and work on.
     pub(crate) fn repo(&self) -> Option<&std::path::Path> {
         self.repo.as_deref()
     }
 
-    /// What one lane asks for.
+    /// Arguments of one lane, as `cto run` would have them.
     pub(crate) fn lane(&self, engine: &str) -> Asked {
         Asked {
             task: Some(self.task.clone()),
@@ -62,6 +65,7 @@ impl RaceArgs {
     }
 }
 
+/// Arguments of `cto repeat`.
 #[derive(Debug, Args)]
 pub(crate) struct RepeatArgs {
     #[command(flatten)]
@@ -80,6 +84,7 @@ pub(crate) struct RepeatArgs {
     pub(crate) junit: Option<PathBuf>,
 }
 
+/// Arguments of `cto matrix`.
 #[derive(Debug, Args)]
 pub(crate) struct MatrixArgs {
     /// The engines

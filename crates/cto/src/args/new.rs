@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// Arguments of `cto new`.
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
     /// What is to be done
@@ -15,7 +16,7 @@ pub(crate) struct NewArgs {
     /// The repository
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
-    /// A path that may change; the folders of sources unless said. Repeat it for more
+    /// A path that may change; default: the folders of sources. Repeat it for more
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<String>,
     /// The contract's file

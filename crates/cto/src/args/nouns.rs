@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+/// Commands of `cto case`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CaseCommand {
     /// The cases that can be run by id
@@ -12,11 +13,11 @@ pub(crate) enum CaseCommand {
     New {
         /// Its id, which is also the name of its folder
         id: String,
-        /// Where to put it; the workspace's cases/ unless said
+        /// Where to put it; default: the workspace's cases/
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
-    /// Check cases: they load, and end as they say
+    /// Check that cases load and end as they declare
     Check {
         /// Case ids or folders
         #[arg(required = true)]
@@ -24,16 +25,17 @@ pub(crate) enum CaseCommand {
     },
 }
 
+/// Commands of `cto ledger`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// Check the chain of entries, and what they say of the bundles that are here
+    /// Check the chain of entries against the bundles
     #[command(after_help = "\
 Examples:
   cto ledger verify --json
 
 Exit codes: 0 everything holds, 1 something does not.")]
     Verify,
-    /// Make the rows that lists and rungs are found by again, from the entries alone
+    /// Rebuild the index rows from the entries
     #[command(after_help = "\
 For a ledger of which `cto ledger verify` says that a row is not what the entries say. Entries, bundles and leases are not touched, and a chain that does not hold is refused.
 
@@ -42,6 +44,20 @@ Examples:
 
 Exit codes: 0 made again, 3 the chain does not hold.")]
     Rebuild,
+    /// Copy the ledger to another place: into a database on a server, or back into a file
+    #[command(after_help = "\
+Every entry, the same chain, the same name; both ledgers are checked before and after. Runs that go on are waited for first. The ledger that is left stays as it is and must not be used again.
+
+Examples:
+  cto ledger migrate --to postgres://cto@db.example/cto
+  cto ledger migrate --to sqlite:///var/lib/cto/ledger.db
+
+Exit codes: 0 copied, 2 no such place, 3 not copied: see the message.")]
+    Migrate {
+        /// postgres://USER@HOST:PORT/DATABASE or sqlite:///PATH
+        #[arg(long, value_name = "URL")]
+        to: String,
+    },
     /// Vouch for a copied or restored home, or for a wrong clock
     #[command(after_help = "\
 Make sure first that no other copy of this home is in use: an approval could be used in each.
@@ -52,18 +68,19 @@ Examples:
 
 Exit codes: 0 recorded, 3 not recorded: see the message.")]
     Continue {
-        /// The clock was ahead and is right now: count time from here; what is open or approved needs a new request
+        /// The clock was ahead and is right now: count time from here; open requests and approvals are void
         #[arg(long)]
         time_went_back: bool,
-        /// Why; it stands in the ledger
+        /// Reason, for the ledger
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
 }
 
+/// Commands of `cto environment`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnvironmentCommand {
-    /// Draft a contract's environment from what lies in a repository
+    /// Draft a contract's environment from a repository
     #[command(after_help = "\
 Prints the block with the reason for each part; nothing is written, and nothing is run without --try.
 
@@ -78,12 +95,13 @@ Exit codes: 0 drafted, 3 nothing was found that it knows.")]
         /// The repository
         #[arg(value_name = "DIR", default_value = ".")]
         dir: PathBuf,
-        /// Run it in the sandbox with the repository's own tests, and the next one where it does not work
+        /// Try drafts in the sandbox with the repository's tests until one works
         #[arg(long = "try", id = "tried")]
         tried: bool,
     },
 }
 
+/// Commands of `cto key`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
     /// Make the keys that are missing

@@ -21,6 +21,7 @@ impl From<OutcomeWord> for OutcomeVerdict {
     }
 }
 
+/// Arguments of `cto outcome`.
 #[derive(Debug, Args)]
 pub(crate) struct OutcomeArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
@@ -30,22 +31,23 @@ pub(crate) struct OutcomeArgs {
     /// Why; it is part of what is signed
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
-    /// The key to sign with; the operator's own unless said
+    /// The key to sign with; default: the operator's own
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }
 
+/// Arguments of `cto rollback`.
 #[derive(Debug, Args)]
 pub(crate) struct RollbackArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
     pub(crate) run: String,
-    /// Make a commit that undoes the change, where its branch cannot simply go
+    /// Make a commit that undoes the change, if its branch cannot be removed
     #[arg(long)]
     pub(crate) revert: bool,
     /// Why; it is part of what is signed
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
-    /// The key to sign with; the operator's own unless said
+    /// The key to sign with; default: the operator's own
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 }

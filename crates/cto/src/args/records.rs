@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use workboard::{EvidenceKind, WorkStatus};
 
+/// Arguments of `cto validate workspace`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateWorkspaceArgs {
     /// One SARIF 2.1.0 document on stdout, for editors and code hosts
     #[arg(long, conflicts_with = "json")]
     pub(crate) sarif: bool,
-    /// Make the edits that are the only right ones, then check again
+    /// Make the edits that have only one right result, then check again
     #[arg(long)]
     pub(crate) fix: bool,
 }
 
+/// Commands of `cto work`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkCommand {
     /// The items of the board
@@ -55,7 +57,7 @@ Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]
         #[arg(long)]
         dot: bool,
     },
-    /// The closeout of an item, from what is known of it
+    /// Draft the closeout of an item
     Closeout {
         /// The item
         id: String,
@@ -65,12 +67,14 @@ Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]
     },
 }
 
+/// Arguments of `cto records`.
 #[derive(Debug, Args)]
 pub(crate) struct RecordsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<RecordsCommand>,
 }
 
+/// Commands of `cto records`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecordsCommand {
     /// The YAML of a decision record that was kept as Markdown
@@ -80,15 +84,19 @@ pub(crate) enum RecordsCommand {
     },
 }
 
+/// Arguments of `cto unpack`.
 #[derive(Debug, Args)]
 pub(crate) struct UnpackArgs {
     /// The pack
     pub(crate) file: PathBuf,
     /// Folder for the workspace; it must not exist or be empty
     pub(crate) dir: PathBuf,
-    /// Public key of the sender's harness, had another way
+    /// Public key of the sender's harness, obtained separately from the pack
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) key: Vec<PathBuf>,
+    /// Trust that harness and the people that its home trusts
+    #[arg(long)]
+    pub(crate) trust_sender: bool,
 }
 
 fn work_status(word: &str) -> Result<WorkStatus, String> {

@@ -2,12 +2,13 @@
 
 use clap::Args;
 
+/// Arguments of `cto refresh`.
 #[derive(Debug, Args)]
 pub(crate) struct RefreshArgs {
-    /// Passes of stage 5; the newest that count unless said
+    /// Passes of stage 5; default: the newest that count
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<String>,
-    /// The engine; that of the runs, else that of the newest comparison, unless said
+    /// The engine; default: that of the runs, else that of the newest comparison
     #[arg(long, value_name = "E")]
     pub(crate) engine: Option<String>,
 }

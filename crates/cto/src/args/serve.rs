@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// Arguments of `cto serve`.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Address and port; beyond loopback only with TLS and a login
@@ -16,13 +17,23 @@ pub(crate) struct ServeArgs {
     /// Print a link for a session that can only read
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Another host name under which it may be asked; may be given several times
+    /// Another host name that it answers to; may be given several times
     #[arg(long, value_name = "HOST")]
     pub(crate) name: Vec<String>,
+    /// Also listen for the panel in another host, on this loopback address (see cto hermes install)
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) sidecar: Option<SocketAddr>,
     /// Certificate chain in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_cert: Option<PathBuf>,
     /// Key of the certificate in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
+}
+
+impl ServeArgs {
+    /// A console on a loopback address and nothing more.
+    pub(crate) fn on_loopback(listen: SocketAddr, open: bool) -> Self {
+        Self { listen, open, read_only: false, name: Vec::new(), sidecar: None, tls_cert: None, tls_key: None }
+    }
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// Arguments of `cto setup`.
 #[derive(Debug, Args)]
 pub(crate) struct SetupArgs {
-    /// The engine: codex, claude, pi, case, or one that the configuration defines
+    /// The engine: codex, claude, pi, case, opencode, or one that the configuration defines
     pub(crate) engine: String,
     /// Where the provider's key is: env:NAME or file:PATH. It is never copied
     #[arg(long, value_name = "SOURCE")]
@@ -20,13 +21,13 @@ pub(crate) struct SetupArgs {
     /// The server has chat completions and no responses API
     #[arg(long, requires = "endpoint")]
     pub(crate) over_chat: bool,
-    /// The engine's program, where it is not on the PATH
+    /// The engine's program, if it is not on the PATH
     #[arg(long, value_name = "FILE")]
     pub(crate) bin: Option<PathBuf>,
     /// How far: stage 1, 2 or 3
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) stage: u8,
-    /// Agree to every draft and to the runs, without a question
+    /// Accept every draft and run, without questions
     #[arg(long)]
     pub(crate) yes: bool,
 }

@@ -6,17 +6,18 @@ use clap::Args;
 use contract::taken::Person;
 use tree::BranchName;
 
+/// Arguments of `cto take`.
 #[derive(Debug, Args)]
 pub(crate) struct TakeArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
     pub(crate) run: String,
-    /// The new branch; as the contract's branch_policy says unless said, cto/TASK/RUN where it says nothing
+    /// The new branch; default: the contract's branch_policy, else cto/TASK/RUN
     #[arg(long, value_name = "NAME", value_parser = branch)]
     pub(crate) branch: Option<BranchName>,
-    /// The repository, where it is not where the contract says; it must have the baseline's commit
+    /// The repository, if the contract names another path; it must have the baseline's commit
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Author and committer, where git's configuration is not to say
+    /// Author and committer; default: git's configuration
     #[arg(long, value_name = "'NAME <MAIL>'", value_parser = person)]
     pub(crate) author: Option<Person>,
 }

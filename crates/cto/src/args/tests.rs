@@ -1,5 +1,7 @@
 //! Every command line that help pages, documentation and remedies show is one that this program takes.
 
+mod documented_names;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory as _, Parser as _};
@@ -97,15 +99,22 @@ fn block_lines(text: &str) -> Vec<String> {
     lines
 }
 
-#[test]
-fn every_command_of_the_documentation_is_one() {
+/// Pages of the documentation by name, with their texts.
+fn find_pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     pages(&root.join("docs"), &mut found);
+    let read = |page: PathBuf| {
+        let name = page.strip_prefix(&root).unwrap().display().to_string();
+        (name, std::fs::read_to_string(&page).unwrap())
+    };
+    found.into_iter().map(read).collect()
+}
+
+#[test]
+fn every_command_of_the_documentation_is_one() {
     let mut lines = Vec::new();
-    for page in found {
-        let text = std::fs::read_to_string(&page).unwrap();
-        let place = page.strip_prefix(&root).unwrap().display().to_string();
+    for (place, text) in find_pages() {
         lines.extend(block_lines(&text).into_iter().map(|line| (place.clone(), line)));
     }
     check("console blocks", lines, 150);

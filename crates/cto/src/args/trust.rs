@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+/// Commands of `cto trust`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustCommand {
     /// Workspaces whose cases, settings and records count
@@ -23,6 +24,7 @@ Exit codes: 0 done, 2 wrong usage, 3 the home cannot be changed."
     Key(TrustKeyCommand),
 }
 
+/// Arguments of `cto trust workspace`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustWorkspaceArgs {
     #[command(subcommand)]
@@ -32,17 +34,19 @@ pub(crate) struct TrustWorkspaceArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
+/// Commands of `cto trust workspace`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustWorkspaceCommand {
     /// The workspaces that count
     List,
-    /// Trust a workspace no longer
+    /// Stop trusting a workspace
     Remove {
         /// The workspace
         dir: PathBuf,
     },
 }
 
+/// Commands of `cto trust key`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustKeyCommand {
     /// Let a key sign
@@ -59,7 +63,7 @@ Exit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or 
         /// A file of the key, or the line of its public half
         #[arg(value_name = "FILE|LINE")]
         key: String,
-        /// A name to show; the key's own comment unless said
+        /// A name to show; default: the key's own comment
         #[arg(long, value_name = "N")]
         name: Option<String>,
         /// Trust the bundles that this harness key signed, instead of --key for each; it may sign nothing else
@@ -71,13 +75,13 @@ Exit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or 
         /// When it begins to count, as a date or a time
         #[arg(long, value_name = "T")]
         from: Option<String>,
-        /// When it counts no longer, as a date or a time
+        /// When it stops counting, as a date or a time
         #[arg(long, value_name = "T")]
         until: Option<String>,
     },
-    /// The keys that may sign, and what is amiss with the list
+    /// List the keys that may sign, and problems with the list
     List,
-    /// Let a key sign no longer; what it signed before stays good
+    /// Retire a key; what it signed before stays good
     #[command(
         visible_alias = "remove",
         after_help = "\
@@ -92,11 +96,11 @@ Exit codes: 0 done, 2 there is no such key."
     Retire {
         /// The key
         key: String,
-        /// When it counts no longer; now unless said
+        /// When it stops counting; default: now
         #[arg(long, value_name = "T")]
         at: Option<String>,
     },
-    /// Say that somebody else has had a key, and list what rested on it since
+    /// Mark a key as compromised, and list what rests on it since
     #[command(after_help = "\
 Nothing that the key signed at that time or later counts. KEY is the beginning of a fingerprint, a name or a file.
 
@@ -108,7 +112,7 @@ Exit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it.
     Compromised {
         /// The key
         key: String,
-        /// The first moment at which somebody else may have had it
+        /// First time at which somebody else may have had it
         #[arg(long, value_name = "TIME")]
         since: String,
         /// The reason, for the ledger
@@ -117,6 +121,7 @@ Exit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it.
     },
 }
 
+/// Commands of `cto record`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecordCommand {
     /// Sign a record with the operator's key

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::ValidateWorkspaceArgs;
 
+/// Arguments of `cto health`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Only this group or named check; may be given several times
@@ -13,6 +14,7 @@ pub(crate) struct HealthArgs {
     pub(crate) only: Vec<String>,
 }
 
+/// Arguments of `cto summary`.
 #[derive(Debug, Args)]
 pub(crate) struct SummaryArgs {
     /// Put it into the home, for tools that read it there
@@ -20,6 +22,7 @@ pub(crate) struct SummaryArgs {
     pub(crate) write: bool,
 }
 
+/// Commands of `cto validate`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ValidateCommand {
     /// Every record of the workspace: documents, board, evidence, links, words
@@ -41,7 +44,7 @@ Examples:
 
 Exit codes: 0 every check holds, 1 one does not, 2 wrong usage.")]
     Summary {
-        /// A summary that lies somewhere; without it the one of now is checked
+        /// Summary file to check; default: the current one
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
@@ -59,7 +62,7 @@ Exit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something
         /// The stage, 1 to 6
         #[arg(value_name = "STAGE", value_parser = clap::value_parser!(u8).range(1..=6))]
         stage: u8,
-        /// The engine whose passes are looked for too
+        /// Engine whose passes are checked too
         #[arg(long, value_name = "E")]
         engine: Option<String>,
     },

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use contract::WorkId;
 use contract::decision::Profile;
 
+/// Sandbox profile as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {
     Strict,
@@ -23,6 +24,7 @@ impl From<ProfileName> for Profile {
     }
 }
 
+/// State of runs as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusFilter {
     Running,
@@ -38,6 +40,7 @@ pub(crate) struct Age {
     pub(crate) span: Duration,
 }
 
+/// Parses an age such as `30d`.
 pub(crate) fn age(text: &str) -> Result<Age, String> {
     let wrong = || "an age is a number and s, m, h or d, such as 30d".to_owned();
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
@@ -47,10 +50,12 @@ pub(crate) fn age(text: &str) -> Result<Age, String> {
     Ok(Age { text: text.to_owned(), span: Duration::from_secs(seconds) })
 }
 
+/// Parses the id of a work item.
 pub(super) fn work_id(text: &str) -> Result<WorkId, String> {
     WorkId::try_from(text.to_owned()).map_err(|error| error.to_string())
 }
 
+/// Parses the speed of a replay; it must be above 0.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "a speed is a number above 0".to_owned())

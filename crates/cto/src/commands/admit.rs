@@ -16,6 +16,7 @@ use crate::args::AdmitCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Drafts or checks an admission.
 pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, CommandError> {
     match command {
         AdmitCommand::Source { check: Some(file), .. } => {
@@ -54,7 +55,8 @@ fn draft(context: &Context, pair: &ModelPair, credential: &str, network: &str) -
     drafted(context, &path, &record.status)
 }
 
-/// Copies the engine and drafts its record; the record that is there is kept, and asked for by name to make way.
+/// Copies the engine and drafts its record. An existing record is kept, unless the operator
+/// asks to replace it.
 fn source(context: &Context, engine: &str, replace: bool) -> Result<u8, CommandError> {
     context.known_engine(engine)?;
     let Some(entry) = context.config.engines.find(engine).filter(|_| engine != FAKE) else {
@@ -68,7 +70,8 @@ fn source(context: &Context, engine: &str, replace: bool) -> Result<u8, CommandE
     drafted(context, &path, &record.status)
 }
 
-/// Drafts the record of a repository that is there, by the path that the file system resolves it to.
+/// Drafts the record of an existing repository, by the path that the file system resolves
+/// it to.
 fn target(context: &Context, repository: &Path, name: Option<&str>) -> Result<u8, CommandError> {
     let unusable = |why: &str| {
         let text = format!("{} is no repository: {why}", shown(&repository.display().to_string()));

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Lists requests with their states.
 pub(crate) fn approvals(context: &Context, arguments: &ApprovalsArgs) -> Result<u8, CommandError> {
     let task_id = arguments.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?;
     let (views, now) = context.look()?;

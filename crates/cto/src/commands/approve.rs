@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
 use crate::output::Output;
 
+/// Hears the sentence, signs the approval and records it.
 pub(crate) fn approve(context: &Context, arguments: &ApproveArgs) -> Result<u8, CommandError> {
     let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Granted)?;
     let output = context.output;

@@ -1,4 +1,5 @@
-//! The approval that `cto run` asks for itself, where a person sits at its terminal and nothing else is missing.
+//! The approval that `cto run` asks for itself, where a person sits at its terminal and
+//! nothing else is missing.
 
 use std::io::{self, IsTerminal as _};
 
@@ -18,7 +19,8 @@ use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
 use crate::output::Output;
 
-/// Refusals that another approval helps against. What a person denied, held or revoked is not asked for again by itself.
+/// Refusals that another approval helps against. What a person denied, held or revoked is
+/// not asked for again by itself.
 const ANOTHER_HELPS: &[Reason] =
     &[Reason::ApprovalMissing, Reason::ApprovalConsumed, Reason::ApprovalMismatch, Reason::ApprovalExpired];
 
@@ -27,8 +29,9 @@ pub(super) fn is_asked_for(output: Output, ask: &Ask) -> bool {
     ask.stage.mutation_mode().needs_approval() && output.terminal && io::stdin().is_terminal()
 }
 
-/// Shows the packet and asks for the sentence, if the approval is all that is missing. Gives the exit code if the person did not
-/// approve; none if the run can go on, which then says itself what else is missing.
+/// Shows the packet and asks for the sentence, if the approval is all that is missing.
+/// Gives the exit code if the person did not approve; none if the run can go on, which then
+/// says itself what else is missing.
 pub(super) fn approve_first(
     context: &Context,
     harness: &Harness,

@@ -1,4 +1,5 @@
-//! `cto attach`: a run that was started elsewhere, shown as it goes on. It only looks: leaving does not end the run.
+//! `cto attach`: a run that was started elsewhere, shown as it goes on. It only looks:
+//! leaving does not end the run.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::seek::trusted;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// Follows a live run, or shows the end of a sealed one.
 pub(crate) fn attach(context: &Context, run: &str) -> Result<u8, CommandError> {
     let (views, now) = context.look_only()?;
     match views.find_run(run, now) {
@@ -83,7 +85,8 @@ fn watch(context: &Context, home: &Home, live: &LiveRun, display: &RunDisplay) -
     Ok(false)
 }
 
-/// The result of a run that is sealed. A run whose process died is sealed first, as by every other command.
+/// The result of a run that is sealed. A run whose process died is sealed first, as by
+/// every other command.
 fn show_end(context: &Context, run: &str) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
     let bound = found.bind(&trusted(context, &[])?.of(&found))?;

@@ -1,4 +1,5 @@
-//! `cto audit`: the ten requirements of the end goal, computed from ledger, bundles and records.
+//! `cto audit`: the ten requirements of the end goal, computed from ledger, bundles and
+//! records.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use contract::{CollectionKind, Stage, Status, TaskId};
 use cortex::{RecordKind, RecordRow, list_records};
 use evidence::verify::VerifiedBundle;
 use gate::core_route::{AuditFacts, OwnedPassFact, RefreshFact, RungAuditFact, TransportFacts, judge_endgoal};
-use harness::Home;
+use harness::{FAKE, Home, check_pack};
 use serde::de::DeserializeOwned;
 use tree::{Git, Source};
 use views::{RunCount, RunQuery, RungStatus};
@@ -20,7 +21,6 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::{Climber, LadderScene};
 use crate::output::Output;
-use crate::seek::trusted;
 use crate::workspace_scene::WorkspaceScene;
 
 /// Engine that the end goal is about where no refresh names another.
@@ -33,6 +33,7 @@ pub(super) struct AuditScene {
     pub(super) refresh: Option<RefreshFact>,
 }
 
+/// Audits the workspace and prints the result.
 pub(crate) fn audit(context: &Context) -> Result<u8, CommandError> {
     let scene = WorkspaceScene::open(context)?;
     let AuditScene { audit, .. } = audit_workspace(context, &scene)?;
@@ -49,10 +50,12 @@ pub(crate) fn audit(context: &Context) -> Result<u8, CommandError> {
 pub(super) fn audit_workspace(context: &Context, scene: &WorkspaceScene) -> Result<AuditScene, CommandError> {
     let validation = judge_workspace(context, scene, Vec::new())?;
     let found = find_refresh(scene);
-    let engine = found.as_ref().map_or(FIRST_ENGINE, |(_, comparison)| comparison.engine.as_str()).to_owned();
+    let refreshed = found.as_ref().map(|(_, comparison)| comparison.engine.clone());
     let refresh = found.map(|(run_id, comparison)| describe_refresh(run_id, &comparison));
     let ladder = LadderScene::open(context)?;
-    let climber = choose_climber(&ladder, &engine)?;
+    let climber = choose_climber(&ladder, refreshed.as_deref())?;
+    let climbing = climber.as_ref().map(|climber| climber.engine.clone());
+    let engine = refreshed.or(climbing).unwrap_or_else(|| FIRST_ENGINE.to_owned());
     let rows = list_records(&context.config.records, scene.now)?;
     let admitted = |kind: RecordKind| {
         rows.iter().filter(|row| row.kind == kind).filter_map(|row| name_admission(scene, row)).collect()
@@ -105,18 +108,23 @@ fn read_document<T: DeserializeOwned>(bundle: &VerifiedBundle, name: &str) -> Op
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The ladder of the engine that is furthest; an engine that is not known climbs nothing.
-fn choose_climber(ladder: &LadderScene<'_>, engine: &str) -> Result<Option<Climber>, CommandError> {
-    let Ok(climbers) = ladder.climbers(Some(engine)) else { return Ok(None) };
+/// The climber that is furthest: of the engine that a refresh is about, or of any engine
+/// that has climbed at all. An engine that is not known climbs nothing.
+fn choose_climber(ladder: &LadderScene<'_>, refreshed: Option<&str>) -> Result<Option<Climber>, CommandError> {
+    let Ok(mut climbers) = ladder.climbers(refreshed) else { return Ok(None) };
+    climbers.sort_by_key(|climber| climber.engine != FIRST_ENGINE);
     let mut best: Option<(usize, Climber)> = None;
-    for climber in climbers {
+    // The built-in engine proves the harness and is nobody's candidate.
+    for climber in climbers.into_iter().filter(|climber| climber.engine != FAKE) {
         let rungs = ladder.ladder(&climber)?.rungs;
         let height = rungs.iter().filter(|rung| rung.status == RungStatus::Validated).count();
         if best.as_ref().is_none_or(|(known, _)| height > *known) {
             best = Some((height, climber));
         }
     }
-    Ok(best.map(|(_, climber)| climber))
+    let is_meant = |climber: &Climber| [Some(FIRST_ENGINE), refreshed].contains(&Some(climber.engine.as_str()));
+    let climbed = best.filter(|(height, climber)| *height > 0 || is_meant(climber));
+    Ok(climbed.map(|(_, climber)| climber))
 }
 
 fn list_rungs(ladder: &LadderScene<'_>, climber: Option<&Climber>) -> Result<Vec<RungAuditFact>, CommandError> {
@@ -160,7 +168,8 @@ fn describe_pass(bundle: &VerifiedBundle) -> Option<OwnedPassFact> {
     })
 }
 
-/// The workspace in git, clean and equal to its remote-tracking reference; validators, protected trees, and a pack tried out.
+/// The workspace in git, clean and equal to its remote-tracking reference; validators,
+/// protected trees, and whether a pack would verify.
 fn look_at_transport(
     context: &Context,
     scene: &WorkspaceScene,
@@ -182,7 +191,7 @@ fn look_at_transport(
             facts.problems.push(format!("the protected tree {} is edited or cannot be read", root.display()));
         }
     }
-    if let Some(problem) = try_pack(context, &scene.root)? {
+    if let Some(problem) = find_pack_problem(context, &scene.root) {
         facts.problems.push(problem);
     }
     Ok(facts)
@@ -210,18 +219,11 @@ fn look_at_repository(git: &Git, source: &Source, facts: &mut TransportFacts) {
     }
 }
 
-/// Packs everything into a temporary file and unpacks it again; the problem, if it does not verify.
-fn try_pack(context: &Context, root: &Path) -> Result<Option<String>, CommandError> {
-    let Ok(home) = Home::existing(&context.config.place()) else {
-        return Ok(Some("there is no home to pack".to_owned()));
-    };
-    let scratch = tempfile::tempdir()?;
-    let file = scratch.path().join("audit.cto-pack.tar.zst");
-    let place = harness::HomePlace::from(scratch.path().join("home"));
-    let packed = harness::pack(&home, root, &file);
-    let keys = trusted(context, &[])?.keys;
-    let done = packed.and_then(|_| harness::unpack(&file, &place, &scratch.path().join("workspace"), &keys));
-    Ok(done.err().map(|error| format!("a pack does not verify: {error}")))
+/// Problem that a pack of everything would have. Nothing is packed: an audit writes nothing
+/// and makes no key.
+fn find_pack_problem(context: &Context, root: &Path) -> Option<String> {
+    let Ok(home) = Home::existing(&context.config.place()) else { return Some("there is no home to pack".to_owned()) };
+    check_pack(&home, root).err().map(|error| format!("a pack would not verify: {error}"))
 }
 
 fn lines(output: Output, audit: &EndgoalAudit) -> String {

@@ -1,4 +1,5 @@
-//! `cto bridge`: the model bridge on its own, for looking at an engine's traffic and for measuring.
+//! `cto bridge`: the model bridge on its own, for looking at an engine's traffic and for
+//! measuring.
 
 use std::io;
 use std::net::TcpListener;
@@ -21,9 +22,10 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// How often the view is drawn and the signal looked at.
+/// Interval at which the view is drawn and the signal checked.
 const TICK: Duration = Duration::from_millis(250);
 
+/// Serves a bridge on loopback until a signal.
 pub(crate) fn bridge(context: &Context, arguments: &BridgeArgs) -> Result<u8, CommandError> {
     if !arguments.listen.ip().is_loopback() {
         return Err(

@@ -36,7 +36,8 @@ pub(crate) fn compare_engine(context: &Context, engine: &str, model: Option<&Mod
     Ok(sealed.report.status.exit_code())
 }
 
-/// The engine as its ladder has it; one that was run with several models is compared with the first, unless one is named.
+/// The engine as its ladder has it; one that was run with several models is compared with
+/// the first, unless one is named.
 fn choose_candidate(context: &Context, engine: &str, model: Option<&ModelPair>) -> Result<Candidate, CommandError> {
     let climbers = LadderScene::open(context)?.climbers(Some(engine))?;
     let is_wanted = |climber: &&Climber| model.is_none() || climber.model.as_ref() == model;

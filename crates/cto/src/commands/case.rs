@@ -18,6 +18,7 @@ use crate::args::CaseCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Lists, makes or checks cases.
 pub(crate) fn case(context: &Context, command: &CaseCommand) -> Result<u8, CommandError> {
     match command {
         CaseCommand::List => list(context),
@@ -50,12 +51,12 @@ struct Listed {
     case_id: String,
     title: String,
     expect: Expect,
-    /// Only for a cheat.
+    /// Cheated case; none for an ordinary case.
     #[serde(skip_serializing_if = "Option::is_none")]
     cheat: Option<Cheating>,
 }
 
-/// Which case is cheated on, in which language.
+/// Case of a cheat, and its language.
 #[derive(Serialize)]
 struct Cheating {
     on: String,
@@ -213,10 +214,10 @@ fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
     Ok(u8::from(!rows.iter().all(|(row, _)| row.as_declared)))
 }
 
-/// What a pass of a case does not prove, and the key that mends it.
+/// Weakness of a case that passes, and the key that mends it.
 #[derive(Serialize)]
 struct Advice {
-    /// None where the contract itself is weak, whatever a run finds.
+    /// Gap in a run's coverage; none if the contract itself is weak, whatever a run finds.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
     key: &'static str,
@@ -242,7 +243,8 @@ impl Advice {
     }
 }
 
-/// For cases that are to pass: where the harness knows the runner, it makes a control itself and the case needs none.
+/// Advice for cases that must pass. If the harness knows the runner, it makes a control
+/// itself and the case needs none.
 fn advice(task: &Task, report: &Report) -> Vec<Advice> {
     let contract = &task.contract;
     let passes = task.expect.as_ref().is_none_or(|expect| expect.status == Status::Pass);

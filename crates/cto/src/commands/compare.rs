@@ -8,6 +8,7 @@ use crate::lane_table;
 use crate::output::count;
 use crate::seek::{Places, trusted_for_review};
 
+/// Compares verified runs side by side.
 pub(crate) fn compare(context: &Context, runs: &[String]) -> Result<u8, CommandError> {
     let keys = trusted_for_review(context, &[])?.keys;
     let mut places = Places::new(context);

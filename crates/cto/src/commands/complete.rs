@@ -1,4 +1,5 @@
-//! `cto __complete`: words that fit where a shell asks, which only the program knows: runs, engines, cases, reasons.
+//! `cto __complete`: words that fit where a shell asks, which only the program knows: runs,
+//! engines, cases, reasons.
 
 use clap::{Arg, Command, CommandFactory as _};
 use contract::Reason;
@@ -19,7 +20,8 @@ enum WordKind {
     Nothing,
 }
 
-/// Prints the words, one a line. A home that cannot be read offers none: a shell asks again with the next key.
+/// Prints the words, one a line. A home that cannot be read offers none: a shell asks again
+/// with the next key.
 pub(crate) fn complete(context: &Context, words: &[String]) -> u8 {
     let kind = wanted(&Cli::command(), words);
     let mut known = known_words(context, kind);
@@ -46,7 +48,8 @@ fn known_runs(context: &Context) -> Vec<String> {
     ["@".to_owned()].into_iter().chain(runs).collect()
 }
 
-/// The kind of the last word. The words before it choose the command, and an option may wait for its value.
+/// The kind of the last word. The words before it choose the command, and an option may
+/// wait for its value.
 fn wanted(root: &Command, words: &[String]) -> WordKind {
     let Some((last, before)) = words.split_last() else { return WordKind::Nothing };
     let (mut command, mut placed, mut waiting) = (root, 0, None::<&Arg>);

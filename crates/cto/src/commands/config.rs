@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Prints every setting with its source.
 pub(crate) fn config(context: &Context) -> Result<u8, CommandError> {
     let output = context.output;
     if output.json {

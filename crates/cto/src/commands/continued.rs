@@ -1,5 +1,6 @@
-//! `cto run --continue RUN`: the task of a sealed run, with its patch as the beginning. Contract, exam and baseline stay those of that
-//! run; of its logs and of what its blind checks said nothing is taken over.
+//! `cto run --continue RUN`: the task of a sealed run, with its patch as the beginning.
+//! Contract, exam and baseline stay those of that run; of its logs and of what its blind
+//! checks said nothing is taken over.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,6 +13,8 @@ use harness::{ContinuedRun, Origin, Task};
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Task of a sealed run, with its patch as the beginning. Refuses runs that cannot be
+/// continued.
 pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task, CommandError> {
     let (_found, bundle) = context.bind_run(reference)?;
     let report = bundle.report();
@@ -46,7 +49,8 @@ fn read_contract(bundle: &VerifiedBundle) -> Result<TaskContract, CommandError> 
     serde_json::from_slice(&bytes).map_err(|error| CommandError::fail(format!("its contract cannot be read: {error}")))
 }
 
-/// The task as it was: on the repository that the contract names, or a case that is still the same. None if the case is not.
+/// The task as it was: on the repository that the contract names, or a case that is still
+/// the same. None if the case is not.
 fn task_of(context: &Context, report: &Report, contract: TaskContract) -> Result<Option<Task>, CommandError> {
     let named = match report.stage >= Stage::OWNED_REPOSITORY {
         true => contract.target_repository.clone().map(|path| Origin::Target(PathBuf::from(path))),

@@ -1,4 +1,5 @@
-//! `cto decide`: the Eligibility Decision, nothing run, and the exam set that a run would be judged by.
+//! `cto decide`: the Eligibility Decision, nothing run, and the exam set that a run would
+//! be judged by.
 
 use std::fmt::Write as _;
 
@@ -14,6 +15,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count, wrap};
 
+/// Prints the decision on a task without running it.
 pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
     let task = context.load_asked(asked)?;
     let ask = context.ask(asked, &task, Purpose::Governed)?;
@@ -22,8 +24,9 @@ pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandErro
 
 /// Asks the gate and shows what it says.
 pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, CommandError> {
-    // A home of its own: asking leaves nothing behind, not even an empty home. Copies of engines, the rungs they have
-    // earned and approvals lie in the real one, where there is one.
+    // A home of its own: asking leaves nothing behind, not even an empty home. Copies of
+    // engines, the rungs they have earned and approvals lie in the real one, where there is
+    // one.
     let scratch = tempfile::tempdir()?;
     let needs_home = ask.engine != FAKE || ask.stage.mutation_mode().needs_approval();
     let real = needs_home.then(|| Home::existing(&context.config.place()).ok()).flatten();
@@ -62,7 +65,8 @@ fn hidden_exit_codes(contract: &TaskContract, before: &str) -> String {
 }
 
 fn status(decision: &Decision) -> Status {
-    // What only a run finds out stays not evaluated here; what a phase before it refuses is missing.
+    // What only a run finds out stays not evaluated here; what a phase before it refuses is
+    // missing.
     if decision.missing_gates.is_empty() { Status::Pass } else { Status::Blocked }
 }
 
@@ -116,12 +120,12 @@ fn lines(decision: &Decision) -> String {
     out
 }
 
-/// What a run would be judged by, as far as it is known.
+/// Exam set of a run, as far as it is known.
 struct ExamSet {
-    /// None where the baseline was not looked at.
+    /// Ecosystems of the baseline; none if it was not read.
     ecosystems: Option<Vec<Ecosystem>>,
     files: Option<ExamFiles>,
-    /// What a group of globs is, and the globs. Groups without globs are left out.
+    /// Groups of globs with their names. Groups without globs are left out.
     groups: Vec<(&'static str, Vec<String>)>,
 }
 
@@ -181,8 +185,9 @@ impl ExamSet {
     }
 }
 
-/// Paths of the exam that the contract names one by one as allowed: configuration, a change of which counts for nothing in the exam, and
-/// sources, a change of which counts for nothing if a test of the baseline runs from them. Data of tests is released by its name.
+/// Paths of the exam that the contract names one by one as allowed: configuration, a change
+/// of which counts for nothing in the exam, and sources, a change of which counts for
+/// nothing if a test of the baseline runs from them. Data of tests is released by its name.
 fn unreleased(contract: &TaskContract, decision: &Decision) -> (Vec<String>, Vec<String>) {
     let Ok(rules) = decision.path_rules(contract) else { return Default::default() };
     let named = |path: &&String| rules.names_literally(path.as_bytes()) && rules.is_protected(path.as_bytes());

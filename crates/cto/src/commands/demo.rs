@@ -1,5 +1,7 @@
 //! `cto demo`: the whole story in a temporary home.
 
+mod history;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -15,6 +17,7 @@ use serde_json::json;
 
 use super::INTERRUPTED;
 use super::verify::first_failure;
+use crate::args::DemoArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count, duration, wrap};
@@ -22,7 +25,7 @@ use crate::output::{Output, count, duration, wrap};
 const HONEST: &str = "r1-string-slugify";
 const CHEAT: &str = "fail-cheat-edits-tests";
 
-/// What the three acts came to.
+/// Results of the three acts.
 struct Acts {
     honest: Report,
     cheat: Report,
@@ -41,7 +44,11 @@ impl Acts {
     }
 }
 
-pub(crate) fn demo(context: &Context) -> Result<u8, CommandError> {
+/// Plays the demo in a temporary home.
+pub(crate) fn demo(context: &Context, arguments: &DemoArgs) -> Result<u8, CommandError> {
+    if arguments.serve {
+        return history::serve_history(context, arguments);
+    }
     context.refuse_when_halted()?;
     let began = Instant::now();
     let home = tempfile::Builder::new().prefix("cto-demo-").tempdir()?;

@@ -7,6 +7,7 @@ use crate::args::RefuseArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Signs and records a denial.
 pub(crate) fn deny(context: &Context, arguments: &RefuseArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Denied)?;
@@ -17,6 +18,7 @@ pub(crate) fn deny(context: &Context, arguments: &RefuseArgs) -> Result<u8, Comm
     Ok(0)
 }
 
+/// Signs and records a revocation of an approval.
 pub(crate) fn revoke(context: &Context, arguments: &RefuseArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Revoked)?;

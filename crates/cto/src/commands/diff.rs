@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Prints the patch of a verified bundle, or its protected or outside part.
 pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool) -> Result<u8, CommandError> {
     let (found, bound) = context.bind_named(run)?;
     let read = |name: &str| {

@@ -1,5 +1,7 @@
 //! `cto doctor`: what this machine can do, what is missing and how to get it.
 
+mod fleet;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
@@ -13,7 +15,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration};
 
-/// How one thing stands.
+/// State of one requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
@@ -33,11 +35,15 @@ struct Finding {
     remedy: Option<String>,
 }
 
-pub(crate) fn doctor(context: &Context, paths: bool) -> Result<u8, CommandError> {
+/// Prints the findings; exits with 3 where one of them blocks runs.
+pub(crate) fn doctor(context: &Context, paths: bool, fleet: bool) -> Result<u8, CommandError> {
     let began = Instant::now();
     let mut findings = examine(context)?;
     if paths {
         findings.extend(shown_paths(&context.config.tools));
+    }
+    if fleet {
+        findings.extend(fleet::examine_fleet(context)?);
     }
     let ready = findings.iter().all(|finding| finding.level != Level::Missing);
     let status = if ready { Status::Pass } else { Status::Blocked };
@@ -124,7 +130,7 @@ fn engines(context: &Context) -> Vec<Finding> {
     findings
 }
 
-/// Whether the sandbox can be had, found out by building one; and what of it is weaker than it could be.
+/// Tries the sandbox by building one, and lists weaknesses.
 fn strict() -> Result<Vec<Finding>, CommandError> {
     let scratch = std::env::temp_dir().join(format!("cto-doctor-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
@@ -176,7 +182,7 @@ fn kill_switch(context: &Context) -> Option<Finding> {
     Some(Finding { level: Level::Missing, name: "kill switch", text, remedy })
 }
 
-/// What a sandbox shows of the operator's search path.
+/// Folders of the operator's search path, and which of them a sandbox shows.
 fn shown_paths(tools: &harness::Tools) -> Vec<Finding> {
     let searched = tools.path(&[], Profile::Strict);
     let everywhere = tools.path(&[], Profile::None);
@@ -212,7 +218,7 @@ fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) ->
         None => Finding {
             level: Level::Warn,
             name: program,
-            text: format!("not found; {what} need it"),
+            text: format!("not found, and needed for {what}"),
             remedy: Some(format!("install {program}")),
         },
     }

@@ -1,4 +1,5 @@
-//! `cto engine`: the engines that exist here, what stands between one of them and a start, and its gate.
+//! `cto engine`: the engines that exist here, what stands between one of them and a start,
+//! and its gate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::settings_file::{replace_file, set_keys};
 
+/// Lists and probes engines, and opens or closes their gates.
 pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, CommandError> {
     match command {
         EngineCommand::List => list(context),
@@ -93,7 +95,7 @@ fn row(context: &Context, engine: &Engine) -> Row {
     }
 }
 
-/// Opens the gate and says so.
+/// Opens the gate and prints that.
 fn enable(context: &Context, engine: &str, stage: u8) -> Result<u8, CommandError> {
     context.known_engine(engine)?;
     if engine == FAKE {
@@ -116,7 +118,8 @@ fn gate_entry(engine: &str, file: &Path, stage: Stage) -> Value {
     json!({"engine": engine, "file": file.display().to_string(), "stage": stage})
 }
 
-/// Writes the workspace's file, then the ledger: a gate that was opened is remembered. Gives the file.
+/// Writes the workspace's file, then the ledger: a gate that was opened is remembered.
+/// Gives the file.
 pub(super) fn open_gate(context: &Context, engine: &str, stage: Stage) -> Result<PathBuf, CommandError> {
     let Some(workspace) = &context.config.workspace else {
         return Err(CommandError::usage("a gate is opened in a workspace's harness.yaml, and there is none here")

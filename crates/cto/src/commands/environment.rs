@@ -1,4 +1,5 @@
-//! `cto environment suggest`: drafts a contract's environment from what lies in a repository and on this machine.
+//! `cto environment suggest`: drafts a contract's environment from what lies in a
+//! repository and on this machine.
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use crate::args::EnvironmentCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Drafts an environment, and tries it if asked to.
 pub(crate) fn environment(context: &Context, command: &EnvironmentCommand) -> Result<u8, CommandError> {
     match command {
         EnvironmentCommand::Suggest { dir, tried: true } => environment_try::try_environments(context, dir),
@@ -29,6 +31,7 @@ fn suggest(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     Ok(0)
 }
 
+/// Facts about the operator's machine for drafts.
 pub(super) fn machine_tools(context: &Context) -> MachineTools {
     let tools = &context.config.tools;
     MachineTools {
@@ -41,6 +44,7 @@ pub(super) fn machine_tools(context: &Context) -> MachineTools {
     }
 }
 
+/// Error of a repository for which nothing can be drafted.
 pub(super) fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
     let name = shown(&dir.display().to_string());
     match error {

@@ -1,4 +1,5 @@
-//! `cto environment suggest --try`: each environment that could be right, tried in the sandbox by the repository's own tests.
+//! `cto environment suggest --try`: each environment that could be right, tried in the
+//! sandbox by the repository's own tests.
 
 use std::path::Path;
 
@@ -16,18 +17,19 @@ use super::{INTERRUPTED, new};
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What came of one environment.
+/// Result of trying one environment.
 #[derive(Debug, Serialize)]
 struct TriedEnvironment {
     environment: &'static str,
     works: bool,
-    /// Why it does not, in the words of the run that tried it.
+    /// Cause of a failure, in the words of the run that tried it.
     why: Option<String>,
     /// Tests that ran.
     tests: u64,
 }
 
-/// Tries until one works: setup, build and exam of the committed tree, in a home that nobody keeps.
+/// Tries environments until one works: setup, build and exam of the committed tree, in a
+/// temporary home.
 pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     context.refuse_when_halted()?;
     let repository = std::path::absolute(dir)?;
@@ -56,7 +58,8 @@ pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, Comm
     fail(context, &tried)
 }
 
-/// Holds the exam of the baseline as a run does, with an engine that changes nothing. None if a signal ended it.
+/// Holds the exam of the baseline as a run does, with an engine that changes nothing. None
+/// if a signal ended it.
 fn try_one(
     context: &Context,
     harness: &Harness,

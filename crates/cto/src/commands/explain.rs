@@ -7,6 +7,7 @@ use crate::error::CommandError;
 use crate::nearest::nearest;
 use crate::output::Output;
 
+/// Explains one reason, or lists all.
 pub(crate) fn explain(output: Output, code: Option<&str>) -> Result<u8, CommandError> {
     let Some(code) = code else { return list(output) };
     let Some(reason) = Reason::from_code(code) else { return Err(unknown(code)) };

@@ -1,4 +1,6 @@
-//! `cto export`: one portable archive of a run.
+//! `cto export`: one portable archive of a run, or one page.
+
+mod html;
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,9 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{bytes, count};
 use crate::seek::trusted;
+pub(crate) use html::export_html;
 
+/// Writes a verified run as one archive.
 pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_baseline: bool) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
     let keys = trusted(context, &[])?.of(&found);

@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, bytes, count};
 
+/// Removes what retention permits, or only explains it.
 pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) -> Result<u8, CommandError> {
     let act = if dry_run { Act::Explain } else { Act::Remove };
     let retention = Retention {
@@ -41,7 +42,7 @@ pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) 
     Ok(if swept.interrupted { INTERRUPTED } else { u8::from(failed) })
 }
 
-/// A collection that is told of.
+/// Collection to be printed.
 struct Told<'a> {
     swept: &'a Swept,
     retention: &'a Retention,
@@ -60,13 +61,13 @@ impl Told<'_> {
         of.fold(Sum { runs: 0, bytes: 0 }, |sum, run| Sum { runs: sum.runs + 1, bytes: sum.bytes + run.bytes })
     }
 
-    /// The sorts there are, with what they come to.
+    /// Reasons to keep bundles, each with number and size.
     fn sums(&self) -> Vec<(Kept, Sum)> {
         let sums = Kept::ALL.iter().map(|kept| (*kept, self.sum(Some(*kept))));
         sums.filter(|(_, sum)| sum.runs > 0).collect()
     }
 
-    /// Sorts of other things of which there are any.
+    /// Other sorts of things that were found.
     fn stuff(&self) -> impl Iterator<Item = &StuffFate> {
         self.swept.stuff.iter().filter(|fate| fate.removed + fate.kept > 0 || !fate.failed.is_empty())
     }

@@ -22,6 +22,7 @@ const NAMED_PATHS: usize = 20;
 /// Far more bytes than a route needs.
 const LARGEST_ROUTE: u64 = 1 << 20;
 
+/// Checks the Core workspace without changing it.
 pub(crate) fn guard(context: &Context, core: Option<&Path>) -> Result<u8, CommandError> {
     let mut settings = context.config.core.clone();
     if let Some(core) = core {
@@ -125,7 +126,8 @@ fn describe_tree(git: &Git, source: &Source, locked: bool) -> CoreWorktree {
     }
 }
 
-/// Named conflicts that are there: a branch that is checked out, a path that exists, or a word in a changed path.
+/// Named conflicts that are there: a branch that is checked out, a path that exists, or a
+/// word in a changed path.
 fn find_conflicts(named: &[String], main: Option<&CoreWorktree>, worktrees: &[CoreWorktree]) -> Vec<String> {
     let is_there = |name: &&String| {
         let trees = main.into_iter().chain(worktrees);
@@ -140,7 +142,8 @@ fn find_conflicts(named: &[String], main: Option<&CoreWorktree>, worktrees: &[Co
     named.iter().filter(is_there).cloned().collect()
 }
 
-/// The route's file says `status: idle`, or `route: none`, or names the route that is worked on.
+/// The route's file says `status: idle`, or `route: none`, or names the route that is
+/// worked on.
 fn read_route(path: Option<&Path>) -> SequenceRoute {
     let Some(path) = path else { return SequenceRoute::NotConfigured };
     let read = fs::metadata(path).and_then(|stat| match stat.len() > LARGEST_ROUTE || !stat.is_file() {
@@ -166,7 +169,8 @@ fn read_route(path: Option<&Path>) -> SequenceRoute {
     }
 }
 
-/// Processes with a word of a validation in their command that work in, or name, one of the trees.
+/// Processes with a word of a validation in their command that work in, or name, one of the
+/// trees.
 fn find_processes(roots: &[PathBuf]) -> Vec<CoreProcess> {
     let mut found = Vec::new();
     let own = std::process::id();

@@ -9,9 +9,10 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::count;
 
-/// A reason stands in every report of a run that it stops.
+/// Longest reason: it becomes part of every report of a run that it stops.
 const LONGEST_REASON: usize = 2000;
 
+/// Sets the kill switch.
 pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, CommandError> {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     if reason.is_some_and(|reason| reason.len() > LONGEST_REASON) {
@@ -48,6 +49,7 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
     Ok(0)
 }
 
+/// Lifts the kill switch.
 pub(crate) fn resume(context: &Context) -> Result<u8, CommandError> {
     let lifted = match Home::existing(&context.config.place()) {
         Ok(home) => harness::resume(&home)?,

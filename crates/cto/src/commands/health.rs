@@ -1,5 +1,6 @@
-//! `cto health`: the program does what it says, shown by real runs in homes that nobody keeps; and Case has earned its stages, read
-//! from the verified bundles of the operator's own home.
+//! `cto health`: the program does what it says, shown by real runs in homes that nobody
+//! keeps; and Case has earned its stages, read from the verified bundles of the operator's
+//! own home.
 
 mod adapter;
 mod group;
@@ -13,6 +14,8 @@ use std::time::Instant;
 use contract::Status;
 use harness::run_in_parallel;
 use serde::Serialize;
+
+pub(super) use lab::{Lab, Trial};
 
 use super::stage_checks::{
     Check, NamedCheck, TrialStop, check_of_error, check_refresh, check_stage, close_failures, worst,
@@ -28,7 +31,7 @@ use plan::{ADAPTER, HealthPlan, MATRIX, REFRESH, SUMMARY, Work, stage_group};
 /// The engine of the operator's reports.
 const ENGINE: &str = "case";
 
-/// What `--json` prints: a status, and a key for each group.
+/// Output of `--json`: a status, and a key for each group.
 #[derive(Debug, Serialize)]
 struct Health {
     status: Status,
@@ -36,6 +39,7 @@ struct Health {
     groups: BTreeMap<String, Group>,
 }
 
+/// Runs the wanted checks in parallel and prints the groups.
 pub(crate) fn health(context: &Context, arguments: &HealthArgs) -> Result<u8, CommandError> {
     let plan = HealthPlan::read(&arguments.only)?;
     context.refuse_when_halted()?;
@@ -59,7 +63,8 @@ pub(crate) fn health(context: &Context, arguments: &HealthArgs) -> Result<u8, Co
     Ok(status.exit_code())
 }
 
-/// The checks of one part. What an error keeps from being held is a check that is blocked or wrong; a signal ends everything.
+/// The checks of one part. What an error keeps from being held is a check that is blocked
+/// or wrong; a signal ends everything.
 fn do_work(context: &Context, plan: &HealthPlan, work: Work) -> Result<Vec<(String, NamedCheck)>, TrialStop> {
     let (group, checks) = match work {
         Work::Matrix => (MATRIX.to_owned(), run_cases(context)),

@@ -1,4 +1,8 @@
-//! `cto hermes smoke`: a console answers for its summary and for the panel.
+//! `cto hermes`: whether a console answers for its summary and for the panel, and the panel
+//! in another host.
+
+mod manifest;
+mod panel;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -30,20 +34,29 @@ const LARGEST_HEAD: u64 = 64 << 10;
 #[derive(Debug, Serialize)]
 struct SmokeRow {
     route: &'static str,
-    /// None where nobody answered.
+    /// HTTP status; none without an answer.
     status: Option<u16>,
     accepted: bool,
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Debug, Serialize)]
 struct Smoke {
     failed: usize,
     routes: Vec<SmokeRow>,
 }
 
+/// Probes a console, or manages the panel in another host.
 pub(crate) fn run_hermes(context: &Context, command: &HermesCommand) -> Result<u8, CommandError> {
-    let HermesCommand::Smoke { url } = command;
+    match command {
+        HermesCommand::Smoke { url } => smoke(context, url.as_deref()),
+        HermesCommand::Install { place, sidecar } => panel::install(context, place, sidecar),
+        HermesCommand::Uninstall { place } => panel::uninstall(context, place),
+        HermesCommand::Status { place } => panel::show_status(context, place),
+    }
+}
+
+fn smoke(context: &Context, url: Option<&str>) -> Result<u8, CommandError> {
     let smoke = match url {
         Some(url) => ask_routes(&host_of(url)?),
         None => ask_temporary(context)?,
@@ -72,7 +85,7 @@ fn host_of(url: &str) -> Result<String, CommandError> {
     })
 }
 
-/// Asks a console of a home that nobody keeps, which ends with the question.
+/// Asks a console of a temporary home, which ends with the question.
 fn ask_temporary(context: &Context) -> Result<Smoke, CommandError> {
     let home = tempfile::Builder::new().prefix("cto-smoke-").tempdir()?;
     let config = context.config.for_trial(home.path().join("home"), Engines::default());

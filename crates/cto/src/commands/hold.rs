@@ -8,6 +8,7 @@ use crate::args::HoldArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Signs and records a hold or its release.
 pub(crate) fn hold(context: &Context, arguments: &HoldArgs) -> Result<u8, CommandError> {
     let HoldArgs { refuse, release } = arguments;
     let reason = check_reason(&refuse.reason)?;

@@ -11,6 +11,7 @@ use crate::error::CommandError;
 use crate::output::{Output, count};
 use crate::seek::trusted_for_review;
 
+/// Takes the run of an archive in, after verifying it.
 pub(crate) fn import(context: &Context, file: &Path, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let keys = trusted_for_review(context, keys)?;
     let (taken, before) = match harness::import(&context.config.place(), file, &keys.keys)? {
@@ -71,7 +72,7 @@ impl From<ImportArchiveError> for CommandError {
             ImportArchiveError::NotAnArchive(..) => Self::usage(message).hint("give a file that `cto export` wrote"),
             ImportArchiveError::DoesNotVerify(failures) if failures.iter().any(|failure| failure.check == "signer") => {
                 Self::fail(message)
-                    .hint("--key FILE with the sender's public key, had another way than with the archive")
+                    .hint("--key FILE with the sender's public key, obtained separately from the archive")
             }
             ImportArchiveError::DoesNotVerify(_) | ImportArchiveError::Refused { .. } => {
                 Self::fail(message).hint("ask the sender for the archive again")

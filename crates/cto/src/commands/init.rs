@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::workspace_scene::day_of;
 
+/// Makes a workspace and trusts it.
 pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     let MadeWorkspace { path, files } = make_workspace(context, dir)?;
     let output = context.output;
@@ -32,6 +33,7 @@ pub(super) struct MadeWorkspace {
     files: Vec<&'static str>,
 }
 
+/// Makes the folders and files of a workspace. Existing files stay as they are.
 pub(super) fn make_workspace(context: &Context, dir: &Path) -> Result<MadeWorkspace, CommandError> {
     let failed = |error| {
         CommandError::usage(format!("cannot make a workspace in {}: {error}", dir.display()))

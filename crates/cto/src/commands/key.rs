@@ -13,6 +13,7 @@ use crate::args::KeyCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Makes missing keys, or prints the public ones.
 pub(crate) fn key(context: &Context, command: &KeyCommand) -> Result<u8, CommandError> {
     let home = match command {
         KeyCommand::Init => {
@@ -71,7 +72,8 @@ fn trust_step(context: &Context, home: &Home) -> Option<String> {
     (!listed).then(|| format!("cto trust key add {file} --name operator     lets it approve"))
 }
 
-/// The operator's key is made by ssh-keygen, so that agents, passphrases and hardware keys work the usual way.
+/// The operator's key is made by ssh-keygen, so that agents, passphrases and hardware keys
+/// work the usual way.
 #[expect(clippy::disallowed_methods, reason = "the operator's own program, run for the operator, outside every run")]
 pub(super) fn make_operator_key(path: &Path) -> Result<(), CommandError> {
     let missing =

@@ -29,6 +29,7 @@ struct Climbed {
     ladder: LadderView,
 }
 
+/// Prints the ladders, or explains one rung.
 pub(crate) fn ladder(context: &Context, arguments: &LadderArgs) -> Result<u8, CommandError> {
     let scene = LadderScene::open(context)?;
     if let Some(LadderCommand::Explain { stage, engine }) = &arguments.command {
@@ -64,7 +65,7 @@ pub(crate) fn ladder(context: &Context, arguments: &LadderArgs) -> Result<u8, Co
     Ok(0)
 }
 
-/// Writes the picture; a file that is there is replaced.
+/// Writes the picture; an existing file is replaced.
 fn draw(output: Output, climbed: &[Climbed], file: &Path) -> Result<u8, CommandError> {
     let ladders: Vec<LadderView> = climbed.iter().map(|one| one.ladder.clone()).collect();
     let svg = draw_ladder(&ladders);
@@ -175,6 +176,7 @@ fn model_name(climber: &Climber) -> String {
     climber.model.as_ref().map_or_else(|| "-".to_owned(), |pair| shown(&pair.model))
 }
 
+/// Text cut to a width in characters, with an ellipsis.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width { text.to_owned() } else { text.chars().take(width - 1).chain(['…']).collect() }
 }
@@ -212,7 +214,8 @@ fn explain(output: Output, scene: &LadderScene<'_>, stage: Stage, engine: Option
     Ok(0)
 }
 
-/// Width of the column with the words before each fact of a rung, and of everything before the reason of a run.
+/// Width of the column with the words before each fact of a rung, and of everything before
+/// the reason of a run.
 const FACTS: usize = 13;
 const RUN_FACTS: usize = 42;
 

@@ -1,10 +1,12 @@
-//! `cto ledger verify`: the chain, and what it says of the bundles that are here. `cto ledger rebuild`: its rows made again. `cto ledger
-//! continue`: the operator vouches for a copied or restored home, or for a clock that was wrong.
+//! `cto ledger verify`: the chain, and what it says of the bundles that are here. `cto
+//! ledger rebuild`: its rows made again. `cto ledger migrate`: the ledger copied to another
+//! place. `cto ledger continue`: the operator vouches for a copied or restored home, or for
+//! a clock that was wrong.
 
 use contract::Status;
 use contract::text::shown;
-use harness::{AuditLedgerError, LedgerVouch, RunClock};
-use ledger::AppendEntryError;
+use harness::{AuditLedgerError, Home, LedgerVouch, RunClock};
+use ledger::{AppendEntryError, Ledger, MoveLedgerError};
 use serde_json::json;
 
 use crate::approvals_view::check_reason;
@@ -13,10 +15,12 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::count;
 
+/// Verifies, rebuilds, migrates or continues the ledger.
 pub(crate) fn ledger(context: &Context, command: &LedgerCommand) -> Result<u8, CommandError> {
     match command {
         LedgerCommand::Verify => verify(context),
         LedgerCommand::Rebuild => rebuild(context),
+        LedgerCommand::Migrate { to } => migrate(context, to),
         LedgerCommand::Continue { reason, time_went_back: true } => {
             continue_here(context, LedgerVouch::TimeWentBack, reason)
         }
@@ -44,7 +48,7 @@ fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<
 
 /// Makes nothing where nothing was ever recorded.
 fn rebuild(context: &Context) -> Result<u8, CommandError> {
-    let home = context.home_as_it_is()?.filter(|home| home.ledger_path().exists());
+    let home = context.home_as_it_is()?.filter(Home::has_ledger);
     let Some(home) = home else {
         return Err(CommandError::blocked("nothing was recorded yet").hint("cto run r1-string-slugify"));
     };
@@ -57,6 +61,54 @@ fn rebuild(context: &Context) -> Result<u8, CommandError> {
         output.print(&format!("rebuilt runs={} requests={}\n", made.runs, made.requests));
     }
     Ok(0)
+}
+
+/// Copies the ledger; the configuration is the operator's to change.
+fn migrate(context: &Context, to: &str) -> Result<u8, CommandError> {
+    let place = context.config.store.place_of(to)?;
+    let home = context.home_as_it_is()?.filter(Home::has_ledger);
+    let Some(home) = home else {
+        return Err(CommandError::blocked("nothing was recorded yet").hint("cto run r1-string-slugify"));
+    };
+    if home.ledger_place() == &place {
+        return Err(CommandError::usage(format!("the ledger is at {place} already")).hint("name another place"));
+    }
+    let target = Ledger::open_place(&place, &|_| {}).map_err(harness::OpenHomeError::Ledger)?;
+    let moved = home.ledger()?.move_to(&target)?;
+    let output = context.output;
+    if output.json {
+        output.print_json(&json!({
+            "entries": moved.head.seq,
+            "head": moved.head,
+            "ledger_id": moved.ledger_id,
+            "requests": moved.requests,
+            "runs": moved.runs,
+            "status": "migrated",
+            "to": place.to_string(),
+        }))?;
+    } else {
+        let (seq, hash) = (moved.head.seq, moved.head.hash);
+        output.print(&format!(
+            "migrated entries={seq} runs={} requests={} head={hash} to={place}\n\
+             next  put `store: {{url: {}}}` into your config.yaml; the ledger that is left must not be used again\n",
+            moved.runs,
+            moved.requests,
+            shown(to)
+        ));
+    }
+    Ok(0)
+}
+
+impl From<MoveLedgerError> for CommandError {
+    fn from(error: MoveLedgerError) -> Self {
+        let hint = match &error {
+            MoveLedgerError::NotEmpty { .. } => "name a place without a ledger",
+            MoveLedgerError::RunsGoOn { .. } => "wait for them, or: cto recover",
+            MoveLedgerError::Broken(_) => "cto ledger verify",
+            _ => "mend what is named, then say it again",
+        };
+        Self::blocked(&error).hint(hint)
+    }
 }
 
 impl From<harness::ContinueLedgerError> for CommandError {
@@ -72,7 +124,8 @@ impl From<harness::ContinueLedgerError> for CommandError {
 
 fn verify(context: &Context) -> Result<u8, CommandError> {
     let output = context.output;
-    // A ledger that may be damaged is no ground to seal anything on, and whoever checks one changes nothing.
+    // A ledger that may be damaged is no ground to seal anything on, and whoever checks one
+    // changes nothing.
     let home = context.home_as_it_is()?;
     let audit = match &home {
         Some(home) => harness::audit(home)?,

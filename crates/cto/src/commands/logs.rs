@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use contract::event::Event;
-use contract::text::{shown, shown_lines};
+use contract::text::{money_text, shown, shown_lines};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
 use serde_json::{Value, json};
@@ -13,13 +13,13 @@ use views::{FoundRun, RefusedAct, Transcript, TranscriptEntry};
 use crate::args::LogsArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::lane_table::money;
 use crate::live::board::clock_text;
 use crate::output::Output;
 
 /// Columns before the text of an entry.
 const ENTRY: usize = 17;
 
+/// Prints one kind of record of a verified run.
 pub(crate) fn logs(context: &Context, arguments: &LogsArgs) -> Result<u8, CommandError> {
     let (found, bundle) = context.bind_named(&arguments.run)?;
     let output = context.output;
@@ -74,7 +74,8 @@ fn files(
     Ok(())
 }
 
-/// What the engine printed. On a pipe its bytes are not touched; a terminal must not be moved by them.
+/// Prints the engine's output. A pipe gets its bytes unchanged; for a terminal control
+/// characters are neutralised.
 fn raw(output: Output, found: &FoundRun, bundle: &VerifiedBundle) -> Result<(), CommandError> {
     const PRINTED: [&str; 2] = ["backend/stdout.log", "backend/stderr.log"];
     const NONE: &str = "the engine did not start, so it printed nothing\n";
@@ -106,7 +107,7 @@ fn transcript(output: Output, bundle: &VerifiedBundle) -> Result<(), CommandErro
     if transcript.requests > 0 {
         let cost = match (transcript.cost_micros, transcript.is_partly_unpriced) {
             (0, true) => "unpriced".to_owned(),
-            (micros, unpriced) => format!("{}{}", money(micros), if unpriced { "+" } else { "" }),
+            (micros, unpriced) => format!("{}{}", money_text(micros), if unpriced { "+" } else { "" }),
         };
         text.push_str(&format!("{} requests, {} tokens, {cost}\n", transcript.requests, transcript.tokens));
     }
@@ -117,7 +118,7 @@ fn transcript(output: Output, bundle: &VerifiedBundle) -> Result<(), CommandErro
 /// Time, word and text. Further lines of a text stand under its first.
 fn entry_text(output: Output, entry: &TranscriptEntry) -> String {
     let time = entry.at_ms.map_or_else(|| "-".to_owned(), |ms| clock_text(Duration::from_millis(ms)));
-    let cost = entry.cost_micros.map(|micros| format!(", {}", money(micros))).unwrap_or_default();
+    let cost = entry.cost_micros.map(|micros| format!(", {}", money_text(micros))).unwrap_or_default();
     let said = format!("{}{cost}", shown_lines(&entry.text));
     let mut out = String::new();
     for (index, line) in said.lines().enumerate() {

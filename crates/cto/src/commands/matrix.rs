@@ -1,5 +1,5 @@
-//! `cto matrix`: every case, and every cheat where asked, through the real run path, compared with how it says it ends; once
-//! for each engine.
+//! `cto matrix`: every case, and every cheat where asked, through the real run path,
+//! compared with how it says it ends; once for each engine.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::junit::{self, Ended, Suite, TestCase};
 use crate::output::{Output, count, duration, millis};
 
+/// Runs every case with every engine and compares the ends.
 pub(crate) fn matrix(context: &Context, arguments: &MatrixArgs) -> Result<u8, CommandError> {
     let harness = context.harness()?;
     let tasks = tasks(context, arguments.cheats)?;
@@ -44,7 +45,7 @@ pub(crate) fn matrix(context: &Context, arguments: &MatrixArgs) -> Result<u8, Co
     Ok(if failed { Status::Fail } else { Status::Pass }.exit_code())
 }
 
-/// An engine that nobody knows is told before anything runs.
+/// Fails on an unknown engine before anything runs.
 fn known(context: &Context, engine: &str, tasks: &[(String, Task)]) -> Result<(), CommandError> {
     match tasks.first() {
         Some((_, task)) => context.plain_ask(engine, task, Purpose::Validation).map(drop),
@@ -81,7 +82,8 @@ fn show(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: usi
     }
 }
 
-/// Every built-in case and every case of the workspace, and the cheats where they are asked for.
+/// Every built-in case and every case of the workspace, and the cheats where they are asked
+/// for.
 fn tasks(context: &Context, cheats: bool) -> Result<Vec<(String, Task)>, CommandError> {
     let mut ids = super::case::ids(context)?;
     if cheats {
@@ -111,7 +113,7 @@ fn run_all(
     Ok(rows)
 }
 
-/// None when a signal ended it.
+/// Runs one case; none if a signal ended it.
 pub(super) fn run_one(
     context: &Context,
     harness: &Harness,

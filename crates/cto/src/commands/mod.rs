@@ -7,6 +7,7 @@ mod approve_first;
 mod attach;
 mod audit;
 mod bridge;
+mod cancel;
 mod candidate;
 mod case;
 mod compare;
@@ -42,6 +43,7 @@ mod pack;
 mod packet;
 mod plumbing;
 mod promotion;
+mod queue;
 mod race;
 mod record;
 mod records;
@@ -64,13 +66,18 @@ mod setup;
 mod show;
 mod stage_checks;
 mod status;
+mod stop;
+mod submit;
 mod summary;
 mod take;
+mod top;
 mod trust;
 mod validate;
 mod validate_workspace;
 mod verify;
+mod watch;
 mod work;
+mod worker;
 
 use std::ffi::OsString;
 use std::io;
@@ -126,12 +133,12 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Ok(Context { output, config: Config::resolve(&cli.global)?, cancel: on_signals()? })
     };
     match cli.command {
-        Command::Demo => demo::demo(&context()?),
+        Command::Demo(arguments) => demo::demo(&context()?, &arguments),
         Command::Init { dir } => init::init(&context()?, &dir),
         Command::Setup(arguments) => setup::setup(&context, &arguments),
         Command::Health(arguments) => health::health(&context()?, &arguments),
         Command::Validate(command) => validate::validate(&context()?, &command),
-        Command::Doctor { paths } => doctor::doctor(&context()?, paths),
+        Command::Doctor { paths, fleet } => doctor::doctor(&context()?, paths, fleet),
         Command::Sandbox { dir, contract, timeout, argv } => {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
         }
@@ -161,6 +168,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Outcome(arguments) => outcome::outcome(&context()?, &arguments),
         Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
         Command::Status => status::status(&context()?),
+        Command::Top => top::top(&context()?),
         Command::Serve(arguments) => serve::serve(context()?, &arguments),
         Command::Hermes(command) => hermes::run_hermes(&context()?, &command),
         Command::Summary(arguments) => summary::summary(&context()?, &arguments),
@@ -178,7 +186,8 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
         Command::Attach { run } => attach::attach(&context()?, &run),
         Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
-        Command::Export { run, output, with_baseline } => {
+        Command::Export { run, output, html: true, .. } => export::export_html(&context()?, &run, output.as_deref()),
+        Command::Export { run, output, with_baseline, .. } => {
             export::export(&context()?, &run, output.as_deref(), with_baseline)
         }
         Command::Import { file, key } => import::import(&context()?, &file, &key),
@@ -186,6 +195,12 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Gc { dry_run, older_than, keep } => gc::gc(&context()?, dry_run, &older_than, keep),
         Command::Halt { reason } => halt::halt(&context()?, reason.as_deref()),
         Command::Resume => halt::resume(&context()?),
+        Command::Stop { run } => stop::stop(&context()?, &run),
+        Command::Submit(arguments) => submit::submit(&context()?, &arguments),
+        Command::Queue(arguments) => queue::queue(&context()?, &arguments),
+        Command::Watch { run } => watch::watch(&context()?, run.as_deref()),
+        Command::Cancel { run } => cancel::cancel(&context()?, &run),
+        Command::Worker(arguments) => worker::worker(&context()?, &arguments),
         Command::Ledger(command) => ledger::ledger(&context()?, &command),
         Command::Case(command) => case::case(&context()?, &command),
         Command::Environment(command) => environment::environment(&context()?, &command),

@@ -18,6 +18,7 @@ use crate::error::CommandError;
 /// A contract's brief has room for this much.
 const LONGEST_BRIEF: u64 = 65_536;
 
+/// Drafts a contract and writes it.
 pub(crate) fn new(context: &Context, arguments: &NewArgs) -> Result<u8, CommandError> {
     let brief = brief(context, arguments)?;
     let repository = std::path::absolute(&arguments.repo)?;
@@ -31,7 +32,8 @@ pub(crate) fn new(context: &Context, arguments: &NewArgs) -> Result<u8, CommandE
     let words =
         ContractWords { task_id: &id, brief: &brief, allowed_paths: &arguments.allow, repository: shown_repository };
     let yaml = drafted.yaml(&words);
-    // A draft that the program itself cannot read is refused with its places, before anything is written.
+    // A draft that the program itself cannot read is refused with its places, before
+    // anything is written.
     Task::from_text("the draft", &yaml, &repository)?;
     let file = place(context, arguments, &id)?;
     write_new(&file, &yaml)?;
@@ -83,8 +85,9 @@ fn read_issue(file: &Path) -> Result<String, CommandError> {
     String::from_utf8(bytes).map_err(|_| failed(&"it is not UTF-8 text"))
 }
 
-/// The file of the contract: the one that is named, else one in the workspace's contracts, else in the home's. Never in the repository by
-/// itself, which an untracked file would make unclean.
+/// File of the contract: the named one, else one in the workspace's contracts, else in the
+/// home's. Never in the repository by itself, since an untracked file would make that
+/// unclean.
 fn place(context: &Context, arguments: &NewArgs, id: &str) -> Result<PathBuf, CommandError> {
     if let Some(file) = &arguments.out {
         return Ok(file.clone());

@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::signing::OperatorKey;
 
+/// Signs and records the operator's outcome. A run of another home is refused.
 pub(crate) fn outcome(context: &Context, arguments: &OutcomeArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let (found, bundle) = context.bind_run(&arguments.run)?;
@@ -42,7 +43,8 @@ pub(crate) fn outcome(context: &Context, arguments: &OutcomeArgs) -> Result<u8, 
     Ok(0)
 }
 
-/// The key to sign statements about runs with. One that may not is refused before anything is written.
+/// The key to sign statements about runs with. One that may not is refused before anything
+/// is written.
 pub(super) fn allowed_key(context: &Context, flag: Option<&Path>) -> Result<OperatorKey, CommandError> {
     let key = OperatorKey::choose(context, flag)?;
     let clock = RunClock::start().map_err(CommandError::blocked)?.started();
@@ -57,7 +59,8 @@ pub(super) fn allowed_key(context: &Context, flag: Option<&Path>) -> Result<Oper
     }
 }
 
-/// Records what a flag or a variable said of a run, which nobody signed and which counts for nothing on the ladder.
+/// Records the unsigned outcome of a flag or a variable, which does not count on the
+/// ladder.
 pub(super) fn record_unsigned(
     harness: &Harness,
     bundle: &VerifiedBundle,

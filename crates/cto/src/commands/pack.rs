@@ -1,9 +1,10 @@
-//! `cto pack` and `cto unpack`: a workspace with its ledger and bundles, moved to another machine.
+//! `cto pack` and `cto unpack`: a workspace with its ledger and bundles, moved to another
+//! machine.
 
 use std::path::{Path, PathBuf};
 
 use contract::text::shown;
-use harness::{Home, PackError};
+use harness::{Home, PackError, SenderTrust};
 use serde_json::json;
 
 use crate::args::UnpackArgs;
@@ -13,6 +14,7 @@ use crate::output::bytes;
 use crate::seek::trusted;
 use crate::workspace_scene::workspace_root;
 
+/// Writes the workspace, its ledger and its bundles as one pack.
 pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandError> {
     let root = workspace_root(context)?;
     // Runs that were interrupted are sealed first, so that the pack holds whole bundles alone.
@@ -34,10 +36,12 @@ pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandEr
     Ok(0)
 }
 
+/// Unpacks a workspace from a sender whose key was given.
 pub(crate) fn unpack(context: &Context, arguments: &UnpackArgs) -> Result<u8, CommandError> {
     let keys = trusted(context, &arguments.key)?.keys;
     let dir = std::path::absolute(&arguments.dir)?;
-    let unpacked = harness::unpack(&arguments.file, &context.config.place(), &dir, &keys).map_err(refused)?;
+    let trust = if arguments.trust_sender { SenderTrust::Given(super::records::now()?) } else { SenderTrust::Ask };
+    let unpacked = harness::unpack(&arguments.file, &context.config.place(), &dir, &keys, trust).map_err(refused)?;
     let full = std::fs::canonicalize(&dir)?;
     super::trust::trust_workspace(context, &full)?;
     let output = context.output;
@@ -71,6 +75,9 @@ fn refused(error: PackError) -> CommandError {
         | PackError::Encode(_)
         | PackError::Failed(_)
         | PackError::Home(_) => CommandError::blocked(error).hint("cto doctor"),
+        PackError::Trust(_) => CommandError::blocked(error).hint("cto doctor"),
+        PackError::SenderNotTrusted { .. } => CommandError::blocked(error)
+            .hint("compare the key with the sender, then the same command with --trust-sender"),
         PackError::Unfit { .. } => CommandError::blocked(error).hint("move it out of the workspace"),
         PackError::NotAPack(..) => CommandError::usage(error).hint("give a file that `cto pack` wrote"),
         PackError::Occupied(_) => CommandError::usage(error).hint("name a place where nothing is"),

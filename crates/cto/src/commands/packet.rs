@@ -1,4 +1,5 @@
-//! `cto packet`: what a person reads before approving, byte for byte what is signed, and around it how the request stands.
+//! `cto packet`: what a person reads before approving, byte for byte what is signed, and
+//! around it how the request stands.
 
 use std::fmt::Write as _;
 
@@ -14,6 +15,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Prints the packet of a request and the request's state.
 pub(crate) fn packet(context: &Context, reference: &str) -> Result<u8, CommandError> {
     let opened = find_opened(context, reference)?;
     let ledger = ledger_to_read(context)?.ok_or_else(|| CommandError::usage("there is no ledger"))?;

@@ -8,6 +8,7 @@ use crate::args::Cli;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Prints the completion script of a shell.
 pub(crate) fn completions(output: Output, shell: clap_complete::Shell) -> Result<u8, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "cto", &mut script);
@@ -16,6 +17,7 @@ pub(crate) fn completions(output: Output, shell: clap_complete::Shell) -> Result
     Ok(0)
 }
 
+/// Prints the manual page, or writes all of them into a folder.
 pub(crate) fn man(output: Output, out: Option<&Path>) -> Result<u8, CommandError> {
     if let Some(dir) = out {
         std::fs::create_dir_all(dir)?;

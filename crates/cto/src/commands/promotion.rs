@@ -1,4 +1,5 @@
-//! `cto packet promotion`: the decision packet about Core. It copies the person's decision and computes everything else.
+//! `cto packet promotion`: the decision packet about Core. It copies the person's decision
+//! and computes everything else.
 
 use std::fmt::Write as _;
 
@@ -15,6 +16,7 @@ use crate::workspace_scene::{WorkspaceScene, day_of};
 
 const RECORD: &str = "decisions/core-promotion.yaml";
 
+/// Prints the decision packet.
 pub(super) fn packet(context: &Context, markdown: bool) -> Result<u8, CommandError> {
     let packet = compose(context)?;
     let output = context.output;
@@ -37,7 +39,8 @@ pub(super) fn compose(context: &Context) -> Result<DecisionPacket, CommandError>
     Ok(compose_packet(PromotionFacts { decision, decision_record_sha256, audit, refresh, evidence_map }))
 }
 
-/// The record of the decision; one that is missing decides nothing, one that cannot be read is an error.
+/// The record of the decision; one that is missing decides nothing, one that cannot be read
+/// is an error.
 fn read_decision(scene: &WorkspaceScene) -> Result<(CorePromotionDecision, Option<String>), CommandError> {
     let Some(text) = scene.files.text(RECORD) else { return Ok((CorePromotionDecision::default(), None)) };
     let loaded = contract::source::load::<CorePromotionDecision>(RECORD, text.as_bytes());

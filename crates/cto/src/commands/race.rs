@@ -14,6 +14,7 @@ use crate::lane_table;
 use crate::live::lanes::{LaneDisplay, LaneObserver};
 use crate::output::{Output, duration};
 
+/// Runs one task with several engines and compares the lanes.
 pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let mut task = context.load_task(arguments.task(), arguments.repo())?;

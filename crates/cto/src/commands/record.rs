@@ -21,6 +21,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::signing::{OperatorKey, read_key_file};
 
+/// Signs or checks one record.
 pub(crate) fn record(context: &Context, command: &RecordCommand) -> Result<u8, CommandError> {
     match command {
         RecordCommand::Sign { file, key, replace } => sign(context, file, key.as_deref(), *replace),
@@ -76,7 +77,7 @@ fn signature_file(file: &Path) -> PathBuf {
     beside.into()
 }
 
-/// Key of a signature that is there, holds, and counts.
+/// Key of an existing signature that holds and counts.
 fn standing_signer(
     beside: &Path,
     bytes: &[u8],
@@ -89,7 +90,8 @@ fn standing_signer(
     Ok(counts.then(|| signature.key().clone()))
 }
 
-/// Told before the signature is there: what a key signed is known should it turn out to be somebody else's.
+/// Records in the ledger that a signature will be made, so that everything a key signed is
+/// known if it turns out to be compromised.
 fn log_signature(
     context: &Context,
     file: &Path,
@@ -172,7 +174,8 @@ fn check(context: &Context, file: &Path) -> Result<u8, CommandError> {
     Ok(code)
 }
 
-/// First word of what is said: a record that counts at no stage is not usable, also where nothing is wrong with it.
+/// First word of the output: a record that counts at no stage is not usable, even without a
+/// fault.
 fn verdict_of(row: &RecordRow, good_for: GoodFor) -> (&'static str, Status) {
     match (&row.problem, good_for.last) {
         (Some(_), _) => ("unusable", Status::Fail),

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// Lists the records, or drafts one from Markdown.
 pub(crate) fn records(context: &Context, arguments: &RecordsArgs) -> Result<u8, CommandError> {
     if let Some(RecordsCommand::Draft { file }) = &arguments.command {
         return draft_decision(context.output, file);
@@ -53,11 +54,12 @@ fn draft_decision(output: Output, file: &Path) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-/// When signatures are looked at.
+/// Time at which signatures are judged.
 pub(super) fn now() -> Result<Stamp, CommandError> {
     RunClock::start().map(|clock| clock.started()).map_err(|error| CommandError::fail(error.to_string()))
 }
 
+/// JSON form of a row.
 pub(super) fn document(row: &RecordRow) -> Value {
     json!({
         "file": row.file.display().to_string(),
@@ -71,6 +73,7 @@ pub(super) fn document(row: &RecordRow) -> Value {
     })
 }
 
+/// Line of a row for people.
 pub(super) fn line(output: Output, row: &RecordRow) -> String {
     let file = shown(&row.file.display().to_string());
     let subject = shown(row.subject.as_deref().unwrap_or("-"));

@@ -6,9 +6,10 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// The way on after an approval that came to nothing.
+/// Advice after an approval that was used up in vain.
 const REQUEST_AGAIN: &str = "an approval is good for one run: request again with cto request TASK";
 
+/// Seals interrupted runs. The exit code is 3 if one could not be sealed.
 pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
     let harness = context.harness_at(&context.config.place())?;
     let done = harness::recover(&harness)?;

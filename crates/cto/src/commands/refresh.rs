@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration};
 
+/// Examines passes of stage 5 again and seals the result.
 pub(crate) fn refresh(context: &Context, arguments: &RefreshArgs) -> Result<u8, CommandError> {
     if let Some(engine) = &arguments.engine {
         context.known_engine(engine)?;

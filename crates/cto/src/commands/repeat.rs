@@ -17,6 +17,7 @@ use crate::lane_table;
 use crate::live::lanes::LaneDisplay;
 use crate::output::{Output, count, duration, millis};
 
+/// Runs one task several times and prints the measures.
 pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let asked = &arguments.asked;

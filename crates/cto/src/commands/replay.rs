@@ -16,12 +16,14 @@ use crate::error::CommandError;
 use crate::live::RunDisplay;
 use crate::seek::{Places, trusted_for_review};
 
-/// What a whole run takes at most where no speed is said: enough to see it, not to wait for it.
+/// Longest duration of a replay without a given speed: enough to see it, not to wait for
+/// it.
 const QUICK: Duration = Duration::from_secs(3);
 
-/// Between two looks whether somebody wants it to end.
+/// Interval between two checks for a signal.
 const SLICE: Duration = Duration::from_millis(20);
 
+/// Shows the steps of a verified run again.
 pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let found = Places::new(context).locate(run)?;
     let bound = found.bind(&trusted_for_review(context, keys)?.of(&found))?;
@@ -42,7 +44,7 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
     Ok(0)
 }
 
-/// Draws the steps and wipes them; false when somebody ended it.
+/// Draws the steps and wipes them; false if a signal ended it.
 fn play_drawn(context: &Context, report: &Report, steps: &[Told], speed: Option<f64>) -> bool {
     let display = RunDisplay::of_recording(context.output, report, &context.cancel);
     let is_played = play(context, &display, steps, speed);
@@ -50,7 +52,7 @@ fn play_drawn(context: &Context, report: &Report, steps: &[Told], speed: Option<
     is_played
 }
 
-/// False when somebody ended it.
+/// Plays the steps; false if a signal ended it.
 fn play(context: &Context, display: &RunDisplay, steps: &[Told], speed: Option<f64>) -> bool {
     let began = Instant::now();
     let whole = steps.iter().map(|told| told.at).max().unwrap_or_default();

@@ -21,12 +21,13 @@ use crate::signing::OperatorKey;
 /// Requester of a request that nobody signed.
 const NOBODY: &str = "unsigned";
 
+/// Records a request for the plan of a run.
 pub(crate) fn request(context: &Context, arguments: &RequestArgs) -> Result<u8, CommandError> {
     let RequestArgs { asked, timeout, key } = arguments;
     let task = context.load_asked(asked)?;
     let mut ask = context.ask(asked, &task, Purpose::Governed)?;
     ask.timeout_seconds = timeout.iter().copied().chain(ask.timeout_seconds).min();
-    ask.request_command = asked.words("request", ask.stage, *timeout);
+    ask.request_command = asked.words("request", &task, ask.stage, *timeout);
     let harness = context.harness()?;
     match make_request(context, &harness, &task, &ask, key.as_deref())? {
         Made::Recorded(proposed, record) => {

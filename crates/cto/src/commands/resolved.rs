@@ -9,7 +9,8 @@ use harness::Task;
 
 use crate::output::{Output, bytes};
 
-/// One line a key for people, below a heading of its own; empty where the contract says everything.
+/// One line a key for people, below a heading of its own; empty where the contract says
+/// everything.
 pub(super) fn people(output: Output, task: &Task) -> String {
     let mut out = String::new();
     let mut title = "by default";

@@ -18,6 +18,7 @@ use crate::error::CommandError;
 use crate::output::{Output, duration};
 use crate::seek::{Places, trusted_for_review};
 
+/// Holds the verification of each bundle again and signs the results.
 pub(crate) fn reverify(context: &Context, bundles: &[String], contract: Option<&Path>) -> Result<u8, CommandError> {
     let contract = contract.map(Task::load_contract).transpose()?;
     let harness = context.harness_at(&context.config.place())?;

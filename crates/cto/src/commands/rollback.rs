@@ -12,6 +12,7 @@ use crate::args::RollbackArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Takes a landed change back and records the signed statement.
 pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let refused = |error: RollBackError| {

@@ -15,7 +15,7 @@ use crate::live::RunDisplay;
 use crate::output::Output;
 use crate::run_view;
 
-/// What is to become of the traffic with a model.
+/// Treatment of the traffic with a model.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     pub(crate) record: bool,
@@ -77,12 +77,13 @@ fn said_outcome(engine: &str) -> Result<Option<OutcomeVerdict>, CommandError> {
     OutcomeVerdict::from_word(&word).map(Some).ok_or_else(wrong)
 }
 
+/// Runs a task and prints its end.
 pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traffic) -> Result<u8, CommandError> {
     let RunHow { timeout, keep_workspace, .. } = *how;
     let task = context.load_asked(asked)?;
     let mut ask = context.ask(asked, &task, Purpose::Governed)?;
     ask.timeout_seconds = timeout.into_iter().chain(ask.timeout_seconds).min();
-    ask.request_command = asked.words("request", ask.stage, timeout);
+    ask.request_command = asked.words("request", &task, ask.stage, timeout);
     ask.keep_workspace = keep_workspace;
     ask.model.record = traffic.record;
     ask.model.replay = traffic.replay.as_deref().map(|name| recording(context, name)).transpose()?;
@@ -102,7 +103,7 @@ pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traf
     Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
 }
 
-/// What a run ends with on stdout; the same when it is played back.
+/// Prints the end of a run; a replay prints the same.
 pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundle: &Path) {
     if output.json {
         output.print_json_bytes(report_bytes);

@@ -29,6 +29,7 @@ pub(crate) struct Wanted {
     pub(crate) limit: u32,
 }
 
+/// Lists the runs that pass the filters.
 pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandError> {
     let query = RunQuery {
         status: wanted.status.map(status),
@@ -54,7 +55,8 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
     Ok(0)
 }
 
-/// Runs of other people: id, verdict, task, engine, stage, time, signer. A bundle that does not verify has no verdict.
+/// Runs of other people: id, verdict, task, engine, stage, time, signer. A bundle that does
+/// not verify has no verdict.
 fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
     let (views, now) = context.look()?;
     let views = views.trusting(trusted_for_review(context, &[])?.keys);
@@ -244,7 +246,7 @@ fn local(time: Stamp) -> String {
     time.timestamp().to_zoned(TimeZone::system()).strftime("%d %b %H:%M").to_string()
 }
 
-/// Codes of reasons on one line; a dash where there is none.
+/// Codes of reasons on one line; a dash without any.
 pub(crate) fn codes(reasons: &[Reason]) -> String {
     match reasons {
         [] => "-".to_owned(),

@@ -1,4 +1,5 @@
-//! `cto sandbox -- CMD`: any command in the sandbox that engines get, over a folder that stays as it is.
+//! `cto sandbox -- CMD`: any command in the sandbox that engines get, over a folder that
+//! stays as it is.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -14,11 +15,12 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// What is read of standard input.
+/// Upper bound on the standard input that is read.
 const LARGEST_INPUT: u64 = 64 << 20;
 /// The exit code where the command itself gives none.
 const NO_CODE: u8 = 1;
 
+/// Runs a command in a sandbox over a folder, which stays as it is.
 pub(crate) fn sandbox(
     context: &Context,
     argv: &[String],
@@ -69,7 +71,7 @@ pub(crate) fn sandbox(
     Ok(looked.exit.and_then(|code| u8::try_from(code).ok()).unwrap_or(NO_CODE))
 }
 
-/// What is piped in; a terminal is not handed on.
+/// Piped input; a terminal is not handed on.
 fn input() -> Result<Option<Vec<u8>>, CommandError> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
@@ -80,7 +82,7 @@ fn input() -> Result<Option<Vec<u8>>, CommandError> {
     Ok(Some(bytes))
 }
 
-/// Where it came from, with control characters made harmless.
+/// Prints a line to the stream it came from, with control characters neutralised.
 fn pass_on(line: &Line<'_>) {
     let text = shown(&String::from_utf8_lossy(line.bytes));
     // A reader that went away is not an error of ours.

@@ -8,6 +8,7 @@ use harness::{FileSecret, ScannedFiles, scan_files};
 use crate::error::CommandError;
 use crate::output::{Output, count};
 
+/// Prints what looks like a secret.
 pub(crate) fn scan(output: Output, paths: &[PathBuf]) -> Result<u8, CommandError> {
     if let Some(missing) = paths.iter().find(|path| *path != Path::new("-") && path.symlink_metadata().is_err()) {
         let message = format!("{} is not there", shown(&missing.display().to_string()));
@@ -49,7 +50,7 @@ fn line(output: Output, hit: &FileSecret) -> String {
     }
 }
 
-/// What a contract says where a value is none that anybody keeps secret.
+/// Entry of a contract that allows a value which is no secret.
 fn how_to_allow(output: Output, hit: &FileSecret) -> String {
     let digest = hit.value_sha256.map_or_else(String::new, |digest| digest.to_string());
     let path = shown(hit.file.trim_start_matches("./"));

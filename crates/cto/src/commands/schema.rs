@@ -42,6 +42,7 @@ fn identified(schema: &Published) -> serde_json::Value {
     document.into()
 }
 
+/// Prints one schema, or lists all.
 pub(crate) fn schema(output: Output, name: Option<&str>) -> Result<u8, CommandError> {
     let all = all();
     let Some(name) = name else {

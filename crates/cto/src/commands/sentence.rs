@@ -1,4 +1,5 @@
-//! The sentence that approves a request: typed at a terminal, given as a line of a pipe, or said with `--sentence`.
+//! The sentence that approves a request: typed at a terminal, given as a line of a pipe, or
+//! said with `--sentence`.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +18,13 @@ use crate::output::Output;
 
 /// Times that a person may type the sentence.
 const TRIES: usize = 3;
-/// Time between two looks whether a signal came while nobody types.
+/// Interval between two checks for a signal while nothing is typed.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a person said.
+/// Answer of a person to the question for the sentence.
 pub(super) enum HeardSentence {
     Right(String),
-    /// Not the sentence, or nothing; it has been said.
+    /// Another sentence or nothing; the refusal has been printed.
     Wrong,
     /// A signal came first.
     Interrupted,
@@ -92,7 +93,8 @@ fn ask_person(context: &Context, deciding: &Deciding, expected: &str) -> Result<
     Ok(HeardSentence::Wrong)
 }
 
-/// One line of stdin, empty at its end; none if a signal comes first. A blocked read would go on after one.
+/// One line of stdin, empty at its end; none if a signal comes first. A blocked read would
+/// go on after one.
 fn read_line(cancel: &AtomicBool) -> io::Result<Option<String>> {
     let stdin = io::stdin();
     let pause = Timespec::try_from(LOOK).map_err(io::Error::other)?;

@@ -1,38 +1,50 @@
 //! `cto serve`: the console. Looking changes nothing; no page starts a run.
 
+mod board;
 mod home_source;
+mod marks;
 mod overview;
 mod patch_lines;
 mod requests;
 mod run_facts;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::text::shown;
-use hermes::{Console, ConsoleSettings, Role, ServeConsoleError, ServerTls, SessionPolicy};
+use hermes::{Console, ConsoleSettings, ConsoleSource, Role, ServeConsoleError, ServerTls, SessionPolicy, Sidecar};
 use serde_json::json;
 
 use crate::args::ServeArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 pub(crate) use home_source::HomeSource;
+pub(crate) use run_facts::gather_run;
 
+/// Serves the console until a signal.
 pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, CommandError> {
     let output = context.output;
     let cancel = Arc::clone(&context.cancel);
     let settings = settings_of(&context, arguments)?;
-    let console = Console::bind(&settings, Arc::new(HomeSource::new(context)))?;
+    let source = Arc::new(HomeSource::new(context));
+    let sidecar = arguments.sidecar.map(|listen| Sidecar::bind(listen, Arc::clone(&source) as Arc<dyn ConsoleSource>));
+    let sidecar = sidecar.transpose()?;
+    let console = Console::bind(&settings, source)?;
     let role = if arguments.read_only { Role::ReadOnly } else { Role::Operator };
     let link = console.make_link(role)?;
     let address = format!("{}{}", console.origin(), link.path);
     if output.json {
         output.print_json(&json!({
             "address": console.origin(), "login": address, "role": role.as_str(), "runtime_default_activation": false,
+            "sidecar": sidecar.as_ref().map(Sidecar::origin),
         }))?;
     } else {
         let open = settings.sessions.open_read_only;
         let read = if open { "pages can be read without a login" } else { "nothing is shown without a login" };
         output.print(&format!("serving {}\nlogin {address}\n", console.origin()));
+        if let Some(sidecar) = &sidecar {
+            output.print(&format!("sidecar {}\n", sidecar.origin()));
+        }
         output.note(&format!("the link logs in once, as {}; {read}; Ctrl-C ends the server\n", role.as_str()));
     }
     if arguments.open {
@@ -41,8 +53,19 @@ pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, Comma
                 .hint(format!("open {}", shown(&address)))
         })?;
     }
-    console.run(&cancel)?;
+    run_both(console, sidecar, &cancel)?;
     Ok(0)
+}
+
+/// Serves both until the first of them ends, or a signal ends them.
+fn run_both(console: Console, sidecar: Option<Sidecar>, cancel: &AtomicBool) -> Result<(), ServeConsoleError> {
+    std::thread::scope(|scope| {
+        let beside = sidecar.map(|sidecar| scope.spawn(move || sidecar.run(cancel)));
+        let done = console.run(cancel);
+        cancel.store(true, Ordering::Relaxed);
+        let beside = beside.map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())));
+        done.and(beside)
+    })
 }
 
 fn settings_of(context: &Context, arguments: &ServeArgs) -> Result<ConsoleSettings, CommandError> {
@@ -76,15 +99,17 @@ impl From<ServeConsoleError> for CommandError {
     fn from(error: ServeConsoleError) -> Self {
         let hint = match &error {
             ServeConsoleError::NeedsTls(_) => "--listen 127.0.0.1:4170, or --tls-cert FILE --tls-key FILE",
+            ServeConsoleError::SidecarBeyondLoopback(_) => "--sidecar 127.0.0.1:4171",
             ServeConsoleError::NeedsLogin(_) => "take `hermes.open_read_only` out of config.yaml",
             ServeConsoleError::Listen(..) => "--listen 127.0.0.1:0 takes any port that is free",
             ServeConsoleError::Tls(_) => "both files in PEM, the chain first",
             ServeConsoleError::Randomness | ServeConsoleError::Start(_) => "cto doctor",
         };
         match &error {
-            ServeConsoleError::NeedsTls(_) | ServeConsoleError::NeedsLogin(_) | ServeConsoleError::Tls(_) => {
-                Self::usage(&error).hint(hint)
-            }
+            ServeConsoleError::NeedsTls(_)
+            | ServeConsoleError::NeedsLogin(_)
+            | ServeConsoleError::SidecarBeyondLoopback(_)
+            | ServeConsoleError::Tls(_) => Self::usage(&error).hint(hint),
             _ => Self::blocked(&error).hint(hint),
         }
     }

@@ -1,5 +1,5 @@
-//! `cto setup`: from an installed agent to an engine that has earned its first rungs. It drafts; what makes a draft count is the yes
-//! of a person.
+//! `cto setup`: from an installed agent to an engine that has earned its first rungs. It
+//! drafts; what makes a draft count is the yes of a person.
 
 mod consent;
 mod model;
@@ -31,14 +31,15 @@ const CASE: &str = "r1-string-slugify";
 /// Makes the context again, because each step writes settings that the next one reads.
 pub(super) type MakeContext<'a> = &'a dyn Fn() -> Result<Context, CommandError>;
 
+/// Leads from an installed agent to its first rungs, step by step.
 pub(crate) fn setup(context: MakeContext<'_>, arguments: &SetupArgs) -> Result<u8, CommandError> {
     let first = context()?;
     let mut steps = SetupSteps::new(first.output);
-    let consent = Consent::new(first.output, arguments.yes)?;
     if arguments.engine == FAKE {
         return Err(CommandError::usage("the fake engine is built in and needs no setup").hint("cto demo"));
     }
     first.known_engine(&arguments.engine)?;
+    let consent = Consent::new(first.output, arguments.yes)?;
     first.refuse_when_halted()?;
     let model = ChosenModel::choose(arguments)?;
     let found = program::find_program(&first, arguments)?;
@@ -65,7 +66,7 @@ impl SetupSteps {
         Self { output, told: Vec::new() }
     }
 
-    /// What was done, and the command that does it by hand.
+    /// Prints a finished step, and the command that does it by hand.
     pub(super) fn tell(&mut self, step: &str, text: &str, by_hand: &str) {
         self.told.push(json!({"by_hand": by_hand, "step": step, "text": text}));
         if self.output.json {
@@ -100,7 +101,8 @@ impl SetupSteps {
 /// Folder of a workspace that setup makes below the operator's home.
 const WORKSPACE: &str = "cto-workspace";
 
-/// Makes a workspace where none counts here, and names it in the user's configuration so that it counts everywhere.
+/// Makes a workspace where none counts here, and names it in the user's configuration so
+/// that it counts everywhere.
 fn choose_workspace(context: &Context, consent: &Consent, steps: &mut SetupSteps) -> Result<(), CommandError> {
     if let Some(workspace) = &context.config.workspace {
         steps.tell("workspace", &workspace.display().to_string(), "");
@@ -119,7 +121,8 @@ fn choose_workspace(context: &Context, consent: &Consent, steps: &mut SetupSteps
     Ok(())
 }
 
-/// Writes how the model is reached, which one the engine asks for and where its program is, into the user's own configuration.
+/// Writes how the model is reached, which one the engine asks for and where its program is,
+/// into the user's own configuration.
 fn write_settings(
     model: &ChosenModel,
     found: &program::FoundEngine,

@@ -1,16 +1,14 @@
 //! `cto show`: one run, from its bundle.
 
-mod pull_request;
-
 use std::fmt::Write as _;
 use std::fs;
 
 use contract::claim::JudgedClaim;
 use contract::report::CheckResult;
 use contract::text::shown;
-use contract::{Report, Stage, Status, TaskContract};
+use contract::{Report, Stage, Status};
 use evidence::names;
-use evidence::render::counts_text;
+use evidence::render::{RenderSources, SealedFacts, counts_text, pull_request_body};
 use serde_json::json;
 use views::{CollectedRun, RunView};
 
@@ -21,6 +19,7 @@ use crate::output::Output;
 use crate::run_view::{self, failed_test};
 use crate::seek::{is_path, trusted_for_review};
 
+/// Prints one run from its verified bundle.
 pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
     if is_path(run) {
@@ -69,11 +68,10 @@ fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
 pub(crate) fn markdown(context: &Context, run: &str, link: Option<&str>) -> Result<u8, CommandError> {
     let (_found, bound) = context.bind_named(run)?;
     let report = bound.report();
-    let contract: TaskContract = serde_json::from_slice(&fs::read(bound.dir().join(names::CONTRACT))?)?;
-    let patch = fs::read(bound.dir().join(names::PATCH))?;
-    let attestation = bound.attestation_sha256();
-    let parts = pull_request::BodyParts { contract: &contract, attestation, patch: &patch, link };
-    let body = pull_request::body(report, &parts);
+    let (contract, patch) = (fs::read(bound.dir().join(names::CONTRACT))?, fs::read(bound.dir().join(names::PATCH))?);
+    let sources = RenderSources { contract: &contract, patch: &patch };
+    let sealed = SealedFacts { attestation: bound.attestation_sha256(), link };
+    let body = pull_request_body(report, &sources, &sealed);
     if context.output.json {
         context.output.print_json(&json!({"markdown": body, "run_id": report.run_id}))?;
     } else {
@@ -82,7 +80,7 @@ pub(crate) fn markdown(context: &Context, run: &str, link: Option<&str>) -> Resu
     Ok(0)
 }
 
-/// What the ledger still knows of a run whose bundle was removed.
+/// Prints what the ledger still knows of a run whose bundle was removed.
 fn show_collected(output: Output, run: &CollectedRun) -> Result<u8, CommandError> {
     if output.json {
         output.print_json(run)?;
@@ -141,7 +139,7 @@ fn details(report: &Report) -> String {
     out
 }
 
-/// What was run, on what, what it shows; then how its tests compare.
+/// Lines on the verification passes, then the comparison of their tests.
 fn verification(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for pass in &report.verification.passes {

@@ -1,4 +1,5 @@
-//! `cto status`: one screen with what waits for the operator, what runs, and how far each engine is proven.
+//! `cto status`: one screen with what waits for the operator, what runs, and how far each
+//! engine is proven.
 
 use std::fmt::Write as _;
 
@@ -34,6 +35,7 @@ pub(super) enum WaitingFor {
 }
 
 impl WaitingFor {
+    /// Spelling in JSON output.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Decision => "decision",
@@ -90,6 +92,7 @@ struct RunningRun {
     phase: views::RunPhase,
 }
 
+/// Prints one screen with everything that waits or runs.
 pub(crate) fn status(context: &Context) -> Result<u8, CommandError> {
     let scene = LadderScene::open(context)?;
     let live = scene.views.list_live(scene.now)?;
@@ -124,6 +127,7 @@ fn verdict(waiting: &[Waiting]) -> &'static str {
     if waiting.is_empty() { "clear" } else { "waiting" }
 }
 
+/// Entry for a set kill switch.
 pub(super) fn halted(context: &Context) -> Vec<Waiting> {
     let halted = harness::halted(&context.config.home);
     let waiting = halted.map(|halted| Waiting {
@@ -136,6 +140,7 @@ pub(super) fn halted(context: &Context) -> Vec<Waiting> {
     waiting.into_iter().collect()
 }
 
+/// Entries for undecided requests.
 pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec<Waiting>, CommandError> {
     let people = People::read(&context.config.records)?;
     let policies = Policies::read(&context.config.records)?;
@@ -177,6 +182,7 @@ pub(super) fn outcomes(scene: &LadderScene<'_>) -> Result<(Vec<Waiting>, bool), 
     Ok((waiting.collect(), has_older))
 }
 
+/// Entry for an interrupted run.
 pub(super) fn interrupted(run: LiveRun) -> Waiting {
     Waiting {
         waits_for: WaitingFor::Recovery,

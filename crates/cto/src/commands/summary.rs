@@ -1,4 +1,5 @@
-//! `cto summary`: the control summary, printed or written; and `cto validate summary`, which checks one.
+//! `cto summary`: the control summary, printed or written; and `cto validate summary`,
+//! which checks one.
 
 use std::fs::{self, DirBuilder};
 use std::io::Write as _;
@@ -20,6 +21,7 @@ use crate::output::{Output, count};
 /// Folder of the home for documents that belong to no single matrix.
 const MATRIX_FOLDER: &str = "matrix";
 
+/// Prints the control summary, and writes it if asked to.
 pub(crate) fn summary(context: &Context, arguments: &SummaryArgs) -> Result<u8, CommandError> {
     let summary = compose_summary(context)?;
     let bytes = summary.to_bytes()?;
@@ -91,7 +93,7 @@ fn show(output: Output, summary: &ControlSummary, written: Option<&Path>) -> Str
     lines.iter().map(line).collect()
 }
 
-/// Checks a summary: the one of a file, else the one that is made now.
+/// Checks a summary: the one of a file, else the current one.
 pub(crate) fn validate_summary(context: &Context, file: Option<&Path>) -> Result<u8, CommandError> {
     let bytes = match file {
         Some(file) => fs::read(file).map_err(|error| {
@@ -117,7 +119,8 @@ fn problem_text(problem: &SummaryProblem) -> String {
     format!("{}: {}", problem.check, shown(&problem.text))
 }
 
-/// The checks of `cto health`: the summary of this home holds, and is written where other tools look for it.
+/// The checks of `cto health`: the summary of this home holds, and is written where other
+/// tools look for it.
 pub(super) fn check_contract(context: &Context) -> Result<Vec<NamedCheck>, CommandError> {
     if !context.config.home.is_dir() {
         // There is no place that a tool could look at, and nothing that a console could show.

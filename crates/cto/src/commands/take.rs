@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::operator::git_configuration;
 use crate::output::{Output, count, duration};
 
+/// Puts a verified patch on a new branch.
 pub(crate) fn take(context: &Context, arguments: &TakeArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let (found, bundle) = context.bind_run(&arguments.run)?;

@@ -1,4 +1,5 @@
-//! `cto trust`: the workspaces and keys that count. Each change is in the ledger before it counts.
+//! `cto trust`: the workspaces and keys that count. Each change is in the ledger before it
+//! counts.
 
 mod compromised;
 mod find_key;
@@ -17,6 +18,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::seek::BUNDLE_NAMESPACE;
 
+/// Changes or lists trusted workspaces and keys.
 pub(crate) fn trust(context: &Context, command: &TrustCommand) -> Result<u8, CommandError> {
     match command {
         TrustCommand::Workspace(TrustWorkspaceArgs { command: Some(command), .. }) => match command {
@@ -48,7 +50,8 @@ pub(crate) fn trust(context: &Context, command: &TrustCommand) -> Result<u8, Com
     }
 }
 
-/// Adds a workspace, by its resolved path, to those this home trusts; false if it was among them.
+/// Adds a workspace, by its resolved path, to those this home trusts; false if it was among
+/// them.
 pub(crate) fn trust_workspace(context: &Context, workspace: &Path) -> Result<bool, CommandError> {
     let Some(line) = workspace.to_str().filter(|text| !text.contains('\n')) else {
         return Err(CommandError::usage("a workspace's path must be UTF-8 and on one line"));
@@ -129,6 +132,7 @@ pub(super) fn changed_by_hand(home: &Home, files: &[TrustFile]) -> Result<Vec<Va
     Ok(wanted.map(|log| json!({"file": log.path.display().to_string(), "never_logged": log.never_logged})).collect())
 }
 
+/// Warns about trust files that were changed without the ledger.
 pub(super) fn warn_by_hand(context: &Context, by_hand: &[Value]) {
     for row in by_hand {
         let file = shown(row["file"].as_str().unwrap_or_default());

@@ -25,7 +25,7 @@ struct ValidationError {
     text: String,
 }
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Debug, Serialize)]
 struct Validation {
     ok: bool,
@@ -74,6 +74,7 @@ fn describe_error(stage: Stage, (name, check): &NamedCheck) -> Option<Validation
     (status != Status::Pass).then(|| ValidationError { check: name.clone(), stage, status, text })
 }
 
+/// Validates a stage, the workspace or the summary.
 pub(crate) fn validate(context: &Context, command: &ValidateCommand) -> Result<u8, CommandError> {
     let (stage, engine) = match command {
         ValidateCommand::Workspace(arguments) => return validate_workspace(context, arguments),

@@ -1,4 +1,5 @@
-//! `cto validate workspace`: every record of the workspace, with a place and a remedy for each finding.
+//! `cto validate workspace`: every record of the workspace, with a place and a remedy for
+//! each finding.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use cortex::{RecordRow, check_model_admission, check_target_admission, list_reco
 use harness::{Look, look_around};
 use schemars::JsonSchema;
 use serde::Serialize;
-use workboard::{Finding, PROTOCOLS, Severity, apply_fixes, sarif_document};
+use workboard::{CheckRule, Finding, PROTOCOLS, Severity, WorkspaceCheck, apply_fixes, sarif_document};
 
 use crate::args::ValidateWorkspaceArgs;
 use crate::context::Context;
@@ -22,7 +23,7 @@ const DECISION: &str = "decisions/core-promotion.yaml";
 /// Time that an external validator may take.
 const LONGEST_VALIDATOR: Duration = Duration::from_secs(300);
 
-/// What `--json` prints.
+/// Output of `--json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "Workspace validation")]
 pub(crate) struct WorkspaceValidation {
@@ -51,6 +52,7 @@ impl WorkspaceValidation {
     }
 }
 
+/// Checks the workspace, and fixes it first if asked to.
 pub(super) fn validate_workspace(context: &Context, arguments: &ValidateWorkspaceArgs) -> Result<u8, CommandError> {
     let mut scene = WorkspaceScene::open(context)?;
     let mut fixed = Vec::new();
@@ -73,21 +75,21 @@ pub(super) fn validate_workspace(context: &Context, arguments: &ValidateWorkspac
     Ok(validation.status().exit_code())
 }
 
-/// Everything that a workspace is judged by: its documents and board, its records, its external validators.
+/// Everything that a workspace is judged by: its documents and board, its records, its
+/// external validators.
 pub(crate) fn judge_workspace(
     context: &Context,
     scene: &WorkspaceScene,
     fixed: Vec<String>,
 ) -> Result<WorkspaceValidation, CommandError> {
-    let mut check = scene.check();
-    check.add_findings(check_records(context, scene)?);
+    let mut check = check_documents(context, scene)?;
     let validators = run_validators(context, &scene.root)?;
     let failed = validators.iter().filter(|result| !result.passed).map(|result| {
         let exit = result.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
         let message = format!("the validator `{}` does not pass: {exit}", shown(&result.name));
         Finding::about_file(
             "harness.yaml",
-            "validator_failed",
+            CheckRule::ValidatorFailed,
             message,
             "run it yourself with `cto sandbox --` and mend what it says",
         )
@@ -97,6 +99,13 @@ pub(crate) fn judge_workspace(
     let (errors, advice): (Vec<Finding>, Vec<Finding>) =
         check.findings.into_iter().partition(|finding| finding.severity == Severity::Error);
     Ok(WorkspaceValidation { ok: errors.is_empty(), checked, errors, advice, validators, fixed })
+}
+
+/// Findings about documents, board and records; nothing is started.
+pub(crate) fn check_documents(context: &Context, scene: &WorkspaceScene) -> Result<WorkspaceCheck, CommandError> {
+    let mut check = scene.check();
+    check.add_findings(check_records(context, scene)?);
+    Ok(check)
 }
 
 /// Records that cannot be used, those under the protocols among them.
@@ -118,7 +127,7 @@ fn check_records(context: &Context, scene: &WorkspaceScene) -> Result<Vec<Findin
         let problems = contract::source::load::<CorePromotionDecision>(DECISION, text.as_bytes()).err()?;
         let problem = problems.problems.into_iter().next()?;
         let remedy = "cto schema core-promotion-decision     every field";
-        Some(Finding::at(DECISION, (problem.line, problem.column), "record_invalid", problem.message, remedy))
+        Some(Finding::at(DECISION, (problem.line, problem.column), CheckRule::RecordInvalid, problem.message, remedy))
     });
     Ok(rows.iter().filter_map(|row| describe_row(&scene.root, row)).chain(decision).collect())
 }
@@ -128,7 +137,7 @@ fn describe_row(root: &Path, row: &RecordRow) -> Option<Finding> {
     let file = row.file.strip_prefix(root).unwrap_or(&row.file).display().to_string();
     let (place, message) = split_place(problem);
     let remedy = format!("cto record check {}", shown(&file));
-    Some(Finding::at(&file, place, "record_invalid", message, remedy))
+    Some(Finding::at(&file, place, CheckRule::RecordInvalid, message, remedy))
 }
 
 /// Line and column of a text such as `a.json: a.json:3:5: error: ...`, and the rest of it.

@@ -16,10 +16,10 @@ use crate::error::CommandError;
 use crate::output::{Output, count, duration};
 use crate::seek::{Places, trusted_for_review};
 
-/// How long a line may wait for others.
+/// Longest wait of a line for others.
 const GATHERED: Duration = Duration::from_millis(100);
 
-/// What was found so far. Whoever reads it from a pipe is not woken for each bundle.
+/// Collected lines. A reader of a pipe is not woken for each bundle.
 struct Lines {
     output: Output,
     text: String,
@@ -46,6 +46,7 @@ impl Drop for Lines {
     }
 }
 
+/// Verifies bundles offline and prints each result.
 pub(crate) fn verify(
     context: &Context,
     bundles: &[String],

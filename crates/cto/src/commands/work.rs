@@ -7,22 +7,25 @@ use contract::text::shown;
 use serde_json::json;
 use workboard::{
     BoardChange, BoardItem, CloseoutBundle, CloseoutFacts, EditBoardError, EvidenceKind, WorkGraph, WorkNode,
-    WorkStatus, WorkType, Workboard, change_board, closeout_path, create_document, render_closeout, validate_workspace,
+    WorkStatus, WorkType, Workboard, WorkspaceFiles, change_board, closeout_path, create_document, render_closeout,
+    validate_workspace,
 };
 
 use crate::args::WorkCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
-use crate::workspace_scene::{WorkspaceScene, read_files, workspace_root};
+use crate::workspace_scene::{WorkspaceScene, workspace_root};
 
+/// Shows the board, or moves and closes items.
 pub(crate) fn work(context: &Context, command: &WorkCommand) -> Result<u8, CommandError> {
     match command {
         WorkCommand::Status { id, status, evidence } => return move_item(context, id, *status, evidence),
         WorkCommand::Closeout { id, write } => return close_out(context, id, *write),
         _ => {}
     }
-    let files = read_files(&workspace_root(context)?)?;
+    let files = WorkspaceFiles::read_board_alone(&workspace_root(context)?)
+        .map_err(|error| CommandError::usage(error).hint("cto validate workspace"))?;
     let board = Workboard::read_whole(files.text("WORKBOARD.yaml"));
     let board = board.map_err(|error| CommandError::usage(error).hint("cto validate workspace"))?;
     match command {

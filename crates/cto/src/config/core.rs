@@ -1,4 +1,5 @@
-//! Settings of the records: the Core workspace that the guard looks at, and external validators.
+//! Settings of the records: the Core workspace that the guard looks at, and external
+//! validators.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,8 @@ pub(crate) struct CoreFile {
     pub(crate) path: Option<PathBuf>,
     /// Further worktrees of it that count as active.
     pub(crate) worktrees: Vec<PathBuf>,
-    /// The file that names the current sequence route, below the path; one that is not idle blocks.
+    /// The file that names the current sequence route, below the path; one that is not idle
+    /// blocks.
     pub(crate) sequence_route: Option<PathBuf>,
     /// Branches, folders or words that stand for work of others.
     pub(crate) conflicts: Vec<String>,

@@ -1,4 +1,4 @@
-//! What the configuration and the environment say of engines. Gates are opened here and by no flag.
+//! Engines in the configuration and the environment. Gates are opened here and by no flag.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ use crate::error::CommandError;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EngineFile {
-    /// Whether its gate is open.
+    /// True if its gate is open.
     enabled: Option<bool>,
     /// The one stage it is open for.
     stage: Option<Stage>,
     /// Its program, instead of the first of its name on the PATH.
     executable: Option<PathBuf>,
-    /// What belongs to the program, where that is more than its package.
+    /// Folder that belongs to the program, if that is more than its package.
     tree: Option<PathBuf>,
     /// The program that runs it.
     interpreter: Option<PathBuf>,
@@ -38,13 +38,14 @@ pub(crate) struct EngineFile {
     target_admission: Option<PathBuf>,
     /// Seconds it may take, if less than the contract says.
     timeout_seconds: Option<u64>,
-    /// Seconds of doing nothing before that is told; 60 unless said.
+    /// Seconds of doing nothing before that is told; default: 60.
     idle_seconds: Option<u64>,
     /// Seconds for which a commit must stand before an engine that lingers is ended.
     settle_seconds: Option<u64>,
-    /// How the program is told from another, where the harness does not know: arguments, and words it then prints.
+    /// Check that tells the program from another, if the harness has none: arguments, and
+    /// words it then prints.
     identity: Option<IdentityCheck>,
-    /// Whether the bridge may stand in for a login that the engine does not pass on.
+    /// True if the bridge may use a login that the engine does not pass on.
     openai_codex_auth_bridge: Option<bool>,
     /// An engine of one's own.
     definition: Option<EngineDefinition>,
@@ -87,6 +88,11 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<E
 
 /// Every name in the definition of an engine has a value for the protocol that all layers together give it.
 fn check_names(engines: &Engines, id: &str, layers: &[Layer]) -> Result<(), CommandError> {
+    // A definition that comes with the harness holds for its own protocol, and reading one takes as long as the rest of a short command.
+    let asks_for_another = engines.configured.get(id).is_some_and(|config| config.wire.is_some());
+    if is_built_in(id) && !asks_for_another {
+        return Ok(());
+    }
     let Some(engine) = engines.find(id) else { return Ok(()) };
     let Some(unmet) = engine.definition.unmet_names(engine.wire()).into_iter().next() else { return Ok(()) };
     let defines = |layer: &&Layer| layer.file.engines.get(id).is_some_and(|file| file.definition.is_some());
@@ -100,7 +106,7 @@ fn check_names(engines: &Engines, id: &str, layers: &[Layer]) -> Result<(), Comm
     Err(CommandError::from(problems).hint("cto schema config     every field"))
 }
 
-/// What a configuration file says of the gate of an engine: whether it is open, and for which stage.
+/// Gate of an engine in a configuration file: open or not, and for which stage.
 pub(crate) fn gate_in(text: &str, engine: &str) -> Option<(Option<bool>, Option<Stage>)> {
     let loaded = contract::source::load::<ConfigFile>("harness.yaml", text.as_bytes()).ok()?;
     loaded.value.engines.get(engine).map(|file| (file.enabled, file.stage))
@@ -194,7 +200,7 @@ fn wire(name: &str, word: &str) -> Result<Wire, CommandError> {
     })
 }
 
-/// What the environment says: the gate and its stage, the program, the time.
+/// Settings of the environment: the gate and its stage, the program, the time.
 fn from_environment(id: &str, config: &mut EngineConfig) -> Result<Vec<(&'static str, String)>, CommandError> {
     let name = variable_name(id);
     let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());

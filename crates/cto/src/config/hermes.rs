@@ -1,11 +1,13 @@
 //! Settings of the console. A workspace can only switch them off.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Layer, LayerOf, Setting};
+use super::{Layer, LayerOf, Setting, path_variable};
 
-/// What a configuration file says of the console.
+/// Settings of the console in a configuration file.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct HermesFile {
@@ -13,7 +15,8 @@ pub(crate) struct HermesFile {
     pub(crate) open_read_only: Option<bool>,
     /// An operator can approve in the browser; the ssh-agent signs.
     pub(crate) capture_approvals: Option<bool>,
-    /// An agent's software key may sign what is approved in the browser; else only a security key.
+    /// An agent's software key may sign what is approved in the browser; else only a
+    /// security key.
     pub(crate) capture_with_software_key: Option<bool>,
 }
 
@@ -25,9 +28,24 @@ pub(crate) struct HermesSettings {
     pub(crate) capture_with_software_key: bool,
 }
 
+/// Files in which a hermes-webui keeps the token of an extension's sidecar, in the order in
+/// which they are looked for.
+pub(super) fn find_token_files(extension: &str) -> Vec<PathBuf> {
+    let name = format!("sidecar-auth/{extension}.token");
+    let below = |folder: Option<PathBuf>, rest: &str| folder.map(|folder| folder.join(rest).join(&name));
+    let files = [
+        path_variable("HERMES_EXT_SIDECAR_TOKEN_FILE"),
+        below(path_variable("HERMES_WEBUI_STATE_DIR"), ""),
+        below(path_variable("HERMES_HOME"), "webui"),
+        below(path_variable("HOME"), ".hermes/webui"),
+    ];
+    files.into_iter().flatten().collect()
+}
+
 /// One setting: its name, and where it stands in a file.
 type HermesField = (&'static str, fn(&HermesFile) -> Option<bool>);
 
+/// Combines the layers. The workspace's file can only switch a setting off.
 pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> HermesSettings {
     let mut find = |(name, get): HermesField| {
         let mut value = false;

@@ -1,5 +1,6 @@
-//! What the configuration says of models: credential classes, network classes and how pairs are reached. Only the user's
-//! own files may say it: a workspace names classes and never what they stand for.
+//! Models in the configuration: credential classes, network classes and how pairs are
+//! reached. Only the user's own files may say it: a workspace names classes and never what
+//! they stand for.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,17 +25,18 @@ pub(crate) struct ModelFile {
     endpoint: Option<String>,
     /// Other names of the same model, good in requests and in answers.
     aliases: Vec<String>,
-    /// What the upstream calls it, when that differs from what engines ask for.
+    /// Name of the model at the upstream, if it differs from the one that engines request.
     sent_as: Option<String>,
-    /// How the responses wire reaches it: `native` or `over_chat`.
+    /// Route of the responses wire: `native` or `over_chat`.
     responses: Option<ResponsesWire>,
     price: Option<PriceFile>,
-    /// A file with certificate authorities, in PEM, that are trusted beside the system's for this model alone.
+    /// A file with certificate authorities, in PEM, that are trusted beside the system's
+    /// for this model alone.
     custom_ca: Option<PathBuf>,
     proxy: Option<ProxyFile>,
     /// Declared changes to requests, so that a reasoning model answers with content.
     shape: ShapeShim,
-    /// What all runs of a day (UTC) may use of this model.
+    /// Limit on the daily use (UTC) of this model, over all runs.
     limits_per_day: Limits,
 }
 
@@ -44,7 +46,7 @@ pub(crate) struct ModelFile {
 struct ProxyFile {
     /// `http://HOST:PORT`.
     address: String,
-    /// Where `user:password` comes from, when the proxy wants it.
+    /// Source of `user:password`, if the proxy wants a login.
     #[serde(default)]
     login: Option<CredentialSource>,
 }
@@ -75,6 +77,7 @@ impl CredentialSource {
         }
     }
 
+    /// Credential for the bridge. Environment and programs are asked at the moment of use.
     pub(crate) fn into_credential(self) -> Credential {
         match self {
             Self::None => Credential::None,
@@ -91,7 +94,8 @@ fn from_environment(name: &str) -> Result<Secret, FetchCredentialError> {
     Ok(Secret::new(value.into_encoded_bytes()))
 }
 
-/// The operator's own program, with the operator's own environment. What it says beside the value is not repeated.
+/// The operator's own program, with the operator's own environment. What it says beside the
+/// value is not repeated.
 #[expect(clippy::disallowed_methods, reason = "the door to the operator's own credential programs")]
 fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
     let failed = |text: &str| FetchCredentialError::Source(text.to_owned());
@@ -105,7 +109,8 @@ fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
     Ok(Secret::new(output.stdout))
 }
 
-/// All layers together; what a later one says of a name holds. Nobody else reads what they say of models, so that it is moved out.
+/// All layers together; what a later one says of a name holds. Nobody else reads what they
+/// say of models, so that it is moved out.
 pub(super) fn resolve(layers: &mut [Layer], settings: &mut Vec<Setting>) -> Result<ModelSettings, CommandError> {
     let mut models = ModelSettings::default();
     let mut shown = BTreeMap::new();
@@ -190,7 +195,7 @@ fn setting(pair: ModelPair, file: ModelFile) -> ModelSetting {
     }
 }
 
-/// What is asked for on behalf of an engine: as the environment says, else the configuration.
+/// Model that an engine is to use: as the environment says, else the configuration.
 pub(crate) fn model_ask(engine: &str, config: Option<&EngineConfig>) -> Result<ModelAsk, CommandError> {
     let name = |what: &str| format!("CTO_HARNESS_{}_{what}", contract::engine::variable_name(engine));
     let text = |what: &str| variable(&name(what)).and_then(|value| value.into_string().ok());

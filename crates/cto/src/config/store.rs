@@ -1,41 +1,91 @@
 //! Settings of the ledger: its place, and the time for which a run is left alone when nothing is heard of it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ledger::{LedgerPlace, QueueLimits, ServerAddress, ServerPlace};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use zeroize::Zeroizing;
 
-use super::{Layer, LayerOf, Setting};
+use super::{Layer, LayerOf, Setting, variable};
 use crate::error::CommandError;
 
 /// The ledger of this machine's homes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct StoreFile {
-    /// `sqlite:///PATH`: a ledger that several homes of this machine share. Without it each home has its own.
+    /// `sqlite:///PATH`: a ledger that several homes of this machine share. `postgres://USER@HOST:PORT/DATABASE`: one on a server,
+    /// that any number of machines share. Without it each home has its own.
     pub(crate) url: Option<String>,
+    /// The variable of the environment that has the password for the server.
+    pub(crate) password_env: Option<String>,
+    /// PEM file with the certificate authorities that vouch for the server. A server of another machine is not spoken to without it.
+    pub(crate) ca: Option<PathBuf>,
     /// A run of another home whose lease has lapsed for so long may be sealed as interrupted: 1 to 86400.
     #[schemars(range(min = 1, max = 86400))]
     pub(crate) lease_seconds: Option<u32>,
+    /// The most runs that this machine's workers take from the queue.
+    pub(crate) queue_limits: QueueLimitsFile,
+}
+
+/// The most runs of the queue that may be active at once, or start in a day. A worker counts those of all workers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct QueueLimitsFile {
+    /// Active runs of an engine, by its id.
+    pub(crate) engines: BTreeMap<String, u32>,
+    /// Active runs of one workspace.
+    pub(crate) workspace: Option<u32>,
+    /// Runs that start on one day (UTC).
+    pub(crate) day: Option<u32>,
 }
 
 /// The same, resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StoreSettings {
-    pub(crate) ledger: Option<PathBuf>,
+    pub(crate) ledger: Option<LedgerPlace>,
     pub(crate) lease: Option<Duration>,
+    pub(crate) queue_limits: QueueLimits,
+    password: Option<Zeroizing<String>>,
+    authorities: Option<PathBuf>,
 }
 
 const SQLITE: &str = "sqlite://";
 const LONGEST_LEASE: u32 = 86_400;
 
+impl StoreFile {
+    fn says_something(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+impl StoreSettings {
+    /// The place that an address names, with the credential and the authorities of the configuration.
+    pub(crate) fn place_of(&self, url: &str) -> Result<LedgerPlace, CommandError> {
+        if let Some(path) = url.strip_prefix(SQLITE).filter(|path| path.starts_with('/')) {
+            return Ok(LedgerPlace::File(PathBuf::from(path)));
+        }
+        let address = url.parse::<ServerAddress>().map_err(|error| {
+            let message = match ServerAddress::is_meant(url) {
+                // What stands in it may be a password.
+                true => format!("a ledger cannot be there: {error}"),
+                false => format!("a ledger cannot be at `{}`", contract::text::shown(url)),
+            };
+            CommandError::usage(message).hint("sqlite:///PATH/ledger.db or postgres://USER@HOST:PORT/DATABASE")
+        })?;
+        let (password, authorities) = (self.password.clone(), self.authorities.clone());
+        Ok(LedgerPlace::Server(Box::new(ServerPlace { address, password, authorities })))
+    }
+}
+
 /// The last layer that says something counts. A workspace's file may not say where evidence is kept.
 pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<StoreSettings, CommandError> {
     let mut store = StoreSettings::default();
+    let mut place = None;
     for Layer { path, file, of, .. } in layers {
-        let StoreFile { url, lease_seconds } = &file.store;
-        if (url.is_some() || lease_seconds.is_some()) && *of == LayerOf::Workspace {
+        if file.store.says_something() && *of == LayerOf::Workspace {
             let message = format!("{}: a workspace's file may not have `store`", path.display());
             return Err(CommandError::usage(message).hint("put it into your own config.yaml"));
         }
@@ -43,13 +93,25 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<S
         let mut note = |name: &str, value: String| {
             settings.push(Setting { name: format!("store.{name}"), value, source: path.display().to_string() });
         };
+        let StoreFile { url, password_env, ca, lease_seconds, queue_limits } = &file.store;
+        if let Some(name) = password_env {
+            let value = variable(name).and_then(|value| value.into_string().ok());
+            let missing =
+                || refuse(format!("`store.password_env` names {}, which is not set", contract::text::shown(name)));
+            store.password = Some(value.ok_or_else(|| missing().hint("set the variable"))?.into());
+            note("password_env", name.clone());
+        }
+        if let Some(ca) = ca {
+            store.authorities = Some(ca.clone());
+            note("ca", ca.display().to_string());
+        }
+        if *queue_limits != QueueLimitsFile::default() {
+            let QueueLimitsFile { engines, workspace, day } = queue_limits.clone();
+            note("queue_limits", format!("engines {engines:?}, workspace {workspace:?}, day {day:?}"));
+            store.queue_limits = QueueLimits { engines, workspace, day };
+        }
         if let Some(url) = url {
-            let place = url.strip_prefix(SQLITE).filter(|place| place.starts_with('/'));
-            let place = place.ok_or_else(|| {
-                refuse(format!("`store.url` is `{}`", contract::text::shown(url))).hint("url: sqlite:///PATH/ledger.db")
-            })?;
-            store.ledger = Some(PathBuf::from(place));
-            note("url", url.clone());
+            place = Some((url, path));
         }
         if let Some(seconds) = lease_seconds {
             if !(1..=LONGEST_LEASE).contains(seconds) {
@@ -58,6 +120,19 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<S
             store.lease = Some(Duration::from_secs(u64::from(*seconds)));
             note("lease_seconds", seconds.to_string());
         }
+    }
+    if let Some((url, path)) = place {
+        let in_file = |error: CommandError| {
+            let message = format!("{}: `store.url`: {}", path.display(), error.message);
+            CommandError { message, ..error }
+        };
+        let named = store.place_of(url).map_err(in_file)?;
+        let value = match &named {
+            LedgerPlace::File(_) => url.clone(),
+            LedgerPlace::Server(server) => server.address.to_string(),
+        };
+        settings.push(Setting { name: "store.url".to_owned(), value, source: path.display().to_string() });
+        store.ledger = Some(named);
     }
     Ok(store)
 }

@@ -38,7 +38,8 @@ pub(crate) fn size() -> (usize, usize) {
     (columns.max(LEAST), rows)
 }
 
-/// True if the terminal says by its variables that it shows links. `FORCE_HYPERLINK` decides either way.
+/// True if the terminal says by its variables that it shows links. `FORCE_HYPERLINK`
+/// decides either way.
 pub(super) fn has_links() -> bool {
     knows_links(&variable)
 }
@@ -56,7 +57,8 @@ fn knows_links(variable: &dyn Fn(&str) -> Option<OsString>) -> bool {
     let is_vte =
         text("VTE_VERSION").and_then(|version| version.parse::<u32>().ok()).is_some_and(|it| it >= VTE_VERSION);
     let is_marked = LINKING_VARIABLES.iter().any(|name| variable(name).is_some());
-    // Inside of tmux these variables are the outer terminal's, and an old tmux prints the sequence as text.
+    // Inside of tmux these variables are the outer terminal's, and an old tmux prints the
+    // sequence as text.
     let is_inside = text("TMUX").is_some() || term.starts_with("screen");
     !is_inside && (is_named || is_vte || is_marked || LINKING_TERMS.iter().any(|name| term.starts_with(name)))
 }

@@ -1,5 +1,6 @@
 //! State of one run on a live display, made from what the run tells. It knows no terminal and looks at no clock: times are given.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -22,13 +23,31 @@ pub(crate) struct RunBoard {
     pub(crate) run_id: Option<RunId>,
     pub(crate) steps: Vec<BoardStep>,
     pub(crate) program: Option<BoardProgram>,
-    pub(crate) act: Option<String>,
-    pub(crate) tail: VecDeque<String>,
+    pub(crate) act: Option<ForeignLine>,
+    pub(crate) tail: VecDeque<ForeignLine>,
     pub(crate) used: Option<LiveUsage>,
     /// Time of the last fact, on the run's clock.
     heard: Duration,
     /// The harness found no changed file either.
     is_idle: bool,
+}
+
+/// A line that a program wrote. It is made safe to print when it is first drawn, and once: a board is drawn many times, and of a flood of
+/// lines only a few are.
+#[derive(Debug)]
+pub(crate) struct ForeignLine {
+    raw: String,
+    clean: OnceCell<String>,
+}
+
+impl ForeignLine {
+    fn new(raw: &str) -> Self {
+        Self { raw: raw.to_owned(), clean: OnceCell::new() }
+    }
+
+    fn clean(&self) -> &str {
+        self.clean.get_or_init(|| clean_line(&self.raw))
+    }
 }
 
 /// A step that was begun.
@@ -39,6 +58,7 @@ pub(crate) struct BoardStep {
 }
 
 impl BoardStep {
+    /// True while the step goes on.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.last.state, StepState::Began | StepState::Idle)
     }
@@ -47,16 +67,18 @@ impl BoardStep {
 /// The program that runs now.
 #[derive(Debug)]
 pub(crate) struct BoardProgram {
-    pub(crate) name: String,
+    pub(crate) name: ForeignLine,
     pub(crate) limit: Duration,
     pub(crate) began: Duration,
 }
 
 impl RunBoard {
+    /// Board before the first fact.
     pub(crate) fn new(title: String) -> Self {
         Self { title, ..Self::default() }
     }
 
+    /// Takes a report about a step.
     pub(crate) fn hear_step(&mut self, told: &Told) {
         self.heard = self.heard.max(told.at);
         self.is_idle = told.state == StepState::Idle;
@@ -74,16 +96,21 @@ impl RunBoard {
         }
     }
 
+    /// Takes a fact of the run, at the given time.
     pub(crate) fn hear_fact(&mut self, fact: &LiveFact, now: Duration) {
         (self.heard, self.is_idle) = (now, false);
         match fact {
             LiveFact::Opened { run_id } => self.run_id = Some(run_id.clone()),
-            LiveFact::ProgramStarted { name, limit } => {
-                self.program = Some(BoardProgram { name: name.clone(), limit: *limit, began: now });
+            LiveFact::ProgramStarted { name, limit, began } => {
+                self.program = Some(BoardProgram {
+                    name: ForeignLine::new(name),
+                    limit: *limit,
+                    began: began.map_or(now, |began| began.min(now)),
+                });
                 self.tail.clear();
             }
             LiveFact::Printed { line } => self.keep_line(line),
-            LiveFact::Acted { text } => self.act = Some(text.clone()),
+            LiveFact::Acted { text } => self.act = Some(ForeignLine::new(text)),
             LiveFact::ModelUsed(used) => self.used = Some(*used),
         }
     }
@@ -92,7 +119,7 @@ impl RunBoard {
         if line.trim().is_empty() {
             return;
         }
-        self.tail.push_back(line.to_owned());
+        self.tail.push_back(ForeignLine::new(line));
         while self.tail.len() > TAIL {
             self.tail.pop_front();
         }
@@ -104,15 +131,15 @@ impl RunBoard {
     }
 
     /// What goes on in the current step: an act of the engine, or the name of a program.
-    pub(crate) fn current_act(&self) -> Option<String> {
+    pub(crate) fn current_act(&self) -> Option<&str> {
         let is_engine = self.current().is_some_and(|step| step.last.step == Step::Engine);
-        let text = if is_engine { self.act.clone() } else { self.program.as_ref().map(|program| program.name.clone()) };
-        text.map(|text| clean_line(&text))
+        let line = if is_engine { self.act.as_ref() } else { self.program.as_ref().map(|program| &program.name) };
+        line.map(ForeignLine::clean)
     }
 
     /// The newest lines of a program's output, safe to print.
-    pub(crate) fn tail_lines(&self) -> Vec<String> {
-        self.tail.iter().map(|line| clean_line(line)).collect()
+    pub(crate) fn tail_lines(&self) -> impl Iterator<Item = &str> {
+        self.tail.iter().map(ForeignLine::clean)
     }
 
     /// `quiet for 0:34`, and what was not seen meanwhile.
@@ -177,8 +204,8 @@ mod tests {
         for line in ["one", "two", "", "\u{1b}[32mthree\u{1b}[0m", &format!("token {key}"), "\u{7}five"] {
             board.hear_fact(&LiveFact::Printed { line: line.to_owned() }, Duration::ZERO);
         }
-        let lines = board.tail_lines();
-        assert_eq!((lines.len(), lines[0].as_str(), lines[2].as_str()), (3, "three", "␇five"));
+        let lines: Vec<&str> = board.tail_lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[2]), (3, "three", "␇five"));
         assert!(!lines[1].contains(&key), "{lines:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Columns of a terminal: how wide a text is, and a text cut to a width.
 
-/// Columns that a character takes. East Asian wide characters and pictographs take two, combining marks none.
+/// Columns that a character takes. East Asian wide characters and pictographs take two,
+/// combining marks none.
 pub(crate) fn char_width(character: char) -> usize {
     match u32::from(character) {
         0x300..=0x36f | 0x483..=0x489 | 0x591..=0x5bd | 0x610..=0x61a | 0x64b..=0x65f => 0,
@@ -31,7 +32,8 @@ pub(crate) fn cut_end(text: &str, width: usize) -> String {
     out
 }
 
-/// Both ends of a text that fits, with a mark between them: the end of a path says more than its middle.
+/// Both ends of a text that fits, with a mark between them: the end of a path says more
+/// than its middle.
 pub(crate) fn cut_middle(text: &str, width: usize) -> String {
     if text_width(text) <= width {
         return text.to_owned();
@@ -51,7 +53,8 @@ fn take_columns(characters: impl Iterator<Item = char>, width: usize) -> String 
     characters.take_while(fits).collect()
 }
 
-/// A text without its escape sequences: colours of a test runner are of no use in a line that is cut.
+/// A text without its escape sequences: colours of a test runner are of no use in a line
+/// that is cut.
 pub(crate) fn strip_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

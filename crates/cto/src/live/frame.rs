@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use contract::text::money_text;
 use harness::{LiveUsage, Step, StepState};
 
 use super::board::{BoardStep, RunBoard, clock_text};
 use super::columns::{cut_end, cut_middle, text_width};
-use crate::lane_table::money;
 use crate::output::{Paint, duration};
 
 /// Columns of a step's name, its mark and the spaces around them.
@@ -97,11 +97,11 @@ fn draw_ended(step: &BoardStep, style: FrameStyle) -> String {
 
 fn draw_current(board: &RunBoard, step: &BoardStep, style: FrameStyle, now: Duration) -> Vec<String> {
     let room = FrameStyle { width: style.width.saturating_sub(NAME), ..style };
-    let (act, right) = room.two_columns(&board.current_act().unwrap_or_default(), &time_text(board, step, now));
+    let (act, right) = room.two_columns(board.current_act().unwrap_or_default(), &time_text(board, step, now));
     let mut lines = vec![format!("  {} {:<11}{act}{right}", style.bullet(), step.last.step.name())];
     let is_engine = step.last.step == Step::Engine;
     let used = board.used.filter(|_| is_engine).map(usage_text);
-    let below = used.into_iter().chain(board.quiet_text(now)).chain(board.tail_lines());
+    let below = used.into_iter().chain(board.quiet_text(now)).chain(board.tail_lines().map(str::to_owned));
     let indent = " ".repeat(NAME);
     lines.extend(below.map(|line| format!("{indent}{}", style.paint.dim(&cut_end(&line, room.width)))));
     lines
@@ -124,8 +124,8 @@ pub(crate) fn usage_text(used: LiveUsage) -> String {
     let tokens = if tokens < 10_000 { tokens.to_string() } else { format!("{}k", tokens / 1000) };
     let cost = match (cost_micros, is_partly_unpriced) {
         (0, true) => "unpriced".to_owned(),
-        (micros, true) => format!("{}+", money(micros)),
-        (micros, false) => money(micros),
+        (micros, true) => format!("{}+", money_text(micros)),
+        (micros, false) => money_text(micros),
     };
     let word = if requests == 1 { "request" } else { "requests" };
     format!("{requests} {word}{open}   {tokens} tokens   {cost}")
@@ -147,7 +147,10 @@ mod tests {
         board.hear_step(&step(Step::Gates, StepState::Began, "", seconds(0)));
         board.hear_step(&step(Step::Gates, StepState::Ended, "14 of 14", Duration::from_millis(8)));
         board.hear_step(&step(Step::Engine, StepState::Began, "", seconds(1)));
-        board.hear_fact(&LiveFact::ProgramStarted { name: "codex".to_owned(), limit: seconds(600) }, seconds(1));
+        board.hear_fact(
+            &LiveFact::ProgramStarted { name: "codex".to_owned(), limit: seconds(600), began: None },
+            seconds(1),
+        );
         board.hear_fact(
             &LiveFact::Acted { text: "runs python3 -m pytest -q tests/test_a.py::test_one -x --tb=short".to_owned() },
             seconds(2),

@@ -1,4 +1,5 @@
-//! Several runs at once: a row for each lane, in the order in which they were asked for, and the steps of the one that runs alone.
+//! Several runs at once: a row for each lane, in the order in which they were asked for,
+//! and the steps of the one that runs alone.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,6 +41,7 @@ enum LaneState {
 }
 
 impl LaneBoard {
+    /// Board on which every lane waits.
     pub(crate) fn new(title: String, names: Vec<String>) -> Self {
         let lanes = names.into_iter().map(|name| BoardLane { name: shown(&name), state: LaneState::Waiting });
         Self { title, started: Instant::now(), lanes: lanes.collect() }
@@ -105,6 +107,7 @@ pub(crate) struct LaneDisplay {
 }
 
 impl LaneDisplay {
+    /// Opens a display; without progress nothing is drawn.
     pub(crate) fn open(output: Output, title: String, names: Vec<String>, cancel: &Arc<AtomicBool>) -> Self {
         let open = || LiveScreen::open(LaneBoard::new(title, names), output.paint_errors, Arc::clone(cancel));
         Self { screen: output.progress.then(open) }
@@ -115,6 +118,7 @@ impl LaneDisplay {
         LaneObserver { screen: self.screen.as_ref(), at }
     }
 
+    /// Ends the display, the last picture stays.
     pub(crate) fn close(&self) {
         if let Some(screen) = &self.screen {
             screen.close();
@@ -141,6 +145,7 @@ impl LaneObserver<'_> {
         }
     }
 
+    /// Notes the end of a lane.
     pub(crate) fn end(&self, status: Status, took_ms: Option<u64>) {
         let Some(screen) = self.screen else { return };
         if let Some(lane) = screen.subject().lanes.get_mut(self.at) {

@@ -35,10 +35,12 @@ enum BoardClock {
 }
 
 impl TimedBoard {
+    /// Board of a run that starts now.
     pub(crate) fn starting(title: String) -> Self {
         Self { board: RunBoard::new(title), clock: BoardClock::Since(Instant::now()) }
     }
 
+    /// Time on the board's clock.
     pub(crate) fn now(&self) -> Duration {
         match self.clock {
             BoardClock::Since(start) => start.elapsed(),
@@ -55,6 +57,7 @@ impl TimedBoard {
         self.board.hear_step(told);
     }
 
+    /// Takes a fact of the run, at the board's time.
     pub(crate) fn hear_fact(&mut self, fact: &LiveFact) {
         self.board.hear_fact(fact, self.now());
     }
@@ -92,6 +95,7 @@ impl RunDisplay {
         Self::of_board(output, subject, cancel)
     }
 
+    /// Display with a title of its own.
     pub(crate) fn titled(output: Output, title: String, cancel: &Arc<AtomicBool>) -> Self {
         Self::of_board(output, TimedBoard::starting(title), cancel)
     }
@@ -133,7 +137,7 @@ impl WatchRun for RunDisplay {
     fn live(&self, fact: &LiveFact) {
         match (self, fact) {
             (Self::Screen(screen), _) => screen.subject().hear_fact(fact),
-            (Self::Lines(output), LiveFact::ProgramStarted { name, limit }) => {
+            (Self::Lines(output), LiveFact::ProgramStarted { name, limit, .. }) => {
                 output.note(&format!("program {} limit {}\n", shown(name), duration(*limit)));
             }
             _ => {}

@@ -12,7 +12,7 @@ use crate::config::terminal_size;
 use crate::output::Paint;
 
 /// Between two pictures.
-const REDRAW: Duration = Duration::from_millis(200);
+const REDRAW: Duration = Duration::from_millis(250);
 
 /// Something that can be drawn at any moment.
 pub(crate) trait DrawLines: Send {
@@ -83,7 +83,7 @@ impl<T: DrawLines + 'static> LiveScreen<T> {
             // A thread that panicked draws no more, which is what is wanted.
             let _ = thread.join();
         }
-        self.shared.show(&[]);
+        self.shared.show(&[], terminal_size());
     }
 }
 
@@ -111,12 +111,11 @@ impl<T: DrawLines> SharedScreen<T> {
         let mut lines = hold(&self.subject).draw(style);
         // A block that is higher than the terminal could not be wiped again.
         lines.truncate(rows.saturating_sub(1).max(1));
-        self.show(&lines);
+        self.show(&lines, (columns, rows));
     }
 
-    fn show(&self, lines: &[String]) {
+    fn show(&self, lines: &[String], (columns, rows): (usize, usize)) {
         let mut drawn = hold(&self.drawn);
-        let (columns, rows) = terminal_size();
         if drawn.lines == lines && drawn.columns == columns {
             return;
         }

@@ -9,6 +9,7 @@ mod keys;
 mod refused;
 mod replayed;
 mod used;
+mod witness;
 
 use std::fs;
 use std::path::{Path, PathBuf};

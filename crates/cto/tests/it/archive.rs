@@ -1,7 +1,7 @@
 //! `cto export` and `cto import`: a run on another machine is the run it was, and nothing else gets in.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-mod craft;
+pub(crate) mod craft;
 mod hostile;
 mod said;
 

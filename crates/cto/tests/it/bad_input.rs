@@ -16,7 +16,10 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 use testkit::{Ran, World, contents, contract_text};
 
-use crate::world;
+/// A world whose home is only made by what is called.
+fn world() -> World {
+    crate::world().without_memory()
+}
 
 /// One call that must be refused.
 struct Row<'a> {

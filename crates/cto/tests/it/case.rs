@@ -17,7 +17,7 @@ mod lives;
 mod pi_inside;
 mod plain;
 mod proven;
-mod scene;
+pub(crate) mod scene;
 mod stages;
 mod stayer;
 mod table;

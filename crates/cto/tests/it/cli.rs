@@ -24,7 +24,7 @@ fn call(world: &World, args: &[&str], env: &[(&str, Option<&str>)]) -> Ran {
 }
 
 /// The names under `Commands:` in a help text.
-fn commands_in(help: &str) -> Vec<String> {
+pub(crate) fn commands_in(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     // A long explanation goes on below itself.
     listed
@@ -85,9 +85,13 @@ fn every_command_is_explained_and_built() {
     outcome
     rollback
     status
+    top
     serve
     hermes
     hermes smoke
+    hermes install
+    hermes uninstall
+    hermes status
     summary
     ladder
     ladder explain
@@ -105,11 +109,18 @@ fn every_command_is_explained_and_built() {
     import
     recover
     gc
+    stop
+    submit
+    queue
+    watch
+    cancel
+    worker
     halt
     resume
     ledger
     ledger verify
     ledger rebuild
+    ledger migrate
     ledger continue
     case
     case list
@@ -424,8 +435,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output =
-            world.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let output = World::finish_output(world.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap());
         assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""), "{args:?}");
     }
     // The same for the verdict of a run, which is sealed all the same.
@@ -442,8 +452,7 @@ fn a_full_disk_is_a_failure() {
     let _ = world.run("fail-disallowed-file", 1);
     for args in [&["diff", "@"][..], &["show", "@", "--json"], &["runs"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output =
-            world.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        let output = World::finish_output(world.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(3), "{args:?}: {said}");
         assert!(said.starts_with("error: cannot write the answer: "), "{args:?}: {said}");

@@ -62,6 +62,14 @@ pub(crate) fn write_case(world: &World) {
     let _ = world.case("made", &changes);
 }
 
+/// The draft of a source's admission as a person fills it in.
+pub(crate) fn admit_draft(draft: &str) -> String {
+    testkit::fill_in(draft)
+        .replace("status: \"draft\"", "status: admitted")
+        .replace("license_status: \"unresolved\"", "license_status: resolved")
+        .replace("\"copied-fixture\"", CLIMBED_MODES)
+}
+
 impl Climber<'_> {
     fn cto(&mut self, stage: u8, words: &[&str], code: i32) -> Value {
         let ran = (self.call)(stage, &[words, &["--json"]].concat());
@@ -172,11 +180,7 @@ impl Climber<'_> {
         let _ = self.cto(3, &["admit", "source", engine], 0);
         let file = self.world.here().join(format!("admissions/source/{engine}.yaml"));
         let draft = fs::read_to_string(&file).unwrap();
-        let admitted = testkit::fill_in(&draft)
-            .replace("status: \"draft\"", "status: admitted")
-            .replace("license_status: \"unresolved\"", "license_status: resolved")
-            .replace("\"copied-fixture\"", CLIMBED_MODES);
-        fs::write(&file, admitted).unwrap();
+        fs::write(&file, admit_draft(&draft)).unwrap();
         self.sign(&file);
     }
 

@@ -3,9 +3,13 @@
 
 mod client;
 mod decided;
+mod demo;
 mod live;
 mod locked;
 mod pages;
+mod pressed;
+mod run_file;
 mod summary;
+mod summary_size;
 
 use client::{Answer, Served};

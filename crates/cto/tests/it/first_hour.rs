@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod at;
+mod connected;
 mod continued;
 mod ctest;
 mod drafted;

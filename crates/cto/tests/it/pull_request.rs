@@ -1,4 +1,4 @@
-//! `cto show --markdown`: words that others wrote stand in code, and nowhere else.
+//! `report.md` and `cto show --markdown`: words that others wrote stand in code, and nowhere else.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 use std::fs;
@@ -86,11 +86,31 @@ fn hostile(world: &World, code: i32, changes: &[(&str, &str)]) -> String {
     report["run_id"].as_str().unwrap().to_owned()
 }
 
+/// Titles of the parts that a reader opens.
+const FOLDS: [&str; 8] = [
+    "Files",
+    "Commands",
+    "What these checks show",
+    "Other claims",
+    "Not applicable",
+    "Digests",
+    "Left behind: the patch cannot carry it",
+    "Left behind: ignored by the baseline's own rules",
+];
+
 fn check(world: &World, run: &str) {
-    let markdown = world.cto(["show", run, "--markdown"]).expect(0).text();
-    let outside = outside_code(&markdown);
-    let folds = ["Files", "Commands", "Its other claims", "Digests"]
-        .map(|title| format!("<details><summary>{title}</summary>"));
+    let bundle = world.bundles().join(run);
+    check_markdown(&world.cto(["show", run, "--markdown"]).expect(0).text());
+    check_markdown(&fs::read_to_string(bundle.join("report.md")).unwrap());
+    // Control: the same marks are found in the text that both are made from.
+    let report: Value = serde_json::from_slice(&fs::read(bundle.join("report.json")).unwrap()).unwrap();
+    let title = report["title"].as_str().unwrap();
+    assert!(MARKS.iter().all(|mark| outside_code(&title.replace('`', "")).contains(mark)), "{title}");
+}
+
+fn check_markdown(markdown: &str) {
+    let outside = outside_code(markdown);
+    let folds = FOLDS.map(|title| format!("<details><summary>{title}</summary>"));
     let is_fold = |line: &&str| *line == "</details>" || folds.iter().any(|fold| fold == line);
     assert_eq!(outside.matches("<details>").count(), outside.matches("</details>").count(), "{markdown}");
     for line in outside.lines().filter(|line| !is_fold(line)) {
@@ -100,9 +120,6 @@ fn check(world: &World, run: &str) {
         }
     }
     assert!(markdown.contains("@octocat"), "it is shown, in code: {markdown}");
-    // Control: the report for people in the bundle is not made for a forge, and the same marks are found in it.
-    let report = fs::read_to_string(world.bundles().join(run).join("report.md")).unwrap();
-    assert!(report.contains("@octocat") && report.lines().any(|line| line.starts_with("# ") && line.contains('@')));
 }
 
 #[test]
@@ -138,10 +155,30 @@ fn the_body_says_what_a_reviewer_needs() {
     let document: Value = world.cto(["show", "@", "--markdown", "--json"]).expect(0).json();
     assert_eq!((&document["markdown"], &document["run_id"]), (&json!(markdown), &json!(run)));
 
+    // The sealed file is the same body; only what is known after the seal is not in it.
+    let sealed = fs::read_to_string(bundle.join("report.md")).unwrap();
+    let later: Vec<&str> = markdown.lines().filter(|line| !sealed.lines().any(|other| other == *line)).collect();
+    assert!(matches!(later.as_slice(), [line] if line.starts_with("- attestation: `")), "{later:?}");
+    assert!(sealed.starts_with("## pass: `") && sealed.contains(&format!("$ cto show {run}")), "{sealed}");
+    for said in ["Claims are not trusted; each is compared with what we observed.", "No false claims found."] {
+        assert!(sealed.contains(said), "{said}: {sealed}");
+    }
+
+    let (_, lying) = world.run("fail-no-diff", 1);
+    let lying = fs::read_to_string(lying.join("report.md")).unwrap();
+    assert!(
+        lying.contains("The run finished but failed verification.") && !lying.contains("No false claims"),
+        "{lying}"
+    );
+    let (_, refused) = world.run("fail-no-allowed-paths", 3);
+    let refused = fs::read_to_string(refused.join("report.md")).unwrap();
+    assert!(refused.contains("\n\nBlocked: 1 problem. The engine did not start"), "{refused}");
     let _ = world.run("fail-no-diff", 1);
     let failed = world.cto(["show", "@", "--markdown"]).expect(0).text();
     assert!(
-        failed.starts_with("## fail: ") && failed.contains("`no_diff`") && failed.contains("- it said `it succeeded`"),
+        failed.starts_with("## fail: ")
+            && failed.contains("`no_diff`")
+            && failed.contains("- contradicted: claimed `it succeeded`"),
         "{failed}"
     );
 

@@ -1,9 +1,11 @@
 //! `cto refresh` on one home that an engine of one's own climbed to two accepted passes of stage 5.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 mod audited;
+mod facts;
 mod forged;
+mod remedies;
 mod rows;
 mod scene;
 
@@ -28,17 +30,22 @@ fn real_passes_are_looked_at_again_and_nothing_is_changed() {
     scene.climb();
     let first = scene.change_target("made", "5");
     lacks_an_outcome_and_a_merge(&scene, &first);
-    scene.accept(&first);
+    remedies::answer_and_go_on(&scene);
     scene.merge(&first);
     let second = scene.change_target("other", "5");
-    scene.accept(&second);
     scene.merge(&second);
+    remedies::answer_by_the_refresh(&scene, 3);
     lacks_a_comparison(&scene);
-    scene.compare();
+    remedies::compare_as_told(&scene);
     passes(&scene, &first, &second);
     waits_for_the_comparison_alone(&scene);
+    facts::each_false_fact_of_a_pass_is_refused(&scene);
     rows::each_damage_is_refused(&scene, &first, &second);
-    audited::each_requirement_rests_on_its_evidence(&scene, &first);
+    remedies::request_what_was_rejected(&scene, &first, &second);
+    remedies::admit_what_is_stale(&scene);
+    remedies::name_passes_of_one_identity(&scene, &first, &second);
+    remedies::accept_the_comparison(&scene);
+    audited::each_requirement_rests_on_its_evidence(&scene);
 }
 
 fn lacks_everything(scene: &Scene) {

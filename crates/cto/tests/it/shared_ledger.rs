@@ -1,4 +1,4 @@
-//! Two homes on one ledger file: neither seals, recovers or collects a live run of the other.
+//! Two homes on one ledger: neither seals, recovers or collects a live run of the other.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
@@ -16,16 +16,15 @@ use crate::world;
 const LEASE: u32 = 4;
 
 /// Homes of two users on one machine would look the same: all that they share is the ledger.
-struct Pair {
-    ledger: tempfile::TempDir,
+pub(crate) struct Pair {
     ours: World,
     theirs: World,
 }
 
 impl Pair {
-    fn new() -> Self {
-        let pair = Self { ledger: tempfile::tempdir().unwrap(), ours: world(), theirs: world() };
-        let url = format!("sqlite://{}", pair.ledger.path().join("ledger.db").display());
+    /// On the ledger at this address.
+    pub(crate) fn on(url: &str) -> Self {
+        let pair = Self { ours: world(), theirs: world() };
         for world in [&pair.ours, &pair.theirs] {
             let folder = world.path().join("user/.config/cto");
             fs::create_dir_all(&folder).unwrap();
@@ -98,9 +97,28 @@ fn is_there(world: &World, folder: &str, run: &str) -> bool {
     world.home().join(folder).join(run).is_dir()
 }
 
+/// Two homes on a ledger in a file, which goes with the folder.
+fn on_a_file(check: fn(&Pair)) {
+    let folder = tempfile::tempdir().unwrap();
+    check(&Pair::on(&format!("sqlite://{}", folder.path().join("ledger.db").display())));
+}
+
 #[test]
 fn a_live_run_is_left_alone_however_long_it_works() {
-    let pair = Pair::new();
+    on_a_file(check_live_run);
+}
+
+#[test]
+fn a_run_whose_lease_lapsed_is_sealed_by_another_and_comes_too_late() {
+    on_a_file(check_lapsed_run);
+}
+
+#[test]
+fn a_killed_run_is_recovered_once() {
+    on_a_file(check_killed_run);
+}
+
+pub(crate) fn check_live_run(pair: &Pair) {
     let (child, run) = pair.start();
     wait_for_lapse();
     let recovered = Pair::recover(&pair.theirs);
@@ -120,9 +138,7 @@ fn a_live_run_is_left_alone_however_long_it_works() {
     pair.check_ledger();
 }
 
-#[test]
-fn a_run_whose_lease_lapsed_is_sealed_by_another_and_comes_too_late() {
-    let pair = Pair::new();
+pub(crate) fn check_lapsed_run(pair: &Pair) {
     let (child, run) = pair.start();
     child.signal(Signal::STOP);
     let recovered = Pair::recover(&pair.theirs);
@@ -146,9 +162,7 @@ fn a_run_whose_lease_lapsed_is_sealed_by_another_and_comes_too_late() {
 }
 
 /// A run that is killed is its own home's, at once; and one that another sealed meanwhile is put aside by the next command.
-#[test]
-fn a_killed_run_is_recovered_once() {
-    let pair = Pair::new();
+pub(crate) fn check_killed_run(pair: &Pair) {
     for taken_over in [false, true] {
         let (child, run) = pair.start();
         drop(child);
@@ -172,6 +186,9 @@ fn a_killed_run_is_recovered_once() {
 fn bad_stores_are_refused() {
     for (store, says) in [
         ("url: postgres://x/y", "store.url"),
+        ("url: postgres://cto:hunter2@db/ledger", "holds no password"),
+        ("url: postgres://cto@db/ledger?sslmode=disable", "store.url"),
+        ("password_env: NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE"),
         ("url: sqlite://relative", "store.url"),
         ("lease_seconds: 0", "lease_seconds"),
         ("lease: 5", "lease"),
@@ -182,6 +199,7 @@ fn bad_stores_are_refused() {
         fs::write(folder.join("config.yaml"), format!("store:\n  {store}\n")).unwrap();
         let ran = world.cto(["runs"]).expect(2);
         assert!(ran.stderr.contains(says), "{store}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("hunter2"), "{store}: {}", ran.stderr);
         assert!(!Path::new(&world.home().join("ledger.db")).exists());
     }
 }

@@ -117,12 +117,7 @@ impl Scene {
 
     /// Another build of the binary, in this world.
     fn with_binary(&self, binary: &Path, words: Vec<&str>) -> Ran {
-        let output = self.world.program(binary.to_str().unwrap()).args(words).output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(self.world.program(binary.to_str().unwrap()).args(words).output().unwrap())
     }
 
     fn events(&self, report: &Value) -> Vec<Value> {

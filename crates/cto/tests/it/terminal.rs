@@ -12,17 +12,21 @@ const WIDTHS: [u16; 4] = [60, 80, 100, 160];
 /// Phase, and the words on the screen by which it is known.
 const PHASES: [(&str, &str); 3] = [("setup", "setup 1"), ("engine", "runs python3"), ("verify", "• verify")];
 
-/// A case of which setup, engine and check take their time and say something meanwhile.
-fn slow_case(world: &World) {
+/// A case of which setup, engine and check take this many seconds and say something meanwhile.
+fn slow_case(world: &World, [in_setup, in_engine, in_check]: [u32; 3]) {
     let setup = "environment";
-    let environment = r#"{setup: [[sh, -c, "echo fetching 1 of 2; sleep 3; echo fetching 2 of 2; sleep 2"]]}"#;
+    let environment = format!(
+        r#"{{setup: [[sh, -c, "echo fetching 1 of 2; sleep {}; echo fetching 2 of 2; sleep {}"]]}}"#,
+        in_setup.min(3),
+        in_setup.saturating_sub(3)
+    );
     let act = r#"{"type":"item.started","item":{"type":"command_execution","command":"python3 -m pytest -q tests/test_of_a_name_that_is_long.py"}}"#;
     let fake = format!(
-        "{{speaks: codex, steps: [{{write: {{path: a.txt, text: \"two\\n\"}}}}, {{print: {{text: '{act}'}}}}, {{sleep: {{seconds: 5}}}}]}}"
+        "{{speaks: codex, steps: [{{write: {{path: a.txt, text: \"two\\n\"}}}}, {{print: {{text: '{act}'}}}}, {{sleep: {{seconds: {in_engine}}}}}]}}"
     );
     // Only the result takes its time: the baseline's exam is over before.
-    let check = r#"[[sh, -c, "echo looks at a.txt; grep -qx two a.txt || exit 1; sleep 5"]]"#;
-    world.case("slow", &[(setup, environment), ("fake", &fake), ("verification_commands", check)]);
+    let check = format!(r#"[[sh, -c, "echo looks at a.txt; grep -qx two a.txt || exit 1; sleep {in_check}"]]"#);
+    world.case("slow", &[(setup, &environment), ("fake", &fake), ("verification_commands", &check)]);
 }
 
 fn assert_fits(lines: &[String], columns: u16) {
@@ -42,7 +46,7 @@ fn every_phase_fits_every_width_and_its_clock_moves() {
     let test = "every_phase_fits_every_width_and_its_clock_moves";
     for columns in WIDTHS {
         let world = world();
-        slow_case(&world);
+        slow_case(&world, [5; 3]);
         let Some(terminal) = Tmux::start(test, &world, columns, ["run", "./slow"]) else { return };
         for (phase, word) in PHASES {
             let first = terminal.wait_for(word);
@@ -68,7 +72,7 @@ fn every_phase_fits_every_width_and_its_clock_moves() {
 fn setup_and_engine_and_check_say_what_they_do() {
     let test = "setup_and_engine_and_check_say_what_they_do";
     let world = world();
-    slow_case(&world);
+    slow_case(&world, [5; 3]);
     let Some(terminal) = Tmux::start(test, &world, 80, ["run", "./slow"]) else { return };
     let setup = terminal.wait_for("fetching 1 of 2").join("\n");
     assert!(setup.contains("• gates      setup 1"), "{setup}");
@@ -83,9 +87,10 @@ fn setup_and_engine_and_check_say_what_they_do() {
 #[test]
 fn ctrl_c_is_answered_at_once_in_each_phase() {
     let test = "ctrl_c_is_answered_at_once_in_each_phase";
-    for (phase, word) in PHASES {
+    // Only the phase itself takes its time, and so much that no key is pressed too late.
+    for ((phase, word), seconds) in PHASES.into_iter().zip([[100, 0, 0], [0, 100, 0], [0, 0, 100]]) {
         let world = world();
-        slow_case(&world);
+        slow_case(&world, seconds);
         let Some(terminal) = Tmux::start(test, &world, 80, ["run", "./slow"]) else { return };
         terminal.wait_for(word);
         terminal.press("C-c");
@@ -102,7 +107,7 @@ fn ctrl_c_is_answered_at_once_in_each_phase() {
 #[test]
 fn a_resize_leaves_one_picture() {
     let world = world();
-    slow_case(&world);
+    slow_case(&world, [5; 3]);
     let Some(terminal) = Tmux::start("a_resize_leaves_one_picture", &world, 100, ["run", "./slow"]) else { return };
     terminal.wait_for("runs python3");
     for columns in [60, 120, 61] {
@@ -150,7 +155,7 @@ fn four_lanes_are_four_rows_at_every_width() {
 fn a_run_that_was_started_elsewhere_is_attached_to() {
     let test = "a_run_that_was_started_elsewhere_is_attached_to";
     let world = world();
-    slow_case(&world);
+    slow_case(&world, [5; 3]);
     let elsewhere = world.start(["run", "./slow"]);
     testkit::wait_for("a run", || {
         (world.cto(["runs"]).code == 0 && world.cto(["runs"]).text().contains("running")).then_some(())
@@ -176,6 +181,35 @@ fn a_run_that_was_started_elsewhere_is_attached_to() {
     assert_eq!(sealed.text(), world.cto(["show", "@"]).expect(0).text(), "a sealed run is shown");
 }
 
+/// The lines that setup and checks print, and how long their program has run already when somebody comes to look.
+#[test]
+fn an_attached_terminal_shows_what_setup_and_checks_print() {
+    let test = "an_attached_terminal_shows_what_setup_and_checks_print";
+    let world = world();
+    let environment = r#"{setup: [[sh, -c, "echo fetching 1 of 2; sleep 6; echo fetching 2 of 2; sleep 3"]]}"#;
+    let fake = r#"{steps: [{write: {path: a.txt, text: "two\n"}}]}"#;
+    let check = r#"[[sh, -c, "grep -qx two a.txt || exit 1; echo looks at a.txt; sleep 4"]]"#;
+    world.case("slow", &[("environment", environment), ("fake", fake), ("verification_commands", check)]);
+    let elsewhere = world.start(["run", "./slow"]);
+    testkit::wait_for("a run", || world.cto(["runs"]).told().contains("running").then_some(()));
+    let Some(terminal) = Tmux::start(test, &world, 80, ["attach", "@"]) else {
+        let _ = World::finish(elsewhere);
+        return;
+    };
+    let setup = terminal.wait_for("fetching 1 of 2").join("\n");
+    assert!(setup.contains("• gates      setup 1") && setup.contains(" of 5:00"), "{setup}");
+    let later = terminal.wait_for("fetching 2 of 2").join("\n");
+    assert_eq!(later.matches("fetching 1 of 2").count(), 1, "each line once: {later}");
+    let program_row = later.lines().find(|line| line.contains("setup 1")).unwrap();
+    assert!(!program_row.contains("0:00 of"), "the clock of the program is the program's: {program_row}");
+    let check = terminal.wait_for("looks at a.txt").join("\n");
+    assert!(check.contains("• verify     exam 1") && !check.contains("fetching"), "{check}");
+    let _ = terminal.wait_for("ended with 0");
+    assert_eq!(World::finish(elsewhere).code, 0);
+    let notes = world.home().join("notes");
+    assert!(!notes.exists(), "nothing is left of what was noted: {notes:?}");
+}
+
 #[test]
 fn plain_is_a_line_a_fact_on_a_terminal_too() {
     let world = world();
@@ -199,7 +233,7 @@ fn ids_lead_to_bundles_where_the_terminal_follows_links() {
         let words: Vec<String> = [command.get_program()]
             .into_iter()
             .chain(command.get_args())
-            .map(|word| word.to_string_lossy().into_owned())
+            .map(|word| format!("'{}'", word.to_string_lossy()))
             .collect();
         for (name, value) in command.get_envs() {
             if let Some(value) = value {

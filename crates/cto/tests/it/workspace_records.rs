@@ -4,8 +4,9 @@
 
 mod evidence;
 mod guarded;
+mod hostile_packs;
 mod packed;
-mod sized;
+pub(crate) mod sized;
 
 use std::fs;
 
@@ -94,6 +95,75 @@ fn an_external_validator_is_judged_by_its_exit_code_and_changes_nothing() {
     assert_eq!(errors(&world, 1), ["validator_failed"]);
 }
 
+/// A target admission as older records have it: thirteen keys, a date alone, a folder with a slash, a glob, actions in snake case.
+const TARGET: &str = r#"{
+  "admission_status": "admitted",
+  "allowed_paths": ["docs/", "src/**"],
+  "approval_source": "Ada",
+  "approval_timestamp": "2026-01-02",
+  "forbidden_actions": ["push", "merge", "deploy", "close", "pr_open", "issue_close", "public_publication",
+    "credential_change", "vendor_source_mutation", "cortex_core_mutation"],
+  "forbidden_paths": ["secrets/"],
+  "noncritical_rationale": "a toy",
+  "operator_outcome_required": true,
+  "ownership_evidence": "notes/1",
+  "repository_owner": "Ada",
+  "review_trigger": "never",
+  "risk_classification": "low_risk_noncritical",
+  "target_repository_path": "/srv/demo"
+}
+"#;
+
+/// Rules that need records or programs are broken through the binary, each alone and with its place; none is left out.
+#[test]
+fn rules_of_records_and_validators_are_broken_alone() {
+    let record = |status: &str| {
+        format!(
+            "{{\n  \"admission_timestamp\": \"2026-01-02T03:04:05+01:00\",\n  \"allowed_network_class\": \"loopback\",\n  \"approval_source\": \"tests\",\n  \"credential_source_class\": \"key\",\n  \"model\": \"m\",\n  \"provider\": \"prov\",\n  \"review_trigger\": \"never\",\n  \"status\": {status}\n}}\n"
+        )
+    };
+    let good = record("\"admitted\"");
+    let validator = |exit: u8| format!("validators:\n  - name: own\n    argv: [sh, -c, \"exit {exit}\"]\n");
+    let mut shown = std::collections::BTreeSet::new();
+    for (file, good, bad, expected) in [
+        ("admissions/model/prov.json", good.clone(), record("7"), "record_invalid 9:13"),
+        (
+            ".sot/03-PROTOCOLS/DEMO-MODEL-ADMISSION.json",
+            good.clone(),
+            good.replace("{\n", "{\n oops\n"),
+            "record_invalid 2:2",
+        ),
+        (
+            ".sot/03-PROTOCOLS/DEMO-TARGET-ADMISSION.json",
+            TARGET.to_owned(),
+            TARGET.replace("\"review_trigger\"", "\"review_trigger_of\""),
+            "record_invalid 13:3",
+        ),
+        (
+            "decisions/core-promotion.yaml",
+            "decision_status: not_decided\n".to_owned(),
+            "# a decision\ndecision_status: promoted\n".to_owned(),
+            "record_invalid 2:18",
+        ),
+        ("harness.yaml", validator(0), validator(1), "validator_failed 1:1"),
+    ] {
+        let world = workspace();
+        world.write(file, good);
+        assert_eq!(errors(&world, 0), Vec::<String>::new(), "control: {file}");
+        world.write(file, bad);
+        let found = world.cto(["validate", "workspace", "--json"]).expect(1).json();
+        let tell = |error: &Value| {
+            assert_eq!(error["file"], file);
+            shown.insert(error["rule"].as_str().unwrap().to_owned());
+            format!("{} {}:{}", error["rule"].as_str().unwrap(), error["line"], error["column"])
+        };
+        let told: Vec<String> = found["errors"].as_array().unwrap().iter().map(tell).collect();
+        assert_eq!((told, &found["advice"]), (vec![expected.to_owned()], &json!([])), "{file}: {found:#}");
+    }
+    let all = workboard::CheckRule::OF_CALLERS.iter().map(|rule| rule.id().to_owned()).collect();
+    assert_eq!(shown, all);
+}
+
 #[test]
 fn the_board_is_shown_and_what_can_be_done_is_told_apart() {
     let world = workspace();
@@ -115,6 +185,21 @@ fn the_board_is_shown_and_what_can_be_done_is_told_apart() {
     let _ = world.cto(["work", "status", "DEMO-WORK-001", "candidate"]).expect(0);
     let after = fs::read_to_string(world.here().join("WORKBOARD.yaml")).unwrap();
     assert_eq!(after, board.replacen("status: draft", "status: candidate", 1), "every other byte is kept");
+}
+
+#[test]
+fn people_who_move_items_at_once_lose_nothing() {
+    let world = workspace();
+    let ids: Vec<String> = (0..8).map(|number| format!("DEMO-WORK-{number:03}")).collect();
+    let board = format!("# ours\nitems:\n{}", ids.iter().map(|id| item(id, "draft")).collect::<String>());
+    world.write("WORKBOARD.yaml", &board);
+    let move_one = |id: &String| world.command(["work", "status", id, "candidate"]).spawn().unwrap();
+    let running: Vec<_> = ids.iter().map(move_one).collect();
+    for mut child in running {
+        assert!(child.wait().unwrap().success());
+    }
+    let after = fs::read_to_string(world.here().join("WORKBOARD.yaml")).unwrap();
+    assert_eq!(after, board.replace("status: draft", "status: candidate"));
 }
 
 #[test]

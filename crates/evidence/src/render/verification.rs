@@ -1,46 +1,62 @@
-//! The verification for a person: what was run, on what, what it shows, and how the tests compare.
+//! The verification for a person: what was run, on what, what it shows, and how the tests
+//! compare.
 
 use std::fmt::Write as _;
 
 use contract::report::{
     CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report, TestCounts, VerificationPass,
 };
+use contract::text::shown;
 
-use super::{code, inline};
+use super::foreign::{LISTED, LONGEST_INLINE, block, code, code_items, cut, fold};
 
 /// Tests named in a list before the rest is only counted.
 const NAMED: usize = 20;
 
 // Writing to a String cannot fail, so the results of `write!` below are dropped.
 
-pub(super) fn section(out: &mut String, report: &Report) {
-    let _ = writeln!(out, "\n## Verification\n");
-    if report.verification.passes.is_empty() {
+/// Writes each check with its result and the test counts.
+pub(super) fn write_verification(out: &mut String, report: &Report) {
+    let _ = writeln!(out, "\n### What was verified\n");
+    let passes = &report.verification.passes;
+    if passes.is_empty() {
         let why = report.not_applicable.get("verification").map_or("see test.log", String::as_str);
-        let _ = writeln!(out, "Nothing was run: {}", inline(why));
+        let _ = writeln!(out, "Nothing was run: {}.", code(why));
         return;
     }
-    let _ =
-        writeln!(out, "| check | command | exit | tests | before | result |\n| --- | --- | --- | --- | --- | --- |");
-    for pass in &report.verification.passes {
-        row(out, pass);
+    let _ = writeln!(out, "On a tree built from the baseline and the patch, not on the one the engine worked in.\n");
+    let _ = writeln!(out, "| | check | result | exit | tests | before |\n| --- | --- | --- | --- | --- | --- |");
+    for (at, pass) in passes.iter().take(LISTED).enumerate() {
+        row(out, at + 1, pass);
     }
-    meaning(out, report);
+    write_commands(out, passes);
+    fold(out, "What these checks show", |out| meaning(out, report));
     differences(out, report);
     poisoned(out, report);
 }
 
-fn row(out: &mut String, pass: &VerificationPass) {
+fn row(out: &mut String, number: usize, pass: &VerificationPass) {
     let _ = writeln!(
         out,
-        "| {} | {} | {} | {} | {} | {} |",
+        "| {number} | {} | {} | {} | {} | {} |",
         pass.kind.as_str(),
-        code(&pass.argv.join(" ")),
+        result_text(pass.result),
         exit_text(pass),
         counts_text(pass.tests.result),
-        counts_text(pass.tests.baseline),
-        result_text(pass.result)
+        counts_text(pass.tests.baseline)
     );
+}
+
+/// Commands in a block of their own: a cell of a table ends at a bar, also within code.
+fn write_commands(out: &mut String, passes: &[VerificationPass]) {
+    let line = |(at, pass): (usize, &VerificationPass)| {
+        format!("{}  {}", at + 1, cut(&shown(&pass.argv.join(" ")), LONGEST_INLINE))
+    };
+    let lines: Vec<String> = passes.iter().take(LISTED).enumerate().map(line).collect();
+    fold(out, "Commands", |out| {
+        out.push_str(&block(&lines.join("\n")));
+        out.push('\n');
+    });
 }
 
 fn exit_text(pass: &VerificationPass) -> String {
@@ -54,7 +70,7 @@ fn exit_text(pass: &VerificationPass) -> String {
 const fn result_text(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Pass => "pass",
-        CheckResult::Fail => "fail",
+        CheckResult::Fail => "**fail**",
         CheckResult::NotRun => "not run",
     }
 }
@@ -68,9 +84,8 @@ pub fn counts_text(counts: Option<TestCounts>) -> String {
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-/// What each kind of check that was run means.
+/// Meaning of each kind of check that was run.
 fn meaning(out: &mut String, report: &Report) {
-    out.push('\n');
     for kind in [PassKind::Exam, PassKind::Change, PassKind::Control, PassKind::Blind] {
         let mut passes = report.verification.passes.iter().filter(|pass| pass.kind == kind).peekable();
         if passes.peek().is_some() {
@@ -105,7 +120,7 @@ fn poisoned(out: &mut String, report: &Report) {
         let files: Vec<&str> = report.verification.with_outcome(outcome).collect();
         if !files.is_empty() {
             let _ = writeln!(out, "\n{says}:\n");
-            names(out, &files);
+            first_names(out, &files);
         }
     }
 }
@@ -124,14 +139,12 @@ fn list(out: &mut String, pass: &VerificationPass, what: &str, tests: &[String])
     if tests.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\nTests of {} that {what}:\n", inline(&pass.name));
-    names(out, tests);
+    let _ = writeln!(out, "\nTests of {} that {what}:\n", code(&pass.name));
+    first_names(out, tests);
 }
 
-fn names(out: &mut String, names: &[impl AsRef<str>]) {
-    for name in names.iter().take(NAMED) {
-        let _ = writeln!(out, "- {}", code(name.as_ref()));
-    }
+fn first_names(out: &mut String, names: &[impl AsRef<str>]) {
+    code_items(out, &names[..names.len().min(NAMED)]);
     if names.len() > NAMED {
         let _ = writeln!(out, "- and {} more", names.len() - NAMED);
     }

@@ -11,14 +11,18 @@ const VALID_BEFORE: &str = "valid-before";
 #[derive(Debug, Clone)]
 pub struct NewSigner {
     pub key: SignerKey,
+    /// Principal, as the list names it.
     pub name: String,
+    /// Purposes that the key may sign for; a signature for another one does not count.
     pub namespaces: Vec<String>,
+    /// Beginning of the key's period; none means always.
     pub from: Option<Stamp>,
+    /// End of the key's period; none means never.
     pub until: Option<Stamp>,
 }
 
 impl NewSigner {
-    /// The line, which reads back as what it is made from; none if a name or a namespace cannot stand in one.
+    /// Line that reads back as this signer; none if a name or namespace cannot be written.
     pub fn line(&self) -> Option<String> {
         let is_plain = |text: &str, more: &str| {
             !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || more.contains(letter))
@@ -35,7 +39,8 @@ impl NewSigner {
     }
 }
 
-/// Ends every line of a key at a time; one that ends sooner stays. Gives the new text and the number of lines that changed.
+/// Ends every line of a key at a time; one that ends sooner stays. Gives the new text and
+/// the number of lines that changed.
 pub fn retire_key(text: &str, key: &SignerKey, at: Stamp) -> (String, usize) {
     let end = digits_of(at);
     let mut changed = 0;

@@ -14,6 +14,7 @@ use crate::names::ATTESTATION as FILE;
 /// A statement whose signature holds.
 pub(super) struct Signed {
     pub(super) statement: Statement,
+    /// Fingerprint of the trusted key that made the signature.
     pub(super) key_id: String,
 }
 
@@ -58,7 +59,8 @@ fn known(keys: &[PublicKey]) -> String {
     keys.iter().map(PublicKey::key_id).collect::<Vec<_>>().join(", ")
 }
 
-/// Base64 has more than one text for the same bytes; only the one we write is accepted, with padding and without spare bits.
+/// Base64 has more than one text for the same bytes; only the one we write is accepted,
+/// with padding and without spare bits.
 fn decode(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }

@@ -1,7 +1,8 @@
 //! A bundle that was verified and is the run that was asked for.
 //!
-//! Everything that acts on a sealed run takes this type, and it can be had from [`VerifiedBundle::verify`] alone: a genuine
-//! bundle of another run in the place of this one is refused in one place, for all of them.
+//! Everything that acts on a sealed run takes this type, and it can be had from
+//! [`VerifiedBundle::verify`] alone: a genuine bundle of another run in the place of this
+//! one is refused in one place, for all of them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,8 @@ use contract::{Digest, Report};
 use super::{AskedRun, Expectation, Failure, OpenBundleError, verify};
 use crate::key::PublicKey;
 
-/// A bundle of which every check holds, bound to the run that was asked for. Nobody else can make one:
+/// A bundle of which every check holds, bound to the run that was asked for. Nobody else
+/// can make one:
 ///
 /// ```compile_fail,E0451
 /// use evidence::verify::VerifiedBundle;
@@ -36,10 +38,10 @@ pub struct VerifiedBundle {
 /// Mismatch between a bundle and the run it is taken for.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyBundleError {
-    /// There is no bundle at all.
+    /// There is no bundle at this path.
     #[error(transparent)]
     Open(OpenBundleError),
-    /// It does not verify, or is another run's.
+    /// It does not verify, or belongs to another run.
     #[error("{}", first_failure(.0))]
     Checks(Vec<Failure>),
 }
@@ -51,7 +53,8 @@ fn first_failure(failures: &[Failure]) -> String {
 }
 
 impl VerifiedBundle {
-    /// Verifies the bundle at `dir`. Without a run that is asked for, it is the run that its signed statement names.
+    /// Verifies the bundle at `dir`. Without a run that is asked for, it is the run that
+    /// its signed statement names.
     pub fn verify(dir: &Path, keys: &[PublicKey], asked: Option<&AskedRun>) -> Result<Self, VerifyBundleError> {
         let expected: Vec<Expectation> = asked.cloned().map(Expectation::Run).into_iter().collect();
         let checked = verify(dir, keys, &expected).map_err(VerifyBundleError::Open)?;
@@ -63,10 +66,12 @@ impl VerifiedBundle {
         }
     }
 
+    /// Folder of the bundle.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
+    /// Report whose digest, signature and judgement have all been checked.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -76,10 +81,12 @@ impl VerifiedBundle {
         &self.signer
     }
 
+    /// SHA-256 of `attestation.dsse.json` as it was read for the check.
     pub fn attestation_sha256(&self) -> Digest {
         self.attestation_sha256
     }
 
+    /// Report alone, for callers that need no file of the bundle.
     pub fn into_report(self) -> Report {
         self.report
     }

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use contract::{Report, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
-/// The check that fails for a bundle of a format that this program does not read; no other says anything about such a one.
+/// The check that fails for a bundle of a format that this program does not read; no other
+/// says anything about such a one.
 pub const FORMAT_VERSION: &str = "format_version";
 
 /// The check that fails for a whole bundle in the place of another run's.
@@ -14,8 +17,11 @@ pub const RUN_MISMATCH: &str = "run_mismatch";
 /// One check that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failure {
+    /// File of the bundle that the check is about.
     pub file: String,
+    /// Stable name of the check.
     pub check: String,
+    /// Line in the file, from 1, for files that are read by lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     pub expected: String,
@@ -25,6 +31,7 @@ pub struct Failure {
 /// Collects checks as they are made.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
+    /// Number of checks, those that hold included.
     pub(super) made: u64,
     pub(super) failures: Vec<Failure>,
 }
@@ -46,10 +53,13 @@ impl Checks {
         holds
     }
 
+    /// Checks that two values are equal; returns the result so that a caller can skip
+    /// checks that depend on it.
     pub(super) fn same<T: PartialEq + fmt::Display>(&mut self, file: &str, check: &str, expected: T, found: T) -> bool {
         self.check(expected == found, file, check, &expected, &found)
     }
 
+    /// Records a check that does not hold. Counts as one check.
     pub(super) fn fail(
         &mut self,
         file: &str,
@@ -66,5 +76,28 @@ impl Checks {
             expected: cut(&expected),
             found: cut(&found),
         });
+    }
+}
+
+/// Compares the fields of a proof, each with the name that it has there.
+pub(super) struct ProofChecks<'c> {
+    /// Name of the proof's file.
+    pub(super) file: &'static str,
+    pub(super) checks: &'c mut Checks,
+}
+
+impl ProofChecks<'_> {
+    /// Compares one field of a stage's proof as JSON, so that values of any type can be
+    /// shown.
+    pub(super) fn same(&mut self, field: &str, expected: impl Serialize, found: impl Serialize) {
+        let (expected, found) = (json!(expected), json!(found));
+        let holds = expected == found;
+        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} {expected}"), &found);
+    }
+
+    /// Holds in every pass, and says nothing of other runs.
+    pub(super) fn holds_in_pass(&mut self, report: &Report, field: &str, found: bool) {
+        let holds = found || report.status != Status::Pass;
+        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} true in a pass"), found);
     }
 }

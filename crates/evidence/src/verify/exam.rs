@@ -1,4 +1,5 @@
-//! The verification judged again: from its checks, their exits and their tests, and from the claims beside them.
+//! The verification judged again: from its checks, their exits and their tests, and from
+//! the claims beside them.
 
 use contract::report::{CheckResult, Excuse, PassKind, Report, VerificationPass};
 use contract::{Coverage, Reason, Status, TaskContract};
@@ -6,6 +7,7 @@ use contract::{Coverage, Reason, Status, TaskContract};
 use super::checks::Checks;
 use crate::names;
 
+/// Judges every pass, their overall result and the claims again.
 pub(super) fn check(report: &Report, checks: &mut Checks) {
     check_proof(report, checks);
     for pass in &report.verification.passes {
@@ -30,7 +32,8 @@ fn check_proof(report: &Report, checks: &mut Checks) {
     checks.check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
 }
 
-/// The check that a pass rests on. A baseline without any test leaves only what the patch brings, and that is said.
+/// Kind of check that a pass relies on. A baseline without any test leaves only the patch's
+/// own tests, and the coverage says so.
 pub(super) fn proving(report: &Report) -> PassKind {
     let examined = report.verification.passes.iter().any(|pass| pass.kind == PassKind::Exam);
     match !examined && report.coverage.contains(&Coverage::TestsNotCompared) {
@@ -53,8 +56,9 @@ fn is_excused(report: &Report, pass: &VerificationPass) -> bool {
     counted > 0 && counted == tests.len() as u64 && tests.iter().all(|test| test.excused.is_some_and(covered))
 }
 
-/// A command that holds ended with 0, in time, with no failed test, and ran every test that the baseline ran; one that ended with 0 and did not
-/// is what `verification_weakened` stands for.
+/// Checks one pass. A command that holds ended with 0, in time, without a failed test, and
+/// ran every test of the baseline; one that ended with 0 and did not is
+/// `verification_weakened`.
 fn check_pass(report: &Report, pass: &VerificationPass, checks: &mut Checks) {
     if !matches!(pass.kind, PassKind::Exam | PassKind::Change) {
         return;
@@ -83,7 +87,8 @@ fn is_weak(pass: &VerificationPass) -> bool {
     none || !tests.missing.is_empty() || !tests.newly_skipped.is_empty()
 }
 
-/// Controls hold when an altered exam failed: of the contract's patch one of the commands, of our own tests each.
+/// Controls hold when an altered exam failed: of the contract's patch one of the commands,
+/// of our own tests each.
 pub(super) fn check_controls(report: &Report, contract: &TaskContract, checks: &mut Checks) {
     let controls: Vec<&VerificationPass> =
         report.verification.passes.iter().filter(|pass| pass.kind == PassKind::Control).collect();
@@ -123,7 +128,7 @@ fn check_result(report: &Report, checks: &mut Checks) {
     checks.check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
 }
 
-/// A structured claim that was contradicted stands against the run.
+/// Checks that a contradicted structured claim stands against the run.
 fn check_claims(report: &Report, checks: &mut Checks) {
     let lie = report.claims.iter().find(|judged| judged.blocks());
     let listed = report.blocker_reasons.contains(&Reason::ClaimContradicted);

@@ -1,4 +1,4 @@
-//! What a caller demands of a bundle beyond its being whole.
+//! Expectations of a caller about a bundle, beyond its integrity.
 
 use std::str::FromStr;
 
@@ -19,18 +19,23 @@ pub struct AskedRun {
 /// `--expect KEY=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expectation {
+    /// Identity of the contract that must have been run.
     Contract(Digest),
+    /// Commit that the engine must have started from.
     Baseline(String),
+    /// Fingerprint of the key that must have signed.
     Signer(String),
     /// Finished after this moment; made from `max-age` and the caller's clock.
     NotBefore(Stamp),
     /// In seconds, until the caller turns it into [`Expectation::NotBefore`].
     MaxAge(u64),
+    /// The bundle must have no gap in its proof.
     CoverageEmpty,
     /// The bundle is this run's and no other's.
     Run(AskedRun),
 }
 
+/// Text that is no expectation; the message lists the accepted names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty",
@@ -66,6 +71,7 @@ fn seconds(text: &str) -> Option<u64> {
     text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// Checks the caller's expectations against the signed statement.
 pub(super) fn check(
     expectations: &[Expectation],
     tree: &Tree,
@@ -103,7 +109,8 @@ pub(super) fn check(
     }
 }
 
-/// The signed run is the one that was asked for, and its attestation is the one that the ledger has of it.
+/// Checks that the signed run is the requested one, with the attestation that the ledger
+/// recorded.
 fn check_run(asked: &AskedRun, tree: &Tree, statement: &Statement, checks: &mut Checks) -> bool {
     let (file, signed) = (names::ATTESTATION, &statement.predicate.run_id);
     let same = checks.same(file, RUN_MISMATCH, asked.run_id.as_str(), signed.as_str());

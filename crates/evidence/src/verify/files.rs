@@ -1,4 +1,4 @@
-//! The files of a bundle: what lies there, their digests, their canonical form.
+//! The files of a bundle: their presence, their digests, their canonical form.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -50,19 +50,25 @@ pub enum OpenBundleError {
 #[derive(Debug)]
 pub(super) struct Tree {
     root: OwnedFd,
+    /// Digest of every file.
     pub(super) files: BTreeMap<String, Digest>,
     /// Content of the files at the top, which are judged; `backend/` never is.
     content: BTreeMap<String, Vec<u8>>,
-    /// How the sandboxes were, in [`names::SANDBOX`]; none where that is not canonical.
+    /// Byte range of the postures in [`names::SANDBOX`]; none if that file is not
+    /// canonical.
     postures: Option<Range<usize>>,
+    /// Size of all files together.
     pub(super) bytes: u64,
 }
 
 impl Tree {
+    /// Content of a file that was kept in memory; none for files of which only the digest
+    /// is taken.
     pub(super) fn content(&self, name: &str) -> Option<&[u8]> {
         self.content.get(name).map(Vec::as_slice)
     }
 
+    /// Bytes of the postures, over which the signed digest is taken.
     pub(super) fn postures(&self) -> Option<&[u8]> {
         self.content(names::SANDBOX)?.get(self.postures.clone()?)
     }
@@ -74,13 +80,14 @@ struct Found {
 }
 
 impl Found {
-    /// Whether its content is looked at, beyond its digest.
+    /// True if the content is judged, beyond its digest.
     fn is_judged(&self) -> bool {
         !self.name.contains('/') && self.name != names::BASELINE && self.size <= LARGEST_JUDGED
     }
 }
 
-/// Lists and digests everything below `path`; links, devices and odd names are failures, never followed.
+/// Lists and digests everything below `path`; links, devices and odd names are failures,
+/// never followed.
 pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleError> {
     let unread = |errno: Errno| OpenBundleError::Read(path.to_owned(), errno.into());
     let root = open_dir(CWD, path).map_err(|errno| match errno {
@@ -172,7 +179,8 @@ fn walk(
 
 type FileRead = io::Result<(Digest, Option<Vec<u8>>)>;
 
-/// Digests files on as many threads as the machine has; the largest first, so that one big file does not come last.
+/// Digests files on as many threads as the machine has; the largest first, so that one big
+/// file does not come last.
 fn digest_all(root: BorrowedFd<'_>, found: &[Found]) -> Vec<FileRead> {
     // Asking for the number of threads takes longer than a small file.
     let threads = || std::thread::available_parallelism().map_or(1, usize::from).min(found.len());
@@ -199,7 +207,8 @@ fn digest_all(root: BorrowedFd<'_>, found: &[Found]) -> Vec<FileRead> {
     results.into_iter().map(|(_, read)| read).collect()
 }
 
-/// Reads a file once: digest, and content where it will be judged. Never follows a link that took the file's place.
+/// Reads a file once: digest, and content where it will be judged. Never follows a link
+/// that took the file's place.
 fn digest_one(root: BorrowedFd<'_>, file: &Found) -> FileRead {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = openat(root, file.name.as_str(), flags, Mode::empty())?;
@@ -237,6 +246,7 @@ pub(super) fn check_subjects(tree: &Tree, statement: &Statement, checks: &mut Ch
     }
 }
 
+/// Checks that every mandatory file and the `backend/` directory are present.
 pub(super) fn check_presence(tree: &Tree, checks: &mut Checks) {
     for name in names::ALWAYS {
         checks.check(tree.files.contains_key(*name), name, "present", "a file that every bundle has", "missing");

@@ -1,9 +1,10 @@
-//! Stages that change a repository: the approval that a run used, and the proof of its stage, against decision, report and statement.
+//! Stages that change a repository: the approval that a run used, and the proof of its
+//! stage, against decision, report and statement.
 
 use contract::approval::ApprovalInput;
 use contract::proof::{
-    ActionProof, AdmissionProof, ApprovalProof, DisposableRepositoryProof, LandedCommit, OwnedRepositoryProof,
-    PathProof, ProofSubject,
+    ActionProof, AdmissionProof, ApprovalAnswer, ApprovalProof, DisposableRepositoryProof, LandedCommit,
+    OwnedRepositoryProof, PathProof, ProofSubject,
 };
 use contract::record::{Found, target_admission_status};
 use contract::report::{ApprovalStatus, CheckResult, OperatorOutcome};
@@ -13,7 +14,7 @@ use gate::approval::{CountedApprovals, counted_approvals};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::checks::Checks;
+use super::checks::{Checks, ProofChecks};
 use crate::names;
 
 /// Everything that tells of a run's approval and of the repository that it changed.
@@ -26,6 +27,7 @@ pub(super) struct GovernedRun<'a> {
     pub(super) owned: Option<&'a OwnedRepositoryProof>,
 }
 
+/// Checks the approval and the stage's proof of a run that may change a repository.
 pub(super) fn check(run: &GovernedRun<'_>, checks: &mut Checks) {
     let counted = counted_approvals(&run.decision.inputs);
     check_signed(run, counted.as_ref(), checks);
@@ -62,7 +64,8 @@ fn tell(digest: Option<Digest>) -> String {
     digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string())
 }
 
-/// An engine started, so that the approval was used: report and events say so, and what it does not prove is told.
+/// Checks that report and events record the use of the approval, and that the coverage
+/// lists its gaps. Called if an engine started.
 fn check_used(run: &GovernedRun<'_>, counted: Option<&CountedApprovals<'_>>, checks: &mut Checks) {
     let (file, report) = (names::REPORT, run.report);
     for coverage in [Coverage::SoloOperator, Coverage::BreakGlass] {
@@ -94,26 +97,6 @@ fn check_presence(run: &GovernedRun<'_>, checks: &mut Checks) {
         _ => return,
     };
     checks.check(is_there || !passed, file, "present", "the proof of the stage in a pass", "missing");
-}
-
-/// Compares the fields of a proof, each with the name that it has there.
-struct ProofChecks<'c> {
-    file: &'static str,
-    checks: &'c mut Checks,
-}
-
-impl ProofChecks<'_> {
-    fn same(&mut self, field: &str, expected: impl Serialize, found: impl Serialize) {
-        let (expected, found) = (json!(expected), json!(found));
-        let holds = expected == found;
-        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} {expected}"), &found);
-    }
-
-    /// Holds in every pass, and says nothing of other runs.
-    fn holds_in_pass(&mut self, report: &Report, field: &str, found: bool) {
-        let holds = found || report.status != Status::Pass;
-        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} true in a pass"), found);
-    }
 }
 
 fn check_disposable(
@@ -198,6 +181,8 @@ fn check_approval(
         fields.same("approval", Value::Null, proof);
         return;
     };
+    // A proof is only written of a run whose engine started.
+    fields.same("approval.status", ApprovalAnswer::Granted, proof.status);
     fields.same("approval.request_digest", request.request_digest, proof.request_digest);
     fields.same("approval.packet_digest", request.packet_digest, proof.packet_digest);
     fields.same("approval.policy_digest", request.policy_digest, proof.policy_digest);
@@ -240,10 +225,12 @@ fn check_paths(report: &Report, proof: &PathProof, fields: &mut ProofChecks<'_>)
     fields.same("changed_files", &report.changed_files, &proof.changed_files);
 }
 
-/// A report tells what recorders saw, and never what they did not see.
+/// A report tells what recorders saw, and never what they did not see: of a run that did
+/// not pass, a proof may say less than the report.
 fn check_actions(report: &Report, proof: &ActionProof, fields: &mut ProofChecks<'_>) {
     let attempted = !report.forbidden_actions_attempted.is_empty();
     fields.same("no_forbidden_actions", false, attempted && proof.no_forbidden_actions);
+    fields.holds_in_pass(report, "no_forbidden_actions", proof.no_forbidden_actions);
     fields.holds_in_pass(report, "no_publication", !proof.public_publication_attempted);
     fields.holds_in_pass(
         report,
@@ -252,7 +239,8 @@ fn check_actions(report: &Report, proof: &ActionProof, fields: &mut ProofChecks<
     );
 }
 
-/// A pass that changed something is one commit on the recorded HEAD, with the tree that was verified.
+/// A pass that changed something is one commit on the recorded HEAD, with the tree that was
+/// verified.
 fn check_landed(report: &Report, landed: Option<&LandedCommit>, head: &str, fields: &mut ProofChecks<'_>) {
     let changed = !report.changed_files.is_empty();
     fields.holds_in_pass(report, "landed", landed.is_some() || !changed);

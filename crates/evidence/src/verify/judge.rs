@@ -1,4 +1,5 @@
-//! Judging again: decision, paths, status, event order and the rendered report, each from what it rests on.
+//! Judging again: decision, paths, status, event order and the rendered report, each from
+//! what it rests on.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use contract::report::{HitClass, PassKind, Report, VerificationPass, no_change_e
 use contract::statement::SealedBy;
 use contract::task::BlindCheck;
 use contract::text::path_text;
-use contract::version;
+use contract::version::{self, JudgedRun};
 use contract::{
     Coverage, Decision, Digest, Ecosystem, Event, EventKind, MutationMode, RENDERER_VERSION, Reason, Statement,
     TaskContract, canonical_digest, from_json,
@@ -24,8 +25,9 @@ use super::checks::{Checks, FORMAT_VERSION};
 use super::files::Tree;
 use super::governed::GovernedRun;
 use super::truth::Told;
-use super::{collection, exam, governed, model, sandbox, signed, truth};
+use super::{collection, copied, exam, governed, model, sandbox, signed, truth};
 use crate::exam_change::altered_exam_files;
+use crate::render::RenderSources;
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
@@ -35,6 +37,8 @@ pub(super) struct Judged {
     pub(super) again: bool,
 }
 
+/// Judges a bundle again from its own artifacts. Returns none if its report cannot be read
+/// at all.
 pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Checks) -> Option<Judged> {
     let report: Option<Report> = parse(tree, names::REPORT, checks);
     check_version(tree, report.as_ref(), checks);
@@ -58,6 +62,8 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         if let Some(decision) = &decision {
             check_governed(tree, &report, decision, statement, &events, checks);
         }
+        let (no_target, copied) = (parse(tree, names::STAGE_2, checks), parse(tree, names::STAGE_3, checks));
+        copied::check(&report, no_target.as_ref(), copied.as_ref(), checks);
         check_status(&report, checks);
         let sandbox = parse(tree, names::SANDBOX, checks);
         if let Some(document) = &sandbox {
@@ -72,21 +78,26 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
     if report.renderer_version == RENDERER_VERSION
         && let Some(found) = tree.content(names::REPORT_MD)
     {
-        let same = render::report_md(&report).as_bytes() == found;
-        checks.check(same, names::REPORT_MD, "rendered", "what report.json renders to", "other text");
+        let content = |name| tree.content(name).unwrap_or_default();
+        let sources = RenderSources { contract: content(names::CONTRACT), patch: content(names::PATCH) };
+        let same = render::report_md(&report, &sources).as_bytes() == found;
+        checks.check(same, names::REPORT_MD, "rendered", "what report, contract and patch render to", "other text");
     }
     Some(Judged { report, events: count, again })
 }
 
-/// True if this program has the rules that the run was judged by. A contract that cannot be read is held against the bundle, not
-/// passed over.
+/// True if this program has the rules that the run was judged by. A contract or a decision that cannot be read is held against the bundle,
+/// not passed over.
 fn is_judged_again(tree: &Tree, report: &Report) -> bool {
     let contract = tree.content(names::CONTRACT).and_then(|bytes| from_json::<TaskContract>(bytes).ok());
     let mode = contract.map_or(MutationMode::None, |contract| contract.mutation_mode);
-    version::has_these_rules(&report.rules_version, report.stage, mode)
+    let decision = tree.content(names::DECISION).and_then(|bytes| from_json::<Decision>(bytes).ok());
+    let is_refused = decision.is_some_and(|decision| !decision.refusals.is_empty());
+    version::has_these_rules(&report.rules_version, JudgedRun { stage: report.stage, mode, is_refused })
 }
 
-/// What a later format means by its fields is not ours to guess, also where it looks like one of ours.
+/// Refuses other format versions. The meaning of a later format's fields cannot be guessed,
+/// even if they look like ours.
 fn check_version(tree: &Tree, report: Option<&Report>, checks: &mut Checks) {
     #[derive(Deserialize)]
     struct Claimed {
@@ -157,7 +168,7 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
     );
 }
 
-/// Of the whole document, so that fields of later versions count too.
+/// Digest over the whole document, so that fields of later versions count too.
 fn own_digest(tree: &Tree, report: &Report) -> Option<Digest> {
     let bytes = tree.content(names::REPORT)?;
     if let Some(digest) = report.artifact_digests.get(names::REPORT).and_then(|own| spliced(bytes, own)) {
@@ -168,8 +179,8 @@ fn own_digest(tree: &Tree, report: &Report) -> Option<Digest> {
     canonical_digest(&report).ok()
 }
 
-/// The digest with the entry cut out, where it stands in one place only, which then is its own. The bytes are canonical, or the
-/// bundle does not verify anyway.
+/// Digest with its own entry cut out, if that occurs exactly once. The bytes are canonical,
+/// or the bundle does not verify anyway.
 fn spliced(bytes: &[u8], own: &str) -> Option<Digest> {
     let text = std::str::from_utf8(bytes).ok()?;
     let entry = format!("\"{}\":\"{own}\"", names::REPORT);
@@ -222,7 +233,8 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
         let carried = read.events.iter().any(|event| event.kind == reason.event() && carries(event, *reason));
         checks.check(carried, file, "reason_event", format_args!("{} carries {reason}", reason.event()), "it does not");
     }
-    // What a dead run had found is lost but for its events, so a recovered bundle may lack a blocker they carry.
+    // What a dead run had found is lost but for its events, so a recovered bundle may lack
+    // a blocker they carry.
     if statement.is_some_and(|statement| statement.predicate.sealed_by == SealedBy::Run) {
         let listed = |code: &str| report.blocker_reasons.iter().any(|reason| reason.code() == code);
         let unlisted = read.events.iter().flat_map(carried).find(|code| !listed(code));
@@ -241,6 +253,7 @@ fn carries(event: &contract::Event, reason: Reason) -> bool {
     carried(event).any(|code| code == reason.code())
 }
 
+/// Codes of the reasons, separated by commas, for failure messages.
 pub(super) fn codes(reasons: &[Reason]) -> String {
     reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>().join(", ")
 }
@@ -283,8 +296,9 @@ fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decisio
     check_paths(tree, report, contract, decision, checks);
 }
 
-/// True if the contract is written without the path of a target that the run was not admitted to: its digest is then that of the
-/// true contract, which nobody can compare with. Only a run that started nothing may say so.
+/// True if the contract is written without the path of a target that the run was not
+/// admitted to. Its digest is then that of the full contract and cannot be compared. Only a
+/// run that started nothing may do this.
 fn is_target_redacted(report: &Report, contract: &TaskContract) -> bool {
     let redacted = contract.target_repository.as_deref().is_some_and(|path| path.starts_with("redacted:sha256:"));
     redacted && report.coverage.contains(&Coverage::TargetRedacted) && !report.engine.process_started
@@ -307,7 +321,9 @@ fn check_governed(
     governed::check(&GovernedRun { report, decision, signed, events: &events, disposable, owned }, checks);
 }
 
-/// What the baseline held cannot be seen from here; what the commands name can, and leaving it out would unprotect the exam.
+/// Checks that the decision lists every ecosystem that the contract's commands name;
+/// leaving one out would unprotect its exam files. The baseline's own files are not in the
+/// bundle and cannot be checked here.
 fn check_ecosystems(contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     let argvs = contract.verification_commands.iter().map(|command| command.argv.as_slice());
     let unlisted =
@@ -340,7 +356,8 @@ fn check_request(report: &Report, decision: &Decision, checks: &mut Checks) {
     }
 }
 
-/// Changed files and path verdicts, from patch, contract and the ecosystems that the decision recorded.
+/// Changed files and path verdicts, from patch, contract and the ecosystems that the
+/// decision recorded.
 fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     let file = names::PATCH;
     let (Some(bytes), Ok(rules)) = (tree.content(file), decision.path_rules(contract)) else {
@@ -370,7 +387,8 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
     ] {
         let occurs = paths.iter().any(|path| rules.judge(path) == verdict);
         let listed = report.blocker_reasons.contains(&reason);
-        // A refused link or name is a disallowed change as well, so the blocker may stand without such a path.
+        // A refused link or name is a disallowed change as well, so the blocker may stand
+        // without such a path.
         checks.check(
             !occurs || listed,
             names::REPORT,
@@ -398,7 +416,8 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
     );
 }
 
-/// A patch that alters files of the exam is said to. Lines of a redacted patch are not those that were judged.
+/// Checks that a patch which alters exam files is reported as such. Lines of a redacted
+/// patch are not the judged ones.
 fn check_exam_changes(patch: &[u8], rules: &PathRules, report: &Report, checks: &mut Checks) {
     let altered = altered_exam_files(patch, |path| rules.is_protected(path)).unwrap_or_default();
     let examined = !report.verification.passes.is_empty() && !report.coverage.contains(&Coverage::PatchRedacted);
@@ -427,7 +446,7 @@ fn check_status(report: &Report, checks: &mut Checks) {
     check_secrets(report, checks);
 }
 
-/// What was found is held against the run, and nothing else is.
+/// Checks that findings of the secret scan and blockers agree in both directions.
 fn check_secrets(report: &Report, checks: &mut Checks) {
     for (class, reason) in [(HitClass::Leak, Reason::SecretLeak), (HitClass::Canary, Reason::CanaryTouched)] {
         let (found, told) = (report.secret_scan.has(class), report.blocker_reasons.contains(&reason));
@@ -451,7 +470,7 @@ fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
     checks.check(holds, names::REPORT, "coverage", Coverage::ExamInProcess.code(), "not listed");
 }
 
-/// What the report itself shows to be unproven is in its coverage.
+/// Checks that the coverage lists every gap that the report itself reveals.
 fn check_coverage(report: &Report, checks: &mut Checks) {
     let ran = |kind: PassKind| report.verification.passes.iter().any(|pass| pass.kind == kind);
     let proving = exam::proving(report);

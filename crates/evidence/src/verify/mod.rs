@@ -1,11 +1,13 @@
-//! Checking a bundle offline, and judging again what can be recomputed.
+//! Offline verification of a bundle, and recomputation of its judgements.
 //!
-//! Trusts nothing in the bundle: no path, no link, no key. A bundle that does not verify has no verdict.
+//! Trusts nothing in the bundle: no path, no link, no key. A bundle that does not verify
+//! has no verdict.
 
 mod attestation;
 mod bundle;
 mod checks;
 mod collection;
+mod copied;
 mod exam;
 mod expect;
 mod files;
@@ -30,22 +32,28 @@ pub use files::OpenBundleError;
 
 use checks::Checks;
 
-/// What came of checking one bundle.
+/// Result of checking one bundle.
 #[derive(Debug)]
 pub struct Checked {
     pub path: PathBuf,
+    /// Number of checks that were made.
     pub checked: u64,
+    /// Checks that do not hold; empty for a good bundle.
     pub failures: Vec<Failure>,
     /// The report, only when every check holds.
     pub report: Option<Report>,
+    /// Signed statement, if its signature holds.
     pub statement: Option<Statement>,
+    /// Fingerprint of the key that signed.
     pub signer: Option<String>,
-    /// Of the attestation as it was read.
+    /// Digest of the attestation as it was read.
     pub attestation_sha256: Option<Digest>,
     pub files: usize,
     pub bytes: u64,
+    /// Number of events in the chain.
     pub events: u64,
-    /// False when the bundle's rules are of another version: integrity is checked, the verdict is not judged again.
+    /// False when the bundle's rules are of another version: integrity is checked, the
+    /// verdict is not judged again.
     pub judged_again: bool,
 }
 
@@ -64,7 +72,8 @@ pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> 
         check_folder(path, &signed.statement, &mut checks);
         expect::check(expectations, &tree, &signed.statement, &judged.report, &mut checks);
     }
-    // Whatever could not be looked at was named above; should that ever be forgotten, nothing holds all the same.
+    // Whatever could not be looked at was named above; should that ever be forgotten,
+    // nothing holds all the same.
     let looked_at = signed.is_some() && judged.is_some();
     if !looked_at && checks.failures.is_empty() {
         checks.fail(names::ATTESTATION, "judged", None, "a signed statement and a report", "one cannot be read");

@@ -1,5 +1,5 @@
-//! The use of a model judged again: the report's sums are those of `model-usage.jsonl`, and what the bridge refused stands
-//! against the run.
+//! The use of a model judged again: the report's sums equal those of `model-usage.jsonl`,
+//! and refusals of the bridge stand against the run.
 
 use contract::model::{ModelReport, ModelUse, RefusalCode, UsageRecord};
 use contract::{Decision, Reason, Report};
@@ -9,6 +9,7 @@ use super::checks::Checks;
 use super::files::Tree;
 use crate::names;
 
+/// Checks the report's model block against the usage records and the decision.
 pub(super) fn check(records: &[UsageRecord], decision: &Decision, report: &Report, checks: &mut Checks) {
     let facts = decision.inputs.settings.model.as_ref();
     let file = names::REPORT;

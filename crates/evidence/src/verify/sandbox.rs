@@ -1,5 +1,5 @@
-//! The sandbox judged again: what was signed of it is what was measured, everything that was tried from inside was refused,
-//! and what the recorders saw is held against the run.
+//! The sandbox judged again: signed and measured postures agree, every probe from inside
+//! was refused, and the recorders' observations count against the run.
 
 use contract::report::Report;
 use contract::sandbox::{
@@ -12,8 +12,9 @@ use gate::conduct::judge_conduct;
 use super::checks::Checks;
 use crate::names;
 
-/// `sandbox.json` as far as it is judged. Names of the sandbox's facts are only checked to be text: nothing here rests on them, and a
-/// bundle of another version may have names that this one does not know.
+/// `sandbox.json` as far as it is judged. Names of the sandbox's facts are only checked to
+/// be text: nothing here rests on them, and a bundle of another version may have names that
+/// this one does not know.
 pub(super) type Document = SandboxDocument<AnyLimit, AnyPosture, JudgedCell>;
 
 type AnyLimit = HeldLimit<AnyText, AnyText>;
@@ -21,6 +22,7 @@ type AnyMount = MountRecord<AnyText, AnyText, AnyText>;
 type AnyPosture<P = Probe<AnyText>> = Posture<AnyText, AnyMount, AnyLimit, RecorderState<AnyText, AnyText>, P>;
 type JudgedCell = Cell<SandboxIds<AnyText>, AnyText>;
 
+/// Checks `sandbox.json` against the report and the signed digest of the postures.
 pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
     checks.same(file, "sandbox_asked", report.sandbox.asked, document.asked);
@@ -69,7 +71,8 @@ fn not_refused(postures: Option<&[u8]>) -> String {
     open.join(", ")
 }
 
-/// What is held against the engine follows from what was seen; what was seen of its git configuration is not in the bundle.
+/// Judges the engine's recorded conduct again and compares the attempts. Findings about its
+/// git configuration are left out, because the configuration is not in the bundle.
 fn check_attempts(document: &Document, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
     let engine = |cell: &&JudgedCell| cell.name == ENGINE_CELL;

@@ -1,4 +1,4 @@
-//! What is signed, against what the report says.
+//! Comparison of the signed statement with the report.
 
 use contract::{Report, Statement};
 
@@ -7,7 +7,7 @@ use super::files::Tree;
 use super::judge::codes;
 use crate::{names, seal};
 
-/// What is signed and what the report says are the same.
+/// Checks that each signed fact equals the report's.
 pub(super) fn check(tree: &Tree, report: &Report, statement: &Statement, checks: &mut Checks) {
     let (file, signed) = (names::REPORT, &statement.predicate);
     checks.same(file, "signed_run", signed.run_id.as_str(), report.run_id.as_str());

@@ -1,5 +1,5 @@
-//! One truth: what the events say is what `sandbox.json`, `model-usage.jsonl` and the report say, field by field, also of a run
-//! that was interrupted.
+//! One truth: events, `sandbox.json`, `model-usage.jsonl` and the report agree, field by
+//! field, also for an interrupted run.
 
 use contract::model::{RequestOutcome, UsageRecord};
 use contract::sandbox::AttemptVerdict;
@@ -22,6 +22,7 @@ pub(super) struct Told<'a> {
     pub(super) records: &'a [UsageRecord],
 }
 
+/// Checks every event against the documents that record the same fact.
 pub(super) fn check(told: &Told<'_>, checks: &mut Checks) {
     for event in told.events {
         check_event(told, event, checks);
@@ -93,7 +94,8 @@ fn check_event(told: &Told<'_>, event: &Event, checks: &mut Checks) {
     }
 }
 
-/// Checks that nothing stands in the report that no event says, and that nothing an event says is called inapplicable.
+/// Checks that the report states nothing without an event, and that no event is about a
+/// part called inapplicable.
 fn check_absent(told: &Told<'_>, checks: &mut Checks) {
     let (file, report) = (names::REPORT, told.report);
     let seen = |kind: EventKind| told.events.iter().any(|event| event.kind == kind);
@@ -151,7 +153,7 @@ fn check_requests(told: &Told<'_>, checks: &mut Checks) {
     checks.check(records.is_empty(), names::EVENTS, "one_truth", "an event of each request that ended", unsaid);
 }
 
-/// Attempts stand in events, `sandbox.json` and the report alike.
+/// Checks that events, `sandbox.json` and the report list the same attempts.
 fn check_attempts(told: &Told<'_>, document: &Document, checks: &mut Checks) {
     let (file, report) = (names::SANDBOX, told.report);
     let listed = |verdict: AttemptVerdict| -> Vec<String> {

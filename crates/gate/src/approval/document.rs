@@ -14,12 +14,17 @@ pub(super) enum Flaw {
     OtherFields(Vec<&'static str>),
     /// The key might not sign when the approval was recorded.
     Key(SignerStanding),
-    /// Its signer asked for the run.
+    /// Its signer also requested the run.
     OwnRequest,
+    /// The policy asks for a security key, and this is none.
     NoHardware,
+    /// It passes over the policy, which does not permit that.
     GlassForbidden,
+    /// It passes over the policy without a reason.
     GlassUnexplained,
+    /// Its period ended at this time.
     Expired(Stamp),
+    /// Its period begins at this time.
     NotYetValid(Stamp),
 }
 
@@ -34,7 +39,7 @@ impl Flaw {
         }
     }
 
-    /// True if only the ledger's time says so, and the clock does not.
+    /// True if the period is over by the ledger's time only, and not by the clock.
     fn is_by_ledger(&self, weighing: &Weighing<'_>) -> bool {
         match self {
             Self::Expired(at) => weighing.clock < *at,
@@ -43,6 +48,7 @@ impl Flaw {
         }
     }
 
+    /// Next command for the operator; no command helps if the clock was wrong.
     pub(super) fn remedy(&self, weighing: &Weighing<'_>) -> String {
         match self {
             _ if self.is_by_ledger(weighing) => CLOCK_WAS_WRONG.to_owned(),
@@ -51,6 +57,7 @@ impl Flaw {
         }
     }
 
+    /// Explanation of the flaw, with the request and the key it is about.
     pub(super) fn tell(&self, weighing: &Weighing<'_>, approval: &RecordedDocument<Approval>) -> String {
         let (name, key) = (weighing.name(), shown(&approval.signature.key_fingerprint));
         let approved = format!("the approval of {name} by {key}");

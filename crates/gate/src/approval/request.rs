@@ -65,7 +65,8 @@ impl Weighing<'_> {
         refusals
     }
 
-    /// Whatever was approved before the ledger's time went back is over: nobody knows for how long it would have been good.
+    /// Refuses approvals from before the ledger's time went back: their remaining period is
+    /// unknown.
     fn judge_void(&self) -> Vec<Refusal> {
         let Some(entry) = self.request.voided_by_entry else { return Vec::new() };
         let name = self.name();

@@ -1,15 +1,19 @@
-//! The table of system calls that the sandbox refuses and reports, with what an attempt counts as.
+//! The table of system calls that the sandbox refuses and reports, with the judgement on an
+//! attempt.
 //!
-//! A call that leads out, or into another process or the kernel, is a violation; one that ordinary programs make in
-//! passing, and that leads nowhere, is a note. A name that is not here comes from a newer sandbox and is a violation.
+//! A call that leads out, or into another process or the kernel, is a violation; one that
+//! ordinary programs make in passing, and that leads nowhere, is a note. An unlisted name
+//! comes from a newer sandbox and is a violation.
 
 use super::{Counts, fits};
 
+/// Row of the table: system calls with one judgement.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// As the recorder names them.
+    /// Names as the recorder writes them.
     pub(super) names: &'static [&'static str],
     pub(super) counts: Counts,
+    /// Reason for the judgement, for `docs/what-the-recorders-see.md`.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the page, which a test holds to the table"))]
     pub(super) why: &'static str,
 }
@@ -146,6 +150,8 @@ pub(super) const CALLS: &[Call] = &[
     },
 ];
 
+/// Judgement on a call. An unknown name is a violation, since the sandbox that reported it
+/// may be newer.
 pub(super) fn judge(name: &str) -> Counts {
     let known = CALLS.iter().find(|call| call.names.iter().any(|pattern| fits(pattern, name)));
     known.map_or(Counts::Violation, |call| call.counts)

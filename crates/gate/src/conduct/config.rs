@@ -1,5 +1,5 @@
-//! A reader of the syntax of git's configuration files: it reads what git would read, and refuses what git would refuse.
-//! Git itself is never asked, because the file may make it execute something.
+//! Reader of git's configuration syntax: it reads what git would read, and refuses what git
+//! would refuse. Git itself is never asked, because the file may make it execute something.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ pub(super) struct Key {
     pub(super) name: String,
 }
 
-/// The values of each key in their order; git takes the last, or all of them. A key without `=` has none.
+/// The values of each key in their order; git takes the last, or all of them. A key without
+/// `=` has none.
 pub(super) type Settings = BTreeMap<Key, Vec<Option<Vec<u8>>>>;
 
 /// The line on which the file stops being a configuration.
@@ -28,6 +29,8 @@ pub(super) struct ReadConfigError {
     pub(super) line: usize,
 }
 
+/// Reads a configuration file of an untrusted repository. Fails where git itself would
+/// refuse the file, and on files over the size limit.
 pub(super) fn read(bytes: &[u8]) -> Result<Settings, ReadConfigError> {
     let mut reader = Reader { rest: bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes), line: 1, over: false };
     // Git would read up to the null character, and its length from there.
@@ -79,7 +82,8 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// `name]`, `name.sub]` or `name "sub"]`, behind the bracket. The second way is old, and its `sub` in lower case.
+    /// `name]`, `name.sub]` or `name "sub"]`, behind the bracket. The second way is old,
+    /// and its `sub` in lower case.
     fn heading(&mut self) -> Option<(String, Option<Vec<u8>>)> {
         let mut name = String::new();
         let quoted = loop {
@@ -97,7 +101,7 @@ impl Reader<'_> {
         Some((section.to_owned(), subsection))
     }
 
-    /// ` "sub"]`, behind the first space. A backslash stands for what follows it, whatever that is.
+    /// Reads ` "sub"]` after the first space. A backslash makes the next character literal.
     fn subsection(&mut self) -> Option<Vec<u8>> {
         while *self.rest.first()? != b'"' {
             Some(self.next()).filter(|character| is_space(*character) && *character != b'\n')?;
@@ -132,7 +136,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Up to the end of the line. Quotes may be anywhere; spaces count between other characters and in quotes.
+    /// Up to the end of the line. Quotes may be anywhere; spaces count between other
+    /// characters and in quotes.
     fn value(&mut self) -> Option<Vec<u8>> {
         let (mut value, mut quoted) = (Vec::new(), false);
         // Up to where spaces at the end do not count.

@@ -1,9 +1,11 @@
-//! An execution against the table of commands.
+//! Judgement on an execution by the table of commands.
 //!
-//! Only what was executed is judged. The text that a shell is given is not read: what it runs is executed in its turn,
-//! as is what `env`, `sudo`, `timeout` or `xargs` start, and is seen then. An interpreter runs a script within itself, so
-//! there the script's name counts as the program's; a dynamic loader and the first line of a script name a program, too. A file
-//! counts as the program whose content it has. One without a name is judged by its arguments alone.
+//! Only executions are judged. A shell's script text is not read: the programs that it runs
+//! are executed in their turn, as are those that `env`, `sudo`, `timeout` or `xargs` start,
+//! and are seen then. An interpreter runs a script within itself, so there the script's
+//! name counts as the program's; a dynamic loader and the first line of a script name a
+//! program, too. A file counts as the program whose content it has. One without a name is
+//! judged by its arguments alone.
 
 use contract::sandbox::{Attempt, AttemptKind, ExecutedFile, Execution, FileKind};
 use contract::task::ForbiddenAction;
@@ -28,18 +30,20 @@ const LOADER_OPTIONS: &[&str] = &[
     "--library-path",
     "--preload",
 ];
-/// Words that mean the same whatever the program is. Patterns of more words do not need to be in this list.
+/// Words that mean the same whatever the program is. Patterns of more words do not need to
+/// be in this list.
 const UNMISTAKABLE: &[&str] = &["push", "send-pack", "http-push", "publish", "deploy"];
 const SCRIPT_ENDINGS: &[&str] = &[".js", ".cjs", ".mjs", ".py", ".rb", ".sh"];
 
+/// Judges one recorded execution; none if it is ordinary.
 pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
     let counts = counts(execution)?;
     let attempt = attempt(cell, AttemptKind::Execution, counts, &command_line(execution));
     Some(Attempt { count: execution.count, ..attempt })
 }
 
-/// By the name of the file, by the name it is told to go by, which decides what a program of many names does, and by what runs in
-/// the end.
+/// Judges an execution by the name of the file, by `argv[0]`, which decides what a program
+/// of many names does, and by the program that runs in the end.
 pub(super) fn counts(execution: &Execution) -> Option<Counts> {
     let Execution { path, argv, file, .. } = execution;
     let arguments = Arguments {
@@ -90,11 +94,11 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// What a program was given, as far as it was recorded.
+/// Arguments of a program, as far as they were recorded.
 #[derive(Debug, Clone)]
 struct Arguments<'a> {
     given: Vec<&'a str>,
-    /// There may have been more.
+    /// True if arguments may be missing.
     cut: bool,
     /// Directory in which it is executed, if that is known.
     directory: Option<&'a str>,
@@ -116,8 +120,8 @@ impl<'a> Arguments<'a> {
         self.judge_tool(name).into_iter().chain(script).min()
     }
 
-    /// The program that runs in the end and what it is given: that of a script's first line, that of a dynamic loader, else the
-    /// one that was executed.
+    /// Program that runs in the end, with its arguments: that of a script's first line,
+    /// that of a dynamic loader, else the executed one.
     fn of_last_program(&self, execution: &'a Execution) -> (Option<&'a str>, Self) {
         let interpreter = execution.file.as_ref().and_then(|file| file.interpreter.split_first());
         if let Some((interpreter, argument)) = interpreter {
@@ -134,7 +138,7 @@ impl<'a> Arguments<'a> {
         (None, self.clone())
     }
 
-    /// The program that a dynamic loader is told to load, and what the program is given.
+    /// Program that a dynamic loader loads, with its arguments.
     fn loaded(&self) -> Option<(&'a str, Self)> {
         let mut given = self.given.iter().enumerate();
         while let Some((at, argument)) = given.next() {
@@ -147,7 +151,7 @@ impl<'a> Arguments<'a> {
         None
     }
 
-    /// By what the file is, whatever it is called.
+    /// Judges a file by its content, under any name.
     fn judge_file(&self, file: &ExecutedFile) -> Option<Counts> {
         let same = file.same_as.as_deref().and_then(|program| self.judge_tool(program));
         let nameless = match file.kind {
@@ -158,7 +162,8 @@ impl<'a> Arguments<'a> {
         same.into_iter().chain(nameless).min()
     }
 
-    /// A file without a name may be any program: the commands that mean the same in all of them count.
+    /// A file without a name may be any program: the commands that mean the same in all of
+    /// them count.
     fn judge_nameless(&self) -> Option<Counts> {
         let literal = |token: &&str| !token.starts_with(['-', '.', '*', '…']);
         let says = |words: &[&str], pattern: &str| {
@@ -193,8 +198,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// True if a plain `git push` is of another repository than the workspace's and names no host: tests of programs that use
-    /// git push between repositories of their own.
+    /// True if a plain `git push` is of another repository than the workspace's and names
+    /// no host: tests of programs that use git push between repositories of their own.
     fn is_push_elsewhere(&self, tool: &Tool) -> bool {
         let words = self.words(tool);
         let plain =
@@ -204,7 +209,8 @@ impl<'a> Arguments<'a> {
             && push::repository(self.directory, &self.given).is_some_and(|it| !push::is_workspace(&it))
     }
 
-    /// True if a push names its destination by something else than a path or the name of a remote.
+    /// True if a push names its destination by something else than a path or the name of a
+    /// remote.
     fn names_host(&self, words: &[&str]) -> bool {
         let given = self.given.iter().map(|argument| argument.strip_prefix("--repo=").unwrap_or(argument));
         words.get(1).is_some_and(|word| push::is_host_path(word)) || given.into_iter().any(push::is_address)
@@ -228,8 +234,9 @@ impl<'a> Arguments<'a> {
         Some((stem.strip_suffix("-cli").unwrap_or(stem), self.with(given.to_vec())))
     }
 
-    /// Whether the tool is to explain itself and do nothing. Only the first option can be no other option's value, and of
-    /// the short ways some mean something else where more follows.
+    /// True if the tool only explains itself. Only the first option is sure to be an option
+    /// and not another option's value; some short forms mean something else if more
+    /// follows.
     fn ask(&self) -> bool {
         let Some(at) = self.given.iter().position(|argument| argument.starts_with('-')) else { return false };
         match self.given.get(at..) {
@@ -240,7 +247,8 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Whether nothing is really to be done. Where the end is not known, the flag may have been taken back there.
+    /// True for a dry run. If the record was cut, the flag may have been revoked in the
+    /// missing part, so the answer is false.
     fn rehearse(&self) -> bool {
         let flag = |(at, argument): (usize, &&str)| {
             let before = at.checked_sub(1).and_then(|at| self.given.get(at));
@@ -255,7 +263,8 @@ impl<'a> Arguments<'a> {
         command.patterns.iter().any(|pattern| self.match_pattern(pattern, &words))
     }
 
-    /// What is neither an option nor the value of one. `+name` chooses a toolchain.
+    /// Arguments that are neither options nor option values. `+name` chooses a toolchain
+    /// and is left out.
     fn words(&self, tool: &Tool) -> Vec<&'a str> {
         let mut given = self.given.iter().copied();
         let mut words = Vec::new();
@@ -299,7 +308,8 @@ impl<'a> Arguments<'a> {
         true
     }
 
-    /// `--name`, also with a value; `--name=pattern`, with a value that fits. A value may stand apart or be attached.
+    /// `--name`, also with a value; `--name=pattern`, with a value that fits. A value may
+    /// stand apart or be attached.
     fn has_option(&self, token: &str) -> bool {
         let (name, value) = token.split_once('=').unwrap_or((token, "*"));
         let attached = |argument: &str| match argument.strip_prefix(name) {

@@ -1,4 +1,4 @@
-//! What became of the workspace's own `.git`: settings and hooks that were not there before.
+//! Changes to the workspace's own `.git`: settings and hooks that were not there before.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,21 @@ use contract::task::ForbiddenAction;
 use super::config::{Key, Settings, read};
 use super::{Counts, attempt, settings, settle};
 
-/// The parts of a `.git` that matter, read raw: whoever ran there may have written any of it.
+/// Relevant parts of a `.git`, read raw, since the program that ran there may have written
+/// any of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The bytes of `.git/config`; none where there is no such file.
     pub config: Vec<u8>,
     /// Names in `.git/hooks` that do not end in `.sample`.
     pub hooks: Vec<String>,
-    /// What was there and could not be read, each in a few words: a link in the place of a file, more than is read.
+    /// Entries that exist and could not be read, each with a short cause, such as a link in
+    /// the place of a file or a file over the limit.
     pub unread: Vec<String>,
 }
 
-/// Judges what was added or changed: the worst first, bounded. Values are left out, because they can hold credentials.
+/// Judges what was added or changed: the worst first, bounded. Values are left out, because
+/// they can hold credentials.
 pub fn judge_git_changes(cell: &str, before: &GitState, after: &GitState) -> Vec<Attempt> {
     let found = |counts, what: &str| attempt(cell, AttemptKind::GitConfiguration, counts, what);
     let hooks = new(&before.hooks, &after.hooks)
@@ -58,7 +61,8 @@ fn differences(known: &Settings, now: &Settings) -> Vec<(Counts, String)> {
         .collect()
 }
 
-/// The key, with `*` for a subsection that is more than a name: it may be an address with a password in it.
+/// The key, with `*` for a subsection that is more than a name: it may be an address with a
+/// password in it.
 fn in_words(key: &Key) -> String {
     let Key { section, subsection, name } = key;
     let plain = |character: &u8| character.is_ascii_alphanumeric() || b"-_.".contains(character);

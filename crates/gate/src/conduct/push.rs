@@ -4,8 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use contract::sandbox::WORKSPACE;
 
-/// The folder of the repository that git is told to work in, from the directory it is executed in and its `-C` and
-/// `--git-dir`. None where that is not known.
+/// Repository that git works in, from its working directory and its `-C` and `--git-dir`;
+/// none if that is unknown.
 pub(super) fn repository(directory: Option<&str>, given: &[&str]) -> Option<PathBuf> {
     let mut place = plain(Path::new(directory?))?;
     let mut given = given.iter().copied();

@@ -1,8 +1,10 @@
-//! The table of git settings that reach beyond the workspace, with what adding or changing one counts as.
+//! The table of git settings that reach beyond the workspace, with the judgement on adding
+//! or changing one.
 //!
-//! Settings that steer where git sends things, what runs when it does and who it says it is are attempts at the action
-//! they prepare. Settings that make git execute a program, or take further settings from elsewhere, are aimed at whoever
-//! uses git there next, and are violations. Everything else is ordinary work: names, branches, the editor, the pager.
+//! Settings that decide where git sends objects, which programs run meanwhile and under
+//! which identity are attempts at the action they prepare. Settings that make git execute a
+//! program, or include further settings, are aimed at the next user of git there, and are
+//! violations. Everything else is ordinary work: names, branches, the editor, the pager.
 
 use contract::task::ForbiddenAction;
 
@@ -12,22 +14,25 @@ use super::{Counts, fits};
 const PUSH: Counts = Counts::Action(ForbiddenAction::Push);
 const CREDENTIALS: Counts = Counts::Action(ForbiddenAction::CredentialChange);
 
+/// Row of the table: git settings with one judgement.
 #[derive(Debug)]
 pub(super) struct Setting {
     /// Section and name; what is between them can be anything, or absent.
     pub(super) keys: &'static [&'static str],
     pub(super) value: Value,
     pub(super) counts: Counts,
+    /// Reason for the judgement, for `docs/what-the-recorders-see.md`.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the page, which a test holds to the table"))]
     pub(super) why: &'static str,
 }
 
-/// Which values are meant.
+/// Values to which a row applies.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value {
     Any,
-    /// Not merely on or off.
+    /// Any value that is no plain on or off.
     NoSwitch,
+    /// Values with this beginning.
     Begins(&'static str),
 }
 
@@ -114,7 +119,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// What a setting counts as with any of these values; the worst.
+/// Worst judgement on a setting over all of its values; none if it is ordinary.
 pub(super) fn judge(key: &Key, values: &[Option<Vec<u8>>]) -> Option<Counts> {
     let meant = SETTINGS.iter().filter(|setting| setting.keys.iter().any(|pattern| names(pattern, key)));
     let counts = meant.filter(|setting| values.iter().any(|value| setting.value.means(value.as_deref())));

@@ -15,7 +15,9 @@ pub struct RungAuditFact {
     pub is_validated: bool,
     /// Bundles that prove it.
     pub bundles: Vec<String>,
+    /// Requirement that is not met yet; none for a validated rung.
     pub missing: Option<String>,
+    /// Command that would help.
     pub remedy: Option<String>,
 }
 
@@ -25,7 +27,9 @@ pub struct OwnedPassFact {
     pub run_id: String,
     /// Digest of the signed approval that it used up.
     pub approval_digest: Option<String>,
+    /// Commit that the run put into the target.
     pub target_commit: Option<String>,
+    /// Number of changed files.
     pub changed_files: usize,
     /// Allowed and forbidden paths and actions held, as its proof says.
     pub is_bounded: bool,
@@ -38,9 +42,13 @@ pub struct OwnedPassFact {
 pub struct RefreshFact {
     pub run_id: String,
     pub has_passed: bool,
+    /// Number of different passes that were found.
     pub repeatability_count: u64,
+    /// Number of passes that are required.
     pub repeatability_required: u64,
+    /// True if the candidate may be proposed as a default.
     pub is_eligible: bool,
+    /// True if no target changed during the refresh.
     pub targets_unchanged: bool,
 }
 
@@ -60,10 +68,13 @@ pub struct AuditFacts {
     pub workspace_errors: usize,
     /// Digests of usable, signed admissions of sources and targets, with their files.
     pub source_admissions: Vec<String>,
+    /// Files of usable target admissions.
     pub target_admissions: Vec<String>,
     /// Lowest stage first.
     pub rungs: Vec<RungAuditFact>,
+    /// Passes of stage 5 that count.
     pub owned_passes: Vec<OwnedPassFact>,
+    /// Newest refresh, if there is one.
     pub refresh: Option<RefreshFact>,
     pub transport: TransportFacts,
 }

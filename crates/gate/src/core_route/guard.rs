@@ -12,14 +12,17 @@ use super::VERSION;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoreFacts {
     pub core_path: String,
-    /// None where it cannot be read.
+    /// Main work tree; none if it cannot be read.
     pub main: Option<CoreWorktree>,
-    /// True if its git directory belongs to another user, or to nobody who can be told.
+    /// True if its git directory belongs to another user, or its owner is unknown.
     pub other_owner: bool,
     /// Linked worktrees and those that the settings name.
     pub worktrees: Vec<CoreWorktree>,
+    /// State of the current sequence route.
     pub sequence_route: SequenceRoute,
+    /// Processes that seem to validate something there.
     pub validation_processes: Vec<CoreProcess>,
+    /// Named conflicts that were found.
     pub conflicts: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Judgement on the way to Core: may a route be asked for, what of the end goal is proven, what does the packet say. Pure: facts
-//! in, documents out.
+//! Judgement on the route to Core: the guard, the audit of the end goal, and the decision
+//! packet. Pure: facts in, documents out.
 
 mod audit;
 mod guard;

@@ -13,7 +13,9 @@ use super::audit::RefreshFact;
 /// Everything that a packet is composed of.
 #[derive(Debug, Clone)]
 pub struct PromotionFacts {
+    /// Decision of a person, copied as it is.
     pub decision: CorePromotionDecision,
+    /// Digest of the record that holds the decision.
     pub decision_record_sha256: Option<String>,
     pub audit: EndgoalAudit,
     pub refresh: Option<RefreshFact>,
@@ -76,7 +78,7 @@ pub fn compose_packet(facts: PromotionFacts) -> DecisionPacket {
     }
 }
 
-/// A review can be requested only when everything it would look at is there.
+/// States that can be chosen. A review can be requested only if all of its evidence exists.
 fn allowed_states(is_ready: bool) -> Vec<PromotionState> {
     let is_allowed = |state: &PromotionState| is_ready || *state != PromotionState::CorePromotionRequested;
     PromotionState::ALL.into_iter().filter(is_allowed).collect()

@@ -17,10 +17,10 @@ fn a_gate_is_open_when_all_who_speak_open_it() {
     use GateSpeaker::{Environment, User, Workspace};
     let yes = Some(true);
     let rows: &[(&[GateSaid], u8, Option<&str>)] = &[
-        (&[], 1, Some("nobody opens the gate")),
+        (&[], 1, Some("is not enabled")),
         (&[said(Environment, yes, None)], 1, None),
-        (&[said(Environment, yes, None)], 2, Some("nobody opens stage 2")),
-        (&[said(Environment, None, Some(2))], 2, Some("nobody opens the gate")),
+        (&[said(Environment, yes, None)], 2, Some("stage 2 is not enabled")),
+        (&[said(Environment, None, Some(2))], 2, Some("is not enabled")),
         (&[said(Environment, yes, Some(2))], 2, None),
         (&[said(Environment, yes, Some(2))], 1, Some("the environment opens stage 2")),
         (&[said(Environment, yes, Some(2))], 3, Some("the environment opens stage 2")),

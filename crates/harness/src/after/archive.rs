@@ -1,9 +1,12 @@
-//! One portable file of a run: its bundle, the signed statements about it, the public key that signed it, and its baseline where
-//! that is asked for and the bundle does not hold it.
+//! One portable file of a run: its bundle, the signed statements about it, the public key
+//! that signed it, and its baseline where that is asked for and the bundle does not hold
+//! it.
 //!
-//! A tar in one zstd frame, written in exactly one way: plain files only, in the order of their names, every header a function
-//! of name and size. So two archives of a run are the same bytes, and reading has nothing to interpret: a header that is not
-//! the one we would have written is refused. The key is there for whoever compares it by eye; it is never checked with.
+//! A tar in one zstd frame, written in exactly one way: plain files only, in the order of
+//! their names, every header a function of name and size. So two archives of a run are the
+//! same bytes, and reading has nothing to interpret: a header that is not the one we would
+//! have written is refused. The key is there for whoever compares it by eye; it is never
+//! checked with.
 
 mod entry;
 mod export;
@@ -26,7 +29,7 @@ pub use import::{Imported, OpenedArchive, TakenIn, import, open_archive};
 pub(crate) use said::SAID_BY_PEOPLE;
 pub(crate) use statement::check as check_statement;
 
-/// What stands first in an archive and says what it is.
+/// First file of an archive, which identifies it.
 const MANIFEST: &str = "archive.json";
 const BUNDLE: &str = "bundle";
 const STATEMENTS: &str = "statements";
@@ -35,18 +38,21 @@ const PUBLIC_KEY: &str = "harness.pub";
 /// zstd: the magic of a frame, then a descriptor that says: a checksum, no dictionary, no size.
 const FRAME: [u8; 5] = [0x28, 0xb5, 0x2f, 0xfd, 0x04];
 const LEVEL: i32 = 9;
-/// What a frame may ask to look back, which is what a reader keeps in memory: 8 MiB, and more than our level asks for.
+/// Largest window of a frame, which a reader keeps in memory: 8 MiB, and more than our
+/// level needs.
 const WINDOW_LOG: u32 = 23;
 
 const FORMAT: &str = "cto-archive";
 const VERSION: &str = "1";
 
-/// Limits for writer and reader alike, so that what is exported can be imported. Files and depth are those of `verify`.
+/// Limits for writer and reader alike, so that what is exported can be imported. Files and
+/// depth are those of `verify`.
 const MOST_FILES: usize = 50_000;
 const DEEPEST: usize = 32;
 /// All content together.
 const MOST_BYTES: u64 = 4 << 30;
-/// What `verify` keeps in memory: the files at the top of the bundle, its baseline left out.
+/// Upper bound on the memory of `verify`: the files at the top of the bundle, its baseline
+/// left out.
 const MOST_JUDGED: u64 = 512 << 20;
 /// Content may be this, and so many times the archive's own size more: beyond is a bomb.
 const FREE_BYTES: u64 = 512 << 20;
@@ -55,12 +61,12 @@ const RATIO: u64 = 200;
 const LARGEST_NOTE: u64 = 64 << 10;
 const LARGEST_STATEMENT: u64 = 64 << 20;
 
-/// `archive.json`: what an archive is, and of which run.
+/// `archive.json`: format of the archive, and its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "archive")]
 pub struct Manifest {
-    /// Of `bundle/attestation.dsse.json`.
+    /// Digest of `bundle/attestation.dsse.json`.
     attestation_sha256: Digest,
     /// `cto-archive`.
     format: String,
@@ -69,7 +75,7 @@ pub struct Manifest {
     schema_version: String,
 }
 
-/// Why a run cannot be put into an archive.
+/// Reason why a run cannot be put into an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportRunError {
     /// The bundle, or what was stated about it, does not verify.
@@ -87,21 +93,21 @@ pub enum ExportRunError {
     Read(PathBuf, #[source] io::Error),
     #[error("cannot encode the archive's first file: {0}")]
     Encode(#[source] serde_json::Error),
-    /// It was asked for and is not to be had.
+    /// The baseline was asked for and cannot be obtained.
     #[error(transparent)]
     Baseline(crate::after::reverify::ReverifyError),
 }
 
-/// Why an archive was not taken in. Nothing of it is kept.
+/// Reason why an archive was not taken in. Nothing of it is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportArchiveError {
-    /// It is something else.
+    /// The file is no archive of a run.
     #[error("{0} is not an archive of a run: {1}")]
     NotAnArchive(PathBuf, String),
-    /// It is damaged, or made to harm: the file of it that shows so, and how.
+    /// The archive is damaged or malicious: the file of it that shows this, and the fault.
     #[error("`{}` {why}", contract::text::shown(.name))]
     Refused { name: String, why: String },
-    /// It is whole, and its bundle does not verify with the keys that were given.
+    /// The archive is intact, and its bundle does not verify with the given keys.
     #[error("its bundle does not verify{}", describe_first(.0))]
     DoesNotVerify(Vec<Failure>),
     /// This home has another run of that name.
@@ -130,7 +136,7 @@ fn refused(name: &str, why: impl Into<String>) -> ImportArchiveError {
     ImportArchiveError::Refused { name: name.to_owned(), why: why.into() }
 }
 
-/// How much content an archive of this size may have.
+/// Largest permitted content of an archive of this size.
 fn allowance(archive_bytes: u64) -> u64 {
     MOST_BYTES.min(FREE_BYTES.saturating_add(archive_bytes.saturating_mul(RATIO)))
 }

@@ -1,7 +1,9 @@
-//! The ledger against what lies beside it: the chain by itself, and the bundles as witnesses of it.
+//! The ledger against what lies beside it: the chain by itself, and the bundles as
+//! witnesses of it.
 //!
-//! A chain whose tail was cut still holds by itself. Every bundle carries a place in the chain from before its run, so that a
-//! bundle that is here shows a cut before it; and one that no entry speaks of shows a cut behind it.
+//! A chain whose tail was cut still holds by itself. Every bundle carries a place in the
+//! chain from before its run, so that a bundle that is here shows a cut before it; and one
+//! that no entry speaks of shows a cut behind it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +23,7 @@ const LARGEST: u64 = 64 << 20;
 /// Bundles that are named where all of them are meant.
 const NAMED: usize = 5;
 
-/// What checking a ledger came to.
+/// Result of checking a ledger.
 #[derive(Debug)]
 pub struct LedgerAudit {
     pub ledger_id: String,
@@ -34,7 +36,7 @@ pub struct LedgerAudit {
     instance: Option<Digest>,
 }
 
-/// Why a ledger could not be checked.
+/// Reason why a ledger could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditLedgerError {
     #[error(transparent)]
@@ -45,7 +47,7 @@ pub enum AuditLedgerError {
     Bundles(#[source] io::Error),
 }
 
-/// Checks the ledger of a home; None where there is none and nothing speaks of one.
+/// Checks the ledger of a home; none if there is none and no bundle refers to one.
 pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     let Some(ledger) = home.ledger_to_read().map_err(AuditLedgerError::Home)? else { return audit_missing(home) };
     let ledger::LedgerCheck { entries, problems, head } = ledger.verify()?;
@@ -79,7 +81,7 @@ fn audit_missing(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     Ok(Some(audit))
 }
 
-/// What lies under `harness-runs/`, with its attestation where it can be read.
+/// Folders below `harness-runs/`, with their attestations if those can be read.
 fn bundles(home: &Home) -> Result<BTreeMap<String, Option<Vec<u8>>>, AuditLedgerError> {
     let listed = home.bundles().list_sealed().map_err(AuditLedgerError::Bundles)?;
     let read = |SealedFolder { name, dir }| {

@@ -1,5 +1,5 @@
-//! A bundle about other bundles: a matrix, a race, a repetition, a comparison, a refresh. Sealed like a run, by the same steps, without an
-//! engine.
+//! A bundle about other bundles: a matrix, a race, a repetition, a comparison, a refresh.
+//! Sealed like a run, by the same steps, without an engine.
 
 use contract::decision::Profile;
 use contract::report::CheckResult;
@@ -24,7 +24,8 @@ use crate::seal::dead::seal_stopped;
 use crate::seal::report::Evidence;
 use crate::spine::GovernError;
 
-/// A document about other bundles: its name, its subject, and the words of its contract. Its file is that of its kind.
+/// A document about other bundles: its name, its subject, and the words of its contract.
+/// Its file is that of its kind.
 #[derive(Debug, Clone)]
 pub struct Collection<'a> {
     /// Part of the run's id.
@@ -46,7 +47,8 @@ pub struct CollectionProblem {
     pub text: String,
 }
 
-/// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does not hold, if so.
+/// Seals `document` in a directory of its own under `harness-runs/`. `wrong` says what does
+/// not hold, if so.
 pub fn seal_collection<T: Serialize>(
     harness: &Harness,
     collection: &Collection<'_>,

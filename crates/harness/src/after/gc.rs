@@ -1,8 +1,10 @@
-//! Retention: old bundles that nothing rests on are removed, and with them old caches and what dead processes left.
+//! Retention: old bundles that nothing rests on are removed, and with them old caches and
+//! what dead processes left.
 //!
-//! Bundles go by intent and effect: the ledger says which one goes and why, then one rename takes it from its place, then it is
-//! removed. Whatever an interruption leaves is finished by the next collection. Nothing is removed that cannot be shown to be
-//! whole and known to the ledger: evidence of tampering stays.
+//! Bundles go by intent and effect: the ledger says which one goes and why, then one rename
+//! takes it from its place, then it is removed. Whatever an interruption leaves is finished
+//! by the next collection. Nothing is removed that cannot be shown to be whole and known to
+//! the ledger: evidence of tampering stays.
 
 mod caches;
 mod judge;
@@ -30,23 +32,23 @@ use crate::home::layout::{Home, OpenHomeError};
 /// Between two tries at the lock of a collection.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// For counting the bytes of one thing; a larger one is counted in part.
+/// Time for counting the bytes of one thing; a larger one is counted in part.
 const SIZING: Duration = Duration::from_secs(60);
 
-/// What is to stay whatever else holds.
+/// Bundles that stay in any case.
 #[derive(Debug, Clone)]
 pub struct Retention {
     /// Younger than this; and the same in words, as the operator said it.
     pub older_than: Duration,
     pub older_than_text: String,
-    /// So many of the latest runs of each task.
+    /// Number of the latest runs of each task that stay.
     pub keep: usize,
     /// Passes that a rung asks for.
     pub passes_required: u32,
 }
 
 impl Retention {
-    /// Why a bundle goes, for the ledger and for people.
+    /// Reason for which a bundle goes, for the ledger and for people.
     pub fn reason(&self) -> String {
         let Self { older_than_text, keep, .. } = self;
         format!("older than {}, not among the latest {keep} of its task, nothing rests on it", shown(older_than_text))
@@ -55,7 +57,7 @@ impl Retention {
 
 macro_rules! kept {
     ($($variant:ident $code:literal $sentence:literal,)*) => {
-        /// Why a bundle stays.
+        /// Reason why a bundle stays.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Kept {
             $(#[doc = $sentence] $variant,)*
@@ -64,10 +66,12 @@ macro_rules! kept {
         impl Kept {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable code in JSON output.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
 
+            /// Explanation for people.
             pub const fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }
             }
@@ -96,14 +100,14 @@ impl Kept {
     }
 }
 
-/// What becomes of one bundle.
+/// Decision about one bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFate {
     pub run_id: String,
     pub bytes: u64,
-    /// None where it goes.
+    /// Reason to keep it; none if it goes.
     pub kept: Option<Kept>,
-    /// What is not whole about it.
+    /// Damage of a bundle that is not whole.
     pub detail: Option<String>,
 }
 
@@ -120,6 +124,7 @@ pub enum Stuff {
 }
 
 impl Stuff {
+    /// Name for people.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baselines => "cached baselines",
@@ -133,14 +138,14 @@ impl Stuff {
     }
 }
 
-/// What becomes of things of one sort.
+/// Decision about things of one sort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StuffFate {
     pub stuff: Stuff,
     pub removed: u64,
     pub bytes: u64,
     pub kept: u64,
-    /// What should go and could not be removed.
+    /// Entries that should go and could not be removed.
     pub failed: Vec<String>,
 }
 
@@ -164,14 +169,14 @@ impl StuffFate {
     }
 }
 
-/// Whether anything is done about it.
+/// Choice between explaining and removing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     Explain,
     Remove,
 }
 
-/// What a collection came to.
+/// Result of a collection.
 #[derive(Debug)]
 pub struct Swept {
     /// In the order of their names.
@@ -180,7 +185,7 @@ pub struct Swept {
     pub interrupted: bool,
 }
 
-/// Why a collection could not be made.
+/// Reason why a collection could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     #[error(transparent)]
@@ -199,7 +204,7 @@ pub enum CollectError {
     Interrupted,
 }
 
-/// When it is, and what counts as old.
+/// Current time, and the age that counts as old.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     now: Stamp,
@@ -207,7 +212,8 @@ struct Clock {
 }
 
 impl Clock {
-    /// What lies in the future or cannot be told is young.
+    /// True for times long enough ago. A time in the future or an unknown one counts as
+    /// young.
     fn is_old(&self, unix_seconds: i64) -> bool {
         let age = self.now.unix_seconds().saturating_sub(unix_seconds);
         u64::try_from(age).is_ok_and(|age| age >= self.older_than.as_secs())

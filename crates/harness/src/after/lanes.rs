@@ -1,4 +1,5 @@
-//! Lanes at work: races, repetitions and matrices of runs, several at once. A lane itself is `views::Lane`.
+//! Lanes at work: races, repetitions and matrices of runs, several at once. A lane itself
+//! is `views::Lane`.
 
 mod matrix;
 mod measure;
@@ -7,6 +8,7 @@ mod repeat;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use contract::{CitedBundle, TaskId};
 use views::Lane;
@@ -44,13 +46,17 @@ fn cited(lanes: &[Lane]) -> Vec<CitedBundle> {
     lanes.iter().filter_map(cite).collect()
 }
 
-/// A thread of [`run_in_parallel`] panicked.
+/// Bytes of a worker's stack, as the first thread has: a run may run its yardstick, and a
+/// build without optimisation keeps all in frames.
+const STACK: usize = 8 << 20;
+
+/// A thread of [`run_in_parallel`] panicked or could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("a worker ended early")]
 pub struct WorkerPanicked;
 
-/// Does `work` on every item, `jobs` at once, and gives the results in order. A worker that got nothing, because a signal ended
-/// it, begins no other item.
+/// Does `work` on every item, `jobs` at once, and gives the results in order. A worker that
+/// got nothing, because a signal ended it, begins no other item.
 pub fn run_in_parallel<T: Sync, R: Send, E: Send + From<WorkerPanicked>>(
     items: &[T],
     jobs: usize,
@@ -69,7 +75,8 @@ pub fn run_in_parallel<T: Sync, R: Send, E: Send + From<WorkerPanicked>>(
         }
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.min(items.len())).map(|_| scope.spawn(one)).collect();
+        let begin = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, one).map_err(|_| WorkerPanicked);
+        let workers = (0..jobs.min(items.len())).map(begin).collect::<Result<Vec<_>, _>>()?;
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|_| Err(WorkerPanicked.into())))
     })?;
     let mut done = done.into_inner().unwrap_or_default();

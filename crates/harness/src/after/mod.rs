@@ -1,4 +1,5 @@
-//! Acts on sealed runs and on the home: archives, retention, taking a patch, verifying again, recovery, the audit of the ledger.
+//! Acts on sealed runs and on the home: archives, retention, taking a patch, verifying
+//! again, recovery, the audit of the ledger.
 
 pub(crate) mod archive;
 pub(crate) mod audit;

@@ -1,5 +1,6 @@
-//! Statements of people about a sealed run: its outcome, and the rollback of what it landed. Each is a document of its own about the
-//! bundle's attestation, beside the bundle and in the ledger; the bundle is never touched.
+//! Statements of people about a sealed run: its outcome, and the rollback of what it
+//! landed. Each is a document of its own about the bundle's attestation, beside the bundle
+//! and in the ledger; the bundle is never touched.
 
 use std::io;
 use std::path::PathBuf;
@@ -46,8 +47,9 @@ pub enum RecordStatementError {
     Ledger(#[from] AppendEntryError),
 }
 
-/// Why nobody can accept or reject this; none where somebody can. A run delivers something if it passed and started an engine; of the
-/// documents about other bundles only a comparison has an outcome of its own.
+/// Reason why nobody can accept or reject this; none if somebody can. A run delivers
+/// something if it passed and started an engine; of the documents about other bundles only
+/// a comparison has an outcome of its own.
 pub fn find_outcome_problem(report: &Report) -> Option<String> {
     match (report.kind, report.status) {
         (Some(kind), _) if kind != CollectionKind::Comparison => {
@@ -85,7 +87,8 @@ pub fn draft_outcome(
     })
 }
 
-/// Records an outcome; gives the file of the statement. One that nobody signed says so by its source.
+/// Records an outcome; returns the file of the statement. An unsigned one is marked as such
+/// by its source.
 pub fn record_outcome(
     harness: &Harness,
     outcome: &OutcomeStatement,
@@ -141,7 +144,8 @@ struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// The file first, then the ledger, which has the document and its signature too: it is the authority.
+    /// The file first, then the ledger, which has the document and its signature too: it is
+    /// the authority.
     fn record(
         &self,
         kind: EntryKind,
@@ -153,7 +157,8 @@ impl Recording<'_> {
         let bytes = canonical_bytes(document)?;
         let name = format!("{what}-{}-{}.json", self.time.compact(), suffix()?);
         let armour = self.signature.map(|signature| signature.armour);
-        // For whoever finds that this was cut off: a document that the ledger does not have was never said.
+        // For whoever finds that this was cut off: a document that the ledger does not have
+        // was never said.
         let work = Work::make(&self.harness.home, STATEMENT)?;
         let begun =
             Begun { run_id: self.run_id.clone(), repository: PathBuf::new(), branch: String::new(), rolled_back: None };

@@ -1,6 +1,8 @@
-//! Recovery of everything that was interrupted: dead runs are sealed, folders of killed commands are cleared.
+//! Recovery of everything that was interrupted: dead runs are sealed, folders of killed
+//! commands are cleared.
 //!
-//! Cheap when there is nothing to do. One run that cannot be sealed now keeps no other from being sealed.
+//! Cheap when there is nothing to do. One run that cannot be sealed now keeps no other from
+//! being sealed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +17,10 @@ use crate::after::person_statements::STATEMENT;
 use crate::after::rollback::ROLLBACK;
 use crate::after::take::{TAKE, recover_begun};
 use crate::home::layout::Home;
-use crate::home::lock::seize;
+use crate::home::lock::{seize, wait_alone};
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
-use crate::run::journal::{noted_landings, sweep_journals};
+use crate::run::journal::{noted_landings, noted_runs, sweep_journals};
 use crate::run::lease::{Belongs, belongs, is_lost};
 use crate::run::used::find_mark_of;
 use crate::seal::dead::{
@@ -27,7 +29,7 @@ use crate::seal::dead::{
 use crate::seal::landing::RecoveredLanding;
 use crate::seal::report::remove_work;
 
-/// What was found and done.
+/// Result of a recovery.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// Runs that are sealed now.
@@ -36,13 +38,15 @@ pub struct Recovered {
     pub recorded: Vec<String>,
     /// Runs that are still going on.
     pub alive: Vec<String>,
-    /// Runs of this home that another instance has sealed; what they left is kept under `late/`.
+    /// Runs of this home that another instance has sealed; what they left is kept under
+    /// `late/`.
     pub late: Vec<String>,
     /// Folders of runs that never started.
     pub removed: Vec<String>,
     /// Folders of other commands that were killed, with what those had begun brought to an end.
     pub cleared: Vec<String>,
-    /// Runs that died between the use of their approval and a landing, with the request that they have used up.
+    /// Runs that died between the use of their approval and a landing, with the request
+    /// that they have used up.
     pub spent: Vec<(RunId, Digest)>,
     /// Landings in target repositories that were cut off, each brought to its end.
     pub landings: Vec<RecoveredLanding>,
@@ -50,20 +54,15 @@ pub struct Recovered {
     pub failed: Vec<(String, String)>,
 }
 
-/// Seals what was interrupted. Cheap when there is nothing: one folder is listed and one index is asked.
+/// Seals what was interrupted. Cheap when there is nothing: one folder is listed and one
+/// index is asked.
 pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
     let mut done = Recovered::default();
     for run_id in active_runs(&harness.home)? {
         let tried = recover_active(harness, &run_id, &mut done);
         done.note_failure(&run_id, tried);
     }
-    let open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.into()))?;
-    for run in open {
-        if !harness.home.active_run(&run.row.run_id).own_exists() {
-            let tried = recover_vanished(harness, &run, &mut done);
-            done.note_failure(&run.row.run_id, tried);
-        }
-    }
+    recover_all_vanished(harness, &mut done)?;
     for run_id in noted_landings(&harness.home) {
         if harness.home.bundles().has_bundle(&run_id) && !harness.home.active_run(&run_id).own_exists() {
             match finish_landing(harness, &run_id) {
@@ -73,6 +72,7 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
         }
     }
     clear_work(harness, &mut done);
+    set_unknown_aside(harness, &mut done);
     sweep_journals(&harness.home);
     Ok(done)
 }
@@ -114,7 +114,8 @@ fn clear_work(harness: &Harness, done: &mut Recovered) {
     }
 }
 
-/// A git of the dead command may still be writing there, for the moment until it finds that nobody reads.
+/// Removes a folder of a dead command. A git child of it may still be writing for a moment,
+/// until its pipe breaks.
 fn remove_left(path: &Path) -> Result<(), RecoverError> {
     const TRIES: u32 = 50;
     let mut tried = remove_all(path);
@@ -128,7 +129,33 @@ fn remove_left(path: &Path) -> Result<(), RecoverError> {
     tried
 }
 
-/// A run that the ledger calls running and that has no folder here: it is gone, or another instance's.
+/// Open runs without a folder here.
+fn vanished_runs(harness: &Harness) -> Result<Vec<OpenRun>, RecoverError> {
+    let mut open = harness.ledger().runs_open().map_err(|error| RecoverError::Ledger(error.into()))?;
+    open.retain(|run| !harness.home.active_run(&run.row.run_id).own_exists());
+    Ok(open)
+}
+
+/// One process of a home at a time: without a folder such a run has no lock, and two that took it over in turn would write one bundle.
+fn recover_all_vanished(harness: &Harness, done: &mut Recovered) -> Result<(), RecoverError> {
+    if vanished_runs(harness)?.is_empty() {
+        return Ok(());
+    }
+    let active = harness.home.active();
+    let alone = wait_alone(&active).map_err(|error| RecoverError::Io(active, error))?;
+    if alone.is_none() {
+        return Ok(());
+    }
+    // As it is now: who was before us may have sealed some of them.
+    for run in vanished_runs(harness)? {
+        let tried = recover_vanished(harness, &run, done);
+        done.note_failure(&run.row.run_id, tried);
+    }
+    Ok(())
+}
+
+/// A run that the ledger calls running and that has no folder here: it is gone, or another
+/// instance's.
 fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> Result<(), RecoverError> {
     let run_id = &run.row.run_id;
     let dead = match belongs(harness, run).map_err(RecoverError::Ledger)? {
@@ -150,7 +177,8 @@ fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> R
     Ok(())
 }
 
-/// The request that a run has used: by the ledger, or by its mark, which is made a moment before.
+/// The request that a run has used: by the ledger, or by its mark, which is made a moment
+/// before.
 fn find_spent(harness: &Harness, run_id: &RunId) -> Option<Digest> {
     let entries = entries(harness, run_id).unwrap_or_default();
     let used = entries.iter().find(|entry| entry.is(EntryKind::ApprovalUsed));
@@ -164,7 +192,8 @@ impl Recovered {
         self.landings.extend(recorded.landing);
     }
 
-    /// A run that died after it had used its approval and before it landed anything has spent that.
+    /// A run that died after it had used its approval and before it landed anything has
+    /// spent that.
     fn note_sealed(&mut self, harness: &Harness, sealed: Report, landing: Option<RecoveredLanding>) {
         if landing.is_none()
             && let Some(request) = find_spent(harness, &sealed.run_id)
@@ -190,6 +219,27 @@ fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
     Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }
 
+/// Puts what a run of this home left aside, because another instance has it.
+fn set_aside(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Result<(), RecoverError> {
+    let dir = harness.home.active_run(run_id);
+    Reserve::release(&harness.home, run_id);
+    remove_work(&harness.home, run_id);
+    harness.home.bundles().keep_late(run_id, &dir).map_err(|error| RecoverError::Io(dir, error))?;
+    done.late.push(run_id.to_string());
+    Ok(())
+}
+
+/// Bundles of runs that died between taking their place and the entry about it, and that another instance has sealed since.
+fn set_unknown_aside(harness: &Harness, done: &mut Recovered) {
+    for run_id in noted_runs(&harness.home) {
+        let is_left = harness.home.bundles().has_bundle(&run_id) && !harness.home.active_run(&run_id).own_exists();
+        if is_left && is_lost(harness, &run_id) {
+            let tried = set_aside(harness, &run_id, done);
+            done.note_failure(&run_id, tried);
+        }
+    }
+}
+
 fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Result<(), RecoverError> {
     let dir = harness.home.active_run(run_id);
     let lock = match take_over(&dir) {
@@ -202,18 +252,14 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(RecoverError::Io(dir, error)),
     };
+    if is_lost(harness, run_id) {
+        return set_aside(harness, run_id, done);
+    }
     if harness.home.bundles().has_bundle(run_id) {
         remove_all(&dir)?;
         if let Some(recorded) = record_bundle(harness, run_id)? {
             done.note_recorded(run_id, recorded);
         }
-        return Ok(());
-    }
-    if is_lost(harness, run_id) {
-        Reserve::release(&harness.home, run_id);
-        remove_work(&harness.home, run_id);
-        harness.home.bundles().keep_late(run_id, &dir).map_err(|error| RecoverError::Io(dir, error))?;
-        done.late.push(run_id.to_string());
         return Ok(());
     }
     if entries(harness, run_id)?.is_empty() {

@@ -1,5 +1,6 @@
-//! Holding the verification of a sealed run again: the same trees, built anew from the bundle alone, the same exam or a
-//! stricter one. The old bundle is only read; what came of it is a signed statement of its own and a ledger entry.
+//! Holding the verification of a sealed run again: the same trees, built anew from the
+//! bundle alone, the same exam or a stricter one. The old bundle is only read; what came of
+//! it is a signed statement of its own and a ledger entry.
 
 mod trees;
 
@@ -35,7 +36,8 @@ use crate::seal::verification::altered_files;
 use trees::Rebuilt;
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
-/// Reasons that holding the exam again finds out again; all others are what was seen while the engine ran.
+/// Reasons that holding the exam again finds out again; all others are what was seen while
+/// the engine ran.
 const FOUND_AGAIN: &[Reason] = &[
     Reason::ForbiddenPathChange,
     Reason::ProtectedFileChanged,
@@ -45,10 +47,10 @@ const FOUND_AGAIN: &[Reason] = &[
     Reason::VerificationWeakened,
 ];
 
-/// Why a verification cannot be held again.
+/// Reason why a verification cannot be held again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReverifyError {
-    /// The run came to no result that could be verified.
+    /// The run has no result that could be verified.
     #[error("the run came to no result, so that there is nothing to verify again")]
     NoResult,
     /// The bundle cannot give the baseline and neither can the repository it came from.
@@ -225,8 +227,9 @@ fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, 
     read.map_err(|why| ReverifyError::Read(path, why))
 }
 
-/// What stands against the run now: what was found again, and of the old what nobody can find out again. Under another
-/// contract everything old still stands: a re-verification may take a verdict away, never give a better one.
+/// Blockers after the re-verification: those found again, and those of the original run
+/// that cannot be determined again. Under another contract all original blockers stay: a
+/// re-verification may take a verdict away, never give a better one.
 fn blockers(report: &Report, found: Vec<(Reason, String, &str)>, another_contract: bool) -> Vec<Blocker> {
     let still = report.blockers.iter().filter(|old| another_contract || !FOUND_AGAIN.contains(&old.reason));
     let mut blockers: Vec<Blocker> = still.cloned().collect();

@@ -1,5 +1,6 @@
-//! Taking a landed change back: its branch is deleted while it still names the run's commit; else a revert is printed, and made
-//! only where that is asked for. The mark of the used approval is never removed.
+//! Taking a landed change back: its branch is deleted while it still names the run's
+//! commit; else a revert is printed, and made only where that is asked for. The mark of the
+//! used approval is never removed.
 
 use std::path::PathBuf;
 
@@ -48,7 +49,7 @@ pub enum RollBackError {
 }
 
 impl RollBackError {
-    /// The command that helps; `RUN` stands for the run.
+    /// Command that helps; `RUN` stands for the run.
     pub fn remedy(&self) -> String {
         match self {
             Self::NothingLanded => "choose a run of stage 5 that passed: cto runs --status pass".to_owned(),
@@ -67,7 +68,8 @@ impl RollBackError {
 #[derive(Debug)]
 pub struct RolledBack {
     pub act: RollbackAct,
-    /// Says what was at work until somebody has said why, should that be cut off.
+    /// Work folder that records the act until its reason is recorded, for the case of a
+    /// kill.
     _work: Work,
 }
 
@@ -169,8 +171,8 @@ struct Reverting<'a> {
 }
 
 impl Reverting<'_> {
-    /// One commit on top of the branch in which the files that the run changed are as they were before it. A file that somebody
-    /// changed since is left alone: then nothing is made.
+    /// Makes one commit on top of the branch in which the files that the run changed are as
+    /// before it. If a file was changed since, nothing is made.
     fn revert(&self, is_said: bool) -> Result<RollbackAct, RollBackError> {
         let store = Store::create(&self.work.path().join("store.git"), self.harness.git.clone());
         let store = store.map_err(RollBackError::Target)?;
@@ -225,7 +227,8 @@ fn is_undone(base: &Listing, commit: &Listing, tip: &Listing) -> bool {
     tree::changes(base, commit).iter().all(|change| tip.0.get(&change.path) == base.0.get(&change.path))
 }
 
-/// The tip with every file that changed from `base` to `commit` as it was in `base`; or the first that is not as in `commit`.
+/// The tip with every file that changed from `base` to `commit` as it was in `base`; or the
+/// first that is not as in `commit`.
 fn undo_changes(base: &Listing, commit: &Listing, tip: &Listing) -> Result<Listing, String> {
     let mut reverted = tip.clone();
     for change in tree::changes(base, commit) {

@@ -9,10 +9,10 @@ use secrets::{Hit, Keep, Redactor, RuleSet, Scanner};
 use serde::Serialize;
 use untrusted_fs::own_files;
 
-/// How much of a file is read at a time.
+/// Bytes of a file that are read at a time.
 const PIECE: usize = 256 * 1024;
 
-/// How far back lines are remembered: more than the scanner holds back.
+/// Distance over which lines are remembered: more than the scanner holds back.
 const REMEMBERED: u64 = 1024 * 1024;
 
 /// Something in the shape of a secret, and its place. Never the value.
@@ -27,18 +27,18 @@ pub struct FileSecret {
     pub length: u64,
     pub rule: String,
     pub encoding: &'static str,
-    /// By which a contract can allow it.
+    /// Digest by which a contract can allow it.
     pub value_sha256: Option<Digest>,
 }
 
-/// A file that could not be looked at.
+/// File that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadFile {
     pub file: String,
     pub reason: String,
 }
 
-/// What was found in all files.
+/// Findings in all files.
 #[derive(Debug, Default, Serialize)]
 pub struct ScannedFiles {
     pub files_scanned: u64,
@@ -47,8 +47,8 @@ pub struct ScannedFiles {
     pub unread: Vec<UnreadFile>,
 }
 
-/// Looks for every shape of a secret in files, in folders and in what `stdin` gives where a path is `-`. Links are not
-/// followed, and of a git repository only the work tree is looked at.
+/// Searches files, folders and, for the path `-`, the given standard input for shapes of
+/// secrets. Links are not followed, and of a git repository only the work tree is read.
 pub fn scan_files(paths: &[PathBuf], stdin: impl Fn() -> Box<dyn Read>) -> ScannedFiles {
     let scanner = Scanner::new(&[], RuleSet::standard());
     let mut scanned = ScannedFiles::default();
@@ -63,7 +63,7 @@ pub fn scan_files(paths: &[PathBuf], stdin: impl Fn() -> Box<dyn Read>) -> Scann
 }
 
 impl ScannedFiles {
-    /// True if every file was looked at and holds nothing.
+    /// True if every file was read and contains no secret.
     pub fn is_clean(&self) -> bool {
         self.hits.is_empty() && self.unread.is_empty()
     }
@@ -122,7 +122,7 @@ impl ScannedFiles {
     }
 }
 
-/// What lies in a folder, the last first, since it is taken from the end.
+/// Entries of a folder in reverse order, since they are taken from the end.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = own_files::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
@@ -131,15 +131,15 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Where the last lines of a text begin, while it is read.
+/// Beginnings of the last lines of a text, while it is read.
 #[derive(Debug, Default)]
 struct LinePlaces {
     read_to: u64,
     /// Lines that began before those that are remembered.
     forgotten: u64,
-    /// Where each of the last lines begins, but for the first of the text.
+    /// Beginning of each remembered line, except for the first of the text.
     starts: VecDeque<u64>,
-    /// Where the last line that is forgotten begins.
+    /// Beginning of the last line that is no longer remembered.
     last_start: u64,
 }
 

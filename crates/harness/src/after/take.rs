@@ -1,7 +1,9 @@
-//! Taking a verified patch: one commit on a new branch of the operator's own repository, as the operator's own act.
+//! Taking a verified patch: one commit on a new branch of the operator's own repository, as
+//! the operator's own act.
 //!
-//! The commit's tree is built anew from baseline and patch and must be the tree that was verified. Nothing else of the
-//! repository is touched and no program of it runs. That it was taken is a signed statement and a ledger entry.
+//! The commit's tree is built anew from baseline and patch and must be the tree that was
+//! verified. Nothing else of the repository is touched and no program of it runs. That it
+//! was taken is a signed statement and a ledger entry.
 
 mod error;
 mod left;
@@ -31,15 +33,15 @@ pub(crate) use left::{Begun, TAKE, is_rolled_back, recover_begun};
 use scene::Scene;
 use untrusted_fs::own_files;
 
-/// What is to be taken, and how.
+/// Bundle to take, and the options of the act.
 #[derive(Debug)]
 pub struct TakeAsk<'a> {
     pub bundle: &'a VerifiedBundle,
-    /// The one that the contract names unless said.
+    /// Repository; default: the one that the contract names.
     pub repository: Option<&'a Path>,
-    /// As the contract's branch policy says unless said.
+    /// Default: the contract's branch policy.
     pub branch: Option<BranchName>,
-    /// As git's configuration says unless said.
+    /// Default: git's configuration.
     pub author: Option<Person>,
     /// The operator's own configuration files of git, the strongest first.
     pub git_configuration: &'a [PathBuf],
@@ -49,14 +51,14 @@ pub struct TakeAsk<'a> {
 #[derive(Debug)]
 pub struct TookPatch {
     pub taken: Taken,
-    /// What was signed; none where it was said before.
+    /// Signed statement; none if it was made before.
     pub statement: Option<PathBuf>,
     /// The branch was there before, with this very change.
     pub was_there: bool,
     pub files: usize,
 }
 
-/// Puts the patch of a run on a new branch, or finds that it is there already.
+/// Puts the patch of a run on a new branch, or finds it there already.
 pub fn take(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
     let report = ask.bundle.report();
     let contract: TaskContract = read(ask.bundle.dir(), names::CONTRACT)?;
@@ -84,7 +86,7 @@ pub fn take(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeEr
     took
 }
 
-/// Only what was verified to pass, on a repository, and whole.
+/// Requires a complete, verified pass on a repository.
 fn require_worth(report: &Report) -> Result<(), TakeError> {
     if report.status != Status::Pass {
         return Err(TakeError::NotPass(report.status, report.blocker_reasons.clone()));
@@ -108,7 +110,8 @@ fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, 
     read.map_err(|why| TakeError::Read(path, why))
 }
 
-/// Two who take the same run in this home do it one after the other, so that it is said once.
+/// Lock that makes two takes of the same run in this home sequential, so that it is
+/// recorded once.
 struct Lock {
     folder: PathBuf,
     _held: File,
@@ -168,7 +171,7 @@ impl Taking<'_> {
         Ok(TookPatch { taken, statement: Some(statement), was_there: false, files: self.report.changed_files.len() })
     }
 
-    /// The same change on that branch is what was asked for; one that was never said is said now.
+    /// Treats the same change on that branch as done, and records it if it was not.
     fn there_already(
         &self,
         found: Landing,

@@ -9,8 +9,9 @@ use crate::home::ask::Ask;
 use crate::home::task::Task;
 use crate::run::harness::Harness;
 
-/// Finds it from stage 5 on: the file that the command or the configuration names, else the workspace's record for the contract's
-/// target. A contract without a target takes it from the record.
+/// Finds it from stage 5 on: the file that the command or the configuration names, else the
+/// workspace's record for the contract's target. A contract without a target takes it from
+/// the record.
 pub(crate) fn find_target_admission(
     harness: &Harness,
     task: &Task,

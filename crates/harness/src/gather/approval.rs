@@ -1,13 +1,14 @@
-//! The approval that a run would use: the request for its plan, and everything that people said of that.
+//! The approval that a run would use: the request for its plan, and every signed document
+//! about that.
 
 use std::time::Duration;
 
 use contract::approval::{
     ApprovalFacts, ApprovalInput, Nonce, PACKET_RENDERER_VERSION, Plan, PlanSchema, RequestFact, RequestSchema,
-    approval_sentence, differences, render_packet,
+    approval_sentence, differences, render_packet_of,
 };
 use contract::{Coverage, Digest, Stage, Stamp};
-use ledger::{ReadLedgerError, RequestRow};
+use ledger::{ApprovalUse, ReadLedgerError, RequestRow};
 use serde_json::Value;
 use tree::{Landing, UsedMark};
 use views::{RequestRecord, find_consumer};
@@ -22,7 +23,7 @@ use crate::run::used::used_file;
 
 /// Requests of a task that are looked through for one that fits.
 const MOST_REQUESTS: usize = 1000;
-/// Requester of a plan that nobody has asked for; the request's own takes its place.
+/// Requester of a plan without a request; the request's own replaces it.
 const NOBODY: &str = "unsigned";
 
 /// Failure to learn how an approval stands.
@@ -46,9 +47,27 @@ pub(crate) struct FoundApproval {
     pub(crate) input: ApprovalInput,
     /// Codes about the approvals that the gate cannot know.
     pub(crate) coverage: Vec<Coverage>,
+    /// Entries that the facts of the request were read from.
+    pub(crate) record: Option<RequestRecord>,
 }
 
-/// A plan that nobody has requested: its nonce and requester are a request's to choose.
+impl FoundApproval {
+    /// An approval that cannot be looked for yet.
+    pub(crate) fn deferred() -> Self {
+        Self { input: ApprovalInput::Deferred, coverage: Vec::new(), record: None }
+    }
+}
+
+/// The request whose approvals the decision counted.
+#[derive(Debug)]
+pub(crate) struct CountedRequest {
+    /// The use that the engine's start makes of it.
+    pub(crate) using: ApprovalUse,
+    /// Entries that the decision's facts were read from.
+    pub(crate) record: RequestRecord,
+}
+
+/// Plan without a request, which would choose nonce and requester.
 pub(crate) fn build_unrequested(scene: &PlanScene<'_>) -> Result<PlanOnTerms, FindApprovalError> {
     let nothing = "0".repeat(32);
     let nonce = Nonce::try_from(nothing).map_err(|why| BuildPlanError::Incomplete(why.to_owned()))?;
@@ -63,15 +82,18 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
     let rows = list_candidates(scene)?;
     let last_entry_at = harness.ledger().latest_time()?.unwrap_or(now);
     let chosen = choose_request(scene, &unrequested, rows, now.max(last_entry_at))?;
-    let plan = chosen.as_ref().map_or(&unrequested.plan, |chosen| &chosen.plan_now);
+    let plan_digest = match &chosen {
+        Some(chosen) => chosen.plan_digest,
+        None => unrequested.plan.digest()?,
+    };
     let (request, unprotected) = match &chosen {
-        Some(chosen) => (Some(describe_request(harness, chosen)?), chosen.is_same && chosen.record.is_unprotected()),
+        Some(chosen) => (Some(describe_request(harness, chosen)?), chosen.is_same() && chosen.record.is_unprotected()),
         None => (None, false),
     };
     let facts = ApprovalFacts {
-        plan_digest: plan.digest()?,
+        plan_digest,
         plan_schema: PlanSchema::NAME.to_owned(),
-        ledger_id: plan.ledger_id.clone(),
+        ledger_id: unrequested.plan.ledger_id.clone(),
         last_entry_at,
         continuity,
         terms: unrequested.terms,
@@ -79,25 +101,28 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
         request_command: scene.ask.request_command.clone(),
     };
     let coverage = unprotected.then_some(Coverage::ApprovalKeyUnprotected).into_iter().collect();
-    Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage })
+    let record = chosen.map(|chosen| chosen.record);
+    Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage, record })
 }
 
-/// The facts of an approval with the keys, the policy, the answers and the ledger's time of now. Approvals that came since are left out:
-/// the decision does not rest on them.
+/// The facts of an approval with the keys, the policy, the answers and the ledger's time of
+/// now. `read` is the record that the facts come from. Approvals that came since are left
+/// out: the decision does not rest on them.
 pub(crate) fn refresh_approval(
     harness: &Harness,
     task: &Task,
     stage: Stage,
     target: Option<&str>,
     facts: &ApprovalFacts,
+    read: &RequestRecord,
 ) -> Result<ApprovalFacts, FindApprovalError> {
     let mut now = facts.clone();
     now.terms = Policies::read(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
     let ledger = harness.ledger();
     now.last_entry_at = ledger.latest_time()?.unwrap_or(facts.last_entry_at);
     let Some(request) = &mut now.request else { return Ok(now) };
-    let Some(row) = ledger.request(request.request_digest)? else { return Ok(now) };
-    let record = RequestRecord::read(&ledger, row)?;
+    let changed = read.read_changed(&ledger)?;
+    let record = changed.as_ref().unwrap_or(read);
     let people = People::read(&harness.records)?;
     let standing = |key: &_, namespace: &str, at| people.judge(key, namespace, at);
     let known: Vec<Digest> = request.approvals.iter().map(|approval| approval.sha256).collect();
@@ -121,11 +146,10 @@ pub(crate) struct ChosenRequest {
     pub(crate) record: RequestRecord,
     /// The plan of now, with the request's own nonce and requester.
     pub(crate) plan_now: Plan,
-    /// True if the two are the same.
-    pub(crate) is_same: bool,
+    plan_digest: Digest,
     /// Mark outside of the ledger that it was used.
     used_mark: Option<String>,
-    /// It is older than the policy lets it be.
+    /// True if it is older than the policy permits.
     is_lapsed: bool,
 }
 
@@ -142,12 +166,23 @@ impl ChosenRequest {
             Some(request) => unrequested.as_requested(&request.plan.requester_fingerprint, &request.plan.nonce),
             None => unrequested.plan.clone(),
         };
-        let is_same = plan_now.digest()? == record.row.request;
+        // A request that could be read has the digest of its own plan, so that an equal
+        // plan has it too.
+        let plan_digest = match &record.request {
+            Some(request) if request.plan == plan_now => record.row.request,
+            _ => plan_now.digest()?,
+        };
         let used_mark = find_used_mark(scene.harness, scene.target, record.row.request)?;
-        Ok(Self { record, plan_now, is_same, used_mark, is_lapsed })
+        Ok(Self { record, plan_now, plan_digest, used_mark, is_lapsed })
     }
 
-    /// Neither the ledger nor a mark says that it was used, and neither a person nor time has ended it.
+    /// True if what was requested is the plan of now.
+    pub(crate) fn is_same(&self) -> bool {
+        self.plan_digest == self.record.row.request
+    }
+
+    /// Neither the ledger nor a mark says that it was used, and neither a person nor time
+    /// has ended it.
     pub(crate) fn is_open(&self) -> bool {
         self.used_mark.is_none() && !self.is_lapsed && is_undecided(&self.record.row)
     }
@@ -161,7 +196,8 @@ fn has_lapsed(unrequested: &PlanOnTerms, row: &RequestRow, now: Stamp) -> bool {
     now >= row.requested_at.after(Duration::from_secs(unrequested.terms.max_ttl))
 }
 
-/// The newest open request for this very plan, one that somebody approved first; else the newest open one; else the newest.
+/// Newest open request for exactly this plan, approved ones first; else the newest open
+/// one; else the newest.
 pub(crate) fn choose_request(
     scene: &PlanScene<'_>,
     unrequested: &PlanOnTerms,
@@ -170,7 +206,8 @@ pub(crate) fn choose_request(
 ) -> Result<Option<ChosenRequest>, FindApprovalError> {
     let mut best: Option<ChosenRequest> = None;
     for row in rows {
-        // Of those that are over only the newest can matter, and nothing is nearer than an approved one for this plan.
+        // Of those that are over only the newest can matter, and nothing is nearer than an
+        // approved one for this plan.
         let is_over = !is_undecided(&row) || has_lapsed(unrequested, &row, now);
         match &best {
             Some(best) if best.rank() == (true, true, true) => break,
@@ -186,26 +223,28 @@ pub(crate) fn choose_request(
 }
 
 impl ChosenRequest {
-    /// Nearness to what is looked for. Of two that are equally near the newer is met first, and stays.
+    /// Nearness to what is looked for. Of two that are equally near the newer is met first,
+    /// and stays.
     fn rank(&self) -> (bool, bool, bool) {
         let is_open = self.is_open();
-        (is_open && self.is_same, is_open && self.is_same && self.record.row.grants > 0, is_open)
+        (is_open && self.is_same(), is_open && self.is_same() && self.record.row.grants > 0, is_open)
     }
 }
 
-/// The request as the gate looks at it: documents by their signatures, keys by their standing at the time of their entries.
+/// Request for the gate: documents by their signatures, keys by their standing at the time
+/// of their entries.
 fn describe_request(harness: &Harness, chosen: &ChosenRequest) -> Result<RequestFact, FindApprovalError> {
     let people = People::read(&harness.records)?;
     let standing = |key: &_, namespace: &str, at| people.judge(key, namespace, at);
     let ChosenRequest { record, plan_now, used_mark, .. } = chosen;
-    let words = RequestWords::of(record)?;
+    let words = RequestWords::of(record);
     let signature = record.signature.clone().map(|signature| {
         let standing = people.judge(signature.key(), RequestSchema::NAMESPACE, record.recorded_at);
         signature.into_fact(standing)
     });
     let differing = match &record.request {
-        Some(request) => differences(&request.plan, plan_now)?,
-        None => Vec::new(),
+        Some(request) if !chosen.is_same() => differences(&request.plan, plan_now)?,
+        _ => Vec::new(),
     };
     Ok(RequestFact {
         name: record.name(),
@@ -240,22 +279,23 @@ struct RequestWords {
 }
 
 impl RequestWords {
-    fn of(record: &RequestRecord) -> Result<Self, serde_json::Error> {
-        let Some(request) = &record.request else { return Ok(Self::of_other_version(record)) };
+    fn of(record: &RequestRecord) -> Self {
+        let Some(request) = &record.request else { return Self::of_other_version(record) };
         let plan = &request.plan;
-        // The text of another renderer is not made here: what was shown is then what the request says.
+        // The text of another renderer is not made here: what was shown is then what the
+        // request says.
         let packet_digest = match plan.packet_renderer == PACKET_RENDERER_VERSION {
-            true => Digest::of(render_packet(plan)?.as_bytes()),
+            true => Digest::of(render_packet_of(plan, record.row.request).as_bytes()),
             false => request.packet_digest,
         };
-        Ok(Self {
+        Self {
             packet_digest,
             policy_digest: plan.policy_digest,
             plan_schema: PlanSchema::NAME.to_owned(),
             sentence: approval_sentence(plan),
             ledger_id: plan.ledger_id.clone(),
             requester: plan.requester_fingerprint.clone(),
-        })
+        }
     }
 
     fn of_other_version(record: &RequestRecord) -> Self {
@@ -274,7 +314,8 @@ impl RequestWords {
     }
 }
 
-/// Mark outside of the ledger that a request was used: a reference of the target, or a file of the home.
+/// Mark outside of the ledger that a request was used: a reference of the target, or a file
+/// of the home.
 fn find_used_mark(harness: &Harness, target: &Target, request: Digest) -> Result<Option<String>, FindApprovalError> {
     let source = target.copy.as_ref().and_then(|copy| copy.source.as_ref()).map(|(source, _)| source);
     if let (Some(source), Some(mark)) = (source, UsedMark::new(&request.to_string()))

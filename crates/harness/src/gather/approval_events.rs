@@ -1,8 +1,9 @@
-//! Data of the events about approvals: who, for what, from when and until when.
+//! Data of the events about approvals: person, subject and period.
 
 use contract::approval::{Approval, Denial, RecordedDocument, RequestFact};
 use serde_json::{Value, json};
 
+/// Data of `approval.requested`.
 pub(crate) fn requested(request: &RequestFact) -> Value {
     json!({
         "actor": request.requester_fingerprint,
@@ -12,6 +13,7 @@ pub(crate) fn requested(request: &RequestFact) -> Value {
     })
 }
 
+/// Data of `approval.granted`.
 pub(crate) fn granted(approval: &RecordedDocument<Approval>) -> Value {
     let document = &approval.document;
     json!({
@@ -27,6 +29,7 @@ pub(crate) fn granted(approval: &RecordedDocument<Approval>) -> Value {
     })
 }
 
+/// Data of `approval.denied`.
 pub(crate) fn denied(denial: &RecordedDocument<Denial>) -> Value {
     let document = &denial.document;
     json!({
@@ -37,7 +40,7 @@ pub(crate) fn denied(denial: &RecordedDocument<Denial>) -> Value {
     })
 }
 
-/// Of an approval past the policy.
+/// Data of the event about an approval that passed over the policy.
 pub(crate) fn broke_glass(approval: &RecordedDocument<Approval>) -> Value {
     let document = &approval.document;
     json!({

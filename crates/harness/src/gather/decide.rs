@@ -15,8 +15,9 @@ use gate::{Admission, Judged, Refused};
 use ledger::ApprovalUse;
 use serde_json::json;
 use tree::Listing;
+use views::RequestRecord;
 
-use crate::gather::approval::{FindApprovalError, FoundApproval, find_approval};
+use crate::gather::approval::{CountedRequest, FindApprovalError, FoundApproval, find_approval};
 use crate::gather::approval_events;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::ladder;
@@ -38,7 +39,7 @@ use crate::run::file::{RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::run::scan::baseline_reader;
 
-/// Why `decide` could not answer at all.
+/// Reason why `decide` could not answer at all.
 #[derive(Debug, thiserror::Error)]
 pub enum DecideError {
     #[error(transparent)]
@@ -55,11 +56,11 @@ pub enum DecideError {
 #[derive(Debug)]
 pub struct Answer {
     pub decision: Decision,
-    /// None where the baseline was not looked at, or could not be read.
+    /// Exam files; none if the baseline was not read.
     pub exam: Option<ExamFiles>,
 }
 
-/// How much of the baseline belongs to the exam set.
+/// Share of the baseline that belongs to the exam set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExamFiles {
     pub protected: usize,
@@ -80,7 +81,8 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
         time: clock.started(),
         settings,
         target: None,
-        // Asking a model costs, so only a run does it: what it would answer stays not evaluated.
+        // Asking a model costs, so only a run does it: what it would answer stays not
+        // evaluated.
         answer: None,
         // Neither does asking start a command of the baseline.
         baseline_exam: None,
@@ -103,21 +105,20 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     Ok(Answer { decision, exam })
 }
 
-/// Where a run needs an approval, the look for it waits for the target.
+/// Placeholder for the approval of a run that needs one: it is looked up once the target is
+/// known.
 fn defer_approval(ask: &Ask) -> Option<ApprovalInput> {
     ask.stage.mutation_mode().needs_approval().then_some(ApprovalInput::Deferred)
 }
 
-/// Looks for the approval of a run that needs one. Where a fact of the plan is missing, a gate refuses for that, and the approval
-/// stays deferred.
+/// Looks for the approval of a run that needs one. Where a fact of the plan is missing, a
+/// gate refuses for that, and the approval stays deferred.
 fn look_for_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<Option<FoundApproval>, FindApprovalError> {
     if defer_approval(scene.ask).is_none() {
         return Ok(None);
     }
     match find_approval(scene, now) {
-        Err(FindApprovalError::Plan(BuildPlanError::Incomplete(_))) => {
-            Ok(Some(FoundApproval { input: ApprovalInput::Deferred, coverage: Vec::new() }))
-        }
+        Err(FindApprovalError::Plan(BuildPlanError::Incomplete(_))) => Ok(Some(FoundApproval::deferred())),
         found => found.map(Some),
     }
 }
@@ -144,6 +145,7 @@ pub(crate) struct RefusedRun<'a> {
 }
 
 impl<'a> RefusedRun<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Refused) {
         (self.run, self.preparation, self.refused)
     }
@@ -161,7 +163,10 @@ impl<'a> AdmittedRun<'a> {
         let Gathering { mut run, mut preparation } = gathering;
         if let Some(counted) = counted_approvals(&admission.decision().inputs) {
             let CountedApprovals { request_digest, not_before, expires_at, coverage, .. } = counted;
-            preparation.using = Some(ApprovalUse { request: request_digest, not_before, expires_at });
+            let using = ApprovalUse { request: request_digest, not_before, expires_at };
+            let record = preparation.approval_record.take();
+            let record = record.ok_or(Stopped::Impossible("an approval was counted without entries of the ledger"))?;
+            preparation.approval = Some(CountedRequest { using, record });
             run.standing.cover_all(coverage.into_iter().chain(std::mem::take(&mut preparation.approval_coverage)));
         }
         match admission.run_id() == run.id() {
@@ -170,6 +175,7 @@ impl<'a> AdmittedRun<'a> {
         }
     }
 
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Admission) {
         (self.run, self.preparation, self.admission)
     }
@@ -179,10 +185,12 @@ impl<'a> AdmittedRun<'a> {
 pub(crate) struct PreflightRun<'a>(AdmittedRun<'a>);
 
 impl<'a> PreflightRun<'a> {
+    /// The open run.
     pub(crate) fn run_mut(&mut self) -> &mut RunFile<'a> {
         &mut self.0.run
     }
 
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Preparation, Admission) {
         self.0.into_parts()
     }
@@ -196,14 +204,16 @@ pub(crate) struct Preparation {
     model: ModelSession,
     /// The run that this one is held beside.
     compared_with: Option<Report>,
-    /// What setup made of the baseline, where the contract has one.
+    /// Layer that setup made for the baseline, if the contract has a setup.
     layer: Option<Layer>,
     baseline: Option<BaselineExam>,
     baseline_log: Vec<u8>,
     /// Protected trees before the engine started.
     protected: Vec<SeenRoot>,
-    /// The use that the engine's start makes of an approval.
-    using: Option<ApprovalUse>,
+    /// Approval that the engine's start uses up.
+    approval: Option<CountedRequest>,
+    /// Entries of the request that the look for an approval found.
+    approval_record: Option<RequestRecord>,
     /// Said of that approval once the run is admitted.
     approval_coverage: Vec<Coverage>,
 }
@@ -214,27 +224,32 @@ impl Preparation {
         Self { model, ..Self::default() }
     }
 
+    /// External engine of the run; none for the fake engine.
     pub(crate) fn equipped(&self) -> Option<&Equipped> {
         self.equipped.as_ref()
     }
 
+    /// Model of the run.
     pub(crate) fn model(&self) -> &ModelSession {
         &self.model
     }
 
+    /// Model of the run, to start or stop its bridge.
     pub(crate) fn model_mut(&mut self) -> &mut ModelSession {
         &mut self.model
     }
 
+    /// Report of the run that this one is compared with.
     pub(crate) fn compared_with(&self) -> Option<&Report> {
         self.compared_with.as_ref()
     }
 
     /// The approval that the start of the engine uses up; none where the run needs none.
-    pub(crate) fn approval_use(&self) -> Option<&ApprovalUse> {
-        self.using.as_ref()
+    pub(crate) fn approval(&self) -> Option<&CountedRequest> {
+        self.approval.as_ref()
     }
 
+    /// Layer that setup made for the baseline.
     pub(crate) fn layer(&self) -> Option<&Layer> {
         self.layer.as_ref()
     }
@@ -244,6 +259,7 @@ impl Preparation {
         self.protected = roots;
     }
 
+    /// Protected trees with their state before the run.
     pub(crate) fn protected(&self) -> &[SeenRoot] {
         &self.protected
     }
@@ -253,7 +269,7 @@ impl Preparation {
         (self.layer.take(), self.baseline.take())
     }
 
-    /// What the commands of the baseline's exam printed.
+    /// Output of the commands in the baseline's exam. Can be taken once.
     pub(crate) fn take_baseline_log(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.baseline_log)
     }
@@ -269,7 +285,8 @@ struct Gathering<'a> {
 }
 
 impl<'a> RunFile<'a> {
-    /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and decision before anything else.
+    /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and
+    /// decision before anything else.
     pub(crate) fn decide(self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
         Gathering { run: self, preparation: Preparation::default() }.decide(hold_beside)
     }
@@ -312,7 +329,8 @@ impl<'a> Gathering<'a> {
                 run.record_refusal(refused.decision())?;
                 Ok(Decided::Refused(RefusedRun { run, preparation, refused }))
             }
-            // All facts were given, so nothing can be pending; treated as what it would be: not admitted.
+            // All facts were given, so nothing can be pending; treated as what it would be:
+            // not admitted.
             (Judged::Pending(_), _) => Err(Stopped::Impossible("a decision is pending although every fact was given")),
         }
     }
@@ -360,15 +378,16 @@ impl<'a> Gathering<'a> {
         let began = self.run.clock.elapsed();
         let found = look_for_approval(&scene, self.run.clock.started());
         let found = found.map_err(|error| Stopped::Approval(error.into()))?;
-        let Some(FoundApproval { input, coverage }) = found else { return Ok(None) };
+        let Some(FoundApproval { input, coverage, record }) = found else { return Ok(None) };
         self.preparation.approval_coverage = coverage;
+        self.preparation.approval_record = record;
         let took = self.run.clock.elapsed().saturating_sub(began);
         self.run.trace("approval.found", json!({"micros": took.as_micros()}))?;
         Ok(Some(input))
     }
 
-    /// What another engine is compared with: at stage 2 the fake engine on the same case in the same invocation, above it the
-    /// pass of the stage before.
+    /// Makes the run with which another engine is compared: at stage 2 the fake engine on
+    /// the same case in the same invocation, above it the pass of the stage before.
     fn run_baseline(
         &mut self,
         settings: &SettingFacts,
@@ -402,7 +421,8 @@ impl<'a> Gathering<'a> {
         Ok(Some(baseline))
     }
 
-    /// Phase D: makes the environment on the baseline and holds its exam. Every other gate has passed; nothing is consumed yet.
+    /// Phase D: makes the environment on the baseline and holds its exam. Every other gate
+    /// has passed; nothing is consumed yet.
     fn hold_baseline_exam(
         &mut self,
         copy: &Copy,
@@ -505,7 +525,8 @@ impl RunFile<'_> {
         Ok(())
     }
 
-    /// The events of a dead run that were not written yet, so that its chain says all its decision says.
+    /// The events of a dead run that were not written yet, so that its chain says all its
+    /// decision says.
     pub(crate) fn catch_up(&mut self, decision: &Decision) -> Result<(), Stopped> {
         let seen = |run: &Self, kind| run.draft.events_seen().contains(&kind);
         if !seen(self, EventKind::RunStarted) {
@@ -550,7 +571,7 @@ impl RunFile<'_> {
         Ok(())
     }
 
-    /// What other tools look for in `backend/`.
+    /// Writes the marker files in `backend/` that other tools look for.
     fn write_gate_markers(&mut self, decision: &Decision) -> Result<(), Stopped> {
         let gate_log: Vec<String> = decision
             .refusals
@@ -579,7 +600,8 @@ struct Reached<'t> {
     baseline_exam: Option<BaselineExamFacts>,
 }
 
-/// Markers of the refusals that other tools look for, with the text of the first refusal of each kind.
+/// Markers of the refusals that other tools look for, with the text of the first refusal of
+/// each kind.
 fn markers_of(refusals: &[Refusal]) -> impl Iterator<Item = (&'static str, &str)> {
     MARKERS.iter().filter_map(move |(reason, name)| {
         let refusal = refusals.iter().find(|refusal| refusal.reason == *reason)?;
@@ -587,7 +609,7 @@ fn markers_of(refusals: &[Refusal]) -> impl Iterator<Item = (&'static str, &str)
     })
 }
 
-/// What lies in `backend/` when a gate refuses for one of these.
+/// Marker files in `backend/` for refusals with one of these reasons.
 const MARKERS: &[(Reason, &str)] = &[
     (Reason::ProviderUnavailable, "provider-unavailable.txt"),
     (Reason::ModelNotAdmitted, "provider-model-not-admitted.txt"),

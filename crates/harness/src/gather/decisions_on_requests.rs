@@ -1,5 +1,5 @@
-//! Decisions of people on a request: approval, denial, hold, revocation. Each is drafted here, signed by its person, checked and then
-//! recorded in the ledger.
+//! Decisions of people on a request: approval, denial, hold, revocation. Each is drafted
+//! here, signed by its person, checked and then recorded in the ledger.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub enum OpenRequestError {
     Trust(#[from] ReadTrustError),
     #[error(transparent)]
     Clock(#[from] ReadClockError),
-    /// A request of another version, or one that somebody edited.
+    /// The request is of another version, or was edited.
     #[error("{0} is not a request that this version can read")]
     Unreadable(String),
 }
@@ -68,7 +68,7 @@ pub enum RecordDecisionError {
     Encode(#[from] serde_json::Error),
 }
 
-/// A request that somebody decides on.
+/// Request that is being decided on.
 #[derive(Debug)]
 pub struct OpenedRequest {
     pub record: RequestRecord,
@@ -107,13 +107,14 @@ pub struct ApprovalWish {
     pub approval_source: String,
     pub signed_via: SignedVia,
     pub not_before: Option<Stamp>,
-    /// The policy's longest time unless said.
+    /// Default: the policy's longest time.
     pub expires_at: Option<Stamp>,
     pub break_glass_reason: Option<String>,
 }
 
 impl OpenedRequest {
-    /// The end of an approval that says nothing of its own: as late as policy and request allow.
+    /// The end of an approval that says nothing of its own: as late as policy and request
+    /// allow.
     pub fn latest_end(&self) -> Stamp {
         self.now.after(Duration::from_secs(self.terms.max_ttl)).min(self.counted.lapses_at)
     }
@@ -147,6 +148,7 @@ impl OpenedRequest {
         })
     }
 
+    /// Draft of a denial, to be signed by its person.
     pub fn draft_denial(&self, key_fingerprint: &str, reason: &str) -> Result<Denial, RecordDecisionError> {
         Ok(Denial {
             schema: DenialSchema::V1,
@@ -159,6 +161,7 @@ impl OpenedRequest {
         })
     }
 
+    /// Draft of a hold or a release, to be signed by its person.
     pub fn draft_hold(&self, key: &str, state: HoldState, reason: &str) -> Result<Hold, RecordDecisionError> {
         Ok(Hold {
             schema: HoldSchema::V1,
@@ -172,6 +175,7 @@ impl OpenedRequest {
         })
     }
 
+    /// Draft of a revocation, to be signed by its person.
     pub fn draft_revocation(&self, key_fingerprint: &str, reason: &str) -> Result<Revocation, RecordDecisionError> {
         Ok(Revocation {
             schema: RevocationSchema::V1,
@@ -184,7 +188,7 @@ impl OpenedRequest {
         })
     }
 
-    /// Refuses a step that nobody can take any more.
+    /// Refuses a step that is no longer possible.
     pub fn refuse_step(&self, step: RequestStep) -> Result<(), RecordDecisionError> {
         let closed = |why: String| Err(RecordDecisionError::Closed { name: self.record.name(), why });
         match (self.record.row.closed(), step) {
@@ -213,7 +217,7 @@ pub struct SignedStep<'a> {
     pub armour: &'a str,
     /// The key that the document names.
     pub key_fingerprint: &'a str,
-    /// Only of an approval.
+    /// True only for a break-glass approval.
     pub break_glass: bool,
     /// The key has no passphrase.
     pub unprotected: bool,

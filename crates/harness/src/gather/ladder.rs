@@ -24,7 +24,8 @@ pub(crate) fn below(
     Some(found.and_then(Result::ok).unwrap_or(not_started))
 }
 
-/// The rung that a stage rests on: the one below, and at stage 6 its own, which a comparison earns.
+/// The rung that a stage rests on: the one below, and at stage 6 its own, which a
+/// comparison earns.
 fn rests_on(stage: Stage) -> Option<Stage> {
     match stage {
         Stage::CANDIDATE_DEFAULT => Some(stage),
@@ -39,7 +40,8 @@ pub(crate) fn ask_rungs<T>(harness: &Harness, ask: impl FnOnce(&RungSource<'_>) 
     let standing = |key: &_, namespace: &str, at| {
         people.as_ref().map_or(SignerStanding::NotListed, |people| people.judge(key, namespace, at))
     };
-    // A connection of its own: bundles are verified in between, and other runs do not wait for that.
+    // A connection of its own: bundles are verified in between, and other runs do not wait
+    // for that.
     let Ok(Some(ledger)) = harness.home.ledger_to_read() else { return None };
     let (memo, keys) = (VerifyMemo::default(), [harness.key.public()]);
     let source = RungSource {

@@ -1,4 +1,4 @@
-//! The place where the commit of a result would go: the repository, its branch, and whatever stands in the way.
+//! The destination of a result's commit: the repository, its branch, and any obstacle.
 
 use std::path::Path;
 
@@ -21,7 +21,8 @@ pub(crate) const DISPOSABLE: &str = "disposable";
 const NOBODY: Author<'_> = Author { name: "cto", email: "cto@localhost" };
 
 impl LandingRepository {
-    /// Makes the disposable repository of stage 4 below `work`: the baseline on a branch, checked out, and nothing else.
+    /// Makes the disposable repository of stage 4 below `work`: the baseline on a branch,
+    /// checked out, and nothing else.
     pub(crate) fn make_disposable(
         harness: &Harness,
         baseline: &Baseline,
@@ -40,7 +41,8 @@ impl LandingRepository {
         Self::look(harness, RepositoryKind::Disposable, source, Ok(author), &work.join("disposable-status"))
     }
 
-    /// Opens the admitted target a second time: to be written to, where the first was only read.
+    /// Opens the admitted target a second time: to be written to, where the first was only
+    /// read.
     pub(crate) fn open_admitted(harness: &Harness, store: &Store, path: &Path, work: &Path) -> Result<Self, TreeError> {
         let source = Source::open_target(path)?;
         let author = find_identity(store, source.settings(store)?, &harness.git_configuration)?;
@@ -93,7 +95,8 @@ impl LandingRepository {
         Ok(LandingFacts { branch, in_the_way, ..empty })
     }
 
-    /// Whatever keeps the mark of the approval from being made. A mark that is there is a use, which the gate of the approval tells.
+    /// Obstacle to making the mark of the approval. An existing mark is a use, which the
+    /// approval's gate reports.
     fn find_before_mark(&self, request: Option<Digest>) -> Result<Option<String>, TreeError> {
         let mark = request.filter(|_| self.kind == RepositoryKind::Admitted);
         let Some(mark) = mark.and_then(|request| UsedMark::new(&request.to_string())) else { return Ok(None) };
@@ -113,7 +116,7 @@ impl LandingRepository {
     }
 }
 
-/// Describes what stands in the place of a new branch.
+/// Describes the obstacle at the place of a new branch.
 pub(crate) fn describe_landing(branch: &str, found: &Landing) -> String {
     match found {
         Landing::Made => format!("branch {branch} is made"),

@@ -1,4 +1,5 @@
-//! Facts for the gates: records, the engine's program, the model's answer, the target and its baseline; and the decision.
+//! Facts for the gates: records, the engine's program, the model's answer, the target and
+//! its baseline; and the decision.
 
 pub(crate) mod admission;
 pub(crate) mod approval;

@@ -1,4 +1,5 @@
-//! Trees that no admission lets a run change: those of `protected_roots`, the harness's home, and the workspace itself.
+//! Trees that no admission lets a run change: those of `protected_roots`, the harness's
+//! home, and the workspace itself.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,8 @@ use untrusted_fs::own_files;
 
 use crate::run::harness::Harness;
 
-/// The tree for which nobody may change a repository. A linked work tree is looked for by the git directory that it shares as well:
-/// that is where a commit is put.
+/// Tree that forbids changing a repository. A linked work tree is also checked by the git
+/// directory that it shares, since that is where a commit goes.
 pub(crate) fn find_off_limits(harness: &Harness, source: &Source) -> Option<OffLimitsTree> {
     let trees = OffLimitsTrees {
         protected_roots: &harness.named_repositories.protected_roots,
@@ -42,7 +43,7 @@ impl OffLimitsTrees<'_> {
     }
 }
 
-/// The path as the file system resolves it; as it is written where nothing is there.
+/// Path as the file system resolves it; unchanged if it does not exist.
 fn resolve(path: &Path) -> PathBuf {
     own_files::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

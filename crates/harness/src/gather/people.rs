@@ -1,4 +1,5 @@
-//! Keys of people and terms of the approval policy, as the home and the workspace have them now.
+//! Keys of people and terms of the approval policy, as the home and the workspace have them
+//! now.
 
 use std::io;
 
@@ -22,6 +23,7 @@ pub enum ReadTrustError {
 pub struct People(PersonSigners);
 
 impl People {
+    /// Reads the lists of keys. An unreadable list is an error, never an empty one.
     pub fn read(places: &RecordPlaces) -> Result<Self, ReadTrustError> {
         PersonSigners::read(places).map(Self).map_err(ReadTrustError::Signers)
     }
@@ -31,7 +33,8 @@ impl People {
         self.0.judge(key, namespace, at)
     }
 
-    /// Judges a key that signs now. One that somebody else has had signs nothing new, whatever the clock says.
+    /// Judges a key that signs now. A compromised key signs nothing new, whatever the clock
+    /// says.
     pub fn judge_signing_now(&self, key: &SignerKey, namespace: &str, now: Stamp) -> SignerStanding {
         self.0.judge_undated(key, namespace, now)
     }
@@ -50,6 +53,7 @@ pub struct Policies {
 }
 
 impl Policies {
+    /// Reads the approval policies of home and workspace.
     pub fn read(places: &RecordPlaces) -> Result<Self, ReadTrustError> {
         let (home, workspace) = load_approval_policy(places)?;
         Ok(Self { home, workspace })

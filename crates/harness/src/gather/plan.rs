@@ -1,5 +1,6 @@
-//! The plan of a run: the one document that a request puts up and a run is held against. Made from the contract, the digests of
-//! records, the target as it was observed, and settings; nothing is probed for it.
+//! The plan of a run: the one document that a request puts up and a run is held against.
+//! Made from the contract, the digests of records, the target as it was observed, and
+//! settings; nothing is probed for it.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +68,8 @@ pub(crate) struct PlanOnTerms {
 }
 
 impl PlanOnTerms {
-    /// The same plan as somebody else's request has it: everything but who asked and its nonce must match by itself.
+    /// Same plan with requester and nonce of another request; everything else must match by
+    /// itself.
     pub(crate) fn as_requested(&self, requester_fingerprint: &str, nonce: &Nonce) -> Plan {
         Plan { requester_fingerprint: requester_fingerprint.to_owned(), nonce: nonce.clone(), ..self.plan.clone() }
     }

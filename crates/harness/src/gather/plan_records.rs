@@ -19,7 +19,8 @@ struct RecordWords<'r> {
     review_trigger: &'r str,
 }
 
-/// Every record relied on, in the order of their kinds. One that is missing or cannot be read is refused by its gate.
+/// Every record relied on, in the order of their kinds. One that is missing or cannot be
+/// read is refused by its gate.
 pub(crate) fn list_planned_records(harness: &Harness, ask: &Ask, settings: &SettingFacts) -> Vec<PlannedRecord> {
     let mut records = Vec::new();
     if let Some(engine) = &settings.engine {
@@ -77,7 +78,8 @@ fn plan_record<T>(
     })
 }
 
-/// Name of the file that holds the model's admission: the named one, else the workspace's with this digest.
+/// Name of the file that holds the model's admission: the named one, else the workspace's
+/// with this digest.
 fn model_file(harness: &Harness, ask: &Ask, sha256: Option<Digest>) -> String {
     let named = file_name(ask.model.admission_file.as_deref());
     let listed = || {

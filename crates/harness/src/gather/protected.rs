@@ -1,4 +1,5 @@
-//! Trees that no run may change, looked at before the engine starts and again when the result is verified.
+//! Trees that no run may change, examined before the engine starts and again when the
+//! result is verified.
 
 use std::path::{Path, PathBuf};
 

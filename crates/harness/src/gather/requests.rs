@@ -26,8 +26,9 @@ use crate::home::ask::Ask;
 use crate::home::clock::{ReadClockError, RunClock};
 use crate::home::task::Task;
 use crate::home::token::random_token;
-use crate::run::continuity::note_entry;
+use crate::run::continuity::{note_beginning, note_entry};
 use crate::run::harness::Harness;
+use crate::run::scan::{ContractSecret, secret_in};
 
 /// Requests of a task that are looked through for an open one of the same plan.
 const MOST_REQUESTS: usize = 1000;
@@ -52,6 +53,13 @@ pub enum ProposeRequestError {
     LedgerAhead { latest: Stamp, clock: Stamp },
     #[error("stage {0} needs no approval")]
     NotNeeded(contract::Stage),
+    /// The contract contains a secret, which would get into the ledger, the packet and the
+    /// summary.
+    #[error(
+        "`{}` of the contract looks like a secret ({}), and a request is kept in the ledger",
+        contract::text::shown(&.0.field), .0.rule
+    )]
+    Secret(ContractSecret),
 }
 
 /// Failure to record a request.
@@ -105,6 +113,9 @@ pub fn propose_request(
 ) -> Result<ProposedRequest, ProposeRequestError> {
     if !ask.stage.mutation_mode().needs_approval() {
         return Err(ProposeRequestError::NotNeeded(ask.stage));
+    }
+    if let Some(secret) = secret_in(&canonical_bytes(&task.contract)?)? {
+        return Err(ProposeRequestError::Secret(secret));
     }
     let now = RunClock::start()?.started();
     let (settings, _) = settings(harness, task, ask, now);
@@ -188,7 +199,7 @@ fn find_open(
     let rows: Vec<RequestRow> = rows.map_err(FindApprovalError::from)?;
     let rows = rows.into_iter().filter(|row| row.stage == scene.ask.stage).collect();
     let now = harness.ledger().latest_time().map_err(FindApprovalError::from)?.map_or(now, |latest| latest.max(now));
-    let chosen = choose_request(scene, unrequested, rows, now)?.filter(|chosen| chosen.is_same && chosen.is_open());
+    let chosen = choose_request(scene, unrequested, rows, now)?.filter(|chosen| chosen.is_same() && chosen.is_open());
     let Some(chosen) = chosen else { return Ok(None) };
     let row = chosen.record.row;
     let same = chosen.record.request.filter(|request| request.plan.requester_fingerprint == requester_fingerprint);
@@ -230,6 +241,8 @@ pub fn record_request(
         stage: request.plan.stage,
         detail,
     };
+    let beginning = note_beginning(harness);
+    beginning.map_err(|error| RecordRequestError::Write(harness.home.root().join("trust/continuity.json"), error))?;
     stop::here("request.recording");
     let position = harness.ledger().request_recorded(*now, &intent)?;
     stop::here("request.recorded");

@@ -1,4 +1,4 @@
-//! What phase A looks at: settings, records and files.
+//! Facts of phase A: settings, records and files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -71,8 +71,9 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
     (facts, equipped)
 }
 
-/// Programs of the exam that are not on the search path, and those that are but not where a sandbox looks. One with a slash
-/// lies in the tree and is found out later, and so is one that may lie in a folder of the tree.
+/// Programs of the exam that are not on the search path, and those that are but not where a
+/// sandbox looks. One with a slash lies in the tree and is found out later, and so is one
+/// that may lie in a folder of the tree.
 fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<String>, Vec<HiddenProgram>) {
     let environment = &task.contract.environment;
     let searched = harness.tools.path(&environment.path, profile);
@@ -114,7 +115,8 @@ fn hidden_place(places: &Places, name: &str) -> Option<String> {
     is_hidden.then(|| path.parent().unwrap_or(path).display().to_string())
 }
 
-/// Parts of a contract's environment that only a real sandbox gives; without one they are refused, never left out.
+/// Parts of a contract's environment that only a real sandbox gives; without one they are
+/// refused, never left out.
 fn environment_unavailable(task: &Task) -> Vec<String> {
     let environment = &task.contract.environment;
     let parts = [

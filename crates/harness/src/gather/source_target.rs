@@ -1,4 +1,5 @@
-//! The source repository of a run that works on a copy, looked for among the targets that records of workspace and environment admit.
+//! The source repository of a run that works on a copy, looked for among the targets that
+//! records of workspace and environment admit.
 
 use std::path::Path;
 
@@ -11,8 +12,8 @@ use crate::home::named_repositories::{NamedTarget, ReadTargetError};
 use crate::home::task::Task;
 use crate::run::harness::Harness;
 
-/// Finds an admission that the source repository belongs to, at the stages that copy one. Nothing of the source is copied for it:
-/// git directories are compared.
+/// Finds an admission that the source repository belongs to, at the stages that copy one.
+/// Nothing of the source is copied for it: git directories are compared.
 pub(crate) fn find_source_target(harness: &Harness, task: &Task, ask: &Ask) -> Option<SourceTarget> {
     let is_copied = Stage::GATED_ENGINE < ask.stage && ask.stage < Stage::OWNED_REPOSITORY;
     let source = task.repository().filter(|_| is_copied)?;

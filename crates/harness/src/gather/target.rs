@@ -1,4 +1,5 @@
-//! The tree the engine works on: a case's files or a copied repository, laid out and shown to be clean.
+//! The tree the engine works on: a case's files or a copied repository, laid out and shown
+//! to be clean.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,17 +25,18 @@ use crate::home::task::{BaselineFile, Origin, Task};
 use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository, SourceBefore};
 use crate::run::harness::Harness;
 
-/// What phase B saw, and the copy it made on the way.
+/// Facts of phase B, and the copy that was made for them.
 pub(crate) struct Target {
     pub(crate) facts: TargetFacts,
-    /// None when the target cannot be read.
+    /// Copy of the target; none if it cannot be read.
     pub(crate) copy: Option<Copy>,
 }
 
 /// Author of a case's baseline; fixed, so that the commit is the same everywhere.
 const CASE_AUTHOR: (&str, &str, i64) = ("cto", "cto@localhost", 1_767_225_600);
 
-/// More files than this are laid out once for all runs, where a sandbox can lay a workspace over them.
+/// More files than this are laid out once for all runs, where a sandbox can lay a workspace
+/// over them.
 const SMALL: usize = 5_000;
 const AUTHOR: Author<'_> = Author { name: "engine", email: "engine@localhost" };
 
@@ -58,8 +60,9 @@ impl<'a> BaselineFrom<'a> {
     }
 }
 
-/// Reads the target and lays its copy out under `work`, beside the harness's own object store, or finds a checkout in the
-/// cache. A target that cannot be read is a fact, not an error.
+/// Reads the target and lays its copy out under `work`, beside the harness's own object
+/// store, or finds a checkout in the cache. A target that cannot be read is a fact, not an
+/// error.
 pub(crate) fn inspect(
     harness: &Harness,
     task: &Task,
@@ -72,7 +75,8 @@ pub(crate) fn inspect(
         Ok(target)
     });
     match inspected {
-        // The one place where a fault of the repository becomes a refusal. Other errors are trouble of our own.
+        // The one place where a fault of the repository becomes a refusal. Other errors are
+        // trouble of our own.
         Err(TreeError::Source { path, problem }) => Ok(Target { facts: unreadable(task, &path, &problem), copy: None }),
         inspected => inspected,
     }
@@ -107,7 +111,8 @@ fn inspect_baseline(
 }
 
 impl Target {
-    /// Opens or makes the repository that gets the result's commit, where the stage has one, and looks at it.
+    /// Opens or makes the repository that gets the result's commit, if the stage has one,
+    /// and reads its state.
     fn open_landing(
         &mut self,
         harness: &Harness,
@@ -132,8 +137,9 @@ impl Target {
         Ok(())
     }
 
-    /// Looks for the branch of the result, once the request is known that its name may have. A used request names the branch of the
-    /// run that used it, which is in nobody's way.
+    /// Looks for the branch of the result, once the request is known that its name may
+    /// contain. A used request names the branch of the run that used it, which is no
+    /// obstacle.
     pub(crate) fn settle_branch(&mut self, task: &Task, approval: Option<&ApprovalInput>) -> Result<(), TreeError> {
         let Some(ApprovalInput::Found(facts)) = approval else { return Ok(()) };
         let is_unused = |request: &&RequestFact| request.consumed_by.is_none() && request.used_mark.is_none();
@@ -168,7 +174,8 @@ fn inspect_case(
     Ok(Target { facts: facts(task, commit, &copy, dirty_paths), copy: Some(copy) })
 }
 
-/// Everything that is read of a source repository before a run. Nothing of it is read again before the run is over.
+/// Everything that is read of a source repository before a run. Nothing of it is read again
+/// before the run is over.
 struct ReadSource {
     source: Source,
     before: SourceBefore,
@@ -189,7 +196,8 @@ impl ReadSource {
         Ok(Self { source, before, baseline, status })
     }
 
-    /// Reads a commit instead of what is checked out. The work tree may be in any state, and people may work in it.
+    /// Reads a commit instead of what is checked out. The work tree may be in any state,
+    /// and people may work in it.
     fn read_at(path: &Path, named: &str, store: &Store) -> Result<Self, TreeError> {
         let source = Source::open(path)?;
         let before = SourceBefore::References { named: named.to_owned(), references: source.references()? };
@@ -225,7 +233,8 @@ impl ReadSource {
     }
 }
 
-/// Writes the baseline's files, gives them a repository of their own and remembers what was written.
+/// Writes the baseline's files, gives them a repository of their own and remembers what was
+/// written.
 fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeError> {
     make_dir(&root)?;
     tree::materialise(&baseline.store, &baseline.listing, &root)?;
@@ -258,8 +267,8 @@ fn require_baseline(task: &Task, path: &Path, found: Oid) -> Result<(), TreeErro
     }
 }
 
-/// Puts the patch of the run that is gone on from into the laid-out tree, uncommitted. The baseline stays what the result is compared
-/// with.
+/// Puts the patch of the run that is gone on from into the laid-out tree, uncommitted. The
+/// baseline stays what the result is compared with.
 fn put_patch(task: &Task, copy: Copy) -> Result<Copy, TreeError> {
     let Some(continued) = &task.continued else { return Ok(copy) };
     let Baseline { store, listing, .. } = &copy.baseline;
@@ -324,7 +333,7 @@ fn note_owner(facts: &mut TargetFacts, settings: &SettingFacts) {
     }
 }
 
-/// What the baseline is built and tested with, by its files and by what the contract runs.
+/// Ecosystems of the baseline, by its files and by the contract's commands.
 fn ecosystems(task: &Task, baseline: &Listing) -> Vec<Ecosystem> {
     let paths = baseline.0.keys().map(Vec::as_slice);
     ecosystems_of(paths, task.contract.verification_commands.iter().map(|command| command.argv.as_slice()))

@@ -1,4 +1,4 @@
-//! The request for a run: engine, stage and limits that are wanted. Gates say what is allowed.
+//! The request for a run: the wanted engine, stage and limits. Gates decide about it.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,13 @@ pub struct Ask {
     pub engine: String,
     pub stage: Stage,
     pub purpose: Purpose,
+    /// Wanted profile; a weaker one is never applied instead.
     pub sandbox: Profile,
     /// The smaller of it and the contract's limit holds.
     pub timeout_seconds: Option<u64>,
+    /// True if the work area stays after the run, for people who want to look at it.
     pub keep_workspace: bool,
+    /// Wanted model and the sources of its records.
     pub model: ModelAsk,
     /// File of the target's admission, where one is named; for stages 5 and 6.
     pub target: Option<PathBuf>,
@@ -24,13 +27,15 @@ pub struct Ask {
     pub request_command: String,
     /// Item of the workboard, where the command names one. The contract already has it.
     pub work: Option<WorkId>,
-    /// Commit that the source is taken from instead of its work tree, as a person calls it. Only at stage 3.
+    /// Commit that the source is taken from instead of its work tree, as a person calls it.
+    /// Only at stage 3.
     pub at: Option<String>,
 }
 
 impl Ask {
-    /// Says why the source cannot be taken from a commit here, if it cannot: an unwatched work tree counts for nothing above stage 3, and
-    /// only the strict sandbox keeps an engine away from it.
+    /// Says why the source cannot be taken from a commit here, if it cannot: an unwatched
+    /// work tree counts for nothing above stage 3, and only the strict sandbox keeps an
+    /// engine away from it.
     pub fn at_problem(&self) -> Option<&'static str> {
         self.at.as_ref()?;
         match (self.stage, self.sandbox) {

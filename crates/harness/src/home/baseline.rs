@@ -1,7 +1,8 @@
-//! The baseline of a run as one tar: made from a repository for whoever has none, and read from somebody we do not know.
+//! The baseline of a run as one tar: made from a repository for receivers without it, and
+//! read from unknown senders.
 //!
-//! Nothing is ever laid out from it. What it holds becomes a listing, and the id of that listing's tree is what a run was signed
-//! for; whatever else may be wrong with a tar makes another tree.
+//! Nothing is ever laid out from it. Its content becomes a listing, and the id of that
+//! listing's tree must be the signed one; any fault of the tar makes another tree.
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,11 +15,11 @@ use untrusted_fs::own_files;
 
 /// Larger files are not carried, so that none has to be held in memory that is larger.
 const LARGEST: u64 = 256 << 20;
-/// Of a name, and of where a link leads to.
+/// Longest name, and longest target of a link.
 const LONGEST: u64 = 4096;
 const MOST_FILES: usize = 1_000_000;
 
-/// Why a baseline cannot be written or read.
+/// Reason why a baseline cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CarryBaselineError {
     #[error("{0}")]
@@ -73,7 +74,8 @@ pub(crate) fn read(
     let mut archive = tar::Archive::new(BufReader::new(own_files::open(path)?));
     let mut listing = Listing::default();
     let (mut long_name, mut long_link) = (None, None);
-    // Entry by entry as they stand: what an entry says of the next one is read here, within limits.
+    // Entry by entry as they stand: what an entry says of the next one is read here, within
+    // limits.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
         let kind = entry.header().entry_type();

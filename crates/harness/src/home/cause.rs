@@ -1,5 +1,5 @@
-//! The cause of a failure, kept where a layer has nothing to say about its kind. Read through `source()`; it becomes text only
-//! at the edge.
+//! The cause of a failure, kept where a layer has nothing to say about its kind. Read
+//! through `source()`; it becomes text only at the edge.
 
 /// Any error that another one keeps as its cause.
 pub type ErrorCause = Box<dyn std::error::Error + Send + Sync>;

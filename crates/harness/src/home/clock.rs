@@ -9,7 +9,7 @@ use evidence::stop;
 #[derive(Debug, Clone, Copy)]
 pub struct RunClock {
     start: Stamp,
-    /// What `now` counts from.
+    /// Moment from which `now` counts.
     base: Stamp,
     began: Instant,
 }
@@ -20,6 +20,8 @@ pub struct RunClock {
 pub struct ReadClockError;
 
 impl RunClock {
+    /// Reads the wall clock, once. Everything later is measured by the monotonic clock, so
+    /// that times of a run never go backwards.
     #[expect(clippy::disallowed_methods, reason = "the one door to the wall clock")]
     pub fn start() -> Result<Self, ReadClockError> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|_| ReadClockError)?;
@@ -27,16 +29,19 @@ impl RunClock {
         Ok(Self { start, base: start, began: Instant::now() })
     }
 
-    /// The clock of a run that somebody else began: never earlier than `last`, the last moment it recorded.
+    /// Clock of a run that another process began: never earlier than `last`, the last
+    /// moment it recorded.
     pub(crate) fn resume(start: Stamp, last: Stamp) -> Result<Self, ReadClockError> {
         let now = Self::start()?;
         Ok(Self { start, base: now.base.max(last).max(start), ..now })
     }
 
+    /// Start of the run.
     pub fn started(&self) -> Stamp {
         self.start
     }
 
+    /// Current moment on the run's own clock.
     pub fn now(&self) -> Stamp {
         self.base.after(self.began.elapsed())
     }

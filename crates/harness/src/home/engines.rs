@@ -23,17 +23,18 @@ const BUILT_IN: &[(&str, &str)] = &[
     (CASE, include_str!("definitions/case.yaml")),
     ("claude", include_str!("definitions/claude.yaml")),
     ("codex", include_str!("definitions/codex.yaml")),
+    ("opencode", include_str!("definitions/opencode.yaml")),
     ("pi", include_str!("definitions/pi.yaml")),
 ];
 
-/// What the operator's configuration and environment say of one engine.
+/// Settings of one engine, from the operator's configuration and environment.
 #[derive(Debug, Clone, Default)]
 pub struct EngineConfig {
     /// Everybody who says something of its gate.
     pub gate: Vec<GateSaid>,
     /// Instead of a search.
     pub executable: Option<PathBuf>,
-    /// What belongs to the executable, where that is not found out by itself.
+    /// Folder that belongs to the executable, if it cannot be found automatically.
     pub tree: Option<PathBuf>,
     pub interpreter: Option<PathBuf>,
     pub wire: Option<Wire>,
@@ -46,9 +47,9 @@ pub struct EngineConfig {
     pub timeout_seconds: Option<u64>,
     /// Of doing nothing before that is told.
     pub idle_seconds: Option<u64>,
-    /// How long a commit must stand before an engine that lingers is ended.
+    /// Time that a commit must stand before an engine that lingers is ended.
     pub settle_seconds: Option<u64>,
-    /// How it is told from another program, where its description does not know.
+    /// Identity check, if the engine's description has none.
     pub identity: Option<IdentityCheck>,
     /// The operator lets the bridge stand in for a login that the engine does not pass on.
     pub auth_bridge: bool,
@@ -77,11 +78,13 @@ impl Engine {
         self.config.wire.or(self.definition.wire)
     }
 
-    /// How it is told from another program: as its admission says, else the configuration, else its description.
+    /// Identity check in force: the admission's, else the configuration's, else the
+    /// description's.
     pub(crate) fn identity<'a>(&'a self, admitted: Option<&'a IdentityCheck>) -> &'a IdentityCheck {
         admitted.or(self.config.identity.as_ref()).unwrap_or(&self.definition.identity)
     }
 
+    /// Time that a commit must stand before an engine that lingers is ended.
     pub(crate) fn settle(&self) -> Duration {
         Duration::from_secs(self.config.settle_seconds.unwrap_or(SETTLE_SECONDS))
     }
@@ -95,6 +98,7 @@ impl Engines {
         Some(Engine { id: id.to_owned(), definition, config })
     }
 
+    /// True for the fake engine, a built-in one or one of the configuration.
     pub fn is_known(&self, id: &str) -> bool {
         id == FAKE || self.ids().iter().any(|known| known == id)
     }
@@ -110,7 +114,7 @@ impl Engines {
     }
 }
 
-/// Whether an engine of this name comes with the harness; it cannot be described otherwise.
+/// True for an engine that comes with the harness. A configuration cannot redefine it.
 pub fn is_built_in(id: &str) -> bool {
     id == FAKE || BUILT_IN.iter().any(|(known, _)| *known == id)
 }
@@ -130,6 +134,7 @@ mod tests {
             let definition = contract::source::load::<EngineDefinition>(id, text.as_bytes()).unwrap().value;
             assert_eq!(definition.problems(), Vec::<String>::new(), "{id}");
             assert!(definition.gets_brief() && definition.wire.is_some(), "{id}");
+            assert_eq!(definition.unmet_names(definition.wire).len(), 0, "{id}: every name has a value");
             assert!(contract::engine::is_engine_id(id) && Engines::default().is_known(id));
         }
         assert!(Engines::default().find(FAKE).is_none() && Engines::default().is_known(FAKE));

@@ -1,4 +1,5 @@
-//! What of this machine matters for reproducing a run, and where its programs lie.
+//! Facts about this machine that matter for reproducing a run, and the places of its
+//! programs.
 
 use std::fs;
 use std::io;
@@ -13,7 +14,7 @@ use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::home::placement::{is_plain, is_system};
 
-/// Where commands of a contract are looked for when it names no place of its own.
+/// Search path for commands of a contract that names none of its own.
 const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// Settings that come from the operator's environment; read at the edge, handed in.
@@ -21,13 +22,14 @@ const SYSTEM_PATH: &[&str] = &["/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
 pub struct Tools {
     /// The operator's PATH, searched after the system's.
     pub operator_path: Vec<PathBuf>,
-    /// Where rustup keeps toolchains, so that `cargo` works with a private home.
+    /// Rustup's folder of toolchains, so that `cargo` works with a private home.
     pub rustup_home: Option<PathBuf>,
 }
 
 impl Tools {
-    /// The search path of a supervised program: the contract's, the system's, and of the operator's all without a sandbox,
-    /// in one only what it shows. Their Rust comes before the system's where it does so for them.
+    /// The search path of a supervised program: the contract's, the system's, and of the
+    /// operator's all without a sandbox, in one only what it shows. Their Rust comes before
+    /// the system's where it does so for them.
     pub fn path(&self, first: &[String], profile: Profile) -> Vec<PathBuf> {
         let mut dirs: Vec<PathBuf> = first.iter().map(PathBuf::from).collect();
         let shown = self.rust_programs();
@@ -42,7 +44,8 @@ impl Tools {
         dirs
     }
 
-    /// Directories of the operator's that every sandbox shows: toolchains, which hold no secret.
+    /// Directories of the operator's that every sandbox shows: toolchains, which hold no
+    /// secret.
     pub fn shown(&self) -> Vec<PathBuf> {
         let toolchains = self.rustup_home.as_ref().filter(|home| home.own_is_dir());
         let places = self.rust_programs().into_iter().chain(toolchains);
@@ -54,7 +57,7 @@ impl Tools {
         self.operator_path.iter().take_while(|known| !system(known)).any(|known| known == dir)
     }
 
-    /// Where rustup's stand-ins for cargo and rustc lie.
+    /// Folder of rustup's proxies for cargo and rustc.
     fn rust_programs(&self) -> Option<&PathBuf> {
         self.rustup_home.as_ref()?;
         self.operator_path.iter().find(|dir| is_plain(dir) && dir.join("rustup").own_is_file())
@@ -72,6 +75,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Stat of a file by which a change to it shows.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let stat = own_files::metadata(path)?;
         Ok(Self {
@@ -84,7 +88,8 @@ impl Seen {
     }
 }
 
-/// What was found out about one pair of executables; kept, because digesting and asking cost more than a small run.
+/// Facts about one pair of executables. They are kept, because digesting and asking cost
+/// more than a small run.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
     harness: Seen,
@@ -138,7 +143,7 @@ pub(crate) fn write_aside(file: &Path, bytes: &[u8]) {
     }
 }
 
-/// Why the facts could not be had.
+/// Reason why the facts could not be gathered.
 #[derive(Debug, thiserror::Error)]
 pub enum GatherHostError {
     #[error("cannot look at the own executable: {0}")]
@@ -147,7 +152,8 @@ pub enum GatherHostError {
     Git(#[from] tree::TreeError),
 }
 
-/// The boot this machine is in; part of what the ledger says of a run, so that a restart can be told from a kill.
+/// The boot this machine is in; part of what the ledger says of a run, so that a restart
+/// can be told from a kill.
 pub(crate) fn boot_id() -> String {
     own_files::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }

@@ -5,23 +5,27 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, RunId};
+use contract::{Digest, RunId, Stamp};
 use evidence::key::ReadKeyError;
 use evidence::private::{Exposed, Privacy, require_private};
 use evidence::{HarnessKey, PublicKey, stop};
-use ledger::{BUNDLES_FOLDER, Bundles, Ledger, OpenLedgerError};
-use untrusted_fs::own_files::{self, OwnPath as _};
+use ledger::{BUNDLES_FOLDER, Bundles, EvidencePlace, Ledger, LedgerPlace, ObjectStore, OpenLedgerError};
+use untrusted_fs::own_files::{self, OwnPath};
+
+use crate::home::clock::RunClock;
 
 /// The place of a home, and of its ledger where that lies elsewhere: several homes can share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HomePlace {
     pub root: PathBuf,
-    pub ledger: Option<PathBuf>,
+    pub ledger: Option<LedgerPlace>,
+    /// Objects that several machines share: sealed bundles and witnesses of approvals.
+    pub evidence: Option<EvidencePlace>,
 }
 
 impl From<PathBuf> for HomePlace {
     fn from(root: PathBuf) -> Self {
-        Self { root, ledger: None }
+        Self { root, ledger: None, evidence: None }
     }
 }
 
@@ -29,11 +33,11 @@ impl From<PathBuf> for HomePlace {
 #[derive(Debug, Clone)]
 pub struct Home {
     root: PathBuf,
-    ledger: PathBuf,
+    ledger: LedgerPlace,
     bundles: Bundles,
 }
 
-/// Why a home cannot be used.
+/// Reason why a home cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenHomeError {
     #[error("there is no home at {0}")]
@@ -62,7 +66,7 @@ impl OpenHomeError {
         }
     }
 
-    /// What would help.
+    /// Action that would help.
     pub fn remedy(&self) -> String {
         match self {
             Self::Missing(_) => "run something first (cto demo), or name another with --home".to_owned(),
@@ -78,7 +82,8 @@ impl OpenHomeError {
 
 const FOLDERS: &[&str] = &["active", BUNDLES_FOLDER, "work", "reserve", "cache", "engines", "keys", "trust", "logs"];
 
-/// What evidence rests on, relative to the home, and what others may do with it at most.
+/// Paths that evidence relies on, relative to the home, with the most that other users may
+/// do there.
 const PRIVATE: &[(&str, Privacy)] = &[
     ("", Privacy::Folder),
     ("keys", Privacy::OwnFolder),
@@ -111,6 +116,11 @@ const NETWORK: &[(rustix::fs::FsWord, &str)] = &[
     (0x0bd0_0bd0, "Lustre"),
 ];
 
+/// The clock that requests to an object store are dated by.
+pub fn read_clock() -> Option<Stamp> {
+    RunClock::start().ok().map(|clock| clock.started())
+}
+
 fn network(path: &Path) -> Option<&'static str> {
     let kind = rustix::fs::statfs(path).ok()?.f_type;
     NETWORK.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
@@ -127,8 +137,13 @@ impl Home {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(|error| OpenHomeError::Io(path.to_owned(), error));
         let root = absolute(&place.root)?;
-        let ledger = place.ledger.as_deref().map_or_else(|| Ok(root.join("ledger.db")), absolute)?;
-        Ok(Self { bundles: Bundles::in_home(&root), root, ledger })
+        let ledger = match &place.ledger {
+            None => LedgerPlace::File(root.join("ledger.db")),
+            Some(LedgerPlace::File(path)) => LedgerPlace::File(absolute(path)?),
+            Some(server) => server.clone(),
+        };
+        let store = place.evidence.clone().map(|place| ObjectStore::at_place(place, read_clock));
+        Ok(Self { bundles: Bundles::in_home(&root).sharing(store), root, ledger })
     }
 
     /// The same for the kill switch, which works in a home that is refused for everything else.
@@ -143,7 +158,7 @@ impl Home {
                 DirBuilder::new().mode(0o700).recursive(true).create(&path).map_err(|error| home.failed(error))?;
             }
         }
-        for folder in [Some(home.root.as_path()), home.ledger.parent()].into_iter().flatten() {
+        for folder in [Some(home.root.as_path()), home.ledger_folder()].into_iter().flatten() {
             if let Some(kind) = network(folder) {
                 return Err(OpenHomeError::Network(folder.to_owned(), kind));
             }
@@ -171,12 +186,13 @@ impl Home {
         for (path, wanted) in PRIVATE {
             require_private(&self.root.join(path), *wanted).map_err(OpenHomeError::Exposed)?;
         }
+        let Some(ledger) = self.ledger.as_file() else { return Ok(()) };
         for ending in LEDGER_FILES {
-            let mut file = self.ledger.clone().into_os_string();
+            let mut file = ledger.as_os_str().to_owned();
             file.push(ending);
             require_private(Path::new(&file), Privacy::OwnFile).map_err(OpenHomeError::Exposed)?;
         }
-        match self.ledger.parent().filter(|_| self.shares_ledger()) {
+        match self.ledger_folder().filter(|_| self.shares_ledger()) {
             Some(folder) => require_private(folder, Privacy::Folder).map_err(OpenHomeError::Exposed),
             None => Ok(()),
         }
@@ -186,14 +202,17 @@ impl Home {
         OpenHomeError::Io(self.root.clone(), error)
     }
 
+    /// Root folder of the home.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
+    /// Folder of unsealed runs.
     pub fn active(&self) -> PathBuf {
         self.root.join("active")
     }
 
+    /// Folder of one unsealed run.
     pub fn active_run(&self, run: &RunId) -> PathBuf {
         self.active().join(run.as_str())
     }
@@ -203,6 +222,7 @@ impl Home {
         &self.bundles
     }
 
+    /// Folder of work areas, which may be removed after their process is gone.
     pub fn work(&self) -> PathBuf {
         self.root.join("work")
     }
@@ -222,8 +242,14 @@ impl Home {
         self.root.join("engines")
     }
 
+    /// Folder of caches. Everything in it can be made again.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
+    }
+
+    /// The question to one run to end.
+    pub(crate) fn stop_path(&self, run: &RunId) -> PathBuf {
+        self.root.join("stops").join(run.as_str())
     }
 
     /// The record of the kill switch.
@@ -231,17 +257,29 @@ impl Home {
         Self::halt_path_in(&self.root)
     }
 
+    /// Path of the kill switch's record.
     pub(crate) fn halt_path_in(root: &Path) -> PathBuf {
         root.join("halt.json")
     }
 
-    pub fn ledger_path(&self) -> PathBuf {
-        self.ledger.clone()
+    /// Database of the ledger: a file of this home, or a server.
+    pub fn ledger_place(&self) -> &LedgerPlace {
+        &self.ledger
+    }
+
+    /// The folder of a ledger that is a file.
+    fn ledger_folder(&self) -> Option<&Path> {
+        self.ledger.as_file().and_then(Path::parent)
+    }
+
+    /// True unless the ledger is a file that nobody has made yet.
+    pub fn has_ledger(&self) -> bool {
+        self.ledger.as_file().is_none_or(OwnPath::own_exists)
     }
 
     /// True where the ledger lies outside of the home, so that other homes may use it too.
     pub fn shares_ledger(&self) -> bool {
-        self.ledger.parent() != Some(&self.root)
+        self.ledger_folder() != Some(&self.root)
     }
 
     /// This home on this machine: the digest of the machine's id, the file system's and the folder's number. Another for a copy.
@@ -253,25 +291,29 @@ impl Home {
         Ok(Digest::of(text.as_bytes()))
     }
 
+    /// Private key that signs bundles.
     pub fn harness_key_path(&self) -> PathBuf {
         self.root.join("keys/harness.pem")
     }
 
+    /// Key of the operator of this home.
     pub fn operator_key_path(&self) -> PathBuf {
         self.root.join("keys/operator")
     }
 
+    /// List of trusted workspaces.
     pub fn trusted_workspaces_path(&self) -> PathBuf {
         self.root.join("trust/workspaces")
     }
 
+    /// Opens the ledger.
     pub fn ledger(&self) -> Result<Ledger, OpenHomeError> {
-        Ledger::open_observed(&self.ledger, &|place| stop::here(place)).map_err(OpenHomeError::Ledger)
+        Ledger::open_place(&self.ledger, &|place| stop::here(place)).map_err(OpenHomeError::Ledger)
     }
 
     /// For commands that only look: makes nothing, and is `None` where nothing was ever recorded.
     pub fn ledger_to_read(&self) -> Result<Option<Ledger>, OpenHomeError> {
-        match Ledger::open_existing_read_only(&self.ledger) {
+        match Ledger::open_place_read_only(&self.ledger) {
             Ok(ledger) => Ok(Some(ledger)),
             Err(OpenLedgerError::Missing { .. }) => Ok(None),
             Err(error) => Err(OpenHomeError::Ledger(error)),
@@ -298,18 +340,5 @@ impl Home {
     pub(crate) fn unpacked_keys(&self) -> impl Iterator<Item = PublicKey> + use<> {
         let text = own_files::read_to_string(self.root.join(UNPACKED_KEYS)).unwrap_or_default();
         text.lines().filter_map(PublicKey::parse).collect::<Vec<_>>().into_iter()
-    }
-
-    /// Trusts the key of the harness whose pack this home is made of.
-    pub(crate) fn trust_harness_key(&self, key: &PublicKey) -> Result<(), OpenHomeError> {
-        let path = self.root.join(UNPACKED_KEYS);
-        let mut text = own_files::read_to_string(&path).unwrap_or_default();
-        if self.unpacked_keys().all(|known| known.key_id() != key.key_id()) {
-            text.push_str(key.openssh("cto-harness").trim_end());
-            text.push('\n');
-        }
-        own_files::write(&path, text).map_err(|error| self.failed(error))?;
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        own_files::set_permissions(&path, private).map_err(|error| self.failed(error))
     }
 }

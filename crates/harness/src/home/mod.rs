@@ -1,4 +1,5 @@
-//! What is there before a run: the home's folders and locks, this machine, settings, the task and the request for a run.
+//! Everything that exists before a run: the home's folders and locks, this machine,
+//! settings, the task and the request for a run.
 //!
 //! The lowest folder: it imports no other.
 

@@ -1,4 +1,5 @@
-//! What the operator's configuration says of models, and what a run asks for.
+//! Settings about models in the operator's configuration, and the model that a run
+//! requests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,33 +7,40 @@ use std::path::PathBuf;
 use bridge::{Credential, Limits, NetworkClass, Price, ResponsesWire, ShapeShim};
 use contract::ModelPair;
 
-/// Meaning of the classes that records name, on this machine. Holds where credentials come from, never one.
+/// Meaning of the classes that records name, on this machine. Holds where credentials come
+/// from, never one.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSettings {
-    /// By class.
+    /// Sources of credentials by class.
     pub credential_sources: BTreeMap<String, Credential>,
-    /// By class.
+    /// Network classes by name.
     pub network_classes: BTreeMap<String, NetworkClass>,
-    /// By `PROVIDER/MODEL`.
+    /// Settings of models by `PROVIDER/MODEL`.
     pub models: BTreeMap<String, ModelSetting>,
-    /// Of all pairs together.
+    /// Limits of all pairs together.
     pub limits_per_day: Limits,
 }
 
 /// One pair, as this machine reaches it.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSetting {
+    /// Base URL of the provider's API on this machine's network.
     pub endpoint: Option<String>,
     /// Other names of the same model.
     pub aliases: Vec<String>,
-    /// What the upstream calls it, when that differs from what engines ask for.
+    /// Name of the model at the upstream, if it differs from the one that engines request.
     pub sent_as: Option<String>,
+    /// Route of responses requests, if the provider has no responses API.
     pub responses: Option<ResponsesWire>,
+    /// Price of the pair; without one, limits in money refuse it.
     pub price: Option<Price>,
     /// Certificate authorities of the operator's own, in PEM.
     pub custom_ca: Option<PathBuf>,
+    /// Proxy between this machine and the endpoint.
     pub proxy: Option<ProxySetting>,
+    /// Declared changes to requests.
     pub shape: ShapeShim,
+    /// Daily limits of this pair.
     pub limits_per_day: Limits,
 }
 
@@ -45,9 +53,10 @@ pub struct ProxySetting {
     pub login: Credential,
 }
 
-/// What a run asks for: a request, which the records answer.
+/// Requested model of a run. A request only: the records answer it.
 #[derive(Debug, Clone, Default)]
 pub struct ModelAsk {
+    /// Provider and model; none for an engine that needs no model.
     pub pair: Option<ModelPair>,
     /// An admission named in the environment, which wins over the workspace's.
     pub admission_file: Option<PathBuf>,

@@ -1,4 +1,5 @@
-//! Repositories that the operator's records and configuration name. No engine is told of one of them before it is admitted to it.
+//! Repositories that the operator's records and configuration name. An engine learns of one
+//! of them only if it is admitted to it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,10 @@ pub(crate) struct ReadTargetError {
 pub(crate) struct NamedTarget {
     /// The admission's file.
     pub(crate) file: PathBuf,
+    /// Path of the repository, as the record writes it.
     pub(crate) path: PathBuf,
-    /// False only for a record that says `not_admitted`: a draft. Whatever else a record lacks, it was not written as a draft.
+    /// False only for a record that says `not_admitted`: a draft. Whatever else a record
+    /// lacks, it was not written as a draft.
     pub(crate) is_admitted: bool,
 }
 

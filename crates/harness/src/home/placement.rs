@@ -1,8 +1,9 @@
-//! Places inside a sandbox: those it has of its own, and those at which it shows what it is given of the host.
+//! Places inside a sandbox: its own, and those of mounts from the host.
 //!
-//! A mount for which nobody chose a place appears at its own path. Where the sandbox has something of its own there, the mount
-//! appears below [`MOVED`] instead. A sandbox's private folders are empty file systems, so that such a mount can lie at its own path
-//! too: launchers, environments of Python and linked libraries name the path that they were installed at.
+//! A mount without a chosen place appears at its own path. If the sandbox has something of
+//! its own there, the mount appears below [`MOVED`] instead. A sandbox's private folders
+//! are empty file systems, so that such a mount can lie at its own path too: launchers,
+//! environments of Python and linked libraries name the path that they were installed at.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,7 +14,7 @@ use crate::home::host::Tools;
 
 /// The tree a program works in, inside a sandbox.
 pub(crate) const TREE: &str = "/workspace";
-/// What the harness itself gives to a program.
+/// Folder inside a sandbox for files that the harness itself provides.
 pub(crate) const GIVEN: &str = "/run/cto";
 pub(crate) const TMP: &str = "/tmp";
 /// Above the whole path of what cannot appear at that path.
@@ -28,6 +29,7 @@ const PRIVATE: &[&str] = &[sandbox::HOME_DEFAULT, TMP, "/var/tmp", "/dev/shm"];
 /// Decoys in the private home, where a thief would look and an honest program does not.
 pub(crate) const DECOYS: &[&str] = &[".ssh/id_ed25519", ".aws/credentials", ".config/gh/hosts.yml", ".env"];
 
+/// True for paths that every sandbox shows anyway.
 pub(crate) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
@@ -36,7 +38,7 @@ fn is_private(path: &Path) -> bool {
     PRIVATE.iter().map(Path::new).any(|place| path.starts_with(place) && path != place)
 }
 
-/// Absolute and without `..`; the same place for whoever reads it.
+/// True for an absolute path without `..`: it means the same to every reader.
 pub(crate) fn is_plain(path: &Path) -> bool {
     path.is_absolute() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
@@ -59,13 +61,16 @@ pub(crate) fn conflict(target: &Path) -> Option<PathBuf> {
 /// A file or folder of the host and its place inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placed {
+    /// Path on the host.
     pub(crate) source: PathBuf,
+    /// Path inside.
     pub(crate) target: PathBuf,
     /// Nobody chose the place, and it is not the own path.
     is_moved: bool,
 }
 
 impl Placed {
+    /// Place of a contract's mount: the chosen target, else one by the rules above.
     pub(crate) fn of(mount: &Mount) -> Self {
         let source = Path::new(&mount.source);
         match &mount.target {
@@ -127,7 +132,8 @@ impl Places {
         targets.chain(own).collect()
     }
 
-    /// A path as a program inside has to name it: one that lies in a moved mount has moved with it.
+    /// A path as a program inside has to name it: one that lies in a moved mount has moved
+    /// with it.
     pub(crate) fn inside(&self, path: &Path) -> PathBuf {
         let is_chosen = self.0.iter().any(|placed| !placed.is_moved && path.starts_with(&placed.target));
         let moved = self.0.iter().filter(|placed| placed.is_moved && !is_chosen);
@@ -136,7 +142,8 @@ impl Places {
         nearest.map_or_else(|| path.to_owned(), |(placed, below)| join(&placed.target, below))
     }
 
-    /// The path of the host for what a program sees at `path`; `None` where that is nothing of the host's.
+    /// The path of the host for what a program sees at `path`; `None` where that is nothing
+    /// of the host's.
     pub(crate) fn host_path(&self, path: &Path) -> Option<PathBuf> {
         let path = self.inside(path);
         let below =

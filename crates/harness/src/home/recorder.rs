@@ -1,11 +1,11 @@
-//! What the recorder of executions is told of them: which count, by the same tables that judge the run, and which programs it is to
-//! recognise by content.
+//! Rules for the recorder of executions: their weights, from the same tables that judge the
+//! run, and the programs that it recognises by content.
 
 use contract::sandbox::{AttemptVerdict, Execution};
 use gate::conduct::{judge_execution, known_programs};
 use sandbox::{ExecutionRules, Weight};
 
-/// For the stage, which records and does not know what an execution stands for.
+/// Rules for the stage, which records executions without knowing their meaning.
 pub fn execution_rules() -> ExecutionRules {
     ExecutionRules { weigh, programs: known_programs }
 }

@@ -1,4 +1,4 @@
-//! The steps of a recorded run, as they were told while it went on.
+//! The steps of a recorded run, as they were reported while it went on.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::home::watch::{Step, StepState, Told};
 /// The trace's word for a step.
 pub(crate) const STEP: &str = "step";
 
-/// What an interrupted run had recorded before it was sealed by somebody else.
+/// Trace of an interrupted run, from before a recovery sealed it.
 const INTERRUPTED: &str = "backend/recovered/trace.jsonl";
 
 /// A trace beyond this is not ours.
@@ -22,7 +22,7 @@ const LARGEST: u64 = 64 << 20;
 /// More steps than any run has.
 const MOST: usize = 10_000;
 
-/// Why there are no steps to show.
+/// Reason why there are no steps to show.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {error}")]
 pub struct ReadStepsError {
@@ -45,7 +45,8 @@ struct Data {
     detail: String,
 }
 
-/// The last step: sealing ends when the bundle is closed, so that the report says it and not the trace.
+/// Last step: sealing ends when the bundle is closed, so it comes from the report and not
+/// from the trace.
 pub(crate) fn sealed(report: &Report) -> Told {
     let detail = format!("{} files", report.artifact_paths.len());
     Told::new(Step::Seal, StepState::Ended, &detail, report.run_started_at, report.run_finished_at)

@@ -1,4 +1,5 @@
-//! Disk that a run sets aside before it starts, so that it can be sealed when there is none left.
+//! Disk that a run sets aside before it starts, so that it can be sealed when there is none
+//! left.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -20,6 +21,7 @@ pub(crate) struct Reserve {
 }
 
 impl Reserve {
+    /// Reserves the space. Fails if the disk is too full to seal a run.
     pub(crate) fn take(home: &Home, run_id: &RunId) -> io::Result<Self> {
         let reserve = Self { path: home.reserve(run_id) };
         let mut file = File::create_new(&reserve.path)?;

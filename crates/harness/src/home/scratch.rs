@@ -1,4 +1,5 @@
-//! The one way to a folder under `work/` that is no run's: gone when it is done with. Its lock, which the kernel releases, says that somebody uses it.
+//! The one way to a folder below `work/` that belongs to no run: it is removed after use.
+//! Its lock, which the kernel releases with the process, marks it as used.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -9,9 +10,11 @@ use crate::home::layout::Home;
 use crate::home::lock::seize;
 use crate::home::token::suffix;
 
-/// Tries at a folder: a recovery that looks between the making and the locking takes it for a dead one's and removes it.
+/// Tries at a folder: a recovery that looks between the making and the locking takes it for
+/// a dead one's and removes it.
 const TRIES: usize = 16;
 
+/// Locked folder below `work/`; removed on drop.
 #[derive(Debug)]
 pub(crate) struct Work {
     path: PathBuf,
@@ -31,6 +34,7 @@ impl Work {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
+    /// Path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

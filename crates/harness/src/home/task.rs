@@ -1,4 +1,4 @@
-//! What is to be run: a case or a contract, loaded and resolved.
+//! The task of a run: a case or a contract, loaded and resolved.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ pub struct BaselineFile {
     pub executable: bool,
 }
 
-/// Where the engine's tree comes from.
+/// Origin of the engine's tree.
 #[derive(Debug, Clone)]
 pub enum Origin {
     /// The files of a case, committed with a fixed author and date.
@@ -33,13 +33,18 @@ pub enum Origin {
 /// A task ready to be decided on.
 #[derive(Debug, Clone)]
 pub struct Task {
+    /// Resolved contract.
     pub contract: TaskContract,
+    /// Origin of the tree.
     pub origin: Origin,
-    /// What the fake engine does; only cases say.
+    /// Script of the fake engine; only cases have one.
     pub fake: Option<FakeSteps>,
+    /// Events that a run of this task must have.
     pub required_events: Vec<EventKind>,
+    /// Expected end; only cases have one.
     pub expect: Option<Expect>,
-    /// Keys that the contract's file leaves to their defaults, of those that have one worth knowing.
+    /// Keys that the contract's file leaves to their defaults, of those that have one worth
+    /// knowing.
     pub unsaid: Vec<&'static str>,
     /// Run whose patch lies in the engine's workspace when it starts.
     pub continued: Option<ContinuedRun>,
@@ -49,17 +54,20 @@ pub struct Task {
 #[derive(Debug, Clone)]
 pub struct ContinuedRun {
     pub run_id: RunId,
+    /// Commit that both runs start from.
     pub baseline_commit: String,
+    /// Patch that the workspace begins with.
     pub patch: Vec<u8>,
     /// Engine and stage of the run, for a person who names no other.
     pub engine: String,
+    /// Stage of the continued run.
     pub stage: Stage,
-    /// Its source was taken from a commit, and so is that of the run that goes on.
+    /// True if its source was taken from a commit; the continuing run then does the same.
     pub is_from_commit: bool,
 }
 
 impl ContinuedRun {
-    /// What a plan and a report say of it.
+    /// Facts about the continued run, for plan and report.
     pub(crate) fn facts(&self) -> ContinuedFrom {
         ContinuedFrom { run_id: self.run_id.clone(), patch_sha256: Digest::of(&self.patch) }
     }
@@ -77,10 +85,10 @@ const DEFAULTED: [&str; 8] = [
     "branch_policy",
 ];
 
-/// Why a task could not be loaded.
+/// Reason why a task could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadTaskError {
-    /// What a person wrote is wrong, with every place.
+    /// Errors in the file, each with its position.
     #[error(transparent)]
     Invalid(Problems),
     #[error(
@@ -124,7 +132,8 @@ impl Task {
         }
     }
 
-    /// The target that the contract names, as an absolute path where the contract lies beside it.
+    /// The target that the contract names, as an absolute path where the contract lies
+    /// beside it.
     pub(crate) fn target(&self) -> Option<String> {
         match &self.origin {
             Origin::Target(path) => Some(path.display().to_string()),
@@ -132,7 +141,7 @@ impl Task {
         }
     }
 
-    /// Whether the baseline fits into memory several times over without anybody noticing.
+    /// True if the baseline is so small that several copies in memory do not matter.
     pub(crate) fn is_small(&self) -> bool {
         const SMALL: usize = 16 << 20;
         matches!(&self.origin, Origin::Case(files) if files.values().map(|file| file.bytes.len()).sum::<usize>() < SMALL)
@@ -188,7 +197,8 @@ impl Task {
         }
     }
 
-    /// A case folder, a `case.yaml`, or a contract file; `repository` overrides where the tree comes from.
+    /// A case folder, a `case.yaml`, or a contract file; `repository` overrides where the
+    /// tree comes from.
     pub fn load(path: &Path, repository: Option<&Path>) -> Result<Self, LoadTaskError> {
         let file = if path.own_is_dir() { path.join("case.yaml") } else { path.to_owned() };
         let bytes = read_regular(&file).map_err(|error| LoadTaskError::Read(file.clone(), error))?;
@@ -217,7 +227,8 @@ impl Task {
         Ok(task)
     }
 
-    /// A contract that stands in no file; it names no file beside it. `name` is what its mistakes are told by.
+    /// Contract from text, which refers to no file beside it. `name` identifies it in error
+    /// messages.
     pub fn from_text(name: &str, text: &str, repository: &Path) -> Result<Self, LoadTaskError> {
         let beside = |_: &str| Err("there is no folder beside this contract".to_owned());
         let contract = load_contract(name, text.as_bytes(), &beside).map_err(LoadTaskError::Invalid)?;
@@ -240,7 +251,8 @@ impl Task {
         }
     }
 
-    /// Takes the tree from a repository instead of the case's own files. The contract says so, and its digest with it.
+    /// Takes the tree from a repository instead of the case's own files. The contract
+    /// records this, and so does its digest.
     pub fn work_on(&mut self, repository: &Path) {
         self.contract.source_repository = Some(repository.display().to_string());
         self.origin = Origin::Repository(repository.to_owned());

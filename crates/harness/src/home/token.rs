@@ -17,7 +17,7 @@ pub(crate) fn canary() -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A token that nobody guesses.
+/// Random token that cannot be guessed.
 pub fn random_token() -> io::Result<String> {
     canary()
 }

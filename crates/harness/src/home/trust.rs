@@ -1,4 +1,5 @@
-//! The files that say whom this home trusts. They change under a lock, whole, and never without an entry in the ledger.
+//! The files that list whom this home trusts. They change under a lock, whole, and never
+//! without an entry in the ledger.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -20,19 +21,24 @@ pub enum TrustFile {
     AllowedSigners,
     CompromisedKeys,
     Workspaces,
+    /// Keys of the harnesses whose packs the home was made of.
+    HarnessKeys,
 }
 
 impl TrustFile {
-    pub const ALL: [Self; 3] = [Self::AllowedSigners, Self::CompromisedKeys, Self::Workspaces];
+    pub const ALL: [Self; 4] = [Self::AllowedSigners, Self::CompromisedKeys, Self::Workspaces, Self::HarnessKeys];
 
+    /// File name below `trust/`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AllowedSigners => "allowed_signers",
             Self::CompromisedKeys => "compromised.json",
             Self::Workspaces => "workspaces",
+            Self::HarnessKeys => "harness_keys",
         }
     }
 
+    /// Path in a home.
     pub fn path(self, home: &Home) -> PathBuf {
         home.root().join("trust").join(self.name())
     }
@@ -41,9 +47,11 @@ impl TrustFile {
 /// A change of a trust file: its new bytes, and what the ledger says of it.
 #[derive(Debug)]
 pub struct TrustEdit {
+    /// New content of the file.
     pub bytes: Vec<u8>,
     /// Verb, such as `key_added`.
     pub act: &'static str,
+    /// Details for the ledger's entry.
     pub detail: Value,
 }
 
@@ -62,8 +70,9 @@ pub enum ChangeTrustError {
     Ledger(#[source] ledger::AppendEntryError),
 }
 
-/// Changes a trust file by what `edit` makes of its bytes; none changes nothing. The new file is written aside, the ledger is told,
-/// and then one rename makes it count: a change that the ledger does not know never counts.
+/// Changes a trust file by `edit`; none changes nothing. The new file is written aside, the
+/// ledger gets an entry, and then one rename makes it count: a change without an entry
+/// never counts.
 pub fn change_trust<E: From<ChangeTrustError>>(
     home: &Home,
     file: TrustFile,
@@ -127,11 +136,11 @@ fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub struct TrustLog {
     pub file: TrustFile,
     pub path: PathBuf,
-    /// The file is there, and no entry speaks of it.
+    /// True if the file exists and no entry mentions it.
     pub never_logged: bool,
 }
 
-/// Finds the trust files that somebody changed by hand.
+/// Finds trust files that were changed by hand.
 pub fn find_unlogged_trust(home: &Home) -> Result<Vec<TrustLog>, FindTrustError> {
     let entries = match home.ledger_to_read()? {
         Some(ledger) => ledger.entries_of(&[EntryKind::TrustChanged], None)?,
@@ -156,7 +165,7 @@ fn is_about(entry: &Entry, file: TrustFile, home: Option<&str>) -> bool {
     entry.body["file"] == file.name() && home.is_none_or(|home| entry.body["home"] == home)
 }
 
-/// Reason why nobody knows whether the trust files are as the ledger says.
+/// Reason why trust files and ledger cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum FindTrustError {
     #[error("cannot read {}: {error}", .path.display())]
@@ -213,7 +222,7 @@ mod tests {
     fn nothing_counts_that_the_ledger_does_not_know() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::create(&HomePlace::from(folder.path().join("home"))).unwrap();
-        std::fs::create_dir(home.ledger_path()).unwrap();
+        std::fs::create_dir(home.ledger_place().as_file().unwrap()).unwrap();
         let edit = |_: &[u8]| {
             Ok::<_, ChangeTrustError>(Some(TrustEdit { bytes: b"a".to_vec(), act: "key_added", detail: Value::Null }))
         };

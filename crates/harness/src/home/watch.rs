@@ -1,4 +1,4 @@
-//! Who looks on while a run goes on, and who may end it.
+//! Observers of a run, and the signal that ends it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use contract::model::Cost;
 use contract::{RunId, Stamp};
-use sandbox::Line;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a line that are handed to a live display.
-const LONGEST_LINE: usize = 1000;
+pub(crate) const LONGEST_LINE: usize = 1000;
 
 /// The steps a person sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +27,7 @@ impl Step {
     pub const ALL: &'static [Self] =
         &[Self::Gates, Self::Workspace, Self::Engine, Self::Diff, Self::Verify, Self::Seal];
 
+    /// Name of the step in traces and output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gates => "gates",
@@ -40,7 +40,7 @@ impl Step {
     }
 }
 
-/// How far a step is.
+/// Progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
@@ -51,7 +51,8 @@ pub enum StepState {
     Idle,
 }
 
-/// What is told of a step. The trace records the same, so that a run can be shown again as it was shown.
+/// Report about a step. The trace records the same, so that a run can be shown again as it
+/// was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub step: Step,
@@ -76,7 +77,12 @@ pub enum LiveFact {
     /// The run has its id.
     Opened { run_id: RunId },
     /// A program starts: the engine, a command of setup, or a check. Lines that follow are its output.
-    ProgramStarted { name: String, limit: Duration },
+    ProgramStarted {
+        name: String,
+        limit: Duration,
+        /// Since the run started, where this is told later; else it is now.
+        began: Option<Duration>,
+    },
     /// A line that setup or a check printed. The line is raw: it can hold control characters and secrets.
     Printed { line: String },
     /// The engine's last act in its own words, raw as well.
@@ -138,7 +144,7 @@ impl WatchRun for Quiet {
     fn step(&self, _: &Told) {}
 }
 
-/// What a run is watched by.
+/// Observer and cancellation signal of a run.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     pub cancel: &'a AtomicBool,
@@ -151,21 +157,9 @@ impl fmt::Debug for Watch<'_> {
     }
 }
 
-impl<'a> Watch<'a> {
+impl Watch<'_> {
+    /// True once somebody asked for the end of the run.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
-    }
-
-    /// Announces a program of setup or of an exam, and gives the reader of its lines where somebody looks on.
-    pub(crate) fn follow_program(self, name: &str, limit: Duration) -> Option<impl FnMut(Line<'_>) + use<'a>> {
-        let observer = self.observer;
-        if !observer.is_live() {
-            return None;
-        }
-        observer.live(&LiveFact::ProgramStarted { name: name.to_owned(), limit });
-        Some(move |line: Line<'_>| {
-            let line = String::from_utf8_lossy(&line.bytes[..line.bytes.len().min(LONGEST_LINE)]).into_owned();
-            observer.live(&LiveFact::Printed { line });
-        })
     }
 }

@@ -1,4 +1,5 @@
-//! The copy of a target that an engine works on, and the baseline that its result is compared with.
+//! The copy of a target that an engine works on, and the baseline that its result is
+//! compared with.
 
 use std::path::PathBuf;
 
@@ -7,23 +8,28 @@ use contract::decision::OffLimitsTree;
 use contract::taken::Person;
 use tree::{Checkout, Limits, Listing, Manifest, Oid, References, Source, SourceDigest, Store};
 
-/// What a result may hold; beyond is `budget_exceeded`.
+/// Limits on a result; beyond them is `budget_exceeded`.
 pub(crate) const CAPTURE_LIMITS: Limits =
     Limits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
 
-/// What the harness diffs against. Kept outside everything an engine can write.
+/// Reference of the harness's diff. Kept outside of everything that an engine can write.
 pub(crate) struct Baseline {
+    /// Object store of the run.
     pub(crate) store: Store,
+    /// Every path of the baseline.
     pub(crate) listing: Listing,
     pub(crate) tree: Oid,
 }
 
 /// A laid-out copy, ready for an engine.
 pub(crate) struct Copy {
+    /// Folder of the copy on the host.
     pub(crate) root: PathBuf,
     pub(crate) baseline: Baseline,
+    /// Commit that the engine sees as HEAD.
     pub(crate) commit: Oid,
-    /// What was written, where an engine may write over it; a checkout from the cache has none and stays as it is.
+    /// Manifest of the written files, if an engine may write over them. A checkout from the
+    /// cache has none and stays as it is.
     pub(crate) manifest: Option<Manifest>,
     /// Keeps a checkout from the cache in its place.
     pub(crate) _checkout: Option<Checkout>,
@@ -37,7 +43,7 @@ pub(crate) struct Copy {
     pub(crate) absent: Vec<String>,
 }
 
-/// What is known of a source repository before a run.
+/// State of a source repository before a run.
 pub(crate) enum SourceBefore {
     /// Work tree, index and references, which must be the same afterwards.
     Whole(SourceDigest),
@@ -52,15 +58,17 @@ impl Copy {
     }
 }
 
-/// The repository that gets the commit of a verified result: the disposable one of the run, or the admitted target.
+/// The repository that gets the commit of a verified result: the disposable one of the run,
+/// or the admitted target.
 pub(crate) struct LandingRepository {
     pub(crate) kind: RepositoryKind,
     pub(crate) source: Source,
-    /// It before the run.
+    /// State of the repository before the run.
     pub(crate) before: SourceDigest,
+    /// True if the repository was clean when the run started.
     pub(crate) start_clean: bool,
-    /// Author and committer, or the key of git's configuration that nobody sets.
+    /// Author and committer, or the key of git's configuration that is not set.
     pub(crate) author: Result<Person, &'static str>,
-    /// Tree for which nobody may change it.
+    /// Tree that forbids changing it.
     pub(crate) off_limits: Option<OffLimitsTree>,
 }

@@ -1,7 +1,7 @@
 //! Products of builds among the changed files, by default deny.
 //!
-//! A build tool takes a product that it finds for fresh, so that the source in the patch is never compiled and the tests run
-//! what nobody sees.
+//! A build tool takes an existing product for fresh, so that the source in the patch is
+//! never compiled and the tests run unseen code.
 
 use contract::Reason;
 use contract::paths::PathRules;
@@ -21,7 +21,8 @@ pub(crate) struct Products {
     pub(crate) carried: Vec<Vec<u8>>,
 }
 
-/// Looks for products among added and changed files. A product of the baseline that stays as it was is no change.
+/// Looks for products among added and changed files. A product of the baseline that stays
+/// as it was is no change.
 pub(crate) fn judge_products(store: &Store, rules: &PathRules, changes: &[Change]) -> Result<Products, TreeError> {
     let mut reader = store.reader();
     let mut products = Products::default();
@@ -46,7 +47,7 @@ pub(crate) fn written(change: &Change) -> Option<Entry> {
     change.after.filter(|after| is_file(after) && is_new(after))
 }
 
-/// What stands against a file unless the contract names it.
+/// Objection to a file unless the contract names it; none if it is no product.
 fn refused(rules: &PathRules, change: &Change, after: Entry, kind: ContentKind) -> Option<&'static str> {
     // New data of the exam is absent from the exam's tree, where nothing can run on it.
     let data_of_exam = change.before.is_none() && after.mode == Mode::File && rules.is_protected(&change.path);

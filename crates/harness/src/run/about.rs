@@ -8,7 +8,8 @@ use contract::{CitedBundle, CollectionKind, ModelPair};
 pub struct DocumentSubject {
     pub kind: CollectionKind,
     pub bundles: Vec<CitedBundle>,
-    /// Facts of the engine, as a bundle of its has them; none where the document is about several or they are not known.
+    /// Facts of the engine, as a bundle of its has them; none where the document is about
+    /// several or they are not known.
     pub engine: Option<EngineFacts>,
     pub model: Option<ModelPair>,
 }

@@ -1,8 +1,8 @@
-//! A run that goes on elsewhere, seen by what it writes: its trace, its events and the notes of its requests.
+//! A run that goes on elsewhere, seen by what it writes: its trace, its events and the notes of its requests and programs.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use contract::event::Event;
 use contract::{EventKind, RunId, Stamp};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::home::layout::Home;
 use crate::home::replay::read_step;
 use crate::home::watch::{LiveFact, LiveUsage, Told};
-use crate::run::journal::Journal;
+use crate::run::journal::{Journal, NotedProgram};
 
 /// Bytes that one look reads of a file; more is read by the next one.
 const MOST_BYTES: u64 = 4 << 20;
@@ -25,6 +25,7 @@ pub struct AttachedRun {
     events: GrowingFile,
     journal: Journal,
     requests_made: u64,
+    program: Option<SeenProgram>,
 }
 
 /// Something that the run wrote since the last look.
@@ -32,6 +33,13 @@ pub struct AttachedRun {
 pub enum AttachedFact {
     Step(Told),
     Live(LiveFact),
+}
+
+/// A program of setup or of an exam, as far as it was told.
+#[derive(Debug)]
+struct SeenProgram {
+    name: String,
+    printed: u64,
 }
 
 /// A file that is read on from where the last look ended.
@@ -63,6 +71,7 @@ impl GrowingFile {
 }
 
 impl AttachedRun {
+    /// Follows a run from its beginning.
     pub fn new(home: &Home, run_id: &RunId, started: Stamp) -> Self {
         let folder = home.active_run(run_id);
         Self {
@@ -71,6 +80,7 @@ impl AttachedRun {
             events: GrowingFile::new(&folder, names::EVENTS),
             journal: Journal::of(home, run_id),
             requests_made: 0,
+            program: None,
         }
     }
 
@@ -84,12 +94,37 @@ impl AttachedRun {
             let Ok(event) = serde_json::from_slice::<Event>(&line) else { continue };
             facts.extend(self.fact_of(&event).map(AttachedFact::Live));
         }
+        facts.extend(self.read_program().into_iter().map(AttachedFact::Live));
         Ok(facts)
+    }
+
+    /// The program that runs now, if it is another one, and the newest of the lines that were not told yet.
+    fn read_program(&mut self) -> Vec<LiveFact> {
+        let Some((noted, written)) = self.journal.read_program() else {
+            self.program = None;
+            return Vec::new();
+        };
+        let NotedProgram { name, limit_seconds, ran_ms, printed, lines } = noted;
+        let mut facts = Vec::new();
+        let told = match &self.program {
+            Some(seen) if seen.name == name && seen.printed <= printed => seen.printed,
+            _ => {
+                let began = since(self.started, written).map(|at| at.saturating_sub(Duration::from_millis(ran_ms)));
+                let limit = Duration::from_secs(limit_seconds);
+                facts.push(LiveFact::ProgramStarted { name: name.clone(), limit, began });
+                0
+            }
+        };
+        let new = usize::try_from(printed.saturating_sub(told)).unwrap_or(usize::MAX).min(lines.len());
+        let first = lines.len() - new;
+        facts.extend(lines.into_iter().skip(first).map(|line| LiveFact::Printed { line }));
+        self.program = Some(SeenProgram { name, printed });
+        facts
     }
 
     fn fact_of(&mut self, event: &Event) -> Option<LiveFact> {
         match event.kind {
-            EventKind::EngineStarted => Some(started_program(&event.data)),
+            EventKind::EngineStarted => Some(self.started_engine(event)),
             EventKind::EngineOutput => {
                 // A line of some format that is not read here says nothing to a person.
                 let text = event.data.get("text")?.as_str().filter(|text| !text.starts_with('{'))?;
@@ -104,6 +139,14 @@ impl AttachedRun {
         }
     }
 
+    fn started_engine(&self, event: &Event) -> LiveFact {
+        let name = event.data.get("engine").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let seconds = event.data.get("wall_seconds").and_then(Value::as_u64).unwrap_or_default();
+        let micros = |time: Stamp| time.timestamp().as_microsecond();
+        let began = u64::try_from(micros(event.time).saturating_sub(micros(self.started))).ok();
+        LiveFact::ProgramStarted { name, limit: Duration::from_secs(seconds), began: began.map(Duration::from_micros) }
+    }
+
     fn count_usage(&self) -> LiveUsage {
         let mut used = LiveUsage { open: self.requests_made, ..LiveUsage::NONE };
         for record in self.journal.read_usage() {
@@ -113,10 +156,10 @@ impl AttachedRun {
     }
 }
 
-fn started_program(data: &Map<String, Value>) -> LiveFact {
-    let name = data.get("engine").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let seconds = data.get("wall_seconds").and_then(Value::as_u64).unwrap_or_default();
-    LiveFact::ProgramStarted { name, limit: Duration::from_secs(seconds) }
+/// Time of a run at which a file was written.
+fn since(started: Stamp, written: SystemTime) -> Option<Duration> {
+    let epoch = u64::try_from(started.timestamp().as_microsecond()).ok()?;
+    written.duration_since(SystemTime::UNIX_EPOCH).ok()?.checked_sub(Duration::from_micros(epoch))
 }
 
 fn act(data: &Map<String, Value>, text: &str) -> LiveFact {

@@ -1,7 +1,9 @@
-//! Whether profile `strict` can be had on this machine: tried in earnest, and remembered until the next boot.
+//! Availability of profile `strict` on this machine: tried in earnest, and remembered until
+//! the next boot.
 //!
-//! Only success is remembered. What has failed is tried again each time, so that a remedy works at once; and a success that
-//! no longer holds is found out when the sandbox of a run is built.
+//! Only success is remembered. A failure is tried again each time, so that a remedy works
+//! at once; and a success that no longer holds is found out when the sandbox of a run is
+//! built.
 
 use std::path::Path;
 
@@ -72,7 +74,8 @@ fn probe(harness: &Harness) -> std::io::Result<Availability> {
     Ok(probe_host(&harness.supervisor, work.path()))
 }
 
-/// For `doctor`: what this machine can do, tried now. `scratch` is an empty folder of the caller's.
+/// Abilities of this machine for `doctor`, tried now. `scratch` is an empty folder of the
+/// caller.
 pub fn availability(exe: &Path, scratch: &Path) -> Availability {
     probe_host(&sandbox::Supervisor::new(exe.to_owned()), scratch)
 }

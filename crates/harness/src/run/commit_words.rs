@@ -17,7 +17,7 @@ const SUBJECT: usize = 100;
 /// Digits of a request's digest in the name of its branch.
 const REQUEST_DIGITS: usize = 12;
 
-/// A name that a branch policy comes to and that git does not take.
+/// Name that a branch policy gives and that git refuses.
 #[derive(Debug, thiserror::Error)]
 #[error("the contract's branch policy makes `{}`, which is no name of a branch: {problem}", shown(.name))]
 pub(crate) struct NameBranchError {
@@ -30,7 +30,9 @@ pub(crate) struct NameBranchError {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BranchPlaces<'a> {
     pub(crate) task: &'a TaskId,
+    /// Beginning of the request's digest, if there is a request.
     pub(crate) request: Option<&'a str>,
+    /// Last part of the run's id, if it is known.
     pub(crate) run: Option<&'a str>,
 }
 
@@ -46,13 +48,14 @@ impl BranchPlaces<'_> {
         name
     }
 
+    /// Fills the contract's branch policy in. Fails if git would refuse the name.
     pub(crate) fn name_branch(&self, policy: &str) -> Result<BranchName, NameBranchError> {
         let name = self.fill(policy);
         BranchName::parse(&name).map_err(|problem| NameBranchError { name, problem })
     }
 }
 
-/// The beginning of a request's digest, as it stands in the name of a branch.
+/// Beginning of a request's digest, as part of a branch name.
 pub(crate) fn request_part(request: Digest) -> String {
     let mut text = request.to_string();
     text.truncate(REQUEST_DIGITS);
@@ -63,6 +66,7 @@ pub(crate) fn request_part(request: Digest) -> String {
 pub(crate) struct CommitWords<'a> {
     pub(crate) title: &'a str,
     pub(crate) task: &'a TaskId,
+    /// Verdict as one sentence.
     pub(crate) verdict: &'a str,
     pub(crate) verification: &'a Verification,
     /// Codes of what is not proven, where they are known by then.
@@ -73,7 +77,8 @@ pub(crate) struct CommitWords<'a> {
 }
 
 impl CommitWords<'_> {
-    /// Title, verdict, what was verified, what was not, and where the proof is. Writing to a String cannot fail.
+    /// Title, verdict, what was verified, what was not, and where the proof is. Writing to
+    /// a String cannot fail.
     pub(crate) fn message(&self) -> String {
         let mut out = format!("{}\n\n{}\n\n", self.subject(), self.verdict);
         for kind in [PassKind::Exam, PassKind::Change, PassKind::Control, PassKind::Blind] {

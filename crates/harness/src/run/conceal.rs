@@ -1,4 +1,5 @@
-//! A target that the run is not admitted to: its path stands in no artifact, event or message of the run.
+//! A target that the run is not admitted to: its path occurs in no artifact, event or
+//! message of the run.
 
 use contract::approval::TargetAdmissionFacts;
 use contract::model::AdmissionStatus;
@@ -11,7 +12,8 @@ use crate::run::file::RunFile;
 /// Begins what is written in the place of a path.
 pub(crate) const REDACTED: &str = "redacted:sha256:";
 
-/// A path as a salted digest: whoever knows the path cannot tell it from the text without the run's own salt.
+/// Path as a salted digest: without the run's salt, knowing the path does not reveal it in
+/// the text.
 pub(crate) fn salted(salt: &str, path: &str) -> String {
     format!("{REDACTED}{}", Digest::of(format!("{salt}\0{path}").as_bytes()))
 }
@@ -25,7 +27,8 @@ fn is_admitted(stage: Stage, target: Option<&TargetAdmissionFacts>) -> bool {
 }
 
 impl RunFile<'_> {
-    /// Conceals the target that contract, command or record name, unless the run is admitted to it.
+    /// Conceals the target that contract, command or record name, unless the run is
+    /// admitted to it.
     pub(crate) fn conceal_target(&mut self, target: Option<&TargetAdmissionFacts>) {
         if is_admitted(self.ask.stage, target) {
             return;

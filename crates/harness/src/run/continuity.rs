@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use contract::Stamp;
 use contract::approval::LedgerContinuity;
-use ledger::{AppendEntryError, EntryKind, Position, ReadLedgerError};
+use ledger::{AppendEntryError, EntryKind, Ledger, Position, ReadLedgerError};
 use serde_json::json;
 use untrusted_fs::own_files;
 
@@ -30,12 +30,36 @@ fn file_of(harness: &Harness) -> PathBuf {
     harness.home.root().join("trust/continuity.json")
 }
 
-/// Remembers an entry that this home wrote. An entry before the remembered one changes nothing.
-pub(crate) fn note_entry(harness: &Harness, position: Position) -> io::Result<()> {
-    let ledger_id = harness.ledger().ledger_id().to_owned();
-    let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
+/// Remembers where the ledger stands before its first request. A kill between that request and the memory of it then leaves a home
+/// that is known.
+pub(crate) fn note_beginning(harness: &Harness) -> io::Result<()> {
+    let ledger = harness.ledger();
     let folder = lock_folder(harness)?;
-    memory::remember(&file_of(harness), &folder, &last)
+    let is_first = matches!(memory::read(&file_of(harness)), Ok(None))
+        && ledger.requests_recent(None, 1).map_err(io::Error::other)?.is_empty();
+    if !is_first {
+        return Ok(());
+    }
+    let head = ledger.head().map_err(io::Error::other)?;
+    remember(harness, &ledger, &folder, head)
+}
+
+/// Remembers an entry that this home wrote. An entry before the remembered one changes nothing, and neither does one that was written
+/// where continuity is unknown: only the operator's word makes it known again.
+pub(crate) fn note_entry(harness: &Harness, position: Position) -> io::Result<()> {
+    let ledger = harness.ledger();
+    let folder = lock_folder(harness)?;
+    let remembered = memory::read(&file_of(harness));
+    match weigh_memory(harness, &ledger, remembered).map_err(io::Error::other)? {
+        LedgerContinuity::Known => remember(harness, &ledger, &folder, position),
+        LedgerContinuity::Unknown { .. } => Ok(()),
+    }
+}
+
+fn remember(harness: &Harness, ledger: &Ledger, folder: &File, position: Position) -> io::Result<()> {
+    let ledger_id = ledger.identity().map_err(io::Error::other)?;
+    let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
+    memory::remember(&file_of(harness), folder, &last)
 }
 
 fn lock_folder(harness: &Harness) -> io::Result<File> {
@@ -46,7 +70,6 @@ fn lock_folder(harness: &Harness) -> io::Result<File> {
 
 /// Looks whether this home and ledger are those of the last entry about approvals.
 pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, ReadLedgerError> {
-    let unknown = |why: &str| Ok(LedgerContinuity::Unknown { why: why.to_owned() });
     let ledger = harness.ledger();
     // Nobody writes meanwhile.
     let locked = own_files::open_folder(harness.home.root().join("trust")).and_then(|folder| {
@@ -55,6 +78,16 @@ pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, Re
     });
     let remembered = memory::read(&file_of(harness));
     drop(locked);
+    weigh_memory(harness, &ledger, remembered)
+}
+
+/// Compares the remembered entry with home and ledger as they are.
+fn weigh_memory(
+    harness: &Harness,
+    ledger: &Ledger,
+    remembered: Result<Option<LastEntry>, String>,
+) -> Result<LedgerContinuity, ReadLedgerError> {
+    let unknown = |why: &str| Ok(LedgerContinuity::Unknown { why: why.to_owned() });
     let last = match remembered {
         Ok(Some(last)) => last,
         // Before the first request there is nothing to continue.
@@ -65,14 +98,32 @@ pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, Re
     if last.instance_id != harness.instance {
         return unknown("this home is a copy, or lies on another machine");
     }
-    if last.ledger_id != ledger.ledger_id() {
-        return unknown("the ledger is another one");
+    let identity = ledger.identity()?;
+    if last.ledger_id != identity {
+        return unknown(match is_same_ledger(&last.ledger_id, &identity) {
+            true => "the ledger was moved, or its server was restored or promoted: entries may be missing",
+            false => "the ledger is another one",
+        });
     }
     match ledger.hash_at(last.seq)? {
         Some(hash) if hash == last.hash => Ok(LedgerContinuity::Known),
         Some(_) => unknown("the ledger has another history than when an approval was last recorded"),
         None => unknown("the ledger lacks entries that it had: it was restored from a backup"),
     }
+}
+
+/// The reason why approvals are refused on this ledger until its operator vouches for it; none where they are not.
+pub fn find_discontinuity(harness: &Harness) -> Result<Option<String>, ReadLedgerError> {
+    Ok(match check_continuity(harness)? {
+        LedgerContinuity::Known => None,
+        LedgerContinuity::Unknown { why } => Some(why),
+    })
+}
+
+/// True for identities of one ledger, whatever history of it they name.
+fn is_same_ledger(one: &str, other: &str) -> bool {
+    let name = |identity: &str| identity.split('@').next().map(str::to_owned);
+    name(one) == name(other)
 }
 
 /// The operator's word on the ledger.
@@ -102,8 +153,8 @@ pub fn continue_ledger(
         LedgerVouch::OnlyCopy => ledger.append(EntryKind::LedgerContinued, None, now, &json!({"detail": detail})),
         LedgerVouch::TimeWentBack => ledger.set_time_back(now, &detail),
     }?;
+    let ledger_id = ledger.identity().map_err(|error| ContinueLedgerError::Write(io::Error::other(error)))?;
     drop(ledger);
-    let ledger_id = harness.ledger().ledger_id().to_owned();
     let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
     let written = lock_folder(harness).and_then(|folder| memory::replace(&file_of(harness), &folder, &last));
     written.map_err(ContinueLedgerError::Write)?;
@@ -125,6 +176,58 @@ mod tests {
 
     fn append(trial: &Trial) -> Position {
         trial.harness.ledger().append(EntryKind::HaltSet, None, now(), &json!({})).unwrap()
+    }
+
+    /// A standby that was promoted may lack the use of an approval: nothing that is recorded there makes it the known one.
+    #[test]
+    fn another_history_of_the_ledger_is_not_continued_by_itself() {
+        let trial = Trial::new();
+        let first = append(&trial);
+        let identity = trial.harness.ledger().identity().unwrap();
+        let known = LastEntry {
+            ledger_id: format!("{identity}@00000001"),
+            instance_id: trial.harness.instance,
+            seq: first.seq,
+            hash: first.hash,
+        };
+        memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &known).unwrap();
+        let second = append(&trial);
+        note_entry(&trial.harness, second).unwrap();
+        let LedgerContinuity::Unknown { why } = check_continuity(&trial.harness).unwrap() else {
+            panic!("it is another history")
+        };
+        assert!(why.contains("promoted"), "{why}");
+        continue_ledger(&trial.harness, LedgerVouch::OnlyCopy, "nothing is missing", now()).unwrap();
+        assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known);
+    }
+
+    /// Entries that follow in a copy, in another ledger or in one that was put back do not make it the known one, however many.
+    #[test]
+    fn an_entry_makes_nothing_known() {
+        let mut trial = Trial::new();
+        note_beginning(&trial.harness).unwrap();
+        let first = append(&trial);
+        note_entry(&trial.harness, first).unwrap();
+        let own = trial.harness.instance;
+        let known = memory::read(&file_of(&trial.harness)).unwrap().unwrap();
+        for (instance, remembered) in [
+            (Digest::of(b"another machine"), known.clone()),
+            (own, LastEntry { ledger_id: "another".to_owned(), ..known.clone() }),
+            (own, LastEntry { hash: Digest::of(b"lost"), ..known.clone() }),
+        ] {
+            trial.harness.instance = instance;
+            memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &remembered).unwrap();
+            note_beginning(&trial.harness).unwrap();
+            note_entry(&trial.harness, append(&trial)).unwrap();
+            assert_eq!(memory::read(&file_of(&trial.harness)).unwrap(), Some(remembered.clone()));
+            let now = check_continuity(&trial.harness).unwrap();
+            assert!(matches!(now, LedgerContinuity::Unknown { .. }), "{remembered:?}");
+        }
+        trial.harness.instance = own;
+        memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &known).unwrap();
+        let next = append(&trial);
+        note_entry(&trial.harness, next).unwrap();
+        assert_eq!(memory::read(&file_of(&trial.harness)).unwrap().unwrap().seq, next.seq, "the control");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use contract::sandbox::Posture;
 use contract::statement::SignedLedger;
-use contract::{CollectionKind, Digest, EventKind, RunId, TaskId, canonical_bytes};
+use contract::{CollectionKind, Digest, EventKind, RunId, Stamp, TaskContract, TaskId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
 use ledger::{RunIntent, RunStarted};
 use sandbox::Stage;
@@ -27,15 +27,16 @@ use crate::home::task::Task;
 use crate::home::token::{canary, suffix};
 use crate::home::watch::{LiveFact, Step, StepState, Told, Watch};
 use crate::run::about::DocumentSubject;
+use crate::run::evidence_store::{CheckEvidenceError, check_evidence};
 use crate::run::halt::Halted;
 use crate::run::harness::Harness;
-use crate::run::lease::HeldLease;
+use crate::run::lease::{ClaimedTurn, HeldLease};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::scan::{ContractSecret, allowances, censor, secret_in};
 use crate::run::standing::Standing;
 use crate::run::supervise::{self, Setting};
 
-/// Why a run did not even start: nothing is left behind.
+/// Reason why a run did not start. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenRunError {
     #[error(transparent)]
@@ -50,15 +51,17 @@ pub enum OpenRunError {
     ReadLedger(ledger::ReadLedgerError),
     #[error("cannot encode the contract: {0}")]
     Encode(#[source] serde_json::Error),
-    /// What a person wrote would put a secret into every bundle.
+    /// The contract contains a secret, which would get into every bundle.
     #[error(
         "`{}` of the contract looks like a secret ({}), and a contract is kept in every bundle",
         contract::text::shown(&.0.field), .0.rule
     )]
     Secret(ContractSecret),
+    #[error(transparent)]
+    Evidence(CheckEvidenceError),
 }
 
-/// Why a run that had started could not go on. It is sealed all the same, as interrupted.
+/// Reason why a started run could not go on. It is sealed all the same, as interrupted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Stopped {
     #[error("interrupted by a signal")]
@@ -86,6 +89,15 @@ pub(crate) enum Stopped {
     Baseline(#[source] ErrorCause),
     #[error("the approval cannot be looked for: {0}")]
     Approval(#[source] ErrorCause),
+    /// The object store cannot be asked.
+    #[error(transparent)]
+    Evidence(#[from] ledger::UseObjectError),
+    /// The sealed bundle cannot be handed in.
+    #[error(transparent)]
+    Share(#[from] ledger::ShareBundleError),
+    /// The epoch was checked too long ago for the engine to be started on it.
+    #[error("the lease may have ended before the engine could be started")]
+    LeaseDeadline,
     /// A state that the steps before exclude: a fault of the harness's own.
     #[error("a fault of the harness: {0}")]
     Impossible(&'static str),
@@ -122,7 +134,7 @@ pub(crate) struct RunFile<'a> {
     pub(crate) found: Map<String, Value>,
 }
 
-/// Where Linux keeps files in memory.
+/// Linux's file system in memory.
 const MEMORY: &str = "/dev/shm";
 
 /// A place in memory for the run of this mark.
@@ -146,8 +158,9 @@ impl<'a> RunFile<'a> {
         task: &'a Task,
         ask: &'a Ask,
         watch: Watch<'a>,
+        turn: Option<&ClaimedTurn>,
     ) -> Result<Self, OpenRunError> {
-        Self::open_for(harness, task, ask, watch, None)
+        Self::open_for(harness, task, ask, watch, None, turn)
     }
 
     /// Opens the file of a document about other bundles in the same way.
@@ -158,7 +171,7 @@ impl<'a> RunFile<'a> {
         watch: Watch<'a>,
         document: DocumentSubject,
     ) -> Result<Self, OpenRunError> {
-        Self::open_for(harness, task, ask, watch, Some(document))
+        Self::open_for(harness, task, ask, watch, Some(document), None)
     }
 
     fn open_for(
@@ -167,33 +180,36 @@ impl<'a> RunFile<'a> {
         ask: &'a Ask,
         watch: Watch<'a>,
         document: Option<DocumentSubject>,
+        turn: Option<&ClaimedTurn>,
     ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
-        let contract = canonical_bytes(&task.contract).map_err(OpenRunError::Encode)?;
-        let contract_digest = Digest::of(&contract);
-        if let Some(secret) = secret_in(&contract).map_err(OpenRunError::Encode)? {
-            return Err(OpenRunError::Secret(secret));
-        }
+        check_evidence(harness.home.bundles(), ask.stage).map_err(OpenRunError::Evidence)?;
+        let contract_digest = accept_contract(&task.contract)?;
         let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
-        let (run_id, dir, lock) = claim(harness, task, document.as_ref().map(|document| document.kind), &clock)?;
+        let (run_id, dir, lock) = match turn {
+            Some(turn) => claim_given(harness, &turn.run_id)?,
+            None => claim(harness, task, document.as_ref().map(|document| document.kind), &clock)?,
+        };
         stop::here("run.claimed");
         let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
             let _ = fs::remove_dir(&dir);
             OpenRunError::Io(harness.home.root().to_owned(), error)
         })?;
         stop::here("run.reserved");
+        let lease_until = harness.lease_end().map_err(OpenRunError::Clock)?;
         let ledger = harness.ledger();
         let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
-        let lease = HeldLease::first(harness);
+        let lease = HeldLease::first(harness, turn);
         let intent = RunIntent {
             task_id: task.contract.task_id.clone(),
             engine: ask.engine.clone(),
             stage: ask.stage,
             purpose: ask.purpose,
             owner: Some(lease.owner),
+            epoch: turn.map(|turn| turn.epoch),
             detail: intent_detail(task, ask, document.as_ref()),
         };
-        let (run, lease_until) = (run_id.clone(), harness.lease_end().map_err(OpenRunError::Clock)?);
+        let run = run_id.clone();
         let started = RunStarted { run_id: run, time: clock.started(), lease_until: Some(lease_until), intent };
         if let Err(error) = ledger.run_started(&started) {
             let _ = fs::remove_dir(&dir);
@@ -229,6 +245,7 @@ impl<'a> RunFile<'a> {
         })
     }
 
+    /// Id of the run.
     pub(crate) fn id(&self) -> &RunId {
         self.draft.run_id()
     }
@@ -242,10 +259,12 @@ impl<'a> RunFile<'a> {
         self.draft.event(self.clock.now(), kind, Value::Object(carried))
     }
 
+    /// Appends to the trace, with the run's own time.
     pub(crate) fn trace(&mut self, step: &str, data: Value) -> Result<(), WriteArtifactError> {
         self.draft.trace(self.clock.now(), step, data)
     }
 
+    /// Writes an artifact; each name can be written once.
     pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteArtifactError> {
         self.draft.write(name, bytes, self.clock.now())
     }
@@ -313,12 +332,14 @@ impl<'a> RunFile<'a> {
         self.work_dir("").map(drop)
     }
 
+    /// Stops if somebody wants the run to end.
     pub(crate) fn check_cancelled(&self) -> Result<(), Stopped> {
         if self.watch.cancelled() { Err(Stopped::Cancelled) } else { Ok(()) }
     }
 }
 
-/// What a recovery needs of a run that dies; `kind` and `bundles` only of a document.
+/// Facts that a recovery needs if the run dies; `kind` and `bundles` are present for
+/// documents only.
 fn intent_detail(task: &Task, ask: &Ask, document: Option<&DocumentSubject>) -> Value {
     let mut detail = json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox});
     if let Some(DocumentSubject { kind, bundles, .. }) = document {
@@ -353,6 +374,43 @@ fn claim(
         }
     }
     Err(OpenRunError::Io(active, last))
+}
+
+/// Takes the folder of a run that was named when it was submitted.
+fn claim_given(harness: &Harness, run_id: &RunId) -> Result<(RunId, PathBuf, fs::File), OpenRunError> {
+    let dir = harness.home.active_run(run_id);
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    if !harness.home.bundles().has_bundle(run_id) {
+        for _ in 0..ID_TRIES {
+            match Draft::claim(&dir) {
+                Ok(lock) if lock.metadata().is_ok_and(|folder| folder.nlink() > 0) => {
+                    return Ok((run_id.clone(), dir, lock));
+                }
+                // A recovery took it for a dead run's and removes it.
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    last = error;
+                    break;
+                }
+            }
+        }
+    }
+    Err(OpenRunError::Io(dir, last))
+}
+
+/// The digest of a contract that may be written down: one that holds a secret is refused.
+pub fn accept_contract(contract: &TaskContract) -> Result<Digest, OpenRunError> {
+    let bytes = canonical_bytes(contract).map_err(OpenRunError::Encode)?;
+    match secret_in(&bytes).map_err(OpenRunError::Encode)? {
+        Some(secret) => Err(OpenRunError::Secret(secret)),
+        None => Ok(Digest::of(&bytes)),
+    }
+}
+
+/// The name of a run that is to be queued.
+pub fn name_queued_run(time: Stamp, task: &TaskId) -> io::Result<RunId> {
+    name_run(&time.compact(), task, None, 0)
 }
 
 /// The name to try: a refresh is named after its time alone unless somebody took that name, everything else has a suffix.

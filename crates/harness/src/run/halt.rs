@@ -1,7 +1,8 @@
-//! The kill switch: one record in the home that blocks every new run and stops the runs that go on.
+//! The kill switch: one record in the home that blocks every new run and stops the live
+//! ones.
 //!
-//! The record is the switch. It is there whole or not at all, whatever is there and cannot be read counts as set, and it works
-//! without the ledger, which only remembers who set it when.
+//! The record is the switch. It exists whole or not at all, an unreadable one counts as
+//! set, and it works without the ledger, which only records who set it when.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -28,7 +29,7 @@ use crate::home::token::suffix;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 
-/// How often a run looks whether it is to end.
+/// Interval at which a run checks for the kill switch.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Larger than any record of ours.
@@ -48,7 +49,7 @@ pub struct Halt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halted {
     By(Halt),
-    /// Something lies where the record would, and it cannot be read: set all the same.
+    /// Something unreadable lies at the record's place; it counts as set.
     Unreadable(String),
 }
 
@@ -73,7 +74,8 @@ impl fmt::Display for Halted {
 }
 
 impl Harness {
-    /// Heeds the kill switch of another home: for a harness whose own home is there for one question only.
+    /// Obeys the kill switch of another home, for a harness whose own home exists for one
+    /// question only.
     #[must_use]
     pub fn heeding(mut self, home: &Path) -> Self {
         self.switch = Home::halt_path_in(home);
@@ -81,12 +83,12 @@ impl Harness {
     }
 }
 
-/// How the kill switch of a home stands.
+/// State of a home's kill switch; none if it is not set.
 pub fn halted(home: &Path) -> Option<Halted> {
     look(&Home::halt_path_in(home))
 }
 
-/// None only where it is certain that there is no record.
+/// None only if it is certain that there is no record.
 pub(crate) fn look(record: &Path) -> Option<Halted> {
     match own_files::symlink_metadata(record) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
@@ -102,7 +104,7 @@ fn read(record: &Path) -> io::Result<Halt> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// Why the switch is not where it was to be.
+/// Reason why the switch could not be changed as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum HaltError {
     #[error(transparent)]
@@ -116,7 +118,7 @@ pub enum HaltError {
     Ledger(#[source] ledger::AppendEntryError),
 }
 
-/// What setting the switch came to.
+/// Result of setting the switch.
 #[derive(Debug)]
 pub enum HaltSet {
     Now(Halt),
@@ -166,14 +168,15 @@ fn record(home: &Home, kind: EntryKind, time: Stamp, body: &serde_json::Value) -
     ledger.append(kind, None, time, body).map(drop).map_err(HaltError::Ledger)
 }
 
-/// What lifting the switch came to.
+/// Result of lifting the switch.
 #[derive(Debug)]
 pub enum Resumed {
     Lifted(Halted),
     WasNotSet,
 }
 
-/// Lifts the switch. The ledger is told first: a switch that cannot be accounted for stays set.
+/// Lifts the switch. The ledger gets its entry first: a switch that cannot be accounted for
+/// stays set.
 pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
     let path = home.halt_path();
     let Some(halted) = look(&path) else { return Ok(Resumed::WasNotSet) };
@@ -197,27 +200,33 @@ pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
     }
 }
 
-/// Looks out for a run: it is cancelled when its caller says so and when the kill switch is set, and it is known which.
+/// Lookout for a run, which is cancelled by its caller or by the kill switch; it knows by
+/// which.
 pub(crate) struct Lookout<'a> {
     record: &'a Path,
     caller: &'a AtomicBool,
     cancel: AtomicBool,
     seen: OnceLock<Halted>,
+    /// Lies there when this one run is to end.
+    stop: OnceLock<PathBuf>,
     lease_lost: AtomicBool,
 }
 
 impl<'a> Lookout<'a> {
+    /// Lookout for one run; `caller` is the signal of the process.
     pub(crate) fn new(record: &'a Path, caller: &'a AtomicBool) -> Self {
         Self {
             record,
             caller,
             cancel: AtomicBool::new(false),
             seen: OnceLock::new(),
+            stop: OnceLock::new(),
             lease_lost: AtomicBool::new(false),
         }
     }
 
-    /// Does the work while somebody looks out; the flag that the work gets is set when it is to end.
+    /// Does the work under the lookout; the flag that the work gets is set when it has to
+    /// end.
     pub(crate) fn during<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> T {
         std::thread::scope(|scope| {
             // Dropped when the work is done, so that nobody waits for the next look.
@@ -235,9 +244,15 @@ impl<'a> Lookout<'a> {
             let _ = self.seen.set(halted);
         }
         let lost = self.lease_lost.load(Ordering::Relaxed);
-        let end = self.caller.load(Ordering::Relaxed) || self.seen.get().is_some() || lost;
+        let asked = self.stop.get().is_some_and(|path| own_files::symlink_metadata(path).is_ok());
+        let end = self.caller.load(Ordering::Relaxed) || self.seen.get().is_some() || lost || asked;
         self.cancel.store(end, Ordering::Relaxed);
         end
+    }
+
+    /// Looks also for a file that asks this run to end.
+    pub(crate) fn heed_stop(&self, path: PathBuf) {
+        let _ = self.stop.set(path);
     }
 
     /// Ends the run because it belongs to another instance by now.
@@ -245,7 +260,7 @@ impl<'a> Lookout<'a> {
         self.lease_lost.store(true, Ordering::Relaxed);
     }
 
-    /// Why a run that was cancelled was.
+    /// Cause of a cancellation: the kill switch, unless the caller cancelled.
     pub(crate) fn cause(&self, stopped: Stopped) -> Stopped {
         match (stopped, self.seen.get()) {
             (Stopped::Cancelled, Some(halted)) if !self.caller.load(Ordering::Relaxed) => {

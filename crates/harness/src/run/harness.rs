@@ -1,4 +1,5 @@
-//! What every run has in common: the home, the key, the ledger, the programs and settings of this machine.
+//! Common state of all runs: the home, the key, the ledger, the programs and settings of
+//! this machine.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,13 +24,18 @@ use crate::run::lease::LEASE;
 /// Everything a run needs that outlives it.
 #[derive(Debug)]
 pub struct Harness {
+    /// Home of runs, keys and ledger.
     pub home: Home,
+    /// Key that signs bundles and statements.
     pub(crate) key: HarnessKey,
     pub(crate) supervisor: Supervisor,
+    /// Own executable, which is started again as a supervising stage.
     pub(crate) exe: PathBuf,
     pub(crate) git: tree::Git,
     pub(crate) tools: Tools,
+    /// Machine and harness, as reports name them.
     pub(crate) host: HostFacts,
+    /// Places of the operator's records.
     pub(crate) records: RecordPlaces,
     pub(crate) models: ModelSettings,
     pub(crate) engines: Engines,
@@ -46,13 +52,14 @@ pub struct Harness {
     pub(crate) instance: Digest,
     /// The time for which other instances leave a run alone when its own says nothing.
     pub(crate) lease: Duration,
-    /// Why profile `strict` cannot be had here; found out when it is first asked for.
+    /// Obstacle to profile `strict` on this machine; determined when it is first needed.
     pub(crate) strict_shortfall: OnceLock<Option<Shortfall>>,
-    /// One connection for all threads: its operations are short, and opening one costs more than waiting.
+    /// One connection for all threads: its operations are short, and opening one costs more
+    /// than waiting.
     ledger: Mutex<Ledger>,
 }
 
-/// Why the harness could not be made ready.
+/// Reason why the harness could not be made ready.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenHarnessError {
     #[error(transparent)]
@@ -66,6 +73,7 @@ pub enum OpenHarnessError {
 }
 
 impl OpenHarnessError {
+    /// Action that would help.
     pub fn remedy(&self) -> String {
         match self {
             Self::Home(error) => error.remedy(),
@@ -109,51 +117,53 @@ impl Harness {
         })
     }
 
-    /// With leases of this length.
+    /// Sets the length of leases.
     pub fn with_lease(self, lease: Duration) -> Self {
         Self { lease, ..self }
     }
 
-    /// With the places of the operator's records; without them nothing is admitted.
+    /// Sets the places of the operator's records; without them nothing is admitted.
     pub fn with_records(self, records: RecordPlaces) -> Self {
         Self { records, ..self }
     }
 
-    /// With what the operator's configuration says of models; without it no model can be used.
+    /// Sets the model settings; without them no model can be used.
     pub fn with_models(self, models: ModelSettings) -> Self {
         Self { models, ..self }
     }
 
-    /// With the engines that the operator's configuration knows beside the fake one.
+    /// Sets the engines of the operator's configuration, beside the fake one.
     pub fn with_engines(self, engines: Engines) -> Self {
         Self { engines, ..self }
     }
 
-    /// With the repositories that the operator's records and configuration name.
+    /// Sets the repositories that records and configuration name.
     pub fn with_named_repositories(self, named_repositories: NamedRepositories) -> Self {
         Self { named_repositories, ..self }
     }
 
-    /// With the operator's own configuration files of git; without them nobody can be the author of a commit.
+    /// Sets the operator's git configuration files; without them a commit has no author.
     pub fn with_git_configuration(self, git_configuration: Vec<PathBuf>) -> Self {
         Self { git_configuration, ..self }
     }
 
-    /// With the effective settings that a plan repeats; never a secret, never an endpoint.
+    /// Sets the effective settings that a plan repeats; never a secret, never an endpoint.
     pub fn with_settings(self, settings: Vec<PlannedSetting>) -> Self {
         Self { settings, ..self }
     }
 
-    /// With more passes than one that a rung takes.
+    /// Sets the number of passes that a rung takes.
     pub fn with_passes_required(self, passes_required: u32) -> Self {
         Self { passes_required, ..self }
     }
 
+    /// Machine and harness, as reports name them.
     pub fn host(&self) -> &HostFacts {
         &self.host
     }
 
-    /// The ledger, for one operation. Every operation is a transaction, so a thread that died in one left nothing half done.
+    /// The ledger, for one operation. Every operation is a transaction, so a thread that
+    /// died in one left nothing half done.
     pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }

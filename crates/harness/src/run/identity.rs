@@ -1,4 +1,4 @@
-//! The operator's git identity: author and committer of what is put into a repository.
+//! The operator's git identity: author and committer of commits that the harness makes.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,9 @@ use contract::taken::Person;
 use tree::{Git, Settings, Source, Store, TreeError};
 use untrusted_fs::own_files;
 
-/// Finds name and address, each by itself, as git does: in the repository's own configuration, then in the operator's files,
-/// the strongest first. `Err` names the key that nobody sets.
+/// Finds name and address, each by itself, as git does: in the repository's own
+/// configuration, then in the operator's files, the strongest first. `Err` names the key
+/// that is not set.
 pub(crate) fn find_identity(
     store: &Store,
     repository: Settings,
@@ -29,8 +30,9 @@ pub(crate) fn find_identity(
     })
 }
 
-/// Finds who owns a repository, for a contract that does not say: the operator, as git knows them, if the folder is theirs. `scratch` is
-/// an empty folder. None where git knows nobody, or the repository cannot be read; a gate then asks for the owner.
+/// Finds who owns a repository, for a contract that does not say: the operator, as git
+/// knows them, if the folder is theirs. `scratch` is an empty folder. None where git knows
+/// nobody, or the repository cannot be read; a gate then asks for the owner.
 pub fn find_owner(
     repository: &Path,
     scratch: &Path,

@@ -3,10 +3,12 @@
 //! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
 //! cannot be written is no reason to stop a run: recovery then knows only what the events say.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use contract::RunId;
 use contract::decision::Inputs;
@@ -24,7 +26,9 @@ const FINDINGS: &str = "findings";
 const INPUTS: &str = "inputs";
 const LANDING: &str = "landing";
 const ASIDE: &str = "new";
+const PROGRAM_ASIDE: &str = "program-new";
 const POSTURE: &str = "posture";
+const PROGRAM: &str = "program";
 const USAGE: &str = "usage";
 
 /// The places of a run's notes.
@@ -40,7 +44,7 @@ pub(crate) struct Journal {
 pub(crate) struct NotedFindings {
     /// Events that stood in its chain.
     pub(crate) events: u64,
-    /// What each step found, by the names of the fields of its own type.
+    /// Findings of each step, by the field names of its own type.
     pub(crate) findings: Map<String, Value>,
     /// The engine's sandbox as it was probed before the engine started.
     pub(crate) posture: Option<Posture>,
@@ -48,7 +52,21 @@ pub(crate) struct NotedFindings {
     pub(crate) patch_redacted: bool,
 }
 
+/// A program of setup or of an exam that runs now, for a display in another process. Its lines hold nothing with the shape of a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NotedProgram {
+    pub(crate) name: String,
+    pub(crate) limit_seconds: u64,
+    /// Time that it had run when this was written.
+    pub(crate) ran_ms: u64,
+    /// Lines that it has printed.
+    pub(crate) printed: u64,
+    /// The newest of them.
+    pub(crate) lines: Vec<String>,
+}
+
 impl Journal {
+    /// Notes of one run.
     pub(crate) fn of(home: &Home, run_id: &RunId) -> Self {
         Self { folder: folder(home), run_id: run_id.clone() }
     }
@@ -63,8 +81,12 @@ impl Journal {
 
     /// Replaces a note.
     fn note(&self, what: &str, bytes: &[u8]) -> io::Result<()> {
+        self.note_by(ASIDE, what, bytes)
+    }
+
+    fn note_by(&self, aside: &str, what: &str, bytes: &[u8]) -> io::Result<()> {
         self.make_folder()?;
-        let aside = self.place(ASIDE);
+        let aside = self.place(aside);
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).own_open(&aside)?;
         file.write_all(bytes)?;
         fs::rename(aside, self.place(what))
@@ -75,6 +97,7 @@ impl Journal {
         self.note(INPUTS, &serde_json::to_vec(inputs)?)
     }
 
+    /// Inputs of the decision, if they were noted and can be read.
     pub(crate) fn read_inputs(&self) -> Option<Inputs> {
         serde_json::from_slice(&own_files::read(self.place(INPUTS)).ok()?).ok()
     }
@@ -87,8 +110,28 @@ impl Journal {
         self.note(POSTURE, &serde_json::to_vec(posture)?)
     }
 
+    /// Posture of the engine's sandbox, if it was noted and can be read.
     pub(crate) fn read_posture(&self) -> Option<Posture> {
         serde_json::from_slice(&own_files::read(self.place(POSTURE)).ok()?).ok()
+    }
+
+    /// Notes the program that runs now. Other notes are written by another thread, so that this one is made aside by itself.
+    pub(crate) fn note_program(&self, program: &NotedProgram) -> io::Result<()> {
+        self.note_by(PROGRAM_ASIDE, PROGRAM, &serde_json::to_vec(program)?)
+    }
+
+    /// The program that runs now, and when that was written.
+    pub(crate) fn read_program(&self) -> Option<(NotedProgram, SystemTime)> {
+        let mut file = own_files::open(self.place(PROGRAM)).ok()?;
+        let written = file.metadata().ok()?.modified().ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        Some((serde_json::from_slice(&bytes).ok()?, written))
+    }
+
+    /// Removes the note of a program that has ended.
+    pub(crate) fn remove_program(&self) {
+        let _ = fs::remove_file(self.place(PROGRAM));
     }
 
     /// Notes a landing before it happens. Durable, unlike the other notes: what it tells of lies in somebody's repository.
@@ -102,6 +145,7 @@ impl Journal {
         own_files::open(&self.folder)?.sync_all()
     }
 
+    /// Note about a landing, if there is one.
     pub(crate) fn read_landing(&self) -> Option<Vec<u8>> {
         own_files::read(self.place(LANDING)).ok()
     }
@@ -114,6 +158,7 @@ impl Journal {
         OpenOptions::new().append(true).create(true).mode(0o600).own_open(self.place(USAGE))?.write_all(&line)
     }
 
+    /// Findings of the finished steps, if they were noted and can be read.
     pub(crate) fn read_findings(&self) -> Option<NotedFindings> {
         serde_json::from_slice(&own_files::read(self.place(FINDINGS)).ok()?).ok()
     }
@@ -124,8 +169,9 @@ impl Journal {
         bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 
+    /// Removes the notes of a run that is sealed.
     pub(crate) fn remove(&self) {
-        for what in [FINDINGS, INPUTS, LANDING, ASIDE, POSTURE, USAGE] {
+        for what in [FINDINGS, INPUTS, LANDING, ASIDE, POSTURE, PROGRAM, PROGRAM_ASIDE, USAGE] {
             let _ = fs::remove_file(self.place(what));
         }
         // Only the last one finds it empty.
@@ -146,16 +192,22 @@ pub(crate) fn noted_landings(home: &Home) -> Vec<RunId> {
 
 /// Removes the notes of runs that are sealed.
 pub(crate) fn sweep_journals(home: &Home) {
-    let names = own_files::read_dir(folder(home)).into_iter().flatten().flatten();
-    for name in names.filter_map(|entry| entry.file_name().into_string().ok()) {
-        let run_id = name.rsplit_once('.').and_then(|(run, _)| RunId::try_from(run.to_owned()).ok());
-        if let Some(run_id) = run_id.filter(|run_id| !home.active_run(run_id).own_exists()) {
+    for run_id in noted_runs(home) {
+        if !home.active_run(&run_id).own_exists() {
             Journal::of(home, &run_id).remove();
         }
     }
 }
 
+/// Runs that have notes.
+pub(crate) fn noted_runs(home: &Home) -> BTreeSet<RunId> {
+    let names = own_files::read_dir(folder(home)).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter_map(|name| RunId::try_from(name.rsplit_once('.')?.0.to_owned()).ok()).collect()
+}
+
 impl RunFile<'_> {
+    /// Notes of this run.
     pub(crate) fn journal(&self) -> Journal {
         Journal::of(&self.harness.home, self.id())
     }

@@ -13,6 +13,7 @@ use ledger::{FIRST_EPOCH, OpenRun};
 use crate::home::cause::ErrorCause;
 use crate::home::clock::{ReadClockError, RunClock};
 use crate::run::harness::Harness;
+use crate::run::stop_run::ask_run_to_stop;
 
 /// The time a lease lasts when nobody renews it.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
@@ -26,10 +27,17 @@ pub(crate) struct HeldLease {
     pub(crate) epoch: u64,
 }
 
+/// The claim of a worker on a run of the queue: the id that it was submitted under, and the epoch of the claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedTurn {
+    pub run_id: RunId,
+    pub epoch: u64,
+}
+
 impl HeldLease {
-    /// The lease of a run that this instance starts.
-    pub(crate) fn first(harness: &Harness) -> Self {
-        Self { owner: harness.instance, epoch: FIRST_EPOCH }
+    /// The lease of a run that this instance starts: under the epoch of its claim, where it comes from the queue.
+    pub(crate) fn first(harness: &Harness, turn: Option<&ClaimedTurn>) -> Self {
+        Self { owner: harness.instance, epoch: turn.map_or(FIRST_EPOCH, |turn| turn.epoch) }
     }
 }
 
@@ -50,7 +58,7 @@ pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, Error
     if lease.owner == owner || !harness.home.shares_ledger() {
         return Ok(Belongs::Here(Some(HeldLease { owner: lease.owner, epoch: lease.epoch })));
     }
-    let now = RunClock::start()?.started();
+    let now = harness.ledger().store_time(RunClock::start()?.started())?;
     let taken = harness.ledger().lease_taken_over(&run.row.run_id, owner, now, now.after(harness.lease));
     Ok(taken?.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
 }
@@ -67,20 +75,32 @@ pub(crate) fn is_lost(harness: &Harness, run_id: &RunId) -> bool {
 }
 
 impl Harness {
-    /// The end of a lease that begins now.
+    /// The end of a lease that begins now, by the clock of the ledger's server where it has one. Not to be asked by whoever holds the
+    /// ledger.
     pub(crate) fn lease_end(&self) -> Result<Stamp, ReadClockError> {
-        Ok(RunClock::start()?.started().after(self.lease))
+        let now = RunClock::start()?.started();
+        Ok(self.ledger().store_time(now).unwrap_or(now).after(self.lease))
     }
 
-    /// Does the work while the run's lease is renewed; `lost` is called once if it belongs to somebody else.
-    pub(crate) fn keeping_lease<T>(&self, run_id: &RunId, lost: impl FnOnce() + Send, work: impl FnOnce() -> T) -> T {
+    /// Does the work while the run's lease is renewed; `lost` is called once if it belongs to somebody else. A run that is cancelled in
+    /// the queue is asked to stop, as by `cto stop`.
+    pub(crate) fn keeping_lease<T>(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        lost: impl FnOnce() + Send,
+        work: impl FnOnce() -> T,
+    ) -> T {
         std::thread::scope(|scope| {
             // Dropped when the work is done, so that nobody waits for the next renewal.
             let (working, ended) = channel::<()>();
             scope.spawn(move || {
                 while ended.recv_timeout(self.lease / RENEWALS) == Err(RecvTimeoutError::Timeout) {
-                    if self.is_lease_gone(run_id) {
+                    if self.is_lease_gone(run_id, epoch) {
                         return lost();
+                    }
+                    if matches!(self.ledger().queue_stopping(run_id), Ok(true)) {
+                        let _ = ask_run_to_stop(&self.home, run_id);
                     }
                 }
             });
@@ -91,9 +111,9 @@ impl Harness {
     }
 
     /// Renews; true only where the ledger says that somebody else has it. What cannot be asked now is asked again.
-    fn is_lease_gone(&self, run_id: &RunId) -> bool {
+    fn is_lease_gone(&self, run_id: &RunId, epoch: u64) -> bool {
         let Ok(until) = self.lease_end() else { return false };
-        let renewed = self.ledger().lease_renewed(run_id, FIRST_EPOCH, until);
+        let renewed = self.ledger().lease_renewed(run_id, epoch, until);
         matches!(renewed, Ok(false)) && is_lost(self, run_id)
     }
 }

@@ -1,5 +1,5 @@
-//! A command in the sandbox that engines get, for people who want to look around. No contract is fulfilled and nothing is
-//! recorded: what it writes over the folder is gone afterwards.
+//! A command in the sandbox that engines get, for people who want to look around. No
+//! contract is fulfilled and nothing is recorded; its writes over the folder are discarded.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ use crate::run::harness::Harness;
 use crate::run::sandboxes::Cells;
 use crate::run::supervise::{Setting, exit_code, space};
 
-/// What to run, and over what.
+/// Command to run, and the folder to run it over.
 #[derive(Debug)]
 pub struct Look {
     pub argv: Vec<String>,
@@ -32,7 +32,9 @@ pub struct Look {
     pub shown: Vec<Shown>,
     /// Whose environment and limits hold.
     pub contract: Option<TaskContract>,
+    /// Standard input; none means `/dev/null`.
     pub stdin: Option<Vec<u8>>,
+    /// Time limit of the command.
     pub wall: Duration,
 }
 
@@ -43,18 +45,21 @@ pub struct Shown {
     pub name: String,
 }
 
-/// What came of it.
+/// Result of the command and the observations of its sandbox.
 #[derive(Debug)]
 pub struct Looked {
     pub exit: Option<i32>,
     pub timed_out: bool,
+    /// Confinement that was in force.
     pub applied: Applied,
     pub cell: Option<Cell>,
+    /// Attempts that the recorders saw, judged.
     pub attempts: Vec<Attempt>,
+    /// Limits that are known to have been hit.
     pub limit_hits: Vec<sandbox::LimitKind>,
 }
 
-/// Why nothing was run.
+/// Reason why nothing was run.
 #[derive(Debug, thiserror::Error)]
 pub enum LookError {
     #[error("{}", .0.text)]

@@ -6,7 +6,9 @@ pub(crate) mod availability;
 pub(crate) mod commit_words;
 pub(crate) mod conceal;
 pub(crate) mod continuity;
+pub(crate) mod evidence_store;
 pub(crate) mod file;
+pub(crate) mod followed;
 pub(crate) mod halt;
 pub(crate) mod harness;
 pub(crate) mod identity;
@@ -19,6 +21,7 @@ pub(crate) mod sandboxes;
 pub(crate) mod scan;
 pub(crate) mod standing;
 pub(crate) mod stated;
+pub(crate) mod stop_run;
 pub(crate) mod supervise;
 pub(crate) mod used;
 

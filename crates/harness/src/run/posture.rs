@@ -1,4 +1,4 @@
-//! What the sandboxes of a run came to: `sandbox.json`, and what their recorders say against the run.
+//! Sandboxes of a run: `sandbox.json`, and the attempts that count against the run.
 
 use contract::decision::Profile;
 use contract::sandbox::{Attempt, AttemptVerdict, HeldLimit, SandboxDocument};
@@ -17,8 +17,10 @@ const NAMED: usize = 5;
 /// Limits that the engine was held to, and the processes that it left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EngineLimits<'a> {
+    /// Time limit of the engine.
     pub(crate) wall_seconds: Option<u64>,
     pub(crate) limits: &'a [HeldLimit],
+    /// Names of the processes that it left behind.
     pub(crate) leftovers: &'a [String],
 }
 
@@ -46,7 +48,8 @@ pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDo
     }
 }
 
-/// Makes attempts part of the run: what counts against it becomes blockers, and each becomes an event.
+/// Makes attempts part of the run: what counts against it becomes blockers, and each
+/// becomes an event.
 pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Result<(), Stopped> {
     for (reason, text) in judge_attempts(&attempts) {
         run.standing.block(reason, text, names::SANDBOX);
@@ -106,12 +109,13 @@ fn in_words(attempts: &[&Attempt]) -> String {
     contract::text::listed(attempts.iter().map(|attempt| format!("`{}`", attempt.what)), NAMED)
 }
 
-/// What the report lists.
+/// Violations as the report lists them.
 pub(crate) fn violations(attempts: &[Attempt]) -> Vec<String> {
     let of = attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::Violation);
     of.map(|attempt| format!("{}: {}", attempt.cell, attempt.what)).collect()
 }
 
+/// Forbidden actions as the report lists them.
 pub(crate) fn forbidden_actions(attempts: &[Attempt]) -> Vec<String> {
     let of = attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::ForbiddenAction);
     of.map(|attempt| format!("{}: {}", attempt.cell, attempt.what)).collect()

@@ -1,7 +1,8 @@
-//! Where a program lives: its tree, its private places, and what else of the host it is shown.
+//! View of a program: its tree, its private places, and the paths of the host that it is
+//! shown.
 //!
-//! Without a sandbox it sees the host's own paths. In one it sees fixed places, the same in every run, so that what a build
-//! leaves behind in one tree is good in another.
+//! Without a sandbox it sees the host's own paths. In one it sees fixed places, the same in
+//! every run, so that build products of one tree are valid in another.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +12,20 @@ use sandbox::{Access, Canary, Confinement, Mount, Space, Upper, Watched, Workspa
 use crate::home::placement::{DECOYS, Places, TMP, is_system};
 pub(crate) use crate::home::placement::{GIVEN, TREE};
 
+/// Paths of one program, on the host and as the program sees them.
 #[derive(Debug, Clone)]
 pub(crate) struct Quarters {
     profile: Profile,
-    /// Of the host.
+    /// Tree on the host.
     root: PathBuf,
     /// Layers between the tree and what is written; the first on top.
     layers: Vec<PathBuf>,
     workspace: WorkspaceFrom,
     mounts: Vec<Mount>,
     places: Places,
+    /// Private home, as the program sees it.
     pub(crate) home: PathBuf,
+    /// Private temporary folder, as the program sees it.
     pub(crate) tmp: PathBuf,
 }
 
@@ -41,7 +45,7 @@ impl Quarters {
         Self { profile: Profile::Strict, root, layers, workspace, mounts, places, home, tmp }
     }
 
-    /// With layers of files that stay as they are; changes go above them.
+    /// Puts layers of unchangeable files under the tree; changes go above them.
     pub(crate) fn layered(mut self, layers: Vec<PathBuf>, workspace: WorkspaceFrom) -> Self {
         self.layers = layers;
         self.workspace = workspace;
@@ -68,8 +72,8 @@ impl Quarters {
         self.places.inside(&self.tree().join(path))
     }
 
-    /// Finds a program for a working directory that the program sees. One with a slash is not looked for: it may be there
-    /// only inside.
+    /// Finds a program for a working directory that the program sees. One with a slash is
+    /// not looked for: it may be there only inside.
     pub(crate) fn find_program(&self, name: &str, path: &[PathBuf], cwd: &Path) -> Option<PathBuf> {
         if name.contains('/') && self.profile != Profile::None {
             return Some(self.seen(&cwd.join(name)));
@@ -84,7 +88,7 @@ impl Quarters {
         path.iter().map(|dir| self.seen(dir)).find(there).map(|dir| dir.join(name))
     }
 
-    /// Where the host has what the program sees at a place; empty where it sees nothing of the host's.
+    /// Paths of the host behind a path that the program sees; empty if there is none.
     pub(crate) fn of_host(&self, seen: &Path) -> Vec<PathBuf> {
         if self.profile == Profile::None {
             return vec![seen.to_owned()];
@@ -102,8 +106,8 @@ impl Quarters {
         }
     }
 
-    /// The host's directories that the program may write to, to be watched while it runs: nothing else limits them, nor files that
-    /// have no name.
+    /// The host's directories that the program may write to, to be watched while it runs:
+    /// nothing else limits them, nor files that have no name.
     pub(crate) fn watched(&self, space: Space) -> Watched {
         let mut roots: Vec<PathBuf> = match &self.workspace {
             WorkspaceFrom::Directory(root) => vec![root.clone()],
@@ -118,7 +122,7 @@ impl Quarters {
         Watched { roots, space }
     }
 
-    /// What is to be built around the program; `None` where nothing is.
+    /// Confinement for the program; `None` without a sandbox.
     pub(crate) fn confinement(&self, space: Space, processes: u64, canary: &str) -> Option<Confinement> {
         if self.profile == Profile::None {
             return None;

@@ -1,4 +1,5 @@
-//! Record of a run's sandboxes: how each was confined, what was tried in it, and what environment it was given.
+//! Record of a run's sandboxes: the confinement of each, the attempts in it, and its
+//! environment.
 
 use contract::decision::Profile;
 use contract::sandbox::{
@@ -20,7 +21,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// Keeps what one of them came to. Without a sandbox there is nothing to keep.
+    /// Records one sandbox. A program without a sandbox leaves no record.
     pub(crate) fn add(&mut self, name: &str, ended: &Ended) {
         let Some(applied) = &ended.applied else { return };
         let posture = self.place_posture(&applied.posture);
@@ -37,6 +38,7 @@ impl Cells {
         })
     }
 
+    /// Adds the sandboxes of another step; equal postures are kept once.
     pub(crate) fn extend(&mut self, more: Self) {
         for mut cell in more.cells {
             let Some(posture) = more.postures.get(cell.posture) else { continue };
@@ -69,7 +71,7 @@ impl Cells {
     }
 }
 
-/// Everything that the sandboxes of one run came to.
+/// Record of all sandboxes of one run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Sandboxes {
@@ -87,30 +89,37 @@ impl Sandboxes {
         self.applied.unwrap_or(measured)
     }
 
+    /// Different postures, each once.
     pub(crate) fn postures(&self) -> &[Posture] {
         &self.cells.postures
     }
 
+    /// Sandboxes in the order of their start.
     pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells.cells
     }
 
+    /// Attempts that were judged so far.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
 
+    /// Adds judged attempts.
     pub(crate) fn add_attempts(&mut self, attempts: Vec<Attempt>) {
         self.attempts.extend(attempts);
     }
 
+    /// Record of the contract's environment.
     pub(crate) fn environment(&self) -> &EnvironmentRecord {
         &self.environment
     }
 
+    /// Records the digests of the contract's mounts.
     pub(crate) fn note_mounts(&mut self, mounts: Vec<MountDigest>) {
         self.environment.mounts = mounts;
     }
 
+    /// Adds setups that ran.
     pub(crate) fn add_setup(&mut self, setup: impl IntoIterator<Item = SetupRecord>) {
         self.environment.setup.extend(setup);
     }
@@ -145,7 +154,8 @@ impl Sandboxes {
 }
 
 impl RunFile<'_> {
-    /// Adds cells, with what their recorders noted as it may be kept. Judged only afterwards, so that it can be judged again.
+    /// Adds cells, with what their recorders noted as it may be kept. Judged only
+    /// afterwards, so that it can be judged again.
     pub(crate) fn add_cells(&mut self, cells: Cells) -> Result<(), Stopped> {
         self.sandboxes.cells.extend(cells);
         let cells = std::mem::take(&mut self.sandboxes.cells.cells);

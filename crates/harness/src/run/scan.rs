@@ -1,4 +1,5 @@
-//! Secrets: what the run looks for in everything it writes, and what comes of a hit.
+//! Secrets: the values that the run searches for in everything it writes, and the
+//! consequences of a hit.
 
 use std::sync::LazyLock;
 
@@ -19,7 +20,7 @@ const CANARY: &str = "canary";
 /// Places that a blocker names.
 const NAMED: usize = 3;
 
-/// What a contract holds that looks like a secret.
+/// Part of a contract that looks like a secret.
 #[derive(Debug)]
 pub struct ContractSecret {
     /// The field, from the top of the contract.
@@ -43,13 +44,15 @@ pub(crate) fn allowances(contract: &TaskContract) -> Vec<Allowance> {
     contract.secret_allowances.iter().map(allowance).collect()
 }
 
-/// Text for a live display, with a marker in the place of everything that has the shape of a secret.
+/// Text for a live display, with a marker in the place of everything that has the shape of
+/// a secret.
 pub fn redact_shapes(text: &str) -> String {
     static SHAPES: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(&[], RuleSet::standard()));
     String::from_utf8_lossy(&SHAPES.redact(text.as_bytes()).0).into_owned()
 }
 
-/// A contract lies in every bundle and in the ledger under its digest, so that nothing can be taken out of it later.
+/// A contract lies in every bundle and in the ledger under its digest, so that nothing can
+/// be taken out of it later.
 pub(crate) fn secret_in(contract: &[u8]) -> Result<Option<ContractSecret>, serde_json::Error> {
     let scanner = Scanner::new(&[], RuleSet::standard());
     let Some(hit) = scanner.scan(contract).into_iter().next() else { return Ok(None) };
@@ -73,7 +76,8 @@ fn field_of(scanner: &Scanner, value: &Value, at: String) -> Option<String> {
     }
 }
 
-/// Reads the files of a baseline commit. What cannot be read is not in the baseline, as far as anybody can tell.
+/// Reads the files of a baseline commit. What cannot be read is not in the baseline, as far
+/// as anybody can tell.
 pub(crate) fn baseline_reader(store: Store, commit: Oid) -> ReadBaseline {
     Box::new(move |take| {
         let Ok(listing) = store.list(commit) else { return };
@@ -87,7 +91,7 @@ pub(crate) fn baseline_reader(store: Store, commit: Oid) -> ReadBaseline {
 }
 
 impl RunFile<'_> {
-    /// Holds against the run what was found in it, and says so.
+    /// Turns findings of the scan into blockers and events.
     pub(crate) fn conclude_scan(&mut self) -> Result<SecretScan, Stopped> {
         let scan = self.draft.censor().result(self.draft.files().len() + LAST_FILES.len());
         for (reason, text, file) in judge_hits(&scan.hits) {

@@ -1,6 +1,8 @@
-//! Standing of a run: the blockers against it, the limits of its evidence, and the parts of a bundle that do not apply to it.
+//! Standing of a run: the blockers against it, the limits of its evidence, and the parts of
+//! a bundle that do not apply to it.
 //!
-//! Every step adds to it through these methods; what a step found stays in that step's own type.
+//! Every step adds to it through these methods; findings of a step stay in that step's own
+//! type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +11,7 @@ use contract::{Coverage, EventKind, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+/// Blockers, coverage and exceptions of a run so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Standing {
@@ -20,11 +23,13 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Adds a blocker with the reason's general remedy. One blocker a reason: further texts join the first.
+    /// Adds a blocker with the reason's general remedy. One blocker a reason: further texts
+    /// join the first.
     pub(crate) fn block(&mut self, reason: Reason, text: impl Into<String>, evidence: &str) {
         self.block_with(reason, text, reason.remedy(), evidence);
     }
 
+    /// Adds a blocker. A second one with the same reason extends the first one's text.
     pub(crate) fn block_with(&mut self, reason: Reason, text: impl Into<String>, remedy: &str, evidence: &str) {
         let text = text.into();
         match self.blockers.iter_mut().find(|blocker| blocker.reason == reason) {
@@ -41,14 +46,17 @@ impl Standing {
         &self.blockers
     }
 
+    /// True if anything blocks the run.
     pub(crate) fn is_blocked(&self) -> bool {
         !self.blockers.is_empty()
     }
 
+    /// True if this reason blocks the run.
     pub(crate) fn has(&self, reason: Reason) -> bool {
         self.blockers.iter().any(|blocker| blocker.reason == reason)
     }
 
+    /// Reasons of all blockers, in the order in which they came up.
     pub(crate) fn reasons(&self) -> Vec<Reason> {
         self.blockers.iter().map(|blocker| blocker.reason).collect()
     }
@@ -58,6 +66,7 @@ impl Standing {
         self.coverage.insert(code);
     }
 
+    /// Adds gaps in the proof.
     pub(crate) fn cover_all(&mut self, codes: impl IntoIterator<Item = Coverage>) {
         self.coverage.extend(codes);
     }
@@ -67,6 +76,7 @@ impl Standing {
         self.coverage.remove(&code);
     }
 
+    /// Gaps in the proof, sorted.
     pub(crate) fn coverage(&self) -> Vec<Coverage> {
         self.coverage.iter().copied().collect()
     }
@@ -76,15 +86,18 @@ impl Standing {
         self.not_applicable.entry(part.to_owned()).or_insert_with(|| why.to_owned());
     }
 
+    /// Parts of a bundle that do not apply, each with the reason.
     pub(crate) fn not_applicable(&self) -> &BTreeMap<String, String> {
         &self.not_applicable
     }
 
-    /// Set when the ledger has the intent to start the engine: from then on, blockers sort by another order.
+    /// Set when the ledger has the intent to start the engine: from then on, blockers sort
+    /// by another order.
     pub(crate) fn note_engine_started(&mut self) {
         self.engine_started = true;
     }
 
+    /// True once the engine's process was started.
     pub(crate) fn engine_started(&self) -> bool {
         self.engine_started
     }

@@ -1,5 +1,5 @@
-//! Signed statements about a sealed run, made after its seal. Each is a file of its own beside the bundles, about the
-//! attestation by digest; the bundle is never touched.
+//! Signed statements about a sealed run, made after its seal. Each is a separate file
+//! beside the bundles that names the attestation by digest; the bundle is never touched.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -24,11 +24,13 @@ pub(crate) struct Stated {
     pub(crate) path: PathBuf,
     /// Relative to the home.
     pub(crate) name: String,
+    /// Attestation that the statement is about.
     pub(crate) attestation_sha256: Digest,
+    /// Digest of the statement's file.
     pub(crate) statement_sha256: Digest,
 }
 
-/// Why a statement could not be made.
+/// Reason why a statement could not be made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
     #[error("cannot write a statement: {0}: {1}")]
@@ -65,7 +67,8 @@ pub(crate) fn state<T: Serialize>(
     let folder = folder(harness, run)?;
     let file = format!("{name}.dsse.json");
     let path = folder.join(&file);
-    // Whole or not there: whoever is killed in between leaves a name that nobody takes for a statement.
+    // Whole or not there: whoever is killed in between leaves a name that nobody takes for
+    // a statement.
     let part = folder.join(format!("{PART}{file}"));
     let mut opened =
         OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&part).map_err(failed(&part))?;
@@ -87,11 +90,12 @@ pub(crate) struct StatedDocument {
     pub(crate) path: PathBuf,
     /// Relative to the home.
     pub(crate) name: String,
+    /// Digest of the document's file.
     pub(crate) statement_sha256: Digest,
 }
 
-/// Writes a person's document about a run as `file`, and its signature beside it. The signature comes first: a document that is
-/// there has it.
+/// Writes a person's document about a run as `file`, after its signature beside it, so that
+/// a document always has its signature.
 pub(crate) fn state_document(
     harness: &Harness,
     run: &RunId,

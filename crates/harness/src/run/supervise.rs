@@ -16,7 +16,7 @@ use crate::run::harness::Harness;
 use crate::run::journal::Journal;
 use crate::run::quarters::Quarters;
 
-/// The variable by which processes of a run are found when nobody supervises them any more.
+/// Variable by which processes of a run are found if they lost their supervisor.
 pub(crate) const MARKER: &str = "CTO_RUN_MARK";
 
 /// Lies in `backend/` when the engine or a check was ended for time.
@@ -30,15 +30,19 @@ const INODES_MAX: u64 = 1 << 20;
 /// Open files of one process.
 const OPEN_FILES: u64 = 4096;
 
-/// On whose terms programs are supervised, and where: all that a program's surroundings depend on.
+/// On whose terms programs are supervised, and where: all that a program's surroundings
+/// depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) harness: &'a Harness,
+    /// Contract whose environment and limits hold.
     pub(crate) contract: &'a TaskContract,
     pub(crate) run_id: &'a RunId,
+    /// Work area of the run.
     pub(crate) work: &'a Path,
+    /// Profile of every sandbox of this run.
     pub(crate) profile: Profile,
-    /// What the decoys in every sandbox of this run hold.
+    /// Content of the decoys in every sandbox of this run.
     pub(crate) canary: &'a str,
 }
 
@@ -50,7 +54,8 @@ impl Setting<'_> {
         Ok(path)
     }
 
-    /// A place to run programs in: `root` is the tree, `name` the part of the work area that is theirs.
+    /// A place to run programs in: `root` is the tree, `name` the part of the work area
+    /// that is theirs.
     pub(crate) fn quarters(&self, name: &str, root: PathBuf) -> Result<Quarters, Stopped> {
         if self.profile == Profile::None {
             return Ok(Quarters::open(root, self.dir(&format!("{name}/home"))?, self.dir(&format!("{name}/tmp"))?));
@@ -58,7 +63,7 @@ impl Setting<'_> {
         Ok(Quarters::confined(root, Places::new(&self.harness.tools, &self.contract.environment)))
     }
 
-    /// Where its programs are looked for.
+    /// Search path of its programs.
     pub(crate) fn path(&self) -> Vec<PathBuf> {
         self.harness.tools.path(&self.contract.environment.path, self.profile)
     }
@@ -79,7 +84,8 @@ impl Setting<'_> {
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("TZ".to_owned(), "UTC".to_owned()),
             ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
-            // A committed bytecode file would win over the visible source; with a prefix of its own, python never looks at it.
+            // A committed bytecode file would win over the visible source; with a prefix of
+            // its own, python never looks at it.
             ("PYTHONPYCACHEPREFIX".to_owned(), text(&quarters.tmp.join("pycache"))),
         ];
         if let Some(rustup) = &self.harness.tools.rustup_home {
@@ -101,7 +107,8 @@ impl Setting<'_> {
         names
     }
 
-    /// A program to run in the tree, or `below` it, found on the search path; None when it is not there.
+    /// A program to run in the tree, or `below` it, found on the search path; None when it
+    /// is not there.
     pub(crate) fn spec(
         &self,
         argv: &[String],
@@ -138,7 +145,8 @@ impl Setting<'_> {
         Ok(self.confine(stage, spec)?.start(watch)?)
     }
 
-    /// Builds a sandbox and notes it before anything runs in it, for whoever seals the run if it dies there.
+    /// Builds a sandbox and notes it before anything runs in it, for a recovery if the run
+    /// dies there.
     pub(crate) fn confine(&self, stage: Stage, spec: Spec) -> Result<Confined, Stopped> {
         let confined = stage.confine(spec)?;
         // Only a run that goes on has notes; a sealed one is looked at again without any.
@@ -154,7 +162,7 @@ pub(crate) fn prepare(supervisor: &Supervisor, profile: Profile) -> Result<Stage
     if profile == Profile::None { supervisor.prepare() } else { supervisor.prepare_confined() }
 }
 
-/// What a program may add to its tree, and as much to its private places.
+/// Space that a program may use in its tree, and the same again in its private places.
 pub(crate) fn space(limits: &Limits) -> Space {
     Space { bytes: limits.disk_bytes, inodes: (limits.disk_bytes / INODE_BYTES).clamp(INODES_MIN, INODES_MAX) }
 }
@@ -172,7 +180,8 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
     }
 }
 
-/// The limits that ended a program or made it fail, in words; `None` where it ended well or no limit is known to be the cause.
+/// The limits that ended a program or made it fail, in words; `None` where it ended well or
+/// no limit is known to be the cause.
 pub(crate) fn exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
     if exit_code(ended) == Some(0) && !ended.disk_exceeded && !ended.output_exceeded {
         return None;

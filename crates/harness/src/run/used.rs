@@ -1,5 +1,6 @@
-//! Marks of used approvals outside of the ledger: a file of the home, made exclusively, whose name is the digest of the request. A ledger
-//! that was put back to an earlier state does not bring an approval back to life.
+//! Marks of used approvals outside of the ledger: a file of the home, made exclusively,
+//! whose name is the digest of the request. A ledger that was put back to an earlier state
+//! does not bring an approval back to life.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -21,11 +22,12 @@ pub(crate) fn used_file(harness: &Harness, request: Digest) -> PathBuf {
 pub(crate) enum MarkDurability {
     /// From the start: at stage 4 it alone says what a restored ledger does not.
     Synced,
-    /// Once the kernel has written it out: the synced memory of the last entry tells a ledger that was restored before that.
+    /// Once the kernel has written it out: the synced memory of the last entry tells a
+    /// ledger that was restored before that.
     Written,
 }
 
-/// Makes the mark; false if it is there already.
+/// Makes the mark; false if it exists already.
 #[expect(
     clippy::disallowed_methods,
     reason = "a file of our own folder that must not exist: a link there is refused too"

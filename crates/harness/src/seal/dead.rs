@@ -43,7 +43,7 @@ use remains::Scene;
 pub(crate) use restored::Restored;
 use untrusted_fs::own_files;
 
-/// Why recovery could not finish.
+/// Reason why recovery could not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
     #[error("cannot look at {0}: {1}")]
@@ -99,12 +99,16 @@ impl Dead<'_> {
     }
 }
 
-/// The lease that this home still has on a run of its own.
+/// The lease that this home still has on a run of its own. One that another instance took over is not ours to seal by.
 pub(crate) fn own_lease(harness: &Harness, run_id: &RunId) -> Result<Option<HeldLease>, RecoverError> {
     let lease = harness.ledger().lease(run_id).map_err(|error| RecoverError::Ledger(error.into()))?;
+    if lease.is_some_and(|lease| lease.owner != harness.instance) && harness.home.shares_ledger() {
+        return Err(RecoverError::Seal(run_id.to_string(), "another instance has taken it over".into()));
+    }
     Ok(lease.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))
 }
 
+/// Removes a folder; one that is gone already is no error. Anything but a folder stays.
 pub(crate) fn remove_all(dir: &Path) -> Result<(), RecoverError> {
     // Something else in the place of a folder is nobody's to remove.
     let removed = match untrusted_fs::open_root(dir) {
@@ -114,6 +118,7 @@ pub(crate) fn remove_all(dir: &Path) -> Result<(), RecoverError> {
     removed.map_err(|error| RecoverError::Io(dir.to_owned(), error))
 }
 
+/// Ledger entries of a run.
 pub(crate) fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, RecoverError> {
     harness.ledger().run_entries(run_id).map_err(|error| RecoverError::Ledger(error.into()))
 }
@@ -126,6 +131,8 @@ pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<Option<
     }
     let dir = harness.home.bundles().bundle_dir(run_id);
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
+    let handed_in = harness.home.bundles().hand_in(run_id, sealed.attestation_sha256);
+    handed_in.map_err(|error| RecoverError::Seal(run_id.to_string(), error.into()))?;
     let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
     let lease = own_lease(harness, run_id)?;
     harness
@@ -154,7 +161,7 @@ pub(crate) fn finish_landing(harness: &Harness, run_id: &RunId) -> Result<Option
     Ok(sealed.report.target_commit.is_some().then_some(landing))
 }
 
-/// What `seal` returned when the bundle was made.
+/// Sealed bundle as its `seal` returned it.
 fn read_sealed(dir: &Path) -> io::Result<Sealed> {
     let report_bytes = own_files::read(dir.join(names::REPORT))?;
     let report: Report = serde_json::from_slice(&report_bytes)?;

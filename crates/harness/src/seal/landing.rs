@@ -1,5 +1,6 @@
-//! The landing: the verified result of a run that nothing stands against becomes one commit on its branch. Between
-//! verification and report, and the only step that writes into a repository that the run did not make.
+//! The landing: the verified result of an unblocked run becomes one commit on its branch.
+//! It comes between verification and report, and is the only step that writes into a
+//! repository that the run did not make.
 
 mod left;
 mod problem;
@@ -47,14 +48,17 @@ pub(crate) struct LandedIn {
 }
 
 impl LandedResult {
+    /// Repository that the run landed in, or would have.
     pub(crate) fn repository(&self) -> Option<&LandedIn> {
         self.repository.as_ref()
     }
 
+    /// Commit that was made; none if nothing landed.
     pub(crate) fn commit(&self) -> Option<&LandedCommit> {
         self.landed.as_ref()
     }
 
+    /// Protected trees, before and after.
     pub(crate) fn protected_roots(&self) -> &[ProtectedRoot] {
         &self.protected_roots
     }
@@ -81,14 +85,15 @@ pub(crate) type LandedParts<'a> =
     (RunFile<'a>, Admission, Preparation, EngineRun, TakenResult, CheckedResult, LandedResult);
 
 impl<'a> Landed<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> LandedParts<'a> {
         (self.run, self.admission, self.preparation, self.engine, self.taken, self.checked, self.landing)
     }
 }
 
 impl<'a> Verified<'a> {
-    /// Looks at protected trees again and hears the engine's own account; then lands the result where the stage has a
-    /// repository for it and nothing stands against the run.
+    /// Checks protected trees again and judges the engine's own account; then lands the
+    /// result, if the stage has a repository for it and nothing blocks the run.
     pub(crate) fn land(self) -> Result<Landed<'a>, Stopped> {
         let (mut run, admission, preparation, engine, taken, checked, material) = self.into_parts();
         let protected_roots = compare_roots(&run, preparation.protected())?;
@@ -169,7 +174,8 @@ impl LandedResult {
         Ok(seen)
     }
 
-    /// Takes a landed commit off its branch again: a run that fails leaves no branch. The mark of the approval stays.
+    /// Takes a landed commit off its branch again: a run that fails leaves no branch. The
+    /// mark of the approval stays.
     fn undo(&mut self, run: &mut RunFile<'_>, material: &LandingMaterial, dirty: String) -> Result<(), Stopped> {
         let text = match self.landed.take() {
             None => dirty,

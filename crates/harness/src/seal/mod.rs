@@ -1,4 +1,5 @@
-//! From a captured result to a sealed bundle: verification, proofs of stages, report; also of a run that died.
+//! From a captured result to a sealed bundle: verification, proofs of stages, report; also
+//! of a run that died.
 
 pub(crate) mod dead;
 pub(crate) mod landing;

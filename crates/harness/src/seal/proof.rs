@@ -1,4 +1,5 @@
-//! The proofs of stages, made from what a run gave its engine and from what the harness saw of the repositories.
+//! The proofs of stages, made from the engine's inputs and from the harness's observations
+//! of the repositories.
 
 mod landed;
 
@@ -109,13 +110,14 @@ fn compare(run: &RunFile<'_>, account: &Account, other: &Report) -> Comparison {
         allowed_writes: Compared::new(taken.has_allowed_writes_only(), other.allowed_writes_passed),
         verification: Compared::new(results(verification), results(&other.verification)),
         blockers: Compared::new(run.standing.reasons(), other.blocker_reasons.clone()),
-        // By construction: each artifact is digested as it is written, in a directory that this run made.
+        // By construction: each artifact is digested as it is written, in a directory that
+        // this run made.
         digests: Compared::new(true, has_all(other)),
         freshness: Compared::new(true, fresh(other)),
     }
 }
 
-/// What one engine leaves and another does not.
+/// True for files that one engine leaves and another does not.
 fn of_its_own(name: &str) -> bool {
     name.starts_with("backend/")
         || name.starts_with("stage")

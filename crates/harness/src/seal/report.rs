@@ -11,7 +11,7 @@ use contract::{Coverage, Decision, EventKind, Reason, RunId, Stage, Stamp};
 use evidence::seal::{SealBundleError, Sealed, Signing, seal};
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::{names, stop};
-use ledger::{Bundles, EngineIdentity, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
+use ledger::{AppendEntryError, Bundles, EngineIdentity, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
 use serde_json::json;
 
 use crate::gather::decide::{PreflightRun, Preparation, RefusedRun};
@@ -44,26 +44,32 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// Decision of the gates.
     pub(crate) fn decision(&self) -> &Decision {
         &self.decision
     }
 
+    /// Findings from before the engine.
     pub(crate) fn preparation(&self) -> &Preparation {
         &self.preparation
     }
 
+    /// Findings of the engine's run.
     pub(crate) fn engine(&self) -> &EngineRun {
         &self.engine
     }
 
+    /// Captured result.
     pub(crate) fn taken(&self) -> &TakenResult {
         &self.taken
     }
 
+    /// Verified result.
     pub(crate) fn checked(&self) -> &CheckedResult {
         &self.checked
     }
 
+    /// Landed result.
     pub(crate) fn landing(&self) -> &LandedResult {
         &self.landing
     }
@@ -308,9 +314,18 @@ impl Reported<'_> {
                 placed.map_err(|PlaceBundleError { path, error }| SealBundleError::Sync(path, error))
             })
         })?;
+        // First, so that a run that the ledger calls sealed can be looked at from every home.
+        run.harness.home.bundles().hand_in(&sealed.report.run_id, sealed.attestation_sha256)?;
+        stop::here("bundle.handed_in");
         // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
         stop::here("ledger.telling");
-        run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease))?;
+        let told = run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease));
+        if let Err(AppendEntryError::AlreadySealed { .. } | AppendEntryError::LeaseLost { .. }) = &told {
+            // Another instance took the run over since it was looked for: what stands among the bundles would count for nothing.
+            let draft = run.harness.home.active_run(&sealed.report.run_id);
+            let _ = run.harness.home.bundles().keep_late(&sealed.report.run_id, &draft);
+        }
+        told?;
         stop::here("ledger.landing");
         record_landing(run.harness, &sealed, run.clock.now())?;
         Journal::of(&run.harness.home, &sealed.report.run_id).remove();
@@ -320,7 +335,7 @@ impl Reported<'_> {
     }
 }
 
-/// What the ledger keeps of a sealed bundle.
+/// Ledger entry of a sealed bundle.
 pub(crate) fn ledger_entry(sealed: &Sealed, time: Stamp, lease: Option<HeldLease>) -> RunSealed {
     let report = &sealed.report;
     let tests = report.verification.exam_tests();

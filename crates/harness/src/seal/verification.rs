@@ -1,4 +1,4 @@
-//! Independent verification of a run's result, and what it makes of the run.
+//! Independent verification of a run's result, and its consequences for the run.
 
 use contract::claim::JudgedClaim;
 use contract::paths::PathRules;
@@ -32,10 +32,12 @@ pub(crate) struct CheckedResult {
 }
 
 impl CheckedResult {
+    /// Verification passes and their result.
     pub(crate) fn verification(&self) -> &Verification {
         &self.verification
     }
 
+    /// Claims of the engine, judged.
     pub(crate) fn claims(&self) -> &[JudgedClaim] {
         &self.claims
     }
@@ -67,18 +69,20 @@ pub(crate) type VerifiedParts<'a> =
     (RunFile<'a>, Admission, Preparation, EngineRun, TakenResult, CheckedResult, Option<LandingMaterial>);
 
 impl<'a> Verified<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> VerifiedParts<'a> {
         (self.run, self.admission, self.preparation, self.engine, self.taken, self.checked, self.landing)
     }
 }
 
 impl<'a> Captured<'a> {
-    /// Holds the exam on the result, with everything the exam rests on as the baseline has it; meanwhile the patch is made
-    /// and applied again.
+    /// Holds the exam on the result, with everything the exam rests on as the baseline has
+    /// it; meanwhile the patch is made and applied again.
     pub(crate) fn verify(self) -> Result<Verified<'a>, Stopped> {
         let (mut run, admission, mut preparation, engine, mut taken, material) = self.into_parts();
         let ExamMaterial { baseline, listing, rules, tree, unverifiable, commits, oversize, landing } = material;
-        // A run that is to end has no exam any more; what its engine changed is taken all the same.
+        // A run that is to end has no exam any more; what its engine changed is taken all
+        // the same.
         let ending = run.check_cancelled();
         if ending.is_ok() {
             run.step(Step::Verify, StepState::Began, "")?;
@@ -137,7 +141,8 @@ impl<'a> Captured<'a> {
     }
 }
 
-/// Files of the exam that the patch changes in another way than by adding tests. A patch of our own writing can be read.
+/// Files of the exam that the patch changes in another way than by adding tests. A patch of
+/// our own writing can be read.
 pub(crate) fn altered_files(patch: &[u8], rules: &PathRules) -> Vec<Vec<u8>> {
     altered_exam_files(patch, |path| rules.is_protected(path)).unwrap_or_default()
 }

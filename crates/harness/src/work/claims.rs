@@ -1,5 +1,5 @@
-//! What the engine says of itself, beside what the harness saw. It decides nothing for the engine, and where it is false it
-//! speaks against it.
+//! Claims of the engine, beside the harness's observations. They decide nothing for the
+//! engine; a false one speaks against it.
 
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ use crate::run::file::RunFile;
 use crate::run::standing::Standing;
 use crate::work::engines::Layered;
 
-/// Claimed commit ids, and whether each is a commit of the result; None where it cannot be told.
+/// Claimed commit ids, and whether each is a commit of the result; None where it cannot be
+/// told.
 pub(crate) type Commits = Vec<(String, Option<bool>)>;
 
 /// Whose words the engine's output is in.
@@ -33,8 +34,8 @@ pub(crate) fn hear(run: &RunFile<'_>, equipped: Option<&Equipped>, ended: &Ended
     claims::extract(speech(run, equipped), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log)
 }
 
-/// Looks claimed commits up while the workspace is still there. Its repository is the engine's own, so that only the
-/// claimed object itself is read, and by its digest.
+/// Looks claimed commits up while the workspace is still there. Its repository is the
+/// engine's own, so that only the claimed object itself is read, and by its digest.
 pub(crate) fn look_up(claims: &[Claim], workspace: &Path, layers: Option<&Layered>, result: Oid) -> Commits {
     let ids = claims.iter().filter_map(|claim| match &claim.saying {
         Saying::Commit(id) => Some(id),
@@ -82,7 +83,8 @@ pub(crate) fn judge(
     all
 }
 
-/// The blocker that contradicted claims make, those that the same sight contradicts in one sentence.
+/// The blocker that contradicted claims make, those that the same sight contradicts in one
+/// sentence.
 fn contradiction(all: &[JudgedClaim]) -> Option<(Reason, String)> {
     let mut texts: Vec<(&str, String)> = Vec::new();
     for judged in all.iter().filter(|judged| judged.blocks()) {

@@ -1,4 +1,5 @@
-//! The engine at work, and what it leaves: supervision to its end, its claims, its captured result.
+//! The engine at work, and its results: supervision to its end, its claims, its captured
+//! result.
 
 pub(crate) mod claims;
 pub(crate) mod engines;

@@ -1,4 +1,5 @@
-//! The result: captured once, after the process tree is dead, as raw blobs, and judged against the contract.
+//! The result: captured once, after the process tree is dead, as raw blobs, and judged
+//! against the contract.
 
 mod litter;
 
@@ -66,30 +67,38 @@ impl Default for TakenResult {
 }
 
 impl TakenResult {
+    /// Id of the result's tree; none if there is no result.
     pub(crate) fn tree(&self) -> Option<&String> {
         self.result_tree.as_ref()
     }
 
+    /// Changed paths, from comparing trees.
     pub(crate) fn changed_files(&self) -> &[String] {
         &self.changed_files
     }
 
+    /// Paths that were moved to `backend/` and are no part of the result.
     pub(crate) fn litter(&self) -> &[String] {
         &self.litter
     }
 
+    /// Changed paths that a patch cannot carry.
     pub(crate) fn dirty_paths(&self) -> &[String] {
         &self.dirty_paths
     }
 
+    /// True if every changed path is allowed.
     pub(crate) fn has_allowed_writes_only(&self) -> bool {
         self.allowed_writes_passed
     }
 
+    /// True if no changed path is forbidden.
     pub(crate) fn has_no_forbidden_path(&self) -> bool {
         self.forbidden_paths_passed
     }
 
+    /// True if the source repository changed during the run; none if there is none to
+    /// compare.
     pub(crate) fn is_source_mutated(&self) -> Option<bool> {
         self.source_mutated
     }
@@ -138,6 +147,7 @@ pub(crate) struct Captured<'a> {
 }
 
 impl<'a> Captured<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, TakenResult, ExamMaterial) {
         (self.run, self.admission, self.preparation, self.engine, self.taken, self.material)
     }
@@ -149,11 +159,11 @@ pub(crate) struct ExamMaterial {
     pub(crate) listing: Listing,
     pub(crate) rules: PathRules,
     pub(crate) tree: Oid,
-    /// Commits the engine claims, looked up while its workspace is there.
+    /// Commits that the engine claims, looked up while its workspace exists.
     pub(crate) commits: Commits,
-    /// Why the result is not verified, if it is not.
+    /// Obstacle to verifying the result; none if it is verified.
     pub(crate) unverifiable: Option<&'static str>,
-    /// Why no patch is made, if none is.
+    /// Obstacle to making a patch; none if one is made.
     pub(crate) oversize: Option<String>,
     /// The repository that gets the result's commit, where one does, and the commit's parent.
     pub(crate) landing: Option<(LandingRepository, Oid)>,
@@ -311,7 +321,8 @@ impl TakenResult {
         Ok(())
     }
 
-    /// Holds a source repository against the run that is not the same, or that cannot be read, with the problem.
+    /// Holds a source repository against the run that is not the same, or that cannot be
+    /// read, with the problem.
     fn judge_source(&mut self, standing: &mut Standing, is_same: Result<bool, &str>) {
         let text = match is_same {
             Ok(true) => None,
@@ -328,7 +339,8 @@ impl TakenResult {
 /// References that are listed of a source that people work in.
 const MOST_MOVED: usize = 20;
 
-/// What HEAD and the references of a source came to. One that can no longer be read is listed as that.
+/// Changes of HEAD and the references of a source. One that can no longer be read is listed
+/// as changed.
 fn compare_references(source: &Source, commit: &str, named: &str, before: &References) -> SourceAt {
     let after = source.references().ok();
     let now = after.as_ref();
@@ -362,7 +374,7 @@ pub(crate) fn capture_into(copy: &Copy, layers: Option<&Layered>, store: &Store)
     }
 }
 
-/// What a build or an installation leaves behind.
+/// True for entries that a build or an installation can leave behind.
 fn may_be_litter(why: RefusedWhy) -> bool {
     match why {
         RefusedWhy::LinkLeavesRepository => true,
@@ -375,7 +387,7 @@ fn judge_capture(limit: &str, path: &[u8]) -> (Reason, String) {
     (Reason::BudgetExceeded, text)
 }
 
-/// What the contract has against each changed path.
+/// Objections of the contract to each changed path.
 pub(crate) fn judged(rules: &PathRules, changes: &[Change]) -> Vec<(Reason, String)> {
     let allowed = rules.allowed.to_string();
     let judge = |change: &Change| {
@@ -405,7 +417,8 @@ pub(crate) fn judged(rules: &PathRules, changes: &[Change]) -> Vec<(Reason, Stri
     changes.iter().filter_map(judge).collect()
 }
 
-/// Says why no patch of these changes is made, if none is: by their number and sizes alone, before anything is compared.
+/// Says why no patch of these changes is made, if none is: by their number and sizes alone,
+/// before anything is compared.
 fn judge_size(files: usize, bytes: impl FnOnce() -> Result<u64, TreeError>) -> Result<Option<String>, TreeError> {
     if files > MOST_FILES {
         return Ok(Some(format!("the patch would have {files} files; at most {MOST_FILES}")));
@@ -415,13 +428,14 @@ fn judge_size(files: usize, bytes: impl FnOnce() -> Result<u64, TreeError>) -> R
     Ok((bytes > LARGEST_PATCH as u64).then_some(text))
 }
 
-/// The patch of a result and the tree it makes; or why there is none.
+/// Patch of a result and the tree it makes, or the obstacle.
 pub(crate) fn prove(baseline: &Baseline, listing: &Listing) -> Result<Result<Proof, String>, TreeError> {
     let proof = baseline.store.prove(&baseline.listing, listing, LARGEST_PATCH)?;
     Ok(proof.ok_or_else(|| format!("the patch has more than {LARGEST_PATCH} bytes")))
 }
 
-/// Writes the patch and what became of the diff. Unless it gives the same tree, the patch proves nothing.
+/// Writes the patch and what became of the diff. Unless it gives the same tree, the patch
+/// proves nothing.
 pub(crate) fn record_patch(
     run: &mut RunFile<'_>,
     taken: &mut TakenResult,
@@ -471,13 +485,15 @@ fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize)
     Ok(())
 }
 
-/// The blocker of a patch that makes another tree than the result, or none: then `found` says why.
+/// The blocker of a patch that makes another tree than the result, or none: then `found`
+/// says why.
 fn judge_proof(found: &str, result: Oid) -> Option<(Reason, String)> {
     let text = format!("expected tree {result}, found {}", shown(found));
     (found != result.to_string()).then_some((Reason::PatchNotReproducible, text))
 }
 
-/// Nothing changed: a failure where a change was promised, and nothing to verify.
+/// Handles a result without a change: a failure if a change was promised, and nothing to
+/// verify.
 fn no_change(run: &mut RunFile<'_>, engine: &EngineRun) -> Option<&'static str> {
     run.standing.skip(EventKind::PatchApplied.name(), "nothing changed");
     if !run.task.contract.diff_required {

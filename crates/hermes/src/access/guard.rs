@@ -12,8 +12,12 @@ use axum::response::Response;
 use super::session::session_name;
 use super::{Role, SESSION_COOKIE};
 use crate::respond::{login_wanted, plain_refusal};
-use crate::route_table::{RouteAccess, find_route};
+use crate::route_table::{Route, RouteAccess, find_route};
+use crate::source::{OperatorAct, OperatorActKind};
 use crate::state::ConsoleState;
+
+/// Longest part of a path that is written into the ledger.
+const LONGEST_SUBJECT: usize = 100;
 
 /// Address that a connection came from.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +32,7 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
+    /// True for a session that may act.
     pub(crate) fn is_operator(&self) -> bool {
         self.role == Some(Role::Operator)
     }
@@ -38,6 +43,7 @@ impl Viewer {
     }
 }
 
+/// Passes a request on only if rate, Host, Origin and session permit it.
 pub(crate) async fn guard_request(
     State(state): State<Arc<ConsoleState>>,
     Extension(PeerAddress(peer)): Extension<PeerAddress>,
@@ -51,33 +57,55 @@ pub(crate) async fn guard_request(
     if !single_header(headers, header::HOST).is_some_and(|host| state.names.is_host(host)) {
         return plain_refusal(StatusCode::MISDIRECTED_REQUEST, "this server is not known under that name");
     }
-    let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
-    let origin = single_header(headers, header::ORIGIN);
-    if !is_reading && !origin.is_some_and(|origin| state.names.is_origin(origin)) {
-        return plain_refusal(StatusCode::FORBIDDEN, "a form of another origin is not taken");
-    }
     let viewer = find_viewer(&state, headers);
     let pattern = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    // A path that is not in the table is answered by the router itself, and only to whoever may look.
-    let access = pattern.as_deref().and_then(|path| find_route(request.method(), path)).map(|route| route.access);
-    if let Some(refusal) = refuse_viewer(&viewer, access, &request) {
+    // A path that is not in the table is answered by the router itself, and only to whoever
+    // may look.
+    let route = pattern.as_deref().and_then(|path| find_route(request.method(), path));
+    let refusal = refuse_origin(&state, &request).or_else(|| refuse_viewer(&viewer, route, &request));
+    if let Some((refusal, text)) = refusal {
+        if let Some(act) = route.and_then(Route::act)
+            && state.refusals.admit(peer.ip())
+        {
+            let act = refused_act(act, &viewer, request.uri().path(), text);
+            // A ledger that cannot be written changes nothing about the refusal.
+            let _ = state.ask(move |source| source.record_act(&act)).await;
+        }
         return refusal;
     }
     request.extensions_mut().insert(viewer);
     next.run(request).await
 }
 
-fn refuse_viewer(viewer: &Viewer, access: Option<RouteAccess>, request: &Request) -> Option<Response> {
-    match access {
+/// An answer that refuses, and the reason for the ledger.
+type Refusal = (Response, &'static str);
+
+fn refuse_origin(state: &ConsoleState, request: &Request) -> Option<Refusal> {
+    let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
+    let origin = single_header(request.headers(), header::ORIGIN);
+    let is_own = is_reading || origin.is_some_and(|origin| state.names.is_origin(origin));
+    let text = "a form of another origin is not taken";
+    (!is_own).then(|| (plain_refusal(StatusCode::FORBIDDEN, text), text))
+}
+
+fn refuse_viewer(viewer: &Viewer, route: Option<&Route>, request: &Request) -> Option<Refusal> {
+    let refuse = |status, text| Some((plain_refusal(status, text), text));
+    match route.map(|route| route.access) {
         Some(RouteAccess::Open) => None,
         Some(RouteAccess::Reader) | None if viewer.role.is_some() => None,
-        Some(RouteAccess::Reader) | None => {
-            let is_page = !request.uri().path().starts_with("/api/");
-            Some(if is_page { login_wanted() } else { plain_refusal(StatusCode::UNAUTHORIZED, "log in first") })
-        }
+        Some(RouteAccess::Reader) | None => match request.uri().path().starts_with("/api/") {
+            true => refuse(StatusCode::UNAUTHORIZED, "log in first"),
+            false => Some((login_wanted(), "log in first")),
+        },
         Some(RouteAccess::Operator) if viewer.is_operator() => None,
-        Some(RouteAccess::Operator) => Some(plain_refusal(StatusCode::FORBIDDEN, "this needs an operator's session")),
+        Some(RouteAccess::Operator) => refuse(StatusCode::FORBIDDEN, "this needs an operator's session"),
     }
+}
+
+/// The refusal of an act, for the ledger.
+fn refused_act(act: OperatorActKind, viewer: &Viewer, path: &str, text: &'static str) -> OperatorAct {
+    let subject = path.split('/').nth(2).unwrap_or_default().chars().take(LONGEST_SUBJECT).collect();
+    OperatorAct { act, subject, session: viewer.name(), allowed: false, text: text.to_owned() }
 }
 
 fn find_viewer(state: &ConsoleState, headers: &HeaderMap) -> Viewer {
@@ -87,8 +115,8 @@ fn find_viewer(state: &ConsoleState, headers: &HeaderMap) -> Viewer {
     Viewer { role: role.or(is_open.then_some(Role::ReadOnly)), session }
 }
 
-/// The value of a header that stands there once.
-fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+/// Value of a header that occurs exactly once.
+pub(crate) fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
     all.next().is_none().then(|| first.to_str().ok()).flatten()

@@ -1,5 +1,5 @@
-//! Names under which this server may be asked. Every other Host is refused, so that a name that points here by somebody else's DNS
-//! gets nothing.
+//! Names under which this server answers. Every other Host is refused, so that a foreign
+//! DNS name that points here gets nothing.
 
 use std::net::SocketAddr;
 
@@ -11,6 +11,7 @@ pub(crate) struct ServerNames {
 }
 
 impl ServerNames {
+    /// Names of a listener; loopback addresses also answer to `localhost`.
     pub(crate) fn new(address: SocketAddr, more: &[String], is_tls: bool) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
@@ -21,15 +22,18 @@ impl ServerNames {
         Self { hosts, scheme: if is_tls { "https" } else { "http" } }
     }
 
+    /// True if the Host header names this server.
     pub(crate) fn is_host(&self, host: &str) -> bool {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
     }
 
+    /// True if the Origin header names this server under its own scheme.
     pub(crate) fn is_origin(&self, origin: &str) -> bool {
         let host = origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://"));
         host.is_some_and(|host| self.is_host(host))
     }
 
+    /// True if the server speaks TLS, so that cookies must be marked `Secure`.
     pub(crate) fn is_tls(&self) -> bool {
         self.scheme == "https"
     }

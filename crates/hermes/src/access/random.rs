@@ -1,8 +1,9 @@
-//! Values that nobody can guess.
+//! Random values that cannot be guessed.
 
 use std::fmt::Write as _;
 
-/// A value of 256 random bits in hexadecimal. None where the system has no randomness: then nobody gets in.
+/// Value of 256 random bits in hexadecimal. None if the system has no randomness: then no
+/// login works.
 pub(super) fn random_value() -> Option<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).ok()?;
@@ -14,7 +15,7 @@ pub(super) fn random_value() -> Option<String> {
 }
 
 /// Compares secrets in a time that does not depend on where they differ.
-pub(super) fn is_same(a: &str, b: &str) -> bool {
+pub(crate) fn is_same(a: &str, b: &str) -> bool {
     let differs = a.bytes().zip(b.bytes()).fold(0_u8, |differs, (a, b)| differs | (a ^ b));
     a.len() == b.len() && differs == 0
 }

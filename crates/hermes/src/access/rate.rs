@@ -23,6 +23,7 @@ pub(crate) struct RateLimiter {
 }
 
 impl RateLimiter {
+    /// Limiter with full buckets.
     pub(crate) fn new(per_second: f64, burst: f64) -> Self {
         Self { per_second, burst, buckets: Mutex::default() }
     }

@@ -1,4 +1,5 @@
-//! Login links and sessions. Each link is used once and lapses soon; each form token is used once.
+//! Login links and sessions. Each link is used once and lapses soon; each form token is
+//! used once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +17,7 @@ const MOST_SESSIONS: usize = 256;
 /// Form tokens of one session; the oldest goes first.
 const MOST_FORMS: usize = 128;
 
-/// What a session may do.
+/// Rights of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -25,6 +26,7 @@ pub enum Role {
 }
 
 impl Role {
+    /// Name shown on pages and recorded in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -33,7 +35,7 @@ impl Role {
     }
 }
 
-/// How long links and sessions last.
+/// Lifetimes of links and sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionPolicy {
     pub link: Duration,
@@ -87,10 +89,12 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
+    /// Empty store of sessions. They live in memory only, so a restart ends them all.
     pub(crate) fn new(policy: SessionPolicy) -> Self {
         Self { policy, state: Mutex::default() }
     }
 
+    /// Lifetimes in force.
     pub(crate) fn policy(&self) -> SessionPolicy {
         self.policy
     }
@@ -125,10 +129,12 @@ impl Sessions {
         })
     }
 
+    /// Ends a session at once.
     pub(crate) fn log_out(&self, value: &str) {
         self.with(|state| take(&mut state.sessions, value));
     }
 
+    /// Role of a live session; none if it is unknown or expired.
     pub(crate) fn find_role(&self, value: &str) -> Option<Role> {
         let life = self.policy.session;
         self.with(|state| {
@@ -169,7 +175,7 @@ impl Sessions {
     }
 }
 
-/// Short name of a session for the ledger, from which nobody can log in.
+/// Short name of a session for the ledger, which gives no access.
 pub(crate) fn session_name(value: &str) -> String {
     Digest::of(value.as_bytes()).to_string().chars().take(12).collect()
 }

@@ -28,6 +28,7 @@ impl LiveSender {
 pub(super) struct LiveBody(Receiver<Bytes>);
 
 impl LiveBody {
+    /// Connected pair of a sender and a response body.
     pub(super) fn new() -> (LiveSender, Self) {
         let (sender, receiver) = channel(QUEUE);
         (LiveSender(sender), Self(receiver))

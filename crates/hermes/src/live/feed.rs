@@ -10,7 +10,7 @@ use tokio::sync::watch;
 /// A frame with the sequence number of its event; none for one that is no event.
 pub(super) type SharedFrame = (Option<u64>, Bytes);
 
-/// How a feed ended.
+/// End of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FeedEnd {
     /// The run is sealed and every event was sent.
@@ -20,6 +20,7 @@ pub(super) enum FeedEnd {
 }
 
 impl FeedEnd {
+    /// Last frame that viewers get.
     pub(super) fn frame(self) -> Bytes {
         match self {
             Self::Sealed => Bytes::from_static(b"event: sealed\ndata: {}\n\n"),
@@ -31,6 +32,17 @@ impl FeedEnd {
 /// A comment, which viewers pass over.
 pub(super) fn keep_alive() -> Bytes {
     Bytes::from_static(b": still here\n\n")
+}
+
+/// Bytes of frames up to which they are sent as one: a history is shared by all its viewers and not copied for each.
+const MOST_JOINED: usize = 16 << 10;
+
+/// Frames as one, where they are few and small: what a look at the file found costs each viewer one write.
+pub(super) fn join_few(frames: Vec<Bytes>) -> Vec<Bytes> {
+    if frames.len() < 2 || frames.iter().map(Bytes::len).sum::<usize>() > MOST_JOINED {
+        return frames;
+    }
+    vec![Bytes::from(frames.concat())]
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +93,7 @@ impl LiveFeed {
         }
     }
 
+    /// Ends the feed and wakes every viewer.
     pub(super) fn end(&self, end: FeedEnd) {
         self.lock().end = Some(end);
         self.news.send_replace(());
@@ -97,15 +110,18 @@ impl LiveFeed {
         (state.frames.get(sent..).unwrap_or_default().to_vec(), state.end)
     }
 
+    /// Signal that changes with every new frame.
     pub(super) fn subscribe(&self) -> watch::Receiver<()> {
         self.news.subscribe()
     }
 
+    /// Counts a viewer for as long as the returned value lives.
     pub(super) fn count_in(self: &Arc<Self>) -> CountedViewer {
         self.viewers.fetch_add(1, Ordering::Relaxed);
         CountedViewer(Arc::clone(self))
     }
 
+    /// Number of viewers.
     pub(super) fn count_viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
     }
@@ -124,7 +140,8 @@ fn frame_of(line: &[u8]) -> SharedFrame {
     let seq = serde_json::from_slice::<Numbered>(line).ok().map(|event| event.seq);
     let mut frame = seq.map_or_else(Vec::new, |seq| format!("id: {seq}\n").into_bytes());
     frame.extend_from_slice(b"data: ");
-    // A carriage return would end the line for a reader of the stream; in JSON none stands bare.
+    // A carriage return would end the line for a reader of the stream; in JSON none stands
+    // bare.
     frame.extend(line.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')));
     frame.extend_from_slice(b"\n\n");
     (seq, Bytes::from(frame))
@@ -141,6 +158,16 @@ mod tests {
         assert_eq!(&frame[..], b"id: 7\ndata: {\"seq\":7,\"data\":{\"line\":\"a\\nb\"}}\n\n");
         assert_eq!(frame_of(b"no event\r\nid: 9").0, None);
         assert_eq!(&frame_of(b"no event\r\nid: 9").1[..], b"data: no eventid: 9\n\n");
+    }
+
+    #[test]
+    fn few_frames_are_one_and_a_history_is_not_copied() {
+        let frame = |size: usize| Bytes::from(vec![b'x'; size]);
+        assert_eq!(join_few(vec![frame(2), frame(3)]), [frame(5)]);
+        assert_eq!(join_few(vec![frame(2)]), [frame(2)]);
+        let large = frame(MOST_JOINED);
+        let kept = join_few(vec![large.clone(), frame(1)]);
+        assert_eq!((kept.len(), kept[0].as_ptr()), (2, large.as_ptr()));
     }
 
     #[test]

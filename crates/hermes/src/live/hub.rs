@@ -1,4 +1,4 @@
-//! The feeds of runs that somebody follows.
+//! The feeds of followed runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,7 +8,7 @@ use super::feed::LiveFeed;
 /// Runs that are followed at a time.
 const MOST_FEEDS: usize = 256;
 
-/// The feeds of all runs that somebody follows.
+/// Feeds of all followed runs.
 #[derive(Debug, Default)]
 pub(crate) struct LiveHub {
     feeds: Mutex<BTreeMap<String, Weak<LiveFeed>>>,
@@ -30,6 +30,7 @@ impl LiveHub {
         Some((feed, true))
     }
 
+    /// Number of viewers over all feeds.
     pub(crate) fn count_viewers(&self) -> usize {
         let feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         feeds.values().filter_map(Weak::upgrade).map(|feed| feed.count_viewers()).sum()

@@ -1,4 +1,5 @@
-//! Colours of terminal output as classes. Everything that is no colour is shown as text, and nothing is interpreted.
+//! Colours of terminal output as classes. Everything that is no colour is shown as text,
+//! and nothing is interpreted.
 
 use contract::text::shown;
 
@@ -9,7 +10,8 @@ pub(crate) struct ColouredText {
     pub(crate) text: String,
 }
 
-/// Splits a line at its colour sequences (`ESC [ numbers m`), which are the only ones that are read.
+/// Splits a line at its colour sequences (`ESC [ numbers m`), which are the only ones that
+/// are read.
 pub(crate) fn colour_line(line: &str) -> Vec<ColouredText> {
     let (mut parts, mut class, mut rest) = (Vec::new(), "", line);
     while let Some(at) = rest.find("\x1b[") {

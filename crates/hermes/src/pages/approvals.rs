@@ -10,12 +10,14 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 use views::RequestPage;
 
+use super::act::{AskedAct, make_act_token, perform_act};
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::{html_page, see_other};
-use crate::source::{OperatorAct, OperatorActKind, RequestFacts, SourceError};
+use crate::source::{OperatorActKind, RequestFacts, SourceError};
 use crate::state::ConsoleState;
 
+/// Query of the list of requests.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ApprovalsQuery {
     pub(crate) cursor: Option<String>,
@@ -28,6 +30,7 @@ struct ApprovalsPage {
     page: RequestPage,
 }
 
+/// List of requests.
 pub(crate) async fn approvals_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -57,6 +60,7 @@ struct RequestPageText {
     facts: RequestFacts,
 }
 
+/// One request with its packet.
 pub(crate) async fn request_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -76,8 +80,7 @@ async fn show_request(
         Err(error) => return error_response(state, viewer, error),
     };
     let is_open = facts.summary.state.is_undecided();
-    let session = viewer.session.as_deref().filter(|_| viewer.is_operator() && is_open);
-    let token = || session.and_then(|session| state.sessions.make_form_token(session)).unwrap_or_default();
+    let token = || if is_open { make_act_token(state, viewer) } else { String::new() };
     let name = &facts.summary.request;
     let page = RequestPageText {
         frame: Frame::new(state, viewer, "/approvals", name.clone()),
@@ -93,76 +96,69 @@ async fn show_request(
     html_page(if refused.is_some() { StatusCode::CONFLICT } else { StatusCode::OK }, &page)
 }
 
-#[derive(Debug, Deserialize)]
+/// A form without a field is refused like one with a wrong field, and recorded.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct DenyForm {
     token: String,
     reason: String,
 }
 
-#[derive(Debug, Deserialize)]
+/// Form of an approval. The digest binds it to the packet that was shown.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct ApproveForm {
     token: String,
     sentence: String,
     packet_digest: String,
 }
 
+/// Denies a request. Needs an operator's session and a fresh form token.
 pub(crate) async fn deny_request(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
     Path(reference): Path<String>,
     Form(form): Form<DenyForm>,
 ) -> Response {
-    let (name, reason) = (reference.clone(), form.reason);
-    decide(&state, &viewer, reference, OperatorActKind::Deny, &form.token, move |state| {
-        state.source.deny_request(&name, &reason)
-    })
-    .await
+    let name = reference.clone();
+    let asked = AskedAct { act: OperatorActKind::Deny, subject: reference.clone(), token: form.token };
+    let done = perform_act(&state, &viewer, asked, move |source| source.deny_request(&name, &form.reason)).await;
+    answer_decision(&state, &viewer, reference, done).await
 }
 
+/// Approves a request. Needs an operator's session, a fresh form token and the exact
+/// sentence.
 pub(crate) async fn approve_request(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
     Path(reference): Path<String>,
     Form(form): Form<ApproveForm>,
 ) -> Response {
-    let (name, sentence, digest) = (reference.clone(), form.sentence, form.packet_digest);
-    decide(&state, &viewer, reference, OperatorActKind::Approve, &form.token, move |state| {
-        let facts = state.source.view_request(&name)?;
+    let ApproveForm { token, sentence, packet_digest } = form;
+    let name = reference.clone();
+    let asked = AskedAct { act: OperatorActKind::Approve, subject: reference.clone(), token };
+    let done = perform_act(&state, &viewer, asked, move |source| {
+        let facts = source.view_request(&name)?;
         if !facts.may_capture {
             return Err(SourceError::refused("approving in the browser is not switched on")
                 .hint(format!("cto approve {}", facts.summary.request)));
         }
         // The packet that was on the page is the one that is signed.
-        if facts.packet_digest.to_string() != digest {
+        if facts.packet_digest.to_string() != packet_digest {
             return Err(SourceError::refused("the packet is another one than the page showed; read it again"));
         }
-        state.source.approve_request(&name, sentence.trim())
+        source.approve_request(&name, sentence.trim())
     })
-    .await
+    .await;
+    answer_decision(&state, &viewer, reference, done).await
 }
 
-/// Does an act of an operator and writes it, or its refusal, into the ledger.
-async fn decide(
+async fn answer_decision(
     state: &Arc<ConsoleState>,
     viewer: &Viewer,
     reference: String,
-    act: OperatorActKind,
-    token: &str,
-    work: impl FnOnce(&ConsoleState) -> Result<(), SourceError> + Send + 'static,
+    done: Result<(), SourceError>,
 ) -> Response {
-    let is_own = viewer.session.as_deref().is_some_and(|session| state.sessions.take_form_token(session, token));
-    let (subject, session, shared) = (reference.clone(), viewer.name(), Arc::clone(state));
-    let done = state
-        .ask(move |source| {
-            let done = match is_own {
-                true => work(&shared),
-                false => Err(SourceError::refused("this form was sent before, or is not of this session")),
-            };
-            let text = done.as_ref().err().map_or_else(|| "done".to_owned(), ToString::to_string);
-            source.record_act(&OperatorAct { act, subject, session, allowed: done.is_ok(), text })?;
-            done
-        })
-        .await;
     match done {
         Ok(()) => see_other(&format!("/approvals/{reference}")),
         Err(error) => show_request(state, viewer, reference, Some(error)).await,

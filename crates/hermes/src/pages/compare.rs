@@ -20,6 +20,7 @@ use crate::state::ConsoleState;
 /// Runs that are compared at most.
 const MOST_RUNS: usize = 12;
 
+/// Query of the comparison.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct CompareQuery {
     #[serde(default)]
@@ -27,6 +28,7 @@ pub(crate) struct CompareQuery {
 }
 
 impl CompareQuery {
+    /// Named runs, bounded in number.
     pub(crate) fn references(&self) -> Vec<String> {
         self.runs.split([' ', ',']).filter(|name| !name.is_empty()).take(MOST_RUNS).map(str::to_owned).collect()
     }
@@ -48,6 +50,7 @@ struct LaneRow {
     cells: Vec<String>,
 }
 
+/// Runs side by side.
 pub(crate) async fn compare_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -74,7 +77,7 @@ fn rows_of(lanes: &[Lane]) -> Vec<LaneRow> {
     };
     vec![
         row("Status", |lane| lane.status.to_string()),
-        row("Why", |lane| lane.why_text()),
+        row("Why", |lane| Some(lane.why_text()).filter(|why| !why.is_empty()).unwrap_or_else(|| "–".to_owned())),
         row("Run", |lane| lane.run_id.as_ref().map_or_else(|| "–".to_owned(), |run| run.suffix().to_owned())),
         row("Task", |lane| lane.task_id.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string)),
         row("Stage", |lane| lane.stage.map_or_else(|| "–".to_owned(), |stage| stage.to_string())),

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
+use contract::text::shown;
 
 use crate::access::Viewer;
 use crate::respond::html_page;
@@ -19,7 +20,7 @@ const LINKS: &[(&str, &str)] = &[
     ("/spend", "Spend"),
 ];
 
-/// What the layout shows.
+/// Values of the layout around every page.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) title: String,
@@ -31,6 +32,7 @@ pub(crate) struct Frame {
     pub(crate) version: &'static str,
 }
 
+/// Entry of the navigation.
 #[derive(Debug)]
 pub(crate) struct FrameLink {
     pub(crate) href: &'static str,
@@ -39,10 +41,11 @@ pub(crate) struct FrameLink {
 }
 
 impl Frame {
+    /// Layout for one viewer; `here` is the current entry of the navigation.
     pub(crate) fn new(state: &ConsoleState, viewer: &Viewer, here: &'static str, title: impl Into<String>) -> Self {
         let token = viewer.session.as_deref().and_then(|session| state.sessions.logout_token(session));
         Self {
-            title: title.into(),
+            title: shown(&title.into()),
             here,
             role: viewer.role.map_or("", crate::Role::as_str),
             logout: token.unwrap_or_default(),
@@ -50,12 +53,13 @@ impl Frame {
         }
     }
 
-    /// The frame of a page for somebody who is not logged in.
+    /// Frame of a page for a visitor without a login.
     pub(crate) fn outside(title: impl Into<String>) -> Self {
         let (here, role, logout) = ("", "", String::new());
         Self { title: title.into(), here, role, logout, version: env!("CARGO_PKG_VERSION") }
     }
 
+    /// Entries of the navigation.
     pub(crate) fn links(&self) -> Vec<FrameLink> {
         LINKS.iter().map(|(href, text)| FrameLink { href, text, is_here: *href == self.here }).collect()
     }

@@ -25,7 +25,7 @@ struct LoginPage {
     text: &'static str,
 }
 
-/// The page for whoever is not logged in.
+/// Page for a visitor without a login.
 pub(crate) async fn login_page() -> Response {
     no_link("Open the link that the server printed.", StatusCode::OK)
 }
@@ -34,7 +34,8 @@ fn no_link(text: &'static str, status: StatusCode) -> Response {
     html_page(status, &LoginPage { frame: Frame::outside("Log in"), action: String::new(), role: "", text })
 }
 
-/// Opening a link shows a button and uses nothing up: programs that look at links ahead of a person log nobody in.
+/// Shows a button for a link and uses nothing up, so that programs which open links ahead
+/// of a person do not log in.
 pub(crate) async fn login_form(State(state): State<Arc<ConsoleState>>, Path(token): Path<String>) -> Response {
     let Some(role) = state.sessions.find_link(&token) else {
         return no_link("This link was used or has lapsed.", StatusCode::GONE);
@@ -44,6 +45,8 @@ pub(crate) async fn login_form(State(state): State<Arc<ConsoleState>>, Path(toke
     html_page(StatusCode::OK, &page)
 }
 
+/// Exchanges a one-time link for a session. The attempt is recorded in the ledger, also if
+/// it fails.
 pub(crate) async fn log_in(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -63,11 +66,13 @@ pub(crate) async fn log_in(
     response
 }
 
+/// Form of a logout.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LogoutForm {
     token: String,
 }
 
+/// Ends the viewer's session, if the form is of this session.
 pub(crate) async fn log_out(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -92,7 +97,7 @@ fn set_cookie(response: &mut Response, cookie: &str) {
     }
 }
 
-/// A login is an act: it stands in the ledger. One that cannot be written down still lets a reader in.
+/// Records a login or logout in the ledger. If that fails, a reader still gets in.
 async fn record(state: &ConsoleState, viewer: &Viewer, act: OperatorActKind, subject: String, allowed: bool) {
     let text = if allowed { "done" } else { "the link was used or has lapsed" }.to_owned();
     let act = OperatorAct { act, subject, session: viewer.name(), allowed, text };

@@ -90,6 +90,7 @@ struct RateRow {
     label: String,
 }
 
+/// First page.
 pub(crate) async fn overview_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -148,7 +149,7 @@ impl RunningRow {
     fn of(one: &RunningFacts, now: Stamp) -> Self {
         Self {
             run_id: one.run_id.clone(),
-            task_id: one.task_id.clone(),
+            task_id: shown(&one.task_id),
             engine: shown(&one.engine),
             stage: one.stage,
             phase: format!("{:?}", one.phase).to_lowercase(),

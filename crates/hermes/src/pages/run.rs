@@ -3,29 +3,38 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use axum::{Extension, Form};
 use contract::paths::PathVerdict;
 use contract::report::{CheckResult, Report};
 use contract::text::shown;
 use ledger::RunStatus;
-use views::VerifyResult;
+use serde::Deserialize;
 
+use super::act::{AskedAct, make_act_token, perform_act};
+use super::remedy::Remedy;
+use super::run_ident::{IdentCell, ident_of};
 use super::run_timeline::{EventRow, TimelineLane, draw_timeline};
-use super::text::{millis_text, money_text};
+use super::text::{millis_text, money_text, time_text};
 use super::{Frame, error_response};
 use crate::access::Viewer;
-use crate::respond::html_page;
-use crate::source::{PatchFile, PatchLineKind, RunFacts, RunState, verdict_word};
+use crate::page_cache::CachedPart;
+use crate::respond::{html_page, see_other, tagged_page};
+use crate::source::{
+    OperatorActKind, PatchFile, PatchLineKind, RunFacts, RunMark, RunState, SourceError, verdict_word,
+};
 use crate::state::ConsoleState;
 
+/// Values of the template of one run.
 #[derive(Template)]
-#[template(path = "run.html")]
-struct RunPageText {
+#[template(path = "run.html", blocks = ["main"])]
+pub(super) struct RunPageText {
     frame: Frame,
-    run_id: String,
+    pub(super) run_id: String,
+    /// True in a file: there is no server that a link could lead to.
+    is_offline: bool,
     word: &'static str,
     is_live: bool,
     is_sealed: bool,
@@ -40,6 +49,10 @@ struct RunPageText {
     patch: Vec<PatchFileRow>,
     passes: Vec<PassRow>,
     model: Vec<(&'static str, String)>,
+    /// Form token for stopping; empty where the session has no such control.
+    stop_token: String,
+    /// Refusal of an act.
+    said: Option<String>,
     facts: RunFacts,
 }
 
@@ -47,13 +60,7 @@ struct ReasonRow {
     code: &'static str,
     text: String,
     evidence: String,
-    remedy: String,
-}
-
-struct IdentCell {
-    label: &'static str,
-    main: String,
-    subs: Vec<String>,
+    remedy: Remedy,
 }
 
 struct ClaimRow {
@@ -92,26 +99,124 @@ struct PassRow {
     result: &'static str,
 }
 
+/// A page around a part that is the same for everybody.
+#[derive(Template)]
+#[template(path = "run_kept.html")]
+struct KeptPage {
+    frame: Frame,
+    /// Rendered by [`RunPageText`], which escapes everything foreign.
+    part: Arc<CachedPart>,
+}
+
+/// Page of one run; the part of a sealed run comes from the cache.
 pub(crate) async fn run_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
     Path(reference): Path<String>,
 ) -> Response {
-    match state.ask(move |source| source.view_run(&reference)).await {
-        Ok(facts) => {
-            let title = format!("{} {}", word_of(&facts), facts.row.task_id);
-            html_page(StatusCode::OK, &RunPageText::of(Frame::new(&state, &viewer, "/runs", title), facts))
-        }
+    let asked = reference.clone();
+    // The mark is older than the facts, so that a change between the two makes the next
+    // look a new one.
+    let mark = state.ask(move |source| Ok(source.mark_run(&asked))).await.ok().flatten();
+    if let Some(part) = mark.and_then(|mark| state.pages.recall(&reference, mark)) {
+        return kept_page(&state, &viewer, part);
+    }
+    let asked = reference.clone();
+    match state.ask(move |source| source.view_run(&asked)).await {
+        Ok(facts) => show_run(&state, &viewer, facts, (&reference, mark)),
         Err(error) => error_response(&state, &viewer, error),
     }
 }
 
+/// Stops the run, which is then sealed as interrupted.
+pub(crate) async fn stop_run(
+    State(state): State<Arc<ConsoleState>>,
+    Extension(viewer): Extension<Viewer>,
+    Path(reference): Path<String>,
+    Form(form): Form<StopForm>,
+) -> Response {
+    let name = reference.clone();
+    let asked = AskedAct { act: OperatorActKind::Stop, subject: reference.clone(), token: form.token };
+    match perform_act(&state, &viewer, asked, move |source| source.stop_run(&name)).await {
+        Ok(()) => see_other(&format!("/runs/{reference}")),
+        Err(error) => show_refusal(&state, &viewer, reference, &error).await,
+    }
+}
+
+/// The page of the run, with what was not done and why.
+async fn show_refusal(state: &Arc<ConsoleState>, viewer: &Viewer, run: String, refused: &SourceError) -> Response {
+    let facts = match state.ask(move |source| source.view_run(&run)).await {
+        Ok(facts) => facts,
+        Err(error) => return error_response(state, viewer, error),
+    };
+    let mut page = RunPageText::of_session(state, viewer, facts);
+    page.said = Some(refused.to_string());
+    html_page(StatusCode::CONFLICT, &page)
+}
+
+/// Form that stops a run.
+#[derive(Debug, Deserialize)]
+pub(crate) struct StopForm {
+    #[serde(default)]
+    token: String,
+}
+
+/// Shows a run, and keeps the part of a sealed one that belongs to no session.
+fn show_run(state: &ConsoleState, viewer: &Viewer, facts: RunFacts, asked: (&str, Option<RunMark>)) -> Response {
+    let title = format!("{} {}", word_of(&facts), facts.row.task_id);
+    let is_sealed = facts.state == RunState::Sealed;
+    let page = RunPageText::of_session(state, viewer, facts);
+    if !is_sealed {
+        return html_page(StatusCode::OK, &page);
+    }
+    let Ok(text) = page.as_main().render() else { return html_page(StatusCode::OK, &page) };
+    let part = Arc::new(CachedPart::new(title, text));
+    if let (run, Some(mark)) = asked {
+        state.pages.keep(run, mark, &part);
+    }
+    kept_page(state, viewer, part)
+}
+
+/// The whole page of one session, with a tag that is made of the session's own words and
+/// the digest of the part.
+fn kept_page(state: &ConsoleState, viewer: &Viewer, part: Arc<CachedPart>) -> Response {
+    let frame = Frame::new(state, viewer, "/runs", part.title.as_str());
+    let tagged = format!("{frame:?}{}", part.digest);
+    tagged_page(&KeptPage { frame, part }, &tagged)
+}
+
 impl RunPageText {
+    /// The page with what belongs to one session: its frame, and its right to stop a run.
+    fn of_session(state: &ConsoleState, viewer: &Viewer, facts: RunFacts) -> Self {
+        let title = format!("{} {}", word_of(&facts), facts.row.task_id);
+        let mut page = Self::of(Frame::new(state, viewer, "/runs", title), facts);
+        if page.is_live {
+            page.stop_token = make_act_token(state, viewer);
+        }
+        page
+    }
+
+    /// The page as part of a file.
+    pub(super) fn offline(frame: Frame, facts: RunFacts) -> Self {
+        Self { is_offline: true, ..Self::of(frame, facts) }
+    }
+
+    /// Address of a file of the bundle.
+    fn log_link(&self, name: &str) -> String {
+        let name = percent_encoded(name);
+        if self.is_offline { format!("#file:{name}") } else { format!("/runs/{}/log?name={name}", self.run_id) }
+    }
+
+    fn verify_link(&self) -> String {
+        if self.is_offline { "#verifier".to_owned() } else { format!("/runs/{}/verify", self.run_id) }
+    }
+
     fn of(frame: Frame, facts: RunFacts) -> Self {
         let (lanes, events) = draw_timeline(&facts.events);
         Self {
             frame,
             run_id: facts.row.run_id.to_string(),
+            is_offline: false,
             word: word_of(&facts),
             is_live: facts.state == RunState::Running,
             is_sealed: matches!(facts.state, RunState::Sealed | RunState::Broken),
@@ -126,9 +231,23 @@ impl RunPageText {
             patch: facts.patch.iter().enumerate().map(|(number, file)| PatchFileRow::of(number, file)).collect(),
             passes: facts.report.as_ref().map(passes_of).unwrap_or_default(),
             model: facts.report.as_ref().map(model_facts).unwrap_or_default(),
+            stop_token: String::new(),
+            said: None,
             facts,
         }
     }
+}
+
+/// A name as part of an address. Askama's own filter writes to a template alone.
+fn percent_encoded(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
 }
 
 /// The word of the banner. A bundle that does not verify has no verdict.
@@ -150,7 +269,7 @@ fn meta_of(facts: &RunFacts) -> Vec<String> {
     let row = &facts.row;
     let mut meta = vec![row.task_id.to_string(), shown(&row.engine), format!("stage {}", row.stage)];
     meta.extend(row.duration_ms.map(|ms| format!("took {}", millis_text(ms))));
-    meta.push(format!("started {}", row.started_at));
+    meta.push(format!("started {}", time_text(row.started_at)));
     meta.push(format!("purpose {}", row.purpose.as_str()));
     meta.extend(facts.phase.map(|phase| format!("now {phase:?}").to_lowercase()));
     meta.extend(facts.answer.as_ref().map(|answer| format!("outcome {}", answer.word())));
@@ -163,85 +282,20 @@ fn reasons_of(facts: &RunFacts) -> Vec<ReasonRow> {
         code: blocker.reason.code(),
         text: shown(&blocker.text),
         evidence: shown(&blocker.evidence),
-        remedy: shown(&name_run(report, &blocker.remedy)),
+        remedy: Remedy::of(&shown(&report.fill_remedy(&blocker.remedy))),
     });
     rows.collect()
-}
-
-/// A remedy speaks of `RUN`; here it is this one.
-fn name_run(report: &Report, remedy: &str) -> String {
-    remedy.replace("RUN", report.run_id.suffix()).replace("TASK", report.task_id.as_str())
 }
 
 fn next_of(facts: &RunFacts) -> Vec<String> {
     let name = facts.row.run_id.suffix();
     match facts.state {
-        RunState::Running => vec!["cto halt --reason \"...\"".to_owned(), format!("cto show {name}")],
+        RunState::Running => vec![format!("cto stop {name}"), format!("cto show {name}")],
         RunState::Interrupted => vec!["cto recover".to_owned()],
         RunState::Collected => vec![format!("cto runs --task {}", facts.row.task_id)],
         RunState::Broken => vec![format!("cto verify {name}")],
         RunState::Sealed => vec![format!("cto show {name}"), format!("cto verify {name}"), format!("cto diff {name}")],
     }
-}
-
-fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
-    let Some(report) = &facts.report else { return bare_ident(facts) };
-    let model = report.model.as_ref();
-    vec![
-        IdentCell {
-            label: "Contract",
-            main: shown(&report.title),
-            subs: vec![short(&report.contract_digest.to_string())],
-        },
-        IdentCell {
-            label: "Engine",
-            main: shown(&report.engine.id),
-            subs: vec![shown(&report.engine.source_id), short(&report.engine.executable_sha256.to_string())],
-        },
-        IdentCell {
-            label: "Model, from the wire",
-            main: model
-                .and_then(|model| model.requested.as_ref())
-                .map_or("none".to_owned(), |pair| shown(&pair.to_string())),
-            subs: model
-                .map(|model| format!("{} of {} answered", model.used.answered, model.used.requests))
-                .into_iter()
-                .collect(),
-        },
-        IdentCell {
-            label: "Sandbox, measured",
-            main: report.sandbox.profile.to_string(),
-            subs: vec![format!("asked for {}", report.sandbox.asked)],
-        },
-        IdentCell {
-            label: "Approval",
-            main: format!("{:?}", report.approval_status).to_lowercase().replace("notrequired", "not required"),
-            subs: vec![report.allowed_mutation_scope.clone()],
-        },
-        IdentCell {
-            label: "Signature",
-            main: if facts.signer.is_some() { "valid".to_owned() } else { "unknown".to_owned() },
-            subs: facts.signer.iter().map(|signer| short(signer)).collect(),
-        },
-    ]
-}
-
-/// The same cells of a run without a report.
-fn bare_ident(facts: &RunFacts) -> Vec<IdentCell> {
-    let none = || "not yet".to_owned();
-    let cell = |label, main: String| IdentCell { label, main, subs: Vec::new() };
-    vec![
-        cell("Contract", facts.row.task_id.to_string()),
-        cell("Engine", shown(&facts.row.engine)),
-        cell("Model, from the wire", none()),
-        cell("Sandbox, measured", none()),
-        cell("Approval", none()),
-        cell("Signature", none()),
-    ]
-}
-
-fn short(digest: &str) -> String {
-    shown(digest).chars().take(20).collect()
 }
 
 impl ClaimRow {
@@ -280,7 +334,7 @@ impl PatchFileRow {
     }
 }
 
-/// What the contract says of a path, in words.
+/// Judgement of the contract on a path, in words.
 const fn rule_text(verdict: PathVerdict) -> &'static str {
     match verdict {
         PathVerdict::Allowed => "An allowed path of the contract matches.",
@@ -330,42 +384,4 @@ fn model_facts(report: &Report) -> Vec<(&'static str, String)> {
         ("Tokens out", used.tokens.completion.to_string()),
         ("Cost", cost),
     ]
-}
-
-#[derive(Template)]
-#[template(path = "verify.html")]
-struct VerifyPage {
-    frame: Frame,
-    reference: String,
-    word: &'static str,
-    errors: Vec<(String, String)>,
-    command: String,
-    result: Arc<VerifyResult>,
-}
-
-/// Verifies the bundle now and shows the checks that do not hold.
-pub(crate) async fn verify_page(
-    State(state): State<Arc<ConsoleState>>,
-    Extension(viewer): Extension<Viewer>,
-    Path(reference): Path<String>,
-) -> Response {
-    let asked = reference.clone();
-    let result = match state.ask(move |source| source.verify_run(&asked)).await {
-        Ok(result) => result,
-        Err(error) => return error_response(&state, &viewer, error),
-    };
-    let reference = shown(&reference);
-    let errors = result.errors.iter().map(|error| {
-        let text = format!("{}: expected {}, found {}", error.file, error.expected, error.found);
-        (shown(&error.check), shown(&text))
-    });
-    let page = VerifyPage {
-        frame: Frame::new(&state, &viewer, "/runs", "Verify"),
-        word: if result.ok { "pass" } else { "fail" },
-        command: format!("cto verify {reference}"),
-        errors: errors.collect(),
-        reference,
-        result,
-    };
-    html_page(StatusCode::OK, &page)
 }

@@ -1,4 +1,5 @@
-//! Lines of a file of a bundle: windows and search on the server, with a permanent address for each line.
+//! Lines of a file of a bundle: windows and search on the server, with a permanent address
+//! for each line.
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use crate::state::ConsoleState;
 /// Longest text that is searched for.
 const LONGEST_SEARCH: usize = 200;
 
+/// Query of a log: file, line and search text.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LogQuery {
     pub(crate) name: String,
@@ -29,6 +31,7 @@ pub(crate) struct LogQuery {
 }
 
 impl LogQuery {
+    /// Bounded question for the source.
     pub(crate) fn asked(&self) -> LogAsked {
         LogAsked { line: self.line, search: self.q.chars().take(LONGEST_SEARCH).collect() }
     }
@@ -44,6 +47,7 @@ struct LogPage {
     window: LogWindow,
 }
 
+/// Window of a file of a bundle.
 pub(crate) async fn log_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,

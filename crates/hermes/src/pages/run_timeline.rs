@@ -9,11 +9,13 @@ const LANES: [&str; 5] = ["harness", "engine", "model", "sandbox", "verify"];
 /// Longest text beside an event.
 const LONGEST_TEXT: usize = 300;
 
+/// Lane of the timeline.
 pub(crate) struct TimelineLane {
     pub(crate) name: &'static str,
     pub(crate) marks: Vec<TimelineMark>,
 }
 
+/// Mark on a lane.
 pub(crate) struct TimelineMark {
     /// Percent with two decimals.
     pub(crate) x: String,

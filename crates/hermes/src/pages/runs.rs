@@ -40,6 +40,7 @@ pub(crate) struct RunsQuery {
 }
 
 impl RunsQuery {
+    /// Bounded question for the source.
     pub(crate) fn asked(&self) -> RunsAsked {
         let query = self.q.chars().take(LONGEST_QUERY).collect();
         RunsAsked { query, cursor: self.cursor.clone(), limit: ROWS }
@@ -80,6 +81,7 @@ struct RunRowText {
     when: String,
 }
 
+/// Page of runs.
 pub(crate) async fn runs_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,

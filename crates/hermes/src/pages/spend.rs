@@ -1,4 +1,4 @@
-//! Model use with the limits of a day, and the records of the workspace.
+//! Model use with the limits of a day.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use axum::response::Response;
 use contract::text::shown;
 use views::SpendRow;
 
-use super::text::money_text;
+use super::text::{money_text, number_text};
 use super::{Frame, error_response};
 use crate::access::Viewer;
 use crate::respond::html_page;
-use crate::source::{RecordFacts, SpendFacts};
+use crate::source::SpendFacts;
 use crate::state::ConsoleState;
 
 #[derive(Template)]
@@ -31,11 +31,12 @@ struct SpendText {
     engine: String,
     pair: String,
     runs: String,
-    requests: u64,
-    tokens: u64,
+    requests: String,
+    tokens: String,
     money: String,
 }
 
+/// Model use by day.
 pub(crate) async fn spend_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
@@ -58,8 +59,8 @@ impl SpendText {
             engine: row.engine.as_deref().map_or_else(|| "unknown".to_owned(), shown),
             pair: shown(&row.pair),
             runs: format!("{}{open}", row.runs),
-            requests: row.requests,
-            tokens: row.tokens,
+            requests: number_text(row.requests),
+            tokens: number_text(row.tokens),
             money: money_text(row.money_micros),
         }
     }
@@ -77,28 +78,8 @@ fn limits_of(facts: &SpendFacts) -> Vec<(&'static str, String, String)> {
         None => (label, text(used), "not limited".to_owned()),
     };
     vec![
-        line("Requests", facts.limit_requests, today(|row| row.requests), |number| number.to_string()),
-        line("Tokens", facts.limit_tokens, today(|row| row.tokens), |number| number.to_string()),
+        line("Requests", facts.limit_requests, today(|row| row.requests), number_text),
+        line("Tokens", facts.limit_tokens, today(|row| row.tokens), number_text),
         line("Money", facts.limit_money_micros, today(|row| row.money_micros), money_text),
     ]
-}
-
-#[derive(Template)]
-#[template(path = "records.html")]
-struct RecordsPage {
-    frame: Frame,
-    records: Vec<RecordFacts>,
-}
-
-pub(crate) async fn records_page(
-    State(state): State<Arc<ConsoleState>>,
-    Extension(viewer): Extension<Viewer>,
-) -> Response {
-    match state.ask(|source| source.list_records()).await {
-        Ok(records) => {
-            let frame = Frame::new(&state, &viewer, "/records", "Records");
-            html_page(StatusCode::OK, &RecordsPage { frame, records })
-        }
-        Err(error) => error_response(&state, &viewer, error),
-    }
 }

@@ -3,7 +3,8 @@
 use contract::Stage;
 use contract::text::shown;
 
-/// Word, class and icon of each state that is shown. The icon's shape tells the state as well as its colour.
+/// Word, class and icon of each state that is shown. The icon's shape tells the state as
+/// well as its colour.
 const STATES: &[(&str, &str, &str)] = &[
     ("pass", "pass", "pass"),
     ("validated", "validated", "pass"),
@@ -36,17 +37,27 @@ fn state_of(word: &str) -> Option<&'static (&'static str, &'static str, &'static
     STATES.iter().find(|(known, ..)| *known == word)
 }
 
-/// End of the class name of a state; a word that nobody knows has none of its own.
+/// Suffix of a state's class name; empty for an unknown word.
 pub(crate) fn class_of(word: impl AsRef<str>) -> &'static str {
     state_of(word.as_ref()).map_or("idle", |(_, class, _)| class)
 }
 
+/// Icon of a state's word.
 pub(crate) fn icon_of(word: impl AsRef<str>) -> &'static str {
     state_of(word.as_ref()).map_or("idle", |(.., icon)| icon)
 }
 
+/// Words of a code: underscores become blanks.
 pub(crate) fn words_of(word: impl AsRef<str>) -> String {
     shown(&word.as_ref().replace('_', " "))
+}
+
+/// A number with a comma between thousands.
+pub(crate) fn number_text(number: u64) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
+    parts.join(",")
 }
 
 /// First characters of a digest.
@@ -65,11 +76,13 @@ pub(crate) fn folder_of(path: impl AsRef<str>) -> String {
     path.as_ref().rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{}/", shown(folder)))
 }
 
+/// File name of a path.
 pub(crate) fn name_of(path: impl AsRef<str>) -> String {
     let path = path.as_ref();
     shown(path.rsplit_once('/').map_or(path, |(_, name)| name))
 }
 
+/// Foreign text with control characters neutralised.
 pub(crate) fn shown_text(text: impl AsRef<str>) -> String {
     shown(text.as_ref())
 }
@@ -79,10 +92,12 @@ pub(crate) fn text_of<T: ToString>(text: &Option<T>) -> String {
     text.as_ref().map_or_else(|| "–".to_owned(), |text| shown(&text.to_string()))
 }
 
+/// Name of the model, or `none`.
 pub(crate) fn model_of<T: ToString>(model: &Option<T>) -> String {
     model.as_ref().map_or_else(|| "none".to_owned(), |model| shown(&model.to_string()))
 }
 
+/// Name of a stage by its number; empty for a number that is none.
 pub(crate) fn stage_name(stage: &u8) -> &'static str {
     Stage::try_from(*stage).map_or("", |stage| stage.name())
 }
@@ -95,6 +110,11 @@ pub(crate) fn age_text(seconds: &u64) -> String {
         3600..86_400 => format!("{} h", seconds / 3600),
         _ => format!("{} d", seconds / 86_400),
     }
+}
+
+/// A time without its fractions: `2026-11-18 12:31:54`.
+pub(crate) fn time_text(time: impl ToString) -> String {
+    shown(&time.to_string().chars().take(19).collect::<String>()).replacen('T', " ", 1)
 }
 
 /// `40 ms`, `9.2 s`, `5:18`.
@@ -133,7 +153,9 @@ mod tests {
         assert_eq!(millis_text(9_240), "9.2 s");
         assert_eq!(millis_text(318_000), "5:18");
         assert_eq!(age_text(&90), "1 min");
+        assert_eq!(time_text("2026-11-18T12:31:54.195119Z"), "2026-11-18 12:31:54");
         assert_eq!(money_text(1_234_567), "1.23");
         assert_eq!(money_text(420), "0.000420");
+        assert_eq!([0, 999, 1_000, 1_234_567].map(number_text), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -18,6 +18,7 @@ pub struct ServerTls {
 }
 
 impl ServerTls {
+    /// Loads certificate and key from their PEM files.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor, ServeConsoleError> {
         let wrong = |error: &dyn std::fmt::Display| ServeConsoleError::Tls(error.to_string());
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&self.certificate)

@@ -60,6 +60,7 @@ pub struct LadderFacts {
     pub remedy: Option<String>,
 }
 
+/// Rung of an engine's ladder.
 #[derive(Debug, Clone, Serialize)]
 pub struct LadderRung {
     pub stage: u8,
@@ -97,11 +98,12 @@ pub struct RunsAsked {
     pub limit: usize,
 }
 
+/// State of a run for its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     Running,
-    /// Its process is gone and nothing has sealed it.
+    /// Its process is gone, and no recovery has sealed it.
     Interrupted,
     Sealed,
     /// Its bundle was removed on purpose.
@@ -116,7 +118,7 @@ pub struct RunFacts {
     pub state: RunState,
     pub row: RunRow,
     pub phase: Option<RunPhase>,
-    /// Only of a bundle that verifies.
+    /// Report of a bundle that verifies; none otherwise.
     pub report: Option<Report>,
     /// The sentence that says what the verdict means.
     pub sentence: String,
@@ -139,11 +141,13 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
+    /// Verdict of the run.
     pub fn status(&self) -> RunStatus {
         self.row.status
     }
 }
 
+/// Artifact of a bundle.
 #[derive(Debug, Clone, Serialize)]
 pub struct ArtifactFacts {
     pub name: String,
@@ -162,6 +166,7 @@ pub struct PatchFile {
     pub lines: Vec<PatchLine>,
 }
 
+/// Line of a patch with its numbers in both files.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatchLine {
     pub kind: PatchLineKind,
@@ -170,6 +175,7 @@ pub struct PatchLine {
     pub text: String,
 }
 
+/// Kind of a patch line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchLineKind {
@@ -199,7 +205,7 @@ pub(crate) const fn verdict_word(verdict: PathVerdict) -> &'static str {
 pub struct LogWindow {
     pub name: String,
     pub total_lines: u64,
-    /// Lines that hold the search text; all lines where there is none.
+    /// Number of lines with the search text; of all lines without one.
     pub matching_lines: u64,
     /// Each with its number, counted from 1.
     pub lines: Vec<(u64, String)>,
@@ -231,7 +237,7 @@ pub struct RequestFacts {
     pub sentence_text: String,
     /// Gates that refused when it was requested: gate, reason, text, remedy.
     pub missing: Vec<[String; 4]>,
-    /// What happened to it: word, who, text, time.
+    /// History: word, person, text, time of each entry.
     pub history: Vec<[String; 4]>,
     pub news: Vec<String>,
     pub next: String,
@@ -272,6 +278,7 @@ pub struct OperatorAct {
     pub text: String,
 }
 
+/// Act of a person that the ledger records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperatorActKind {
@@ -279,4 +286,5 @@ pub enum OperatorActKind {
     Logout,
     Approve,
     Deny,
+    Stop,
 }

@@ -1,4 +1,5 @@
-//! Runs of other homes that were checked and taken in: each a folder as its archive lays it out, with the key it was checked with.
+//! Runs of other homes that were checked and taken in: each a folder as its archive lays it
+//! out, with the key it was checked with.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use untrusted_fs::own_files;
 
 use super::{BundleOrigin, Bundles, KeptBundle, PlaceBundleError, STATEMENTS, list_folder, sync_folder};
 
-/// The file of an imported run with the key that its bundle was checked with; it holds for that run alone.
+/// The file of an imported run with the key that its bundle was checked with; it holds for
+/// that run alone.
 pub const IMPORT_SIGNER_FILE: &str = "signer.pub";
 const IMPORTED: &str = "imported";
 const BUNDLE: &str = "bundle";
@@ -48,7 +50,8 @@ impl Bundles {
         Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
     }
 
-    /// A folder to lay an import out in; `token` is unique to it. Nobody takes what lies there for a run.
+    /// A folder to lay an import out in; `token` is unique to it. Nobody takes what lies
+    /// there for a run.
     pub fn undone_import_dir(&self, token: &str) -> PathBuf {
         self.imported().join(format!("{UNDONE}{token}"))
     }
@@ -59,8 +62,8 @@ impl Bundles {
         Ok(list_folder(&self.imported())?.into_iter().filter(is_undone).collect())
     }
 
-    /// Puts an import that is laid out and checked in its place, if nothing is there: one rename, made durable. `pass` is told of
-    /// the rename before it is durable.
+    /// Puts an unpacked and checked import in its place, if that is free: one rename, made
+    /// durable. `pass` is called between the rename and the flush.
     pub fn publish_import(
         &self,
         laid_out: &Path,

@@ -86,7 +86,7 @@ fn an_import_takes_no_place_that_is_taken() {
 }
 
 #[test]
-fn late_evidence_is_the_bundle_and_else_the_draft() {
+fn late_evidence_is_the_bundle_and_the_draft() {
     let home = tempfile::tempdir().unwrap();
     let bundles = Bundles::in_home(home.path());
     let draft = |run: &RunId| home.path().join("active").join(run.as_str());
@@ -96,8 +96,8 @@ fn late_evidence_is_the_bundle_and_else_the_draft() {
         bundles.keep_late(one, &draft(one)).unwrap();
         assert!(!bundles.has_bundle(one) && bundles.late_dir(one).join("file").own_exists(), "{one}");
     }
-    assert!(draft(&sealed).own_exists(), "nothing is written over");
-    assert!(!draft(&died).own_exists());
+    assert!(bundles.late_dir(&sealed).with_file_name(format!("{sealed}.1")).own_exists(), "nothing is written over");
+    assert!(!draft(&sealed).own_exists() && !draft(&died).own_exists());
 }
 
 #[test]

@@ -4,15 +4,16 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use super::{SqliteStore, entries, runs};
 use crate::fault::StoreResult;
-use crate::verify::Replay;
+use crate::replay::Replay;
 
-/// As much as SQLite is asked to tell of a damaged file.
+/// Upper bound on the faults of a damaged file that SQLite reports.
 const MOST_TOLD: u32 = 20;
 
 /// The column of `suffix` in a row of `runs`, which is no part of [`crate::RunRow`].
 const SUFFIX: usize = 2;
 
 impl SqliteStore {
+    /// Passes every entry and row to the replay, in one read transaction.
     pub(crate) fn tell_replay(&self, replay: &mut Replay) -> StoreResult<()> {
         let _snapshot = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)?;
         self.tell_entries(replay)?;
@@ -55,7 +56,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Entries and rows were read in order; what finds one of them by name is looked at by SQLite itself.
+    /// Reports damage of the file. Entries and rows were read in order; SQLite itself
+    /// checks the indexes.
     fn tell_damage(&self, replay: &mut Replay) -> StoreResult<()> {
         let mut statement = self.connection.prepare(&format!("PRAGMA integrity_check({MOST_TOLD})"))?;
         let mut rows = statement.query([])?;

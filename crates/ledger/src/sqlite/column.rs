@@ -4,11 +4,12 @@ use rusqlite::{Error, Row};
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
-/// Reads a text as the type it stands for.
+/// Text column as the type that it encodes.
 pub(super) fn typed<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<T> {
     typed_or_null(row, column, name)?.ok_or_else(|| unreadable(column, name))
 }
 
+/// Text column as a type; none for NULL.
 pub(super) fn typed_or_null<T: DeserializeOwned>(
     row: &Row<'_>,
     column: usize,
@@ -20,6 +21,7 @@ pub(super) fn typed_or_null<T: DeserializeOwned>(
     text.map(read).transpose()
 }
 
+/// Error of a column whose value cannot be read.
 pub(super) fn unreadable(column: usize, name: &str) -> Error {
     Error::InvalidColumnType(column, name.to_owned(), rusqlite::types::Type::Text)
 }

@@ -7,9 +7,10 @@ use super::SqliteStore;
 use super::column::typed;
 use super::schema::WITH_LEASES;
 use crate::fault::StoreResult;
-use crate::lease::Lease;
+use crate::runs::Lease;
 
 impl SqliteStore {
+    /// Lease of a run; none in a file older than leases.
     pub(crate) fn read_lease(&self, run_id: &RunId) -> StoreResult<Option<Lease>> {
         if self.version < WITH_LEASES {
             return Ok(None);
@@ -18,6 +19,7 @@ impl SqliteStore {
         Ok(self.connection.prepare_cached(sql)?.query_row([run_id.as_str()], from_row).optional()?)
     }
 
+    /// Sets the lease of a run.
     pub(crate) fn put_lease(&self, run_id: &RunId, lease: &Lease) -> StoreResult<()> {
         let sql = "INSERT OR REPLACE INTO leases (run_id, owner, epoch, lease_until) VALUES (?1, ?2, ?3, ?4)";
         let values = params![run_id.as_str(), lease.owner.to_string(), lease.epoch, lease.until.to_string()];
@@ -25,12 +27,14 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Extends a lease of this epoch; false if another instance has taken the run over.
     pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
         let sql = "UPDATE leases SET lease_until = ?1 WHERE run_id = ?2 AND epoch = ?3";
         let changed = self.connection.execute(sql, params![until.to_string(), run_id.as_str(), epoch])?;
         Ok(changed == 1)
     }
 
+    /// Removes the lease of a run.
     pub(crate) fn remove_lease(&self, run_id: &RunId) -> StoreResult<()> {
         self.connection.prepare_cached("DELETE FROM leases WHERE run_id = ?1")?.execute([run_id.as_str()])?;
         Ok(())

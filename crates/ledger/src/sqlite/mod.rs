@@ -5,6 +5,7 @@ mod column;
 mod entries;
 mod leases;
 mod open;
+mod queue;
 mod requests;
 mod rungs;
 mod runs;
@@ -24,6 +25,7 @@ pub(crate) struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// Id of the ledger.
     pub(crate) fn ledger_id(&self) -> &str {
         &self.id
     }

@@ -1,4 +1,5 @@
-//! Opening a ledger file: made on first use with mode 0600, refused with a reason when it is not one we can use.
+//! Opening a ledger file: made on first use with mode 0600, refused with a reason when it
+//! is not one we can use.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
@@ -12,17 +13,19 @@ use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use super::entries::head;
 use super::{SqliteStore, is_busy, schema};
-use crate::open::{OpenLedgerError, is_ledger_id, new_ledger_id};
+use crate::open_error::{OpenLedgerError, is_ledger_id, new_ledger_id};
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// After this many pages the log is folded into the file. The log is read once by whoever opens an idle ledger, so a
-/// short one keeps opening cheap, and folding on every close would cost two more flushes a command.
+/// Number of pages after which the log is folded into the file. Opening an idle ledger
+/// reads the log once, so a short one keeps opening cheap, and folding on every close would
+/// cost two more flushes a command.
 const LOG_PAGES: u32 = 200;
 
 impl SqliteStore {
-    /// Opens the file for reading and appending, makes it when there is none, and brings an older one forward.
+    /// Opens the file for reading and appending, makes it when there is none, and brings an
+    /// older one forward.
     pub(crate) fn open(path: &Path, pass: &dyn Fn(&'static str)) -> Result<Self, OpenLedgerError> {
         let fail = Failing(path);
         look(path)
@@ -56,8 +59,9 @@ impl SqliteStore {
         let connection = Connection::open_with_flags(path, flags).map_err(|error| fail.sqlite(error))?;
         prepare(&connection).map_err(|error| fail.sqlite(error))?;
         match fail.admit(connection) {
-            // SQLite needs its two side files to follow a live ledger. Where they neither exist nor can be made (a
-            // read-only medium), nobody is writing, and the file alone is the whole ledger.
+            // SQLite needs its two side files to follow a live ledger. Where they neither
+            // exist nor can be made (a read-only medium), nobody is writing, and the file
+            // alone is the whole ledger.
             Err(OpenLedgerError::ReadOnly { .. }) if !side_file(path, "-wal").own_exists() => {
                 fail.admit(open_immutable(path).map_err(|error| fail.sqlite(error))?)
             }
@@ -78,7 +82,8 @@ fn look(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The mode is given at creation, since SQLite would leave it to the umask; its side files take the mode of this one.
+/// The mode is given at creation, since SQLite would leave it to the umask; its side files
+/// take the mode of this one.
 fn make_file(path: &Path) -> io::Result<()> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(path);
     match made {
@@ -109,8 +114,8 @@ fn create(connection: &Connection, fail: &Failing<'_>) -> Result<(), OpenLedgerE
     schema::create(connection, &id).map_err(|error| fail.sqlite(error))
 }
 
-/// Switching to the write-ahead log does not wait for its turn as other statements do, so several processes that make
-/// the same ledger at once have to try again.
+/// Switching to the write-ahead log does not wait for its turn as other statements do, so
+/// several processes that make the same ledger at once have to try again.
 fn use_log(connection: &Connection) -> rusqlite::Result<()> {
     const PAUSE: Duration = Duration::from_millis(5);
     let mut tries = BUSY_TIMEOUT.as_millis() / PAUSE.as_millis();
@@ -150,7 +155,8 @@ fn side_file(path: &Path, ending: &str) -> PathBuf {
 struct Failing<'a>(&'a Path);
 
 impl Failing<'_> {
-    /// The checks every opening makes, as of one moment: another process may just be making the ledger, or bringing it forward.
+    /// The checks every opening makes, as of one moment: another process may just be making
+    /// the ledger, or bringing it forward.
     fn admit(&self, connection: Connection) -> Result<SqliteStore, OpenLedgerError> {
         let snapshot = Transaction::new_unchecked(&connection, TransactionBehavior::Deferred);
         let snapshot = snapshot.map_err(|error| self.sqlite(error))?;

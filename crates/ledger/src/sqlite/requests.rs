@@ -8,7 +8,7 @@ use super::column::{limit, typed, typed_or_null};
 use super::entries::TIME_BASE;
 use super::schema::WITH_REQUESTS;
 use crate::fault::StoreResult;
-use crate::request::RequestRow;
+use crate::request_row::RequestRow;
 
 /// The kinds of entries about requests, as the index of them has it.
 pub(super) const KINDS: &str = "'approval.requested', 'approval.granted', 'approval.denied', 'approval.held', 'approval.released', \
@@ -23,6 +23,7 @@ fn select_rows() -> String {
 }
 
 impl SqliteStore {
+    /// Row of a request; none in a file older than requests.
     pub(crate) fn read_request(&self, request: Digest) -> StoreResult<Option<RequestRow>> {
         if self.version < WITH_REQUESTS {
             return Ok(None);
@@ -31,6 +32,7 @@ impl SqliteStore {
         Ok(self.connection.prepare_cached(&sql)?.query_row([request.to_string()], from_row).optional()?)
     }
 
+    /// Requests, newest first, of one task or of all.
     pub(crate) fn recent_requests(&self, task_id: Option<&TaskId>, most: usize) -> StoreResult<Vec<RequestRow>> {
         if self.version < WITH_REQUESTS {
             return Ok(Vec::new());
@@ -41,6 +43,7 @@ impl SqliteStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Undecided requests, newest first.
     pub(crate) fn undecided_requests(&self, before: Option<u64>, most: usize) -> StoreResult<Vec<RequestRow>> {
         if self.version < WITH_REQUESTS {
             return Ok(Vec::new());
@@ -52,6 +55,7 @@ impl SqliteStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// Number of requests.
     pub(crate) fn count_requests(&self) -> StoreResult<u64> {
         if self.version < WITH_REQUESTS {
             return Ok(0);
@@ -69,6 +73,7 @@ impl SqliteStore {
         Ok(Some(rows.collect::<Result<_, _>>()?))
     }
 
+    /// Writes a row. An existing row keeps everything that its first entry decided.
     pub(crate) fn put_request(&self, row: &RequestRow) -> StoreResult<()> {
         let sql = format!(
             "INSERT INTO requests ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)

@@ -22,6 +22,7 @@ const NEXT_IDENTITY: &str = "SELECT source_id, model FROM runs WHERE engine = ?1
 const IDENTIFIED: &str = "engine = ?1 AND purpose = ?2 AND substr(source_id, -8) <> '@unknown'";
 
 impl SqliteStore {
+    /// Runs of a rung, newest first, a page at a time.
     pub(crate) fn rung_runs(
         &self,
         rung: &RungRuns<'_>,
@@ -41,6 +42,7 @@ impl SqliteStore {
         self.list_runs(&sql, values)
     }
 
+    /// Passes at a stage, newest first.
     pub(crate) fn stage_passes(
         &self,
         engine: &str,
@@ -52,6 +54,7 @@ impl SqliteStore {
         self.list_runs(&sql, params![engine, purpose.as_str(), stage.number(), limit(most)])
     }
 
+    /// First identity of an engine at a stage that comes after this one.
     pub(crate) fn next_identity(
         &self,
         engine: &str,
@@ -70,6 +73,7 @@ impl SqliteStore {
         Ok(next.flatten())
     }
 
+    /// Newest identified run with the first model after that of this identity.
     pub(crate) fn next_model(
         &self,
         engine: &str,
@@ -92,6 +96,7 @@ impl SqliteStore {
         Ok(newest.optional()?.flatten())
     }
 
+    /// Passes that wait for an operator's outcome, newest first.
     pub(crate) fn unanswered_runs(&self, most: usize) -> StoreResult<Vec<RunRow>> {
         let sql = unanswered_query(self.columns(), self.outcome_seq(), self.collected_seq());
         self.list_runs(&sql, [limit(most)])

@@ -62,16 +62,19 @@ impl SqliteStore {
         if self.version < WITH_ANSWERS { found_outcome!() } else { "outcome_seq" }
     }
 
+    /// Runs of a query over the columns of runs.
     pub(super) fn list_runs(&self, sql: &str, values: impl Params) -> StoreResult<Vec<RunRow>> {
         let mut statement = self.connection.prepare_cached(sql)?;
         Ok(statement.query_map(values, from_row)?.collect::<Result<_, _>>()?)
     }
 
+    /// Row of a run.
     pub(crate) fn read_run(&self, run_id: &RunId) -> StoreResult<Option<RunRow>> {
         let sql = format!("SELECT {} FROM runs WHERE run_id = ?1", self.columns());
         Ok(self.connection.prepare_cached(&sql)?.query_row([run_id.as_str()], from_row).optional()?)
     }
 
+    /// Runs that pass a filter, newest first.
     pub(crate) fn recent_runs(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
         let status = filter.status.map(RunStatus::as_str);
         let task_id = filter.task_id.as_ref().map(TaskId::as_str);
@@ -90,6 +93,7 @@ impl SqliteStore {
         self.list_runs(&recent(self.columns(), filter), values.as_slice())
     }
 
+    /// Runs that a person may mean, newest first.
     pub(crate) fn matching_runs(&self, wanted: &RunMatch<'_>, most: usize) -> StoreResult<Vec<RunRow>> {
         let whole = |text: &str| vec![text.to_owned()];
         let range = |start: &str| vec![start.to_owned(), format!("{start}\u{10FFFF}")];
@@ -100,11 +104,13 @@ impl SqliteStore {
             RunMatch::SuffixStart(start) => ("suffix >= ?1 AND suffix < ?2", range(start)),
             RunMatch::Purpose(purpose) => ("purpose = ?1", whole(purpose.as_str())),
         };
-        // No order asked for: sorting would read every match, and there may be as many as there are runs.
+        // No order asked for: sorting would read every match, and there may be as many as
+        // there are runs.
         let sql = format!("SELECT {} FROM runs WHERE {condition} LIMIT {most}", self.columns());
         self.list_runs(&sql, params_from_iter(values))
     }
 
+    /// Run that many steps before the newest. Documents of stage 6 are left out.
     pub(crate) fn run_back(&self, purpose: Option<Purpose>, steps: u32) -> StoreResult<Option<RunRow>> {
         let of = if purpose.is_some() { "purpose = ?2" } else { "?2 IS NULL" };
         // Documents of stage 6 are governed, and no run.
@@ -116,11 +122,21 @@ impl SqliteStore {
         Ok(self.list_runs(&sql, params![steps, purpose.map(Purpose::as_str)])?.pop())
     }
 
+    /// Runs sealed by entries in this range.
+    pub(crate) fn sealed_between(&self, after: u64, up_to: u64) -> StoreResult<Vec<RunRow>> {
+        // Entries are found by their place; rows have no index of the entry that sealed them.
+        let sealed = "SELECT run_id FROM entries WHERE seq > ?1 AND seq <= ?2 AND kind = 'evidence.sealed'";
+        let sql = format!("SELECT {} FROM runs WHERE run_id IN ({sealed}) AND sealed_seq > ?1", self.columns());
+        self.list_runs(&sql, params![after, up_to])
+    }
+
+    /// Runs that are not sealed, oldest first.
     pub(crate) fn open_runs(&self) -> StoreResult<Vec<RunRow>> {
         let sql = format!("SELECT {} FROM runs WHERE status = 'running' ORDER BY started_at, seq", self.columns());
         self.list_runs(&sql, [])
     }
 
+    /// Passes every run to a callback, oldest first, without holding them in memory.
     pub(crate) fn each_run(&self, mut show: impl FnMut(RunRow)) -> StoreResult<()> {
         let sql = format!("SELECT {} FROM runs ORDER BY started_at, seq", self.columns());
         let mut statement = self.connection.prepare(&sql)?;
@@ -131,16 +147,20 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Number of runs, from a counter: counting the rows would take time that grows with
+    /// them.
     pub(crate) fn count_runs(&self) -> StoreResult<u64> {
         let sql = "SELECT value FROM counters WHERE name = 'runs'";
         Ok(self.connection.query_row(sql, [], |row| row.get(0))?)
     }
 
+    /// Adds one to the counter of runs.
     pub(crate) fn count_run(&self) -> StoreResult<()> {
         self.connection.execute("UPDATE counters SET value = value + 1 WHERE name = 'runs'", [])?;
         Ok(())
     }
 
+    /// Removes all rows, before they are made again from the entries.
     pub(crate) fn clear_rows(&self) -> StoreResult<()> {
         self.connection.execute_batch(
             "DELETE FROM runs; DELETE FROM requests; INSERT OR REPLACE INTO counters VALUES ('runs', 0);",
@@ -148,6 +168,7 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Writes a row. An existing row keeps everything that its first entry decided.
     pub(crate) fn put_run(&self, run: &RunRow) -> StoreResult<()> {
         let codes: Vec<&str> = run.reasons.iter().map(|reason| reason.code()).collect();
         let sql = format!(
@@ -199,6 +220,7 @@ fn recent(columns: &str, filter: &RunFilter) -> String {
     format!("SELECT {columns} FROM runs WHERE TRUE{asked} ORDER BY started_at DESC, seq DESC LIMIT ?")
 }
 
+/// Run of a row, in the order of the columns.
 pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let (status, reasons): (String, String) = (row.get(7)?, row.get(11)?);
     Ok(RunRow {
@@ -225,7 +247,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     })
 }
 
-/// The columns of an identity: none where it is not known, and an empty model where there is none.
+/// Columns of an identity: none if it is not known, and an empty model without one.
 pub(super) fn written_identity(identity: Option<&EngineIdentity>) -> (Option<&str>, Option<String>) {
     let Some(EngineIdentity { source_id, model }) = identity else { return (None, None) };
     (Some(source_id), Some(model.as_ref().map(ToString::to_string).unwrap_or_default()))

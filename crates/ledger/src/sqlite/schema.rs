@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub(super) const APPLICATION_ID: i32 = 0x6374_6f4c;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 5;
+pub(super) const VERSION: i32 = 6;
 /// The first version with a table of leases.
 pub(super) const WITH_LEASES: i32 = 2;
 /// The first version with a table of requests for approval.
@@ -15,6 +15,8 @@ pub(super) const WITH_REQUESTS: i32 = 3;
 pub(super) const WITH_IDENTITIES: i32 = 4;
 /// The first version whose rows say which bundles were collected and which runs were answered.
 pub(super) const WITH_ANSWERS: i32 = 5;
+/// The first version with a queue.
+pub(super) const WITH_QUEUE: i32 = 6;
 
 // Every index of `runs` ends in (started_at, seq), so that each single filter is a range of one index in listing order.
 const TABLES: &str = "
@@ -142,6 +144,35 @@ const MIGRATIONS: &[Migration] = &[
              'approval.revoked', 'approval.used')",
         ],
     },
+    Migration {
+        from: 5,
+        statements: &[
+            "CREATE TABLE queue (
+            run_id TEXT PRIMARY KEY,
+            seq INTEGER NOT NULL UNIQUE,
+            submitted_at TEXT NOT NULL,
+            task_id TEXT NOT NULL,
+            engine TEXT NOT NULL,
+            stage INTEGER NOT NULL,
+            workspace TEXT NOT NULL,
+            target_key TEXT,
+            priority INTEGER NOT NULL,
+            after_run TEXT,
+            not_before TEXT,
+            labels TEXT NOT NULL,
+            state TEXT NOT NULL,
+            epoch INTEGER NOT NULL,
+            owner TEXT,
+            lease_until TEXT,
+            started_at TEXT,
+            stopping INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID",
+            "CREATE UNIQUE INDEX queue_targets ON queue (target_key) WHERE state IN ('claimed', 'started')",
+            "CREATE INDEX queue_waiting ON queue (priority DESC, seq) WHERE state = 'queued'",
+            "CREATE INDEX queue_active ON queue (state, engine) WHERE state IN ('claimed', 'started')",
+            "CREATE INDEX queue_by_start ON queue (started_at) WHERE started_at IS NOT NULL",
+        ],
+    },
 ];
 
 /// Lays out an empty file, unless another process did so in the meantime. Nothing of a half-made ledger ever stays.
@@ -186,18 +217,22 @@ fn migrate_within(transaction: &Connection, pass: &dyn Fn(&'static str)) -> rusq
     Ok(())
 }
 
+/// Version of the tables, which SQLite keeps in the file's header.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Mark in the file's header that tells a ledger from other databases.
 pub(super) fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "application_id", |row| row.get(0))
 }
 
+/// True for a file without any table.
 pub(super) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
+/// Value of the table `meta`.
 pub(super) fn meta(connection: &Connection, key: &str) -> rusqlite::Result<String> {
     connection.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0))
 }

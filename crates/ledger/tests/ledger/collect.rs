@@ -1,6 +1,7 @@
 //! Bundles that are removed on purpose: said once, before, and only of what was sealed.
 
-use crate::world::{TIME, World, at, digest, run, sealed, started};
+use crate::fixtures::{TIME, at, digest, run, sealed, started};
+use crate::world::World;
 use contract::RunId;
 use ledger::{AppendEntryError, Collection, EntryKind, Ledger, RunCollected};
 use serde_json::json;
@@ -59,7 +60,7 @@ fn what_does_not_fit_is_refused_with_all_that_came_with_it() {
 fn a_run_that_another_entry_names_is_spoken_of() {
     let world = World::new();
     let ledger = filled(&world);
-    ledger.engine_starting(&run("cccc"), *TIME, &json!({}), None).unwrap();
+    ledger.engine_starting(&run("cccc"), None, *TIME, &json!({}), None).unwrap();
     ledger.runs_collected(&[collected(&run("aaaa"))]).unwrap();
     ledger.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
     assert!(ledger.runs_spoken_of().unwrap().is_empty());
@@ -78,9 +79,8 @@ fn an_entry_of_something_that_was_not_sealed_is_found() {
         let body = json!({"attestation_sha256": digest.repeat(32), "bytes": 1, "reason": "r"});
         ledger.append(EntryKind::PatchTaken, Some(&run(suffix)), *TIME, &body).unwrap();
         let head = ledger.head().unwrap().seq;
-        let raw = world.raw();
-        raw.execute_batch("DROP TRIGGER entries_are_never_changed").unwrap();
-        raw.execute("UPDATE entries SET kind = 'evidence.collected' WHERE seq = ?1", [head]).unwrap();
+        world.disarm();
+        world.edit(&format!("UPDATE entries SET kind = 'evidence.collected' WHERE seq = {head}"));
         let problems = ledger.verify().unwrap().problems;
         let fits = problems.iter().any(|it| it.seq == head && it.what.ends_with("entry that fits no run"));
         assert!(fits, "{suffix}: {problems:?}");

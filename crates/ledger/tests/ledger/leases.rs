@@ -1,6 +1,7 @@
 //! A live run belongs to one instance at a time, and who lost it can no longer seal it.
 
-use crate::world::{World, at, digest, run, sealed, started};
+use crate::fixtures::{at, digest, run, sealed, started};
+use crate::world::{World, open_at};
 use ledger::{AppendEntryError, FIRST_EPOCH, Lease, Ledger, RunIntent, RunSealed, RunStarted};
 
 const UNTIL: &str = "2026-03-01T10:01:00.000000Z";
@@ -52,14 +53,14 @@ fn one_of_many_takes_it_over() {
     let world = World::new();
     leased(&world.open(), "aaaa");
     let later = at("2026-03-01T10:02:00Z");
-    let path = world.path();
+    let place = world.place();
     let taken: usize = std::thread::scope(|scope| {
         let take = |number: u8| {
-            let path = &path;
+            let place = &place;
             scope.spawn(move || {
                 let owner = digest(&format!("{number:02x}"));
                 let until = at("2026-03-01T11:00:00Z");
-                Ledger::open(path).unwrap().lease_taken_over(&run("aaaa"), owner, later, until).unwrap().is_some()
+                open_at(place).lease_taken_over(&run("aaaa"), owner, later, until).unwrap().is_some()
             })
         };
         let threads: Vec<_> = (1..=16).map(take).collect();

@@ -1,6 +1,7 @@
 //! Listing and finding runs.
 
-use crate::world::{World, at, id, sealed, started};
+use crate::fixtures::{at, id, sealed, started};
+use crate::world::World;
 use ledger::{Found, Ledger, RunFilter, RunIntent, RunStarted, RunStatus};
 
 const IDS: [&str; 5] = [

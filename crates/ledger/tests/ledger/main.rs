@@ -4,9 +4,12 @@
 
 mod chain;
 mod collect;
+mod fixtures;
 mod leases;
 mod lists;
 mod open;
+mod queue;
+mod queue_search;
 mod requests;
 mod surface;
 mod together;

@@ -6,7 +6,8 @@ use contract::{Digest, Stage, Stamp};
 use ledger::{AppendEntryError, ApprovalUse, Ledger, RequestIntent, RequestStep, UnusableRequest};
 use serde_json::{Value, json};
 
-use crate::world::{World, at, digest, run, started};
+use crate::fixtures::{at, digest, run, started};
+use crate::world::{World, open_at};
 
 const LATER: &str = "2026-03-01T12:00:00.000000Z";
 
@@ -43,7 +44,7 @@ fn usable() -> ApprovalUse {
 }
 
 fn start(ledger: &Ledger, suffix: &str, time: Stamp, used: &ApprovalUse) -> Result<(), Option<UnusableRequest>> {
-    let started = ledger.engine_starting(&run(suffix), time, &json!({}), Some(used));
+    let started = ledger.engine_starting(&run(suffix), None, time, &json!({}), Some(used));
     started.map(drop).map_err(|error| match error {
         AppendEntryError::RequestUnusable { why, .. } => Some(why),
         _ => None,
@@ -125,7 +126,7 @@ fn time_goes_back_by_an_entry_that_voids_every_request_before_it() {
     assert_eq!(start(&ledger, "bbbb", noon(), &next).unwrap_err(), used, "what was used stays used");
     assert_eq!(ledger.verify().unwrap().problems, vec![]);
 
-    world.raw().execute("UPDATE meta SET value = '1' WHERE key = 'time_base'", []).unwrap();
+    world.edit("UPDATE meta SET value = '1' WHERE key = 'time_base'");
     let problems = ledger.verify().unwrap().problems;
     assert!(problems.iter().any(|problem| problem.what.starts_with("time is counted from entry 1,")), "{problems:?}");
 }
@@ -171,12 +172,12 @@ fn sixty_four_at_once_use_it_once() {
     for number in 0..MANY {
         ledger.run_started(&started(&run(&format!("{number:04}")), 0)).unwrap();
     }
-    let (path, ready) = (world.path(), Barrier::new(MANY));
+    let (place, ready) = (world.place(), Barrier::new(MANY));
     let started: Vec<bool> = std::thread::scope(|scope| {
         let starting = |number: usize| {
-            let (path, ready) = (&path, &ready);
+            let (place, ready) = (&place, &ready);
             scope.spawn(move || {
-                let ledger = Ledger::open(path).unwrap();
+                let ledger = open_at(place);
                 ready.wait();
                 start(&ledger, &format!("{number:04}"), noon(), &usable()).is_ok()
             })
@@ -201,7 +202,7 @@ fn an_edited_row_is_found() {
         let ledger = requested(&world);
         start(&ledger, "aaaa", noon(), &usable()).unwrap();
         assert_eq!(ledger.verify().unwrap().problems, vec![]);
-        world.raw().execute(edit, []).unwrap();
+        world.edit(edit);
         assert_eq!(ledger.verify().unwrap().problems.len(), 1, "{edit}");
     }
 }

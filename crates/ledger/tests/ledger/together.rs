@@ -2,7 +2,8 @@
 
 use std::sync::Barrier;
 
-use crate::world::{TIME, World, at, run, sealed, started};
+use crate::fixtures::{TIME, at, run, sealed, started};
+use crate::world::{World, open_at};
 use ledger::{EntryKind, Ledger, OpenLedgerError};
 use serde_json::json;
 
@@ -11,15 +12,15 @@ const WRITERS: usize = 100;
 #[test]
 fn a_hundred_writers_all_succeed_and_the_chain_holds() {
     let world = World::new();
-    let path = world.path();
+    let place = world.place();
     let ready = Barrier::new(WRITERS);
     std::thread::scope(|scope| {
         for number in 0..WRITERS {
-            let (path, ready) = (&path, &ready);
+            let (place, ready) = (&place, &ready);
             scope.spawn(move || {
                 ready.wait();
                 // Nobody made the ledger before: they also race to create it.
-                let ledger = Ledger::open(path).unwrap();
+                let ledger = open_at(place);
                 let id = run(&format!("{number:04}"));
                 ledger.run_started(&started(&id, 0)).unwrap();
                 ledger.append(EntryKind::PatchTaken, Some(&id), *TIME, &json!({"number": number})).unwrap();
@@ -27,7 +28,7 @@ fn a_hundred_writers_all_succeed_and_the_chain_holds() {
             });
         }
     });
-    let check = Ledger::open_existing_read_only(&path).unwrap().verify().unwrap();
+    let check = world.open_read_only().verify().unwrap();
     assert_eq!((check.entries, check.problems), (300, vec![]));
     assert_eq!(check.head.seq, 300);
 }
@@ -37,19 +38,19 @@ fn a_hundred_writers_all_succeed_and_the_chain_holds() {
 fn looking_while_the_ledger_is_made_finds_none_or_a_whole_one() {
     for _ in 0..20 {
         let world = World::new();
-        let path = world.path();
+        let place = world.place();
         let ready = Barrier::new(8);
         std::thread::scope(|scope| {
             for number in 0..8 {
-                let (path, ready) = (&path, &ready);
+                let (place, ready) = (&place, &ready);
                 scope.spawn(move || {
                     ready.wait();
                     if number % 4 == 0 {
-                        drop(Ledger::open(path).unwrap());
+                        drop(open_at(place));
                         return;
                     }
                     let found_none = |error: &OpenLedgerError| matches!(error, OpenLedgerError::Missing { .. });
-                    while let Err(error) = Ledger::open_existing_read_only(path) {
+                    while let Err(error) = Ledger::open_place_read_only(place) {
                         assert!(found_none(&error), "{error}");
                     }
                 });
@@ -58,24 +59,11 @@ fn looking_while_the_ledger_is_made_finds_none_or_a_whole_one() {
     }
 }
 
-/// A file that was made and not laid out holds no ledger yet.
-#[test]
-fn a_file_that_is_not_laid_out_yet_is_no_ledger() {
-    let world = World::new();
-    std::fs::write(world.path(), "").unwrap();
-    let look = || Ledger::open_existing_read_only(&world.path());
-    assert!(matches!(look().unwrap_err(), OpenLedgerError::Missing { .. }));
-    world.raw().pragma_update(None, "journal_mode", "WAL").unwrap();
-    assert!(matches!(look().unwrap_err(), OpenLedgerError::Missing { .. }));
-    drop(world.open());
-    assert_eq!(look().unwrap().head().unwrap().seq, 0, "control");
-}
-
 /// Everybody wants one of five: what each sees before it takes is all that others took.
 #[test]
 fn who_reserves_has_seen_all_that_is_reserved() {
     let world = World::new();
-    let path = world.path();
+    let place = world.place();
     let ledger = world.open();
     // Not seen: of another day, and of another kind.
     ledger
@@ -91,7 +79,7 @@ fn who_reserves_has_seen_all_that_is_reserved() {
                     let taken: u64 = entries.iter().filter_map(|entry| entry.body["taken"].as_u64()).sum();
                     json!({"taken": u64::from(taken < 5)})
                 };
-                Ledger::open(&path).unwrap().model_reserved(*TIME, at("2026-03-01T00:00:00Z"), reserve).unwrap();
+                open_at(&place).model_reserved(*TIME, at("2026-03-01T00:00:00Z"), reserve).unwrap();
             });
         }
     });

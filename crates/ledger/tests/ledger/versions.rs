@@ -46,6 +46,13 @@ const OLDER: &[Older] = &[
         leases: true,
         answers: true,
     },
+    Older {
+        name: "ledger-v5.db",
+        seq: 15,
+        hash: "ec744c6d8e923756950968a2deb89a906e4d55cdae0960725e03904191655af0",
+        leases: true,
+        answers: true,
+    },
 ];
 const STATUSES: [RunStatus; 4] = [RunStatus::Blocked, RunStatus::Fail, RunStatus::Pass, RunStatus::Running];
 
@@ -88,7 +95,7 @@ fn older_ledgers_are_read_and_brought_forward() {
             check(&Ledger::open(&world.path()).unwrap(), older);
         }
         let version: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(version, 5, "{name}");
+        assert_eq!(version, 6, "{name}");
     }
 }
 

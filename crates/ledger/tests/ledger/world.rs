@@ -1,20 +1,21 @@
-//! A temporary ledger and short ways to fill it.
+//! A temporary ledger in a file.
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
-use contract::{Digest, Purpose, Reason, RunId, Stage, Stamp, Status};
-use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
-
-/// As it is stored, and as it is given.
-pub(crate) const TIME_TEXT: &str = "2026-03-01T10:00:00.000000Z";
-pub(crate) static TIME: LazyLock<Stamp> = LazyLock::new(|| at(TIME_TEXT));
+use ledger::{Ledger, LedgerPlace};
 
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
 }
 
 impl World {
+    /// A body that is no text, as a file can hold it.
+    pub(crate) const UNREADABLE_BODY: Option<&'static str> = Some("body = CAST(x'ff' AS TEXT)");
+    pub(crate) const REPLACE_ENTRIES: &'static str = "INSERT OR REPLACE INTO entries SELECT * FROM entries";
+
+    /// Random histories of the queue that are played.
+    pub(crate) const HISTORIES: u64 = 12;
+
     pub(crate) fn new() -> World {
         World { folder: tempfile::tempdir().unwrap() }
     }
@@ -23,65 +24,42 @@ impl World {
         self.folder.path().join("ledger.db")
     }
 
+    pub(crate) fn place(&self) -> LedgerPlace {
+        LedgerPlace::File(self.path())
+    }
+
     pub(crate) fn open(&self) -> Ledger {
         Ledger::open(&self.path()).unwrap()
+    }
+
+    pub(crate) fn open_read_only(&self) -> Ledger {
+        Ledger::open_existing_read_only(&self.path()).unwrap()
     }
 
     /// A connection that knows nothing of our rules, as somebody who edits the file would have.
     pub(crate) fn raw(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.path()).unwrap()
     }
-}
 
-/// The run with this suffix.
-pub(crate) fn run(suffix: &str) -> RunId {
-    id(&format!("20260301T100000Z-r1-{suffix}"))
-}
+    /// A file has no clock: the time comes with each question.
+    pub(crate) fn set_clock(&self, _now: contract::Stamp) {}
 
-pub(crate) fn id(text: &str) -> RunId {
-    text.to_owned().try_into().unwrap()
-}
+    pub(crate) fn edit(&self, sql: &str) {
+        self.try_edit(sql).unwrap();
+    }
 
-pub(crate) fn at(text: &str) -> Stamp {
-    text.parse().unwrap()
-}
+    pub(crate) fn try_edit(&self, sql: &str) -> Result<(), String> {
+        let raw = self.raw();
+        raw.pragma_update(None, "recursive_triggers", true).unwrap();
+        raw.execute_batch(sql).map_err(|error| error.to_string())
+    }
 
-pub(crate) fn digest(pair: &str) -> Digest {
-    pair.repeat(32).parse().unwrap()
-}
-
-pub(crate) fn started(run_id: &RunId, second: u32) -> RunStarted {
-    RunStarted {
-        run_id: run_id.clone(),
-        time: at(&format!("2026-03-01T10:{:02}:{:02}.000000Z", second / 60, second % 60)),
-        lease_until: None,
-        intent: RunIntent {
-            task_id: "r1".to_owned().try_into().unwrap(),
-            engine: "fake".to_owned(),
-            stage: Stage::ARTIFICIAL_FIXTURE,
-            purpose: Purpose::Governed,
-            owner: None,
-            detail: serde_json::Value::Null,
-        },
+    /// Takes away what keeps entries from being changed.
+    pub(crate) fn disarm(&self) {
+        self.edit("DROP TRIGGER entries_are_never_changed; DROP TRIGGER entries_are_never_deleted;");
     }
 }
 
-pub(crate) fn sealed(run_id: &RunId) -> RunSealed {
-    RunSealed {
-        run_id: run_id.clone(),
-        time: at("2026-03-01T11:00:00.000000Z"),
-        epoch: None,
-        seal: RunSeal {
-            status: Status::Fail,
-            finished_at: at("2026-03-01T10:59:59.000000Z"),
-            duration_ms: 1200,
-            reasons: vec![Reason::NoDiff],
-            tests_passed: Some(3),
-            tests_executed: Some(4),
-            attestation_sha256: digest("ab"),
-            bundle: format!("harness-runs/{run_id}"),
-            owner: None,
-            identity: None,
-        },
-    }
+pub(crate) fn open_at(place: &LedgerPlace) -> Ledger {
+    Ledger::open_place(place, &|_| {}).unwrap()
 }

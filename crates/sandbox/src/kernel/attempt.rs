@@ -1,6 +1,7 @@
 //! Calls that must not work inside, made with arguments that can do no harm if they do.
 //!
-//! Each carries a word in the sixth argument, which none of them has: the kernel ignores it, and a filter can know it.
+//! Each carries a word in the sixth argument, which none of them has: the kernel ignores
+//! it, and a filter can know it.
 
 use std::ffi::CStr;
 use std::io;
@@ -13,6 +14,7 @@ use super::{checked, owned};
 /// One of [`ATTEMPTS`]; there is no other way to get one.
 #[derive(Debug)]
 pub(crate) struct Attempt {
+    /// Name in the posture's list of probes.
     pub(crate) name: &'static str,
     number: c_long,
     args: [usize; 5],
@@ -23,13 +25,15 @@ const SEIZE: usize = 0x4206;
 
 /// One of each class.
 ///
-/// Integers and null pointers only: whatever the kernel makes of them, no memory of this process is read or written.
+/// Integers and null pointers only: whatever the kernel makes of them, no memory of this
+/// process is read or written.
 pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("mount", libc::SYS_mount, [0; 5]),
     attempt("unshare", libc::SYS_unshare, [NEW_USER, 0, 0, 0, 0]),
     attempt("setns", libc::SYS_setns, [0, NEW_USER, 0, 0, 0]),
     attempt("ptrace", libc::SYS_ptrace, [SEIZE, 1, 0, 0, 0]),
-    // With null pointers these change nothing if they work: they ask for the limits, and set no priority.
+    // With null pointers these change nothing if they work: they ask for the limits, and
+    // set no priority.
     attempt("limits of process 1", libc::SYS_prlimit64, [1, libc::RLIMIT_NOFILE as usize, 0, 0, 0]),
     attempt("scheduling of process 1", libc::SYS_sched_setscheduler, [1, 0, 0, 0, 0]),
     attempt("priority of process 1", libc::SYS_setpriority, [0, 1, 0, 0, 0]),
@@ -45,6 +49,7 @@ const fn attempt(name: &'static str, number: c_long, args: [usize; 5]) -> Attemp
 }
 
 impl Attempt {
+    /// Makes the call; an `Ok` means that the sandbox let it through.
     #[expect(unsafe_code, reason = "the calls have no wrappers, being forbidden")]
     pub(crate) fn make(&self, word: u64) -> io::Result<()> {
         let [a, b, c, d, e] = self.args;
@@ -53,6 +58,7 @@ impl Attempt {
     }
 }
 
+/// Opens a socket with the probe's word in the unused sixth argument.
 #[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
 pub(crate) fn socket(family: u16, kind: c_int, protocol: c_int, word: u64) -> io::Result<OwnedFd> {
     let (family, kind) = (c_int::from(family), kind | libc::SOCK_CLOEXEC);

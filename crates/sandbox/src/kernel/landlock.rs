@@ -33,6 +33,7 @@ pub(crate) fn ruleset(handled: u64) -> io::Result<OwnedFd> {
     })
 }
 
+/// Adds the rights below a directory to a ruleset that is not in force yet.
 #[expect(unsafe_code, reason = "no wrapper knows Landlock")]
 pub(crate) fn allow_beneath(ruleset: &OwnedFd, parent: BorrowedFd<'_>, allowed: u64) -> io::Result<()> {
     let rule = PathBeneath { allowed, parent: parent.as_raw_fd() };

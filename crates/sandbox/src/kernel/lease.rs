@@ -1,4 +1,4 @@
-//! Leases: nobody opens a file before its lease is given back.
+//! Leases: an open of a leased file waits until the lease is given back.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -7,18 +7,20 @@ use libc::{F_GETLEASE, F_SETLEASE, F_SETOWN, F_UNLCK, F_WRLCK, c_int, c_long};
 
 use super::checked;
 
-/// Takes the lease on a file that nobody else has open. It stays with the open file, whoever holds that.
+/// Takes the lease on a file that no other process has open. It stays with the open file
+/// description.
 pub(crate) fn take(file: BorrowedFd<'_>) -> io::Result<()> {
     control(file, F_SETLEASE, F_WRLCK)?;
     // The kernel would signal whoever took it; here it is asked.
     control(file, F_SETOWN, 0).map(drop)
 }
 
-/// Whether somebody waits to open the file, or may do so.
+/// True if another process waits to open the file, or may already have done so.
 pub(crate) fn is_wanted(file: BorrowedFd<'_>) -> bool {
     !control(file, F_GETLEASE, 0).is_ok_and(|held| held == c_long::from(F_WRLCK))
 }
 
+/// Gives the lease back, so that a waiting open proceeds.
 pub(crate) fn give_back(file: BorrowedFd<'_>) {
     // A lease that the kernel took back meanwhile is gone as well.
     let _ = control(file, F_SETLEASE, F_UNLCK);

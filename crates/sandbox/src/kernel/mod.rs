@@ -1,6 +1,8 @@
-//! Calls into the kernel that no safe wrapper offers: the doors through which this crate uses `unsafe`.
+//! Calls into the kernel that no safe wrapper offers: the doors through which this crate
+//! uses `unsafe`.
 //!
-//! Each function is safe to call with any argument its type allows. None of them decides anything.
+//! Each function is safe to call with any argument its type allows. None of them decides
+//! anything.
 
 pub(crate) mod attempt;
 pub(crate) mod landlock;
@@ -23,6 +25,7 @@ fn checked(result: c_long) -> io::Result<c_long> {
 #[expect(unsafe_code, reason = "the kernel returns new descriptors as plain numbers")]
 fn owned(result: c_long) -> io::Result<OwnedFd> {
     let fd = i32::try_from(checked(result)?).map_err(io::Error::other)?;
-    // SAFETY: the callers pass the result of a call that creates a descriptor, which nobody else knows yet.
+    // SAFETY: the callers pass the result of a call that creates a descriptor, which nobody
+    // else knows yet.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -23,17 +23,21 @@ struct Attributes {
     userns: u64,
 }
 
-/// What a mount shall be; flags are only ever added.
+/// Attributes to add to a mount; none is ever removed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Change<'a> {
+    /// Nothing can be written through the mount.
     pub(crate) read_only: bool,
+    /// Device files cannot be opened through the mount.
     pub(crate) no_devices: bool,
+    /// Files cannot be executed through the mount.
     pub(crate) no_exec: bool,
     /// Ids on the file system are read through the map of this user namespace.
     pub(crate) ids: Option<BorrowedFd<'a>>,
 }
 
-/// Changes a mount and all below it, and cuts its ties to the mounts it was copied from. Set-uid bits never count.
+/// Changes a mount and all below it, and cuts its ties to the mounts it was copied from.
+/// Set-uid bits never count.
 pub(crate) fn change(mount: impl AsFd, change: Change<'_>) -> io::Result<()> {
     let flag = |wanted: bool, bit: u64| if wanted { bit } else { 0 };
     let set = NOSUID
@@ -54,7 +58,8 @@ pub(crate) fn make_read_only(mount: impl AsFd) -> io::Result<()> {
 #[expect(unsafe_code, reason = "no wrapper knows mount_setattr")]
 fn set_attributes(mount: BorrowedFd<'_>, flags: i32, attributes: &Attributes) -> io::Result<()> {
     let flags = flags | libc::AT_EMPTY_PATH;
-    // SAFETY: the path is a constant, and the structure lives as long as the call and has the size that is given.
+    // SAFETY: the path is a constant, and the structure lives as long as the call and has
+    // the size that is given.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

@@ -1,4 +1,5 @@
-//! Processes: forking into namespaces, and what a process gives up before a program takes it over.
+//! Processes: forking into namespaces, and the rights that a process drops before it
+//! becomes the program.
 
 use std::io;
 use std::mem::size_of;
@@ -9,24 +10,29 @@ use rustix::process::Pid;
 
 use super::checked;
 
+/// Side of a fork on which the caller is.
 #[derive(Debug)]
 pub(crate) enum Forked {
+    /// This is the new process.
     Child,
+    /// This is the old process; the new one has this pid.
     Parent(Pid),
 }
 
-/// Forks a child that starts in new namespaces (`CLONE_NEW*`, or 0 for a plain fork). Only for single-threaded processes: the
-/// child goes on with a copy of this thread alone.
+/// Forks a child that starts in new namespaces (`CLONE_NEW*`, or 0 for a plain fork). Only
+/// for single-threaded processes: the child goes on with a copy of this thread alone.
 #[expect(unsafe_code, reason = "no wrapper forks into namespaces")]
 pub(crate) fn fork_into(namespaces: c_int) -> io::Result<Forked> {
     let flags = c_long::from(namespaces) | c_long::from(libc::SIGCHLD);
-    // SAFETY: without CLONE_VM and with a null stack this is a fork: the child has its own copy of all memory.
+    // SAFETY: without CLONE_VM and with a null stack this is a fork: the child has its own
+    // copy of all memory.
     let pid = checked(unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) })?;
     let pid = i32::try_from(pid).map_err(io::Error::other)?;
     Ok(Pid::from_raw(pid).map_or(Forked::Child, Forked::Parent))
 }
 
-/// The same, in the control group (of the second version) whose directory this is. Fails on kernels before 5.7.
+/// The same, in the control group (of the second version) whose directory this is. Fails on
+/// kernels before 5.7.
 #[expect(unsafe_code, reason = "no wrapper forks into a group")]
 pub(crate) fn fork_into_group(namespaces: c_int, group: BorrowedFd<'_>) -> io::Result<Forked> {
     const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
@@ -57,13 +63,14 @@ pub(crate) fn share_descriptors(one: Pid, other: Pid) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, one.as_raw_pid(), other.as_raw_pid(), KCMP_FILES, 0_usize, 0_usize) == 0 }
 }
 
-/// A process that is in a new user namespace and does nothing else, until it is killed or this one ends. It shares this one's
-/// memory, so that none has to be copied for it.
+/// A process that is in a new user namespace and does nothing else, until it is killed or
+/// this one ends. It shares this one's memory, so that none has to be copied for it.
 #[expect(unsafe_code, reason = "no wrapper makes such a process")]
 pub(crate) fn open_user_namespace() -> io::Result<Pid> {
     const STACK: usize = 4096;
     extern "C" fn wait_for_death(parent: *mut c_void) -> c_int {
-        // SAFETY: plain numbers are passed. Only pause could fail, when a signal was handled, and nothing here handles one.
+        // SAFETY: plain numbers are passed. Only pause could fail, when a signal was
+        // handled, and nothing here handles one.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
             while libc::getppid() as usize == parent.addr() {
@@ -77,7 +84,8 @@ pub(crate) fn open_user_namespace() -> io::Result<Pid> {
     let top = stack.as_mut_ptr_range().end.cast();
     let parent = std::ptr::without_provenance_mut(rustix::process::getpid().as_raw_pid() as usize);
     let flags = libc::CLONE_VM | libc::CLONE_NEWUSER | libc::SIGCHLD;
-    // SAFETY: the function touches no memory but its own stack, which is aligned, large enough for one call and never freed.
+    // SAFETY: the function touches no memory but its own stack, which is aligned, large
+    // enough for one call and never freed.
     let pid = unsafe { libc::clone(wait_for_death, top, flags, parent) };
     Pid::from_raw(c_int::try_from(checked(c_long::from(pid))?).map_err(io::Error::other)?)
         .ok_or_else(|| io::Error::other("the process has no number"))
@@ -87,11 +95,13 @@ pub(crate) fn open_user_namespace() -> io::Result<Pid> {
 #[expect(unsafe_code, reason = "the wrapper is unsafe, for flags that are not given here")]
 pub(crate) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
     let flags = flags - rustix::thread::UnshareFlags::FILES;
-    // SAFETY: unshare can only break threads that share a descriptor table, and that flag was removed.
+    // SAFETY: unshare can only break threads that share a descriptor table, and that flag
+    // was removed.
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(io::Error::from)
 }
 
-/// Ends a forked process at once: what was to be done at the end of the one it is a copy of is that one's to do.
+/// Ends a forked process at once: what was to be done at the end of the one it is a copy of
+/// is that one's to do.
 #[expect(unsafe_code, reason = "no wrapper ends a process without its last acts")]
 pub(crate) fn exit_at_once(code: c_int) -> ! {
     // SAFETY: nothing of this process runs any more.
@@ -106,7 +116,7 @@ pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Whether a program that is executed would get this descriptor.
+/// True if an executed program would inherit this descriptor.
 #[expect(unsafe_code, reason = "the wrappers want descriptors that are known to be open")]
 pub(crate) fn is_inherited(fd: c_int) -> bool {
     // SAFETY: the flags of any number can be asked for; one that is not open is an error.

@@ -13,17 +13,23 @@ const CONTINUE: u32 = 1;
 /// A call that waits for an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
+    /// Number of the waiting call, by which it is answered.
     pub(crate) id: u64,
-    /// In the pid namespace of whoever receives it; 0 if it is not visible there.
+    /// Pid in the receiver's pid namespace; 0 if it is not visible there.
     pub(crate) pid: u32,
+    /// Number of the system call.
     pub(crate) number: i32,
+    /// Arguments as the process passed them; pointers are not followed.
     pub(crate) args: [u64; 6],
 }
 
+/// Answer to a call that the filter passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
+    /// The call fails with this error number.
     Refuse(i32),
-    /// The kernel goes on as if there were no filter. Never a way to allow something that the filter alone forbids.
+    /// The kernel goes on as if there were no filter. Never a way to allow something that
+    /// the filter alone forbids.
     Continue,
 }
 
@@ -34,7 +40,8 @@ pub(crate) fn install(filter: &[sock_filter]) -> io::Result<()> {
 
 /// The same, with a descriptor at which the calls that the filter passes on arrive.
 pub(crate) fn install_with_listener(filter: &[sock_filter]) -> io::Result<OwnedFd> {
-    // A waiting call that every signal restarts would arrive again and again; older kernels do not know the flag.
+    // A waiting call that every signal restarts would arrive again and again; older kernels
+    // do not know the flag.
     let patient = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     owned(set_filter(filter, patient)?).or_else(|error| match error.raw_os_error() {
         Some(libc::EINVAL) => owned(set_filter(filter, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?),
@@ -46,14 +53,16 @@ pub(crate) fn install_with_listener(filter: &[sock_filter]) -> io::Result<OwnedF
 fn set_filter(filter: &[sock_filter], flags: c_ulong) -> io::Result<c_long> {
     let len = u16::try_from(filter.len()).map_err(io::Error::other)?;
     let program = sock_fprog { len, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: program and filter live as long as the call, which copies them and writes to neither.
+    // SAFETY: program and filter live as long as the call, which copies them and writes to
+    // neither.
     Ok(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, std::ptr::from_ref(&program)) })
 }
 
 /// The next waiting call. The one that made it may be gone again: then this is `NotFound`.
 #[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
 pub(crate) fn receive(listener: BorrowedFd<'_>) -> io::Result<Call> {
-    // SAFETY: the structure holds integers only, for which all bits zero is a value; the kernel demands zeros.
+    // SAFETY: the structure holds integers only, for which all bits zero is a value; the
+    // kernel demands zeros.
     let mut call: seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is the one the request names and lives as long as the call.
     let result =
@@ -62,13 +71,15 @@ pub(crate) fn receive(listener: BorrowedFd<'_>) -> io::Result<Call> {
     Ok(Call { id: call.id, pid: call.pid, number: call.data.nr, args: call.data.args })
 }
 
-/// Whether the call still waits, so that what was read of its process since was that process'.
+/// True if the call still waits. Only then does memory that was read meanwhile belong to
+/// the process that made it.
 #[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
 pub(crate) fn still_waits(listener: BorrowedFd<'_>, id: u64) -> bool {
     // SAFETY: the request reads one integer, which lives as long as the call.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, std::ptr::from_ref(&id)) == 0 }
 }
 
+/// Answers a waiting call. Fails if its process is gone.
 #[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
 pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::Result<()> {
     let (error, flags) = match answer {

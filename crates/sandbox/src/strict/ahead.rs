@@ -1,7 +1,9 @@
-//! A confinement that is begun before there is an order: namespaces, and a root with what every run has.
+//! A confinement that is begun before there is an order: namespaces, and a root with the
+//! parts that every run has.
 //!
-//! Making them is most of a start, and a harness knows that it will need a confinement long before it knows for what. An order
-//! that what was begun does not fit gets one of its own, so nothing rests on this but time.
+//! Making them is most of a start, and a harness knows that it will need a confinement long
+//! before it knows for what. An order that the prepared parts do not fit gets its own, so
+//! this affects nothing but time.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -23,7 +25,8 @@ use super::init;
 use crate::confinement::{Confinement, HOME_DEFAULT};
 use crate::wire::Order;
 
-/// A directory that nobody can name in a confinement, so that the new root can lie over it while what was named is opened.
+/// Directory that no confinement can name, so that the new root can lie over it while
+/// sources are opened.
 const STAGING: &str = "/sys";
 
 /// Dropped, everything that was begun is gone.
@@ -43,13 +46,15 @@ impl Ahead {
         let cell = bear(&identity, Cgroup::begin(), live).ok()?;
         let mut translations = Translations::new(identity.uid);
         if identity.root {
-            // What root names is mostly root's own. Where it cannot be translated, that is found out again.
+            // What root names is mostly root's own. Where it cannot be translated, that is
+            // found out again.
             let _ = translations.of((0, 0));
         }
         Some(Self { identity, cell, translations })
     }
 
-    /// Whether what was begun is what this confinement, with these limits, begins with.
+    /// True if the prepared parts are the ones that this confinement with these limits
+    /// begins with.
     pub(super) fn fits(&self, confinement: &Confinement, rules: &[HeldLimit]) -> bool {
         let grouped = self.cell.cgroup.as_ref().is_none_or(|cgroup| cgroup.fits(rules));
         grouped && confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)

@@ -1,4 +1,5 @@
-//! The first process of a confinement, as the stage makes it: forked into its namespaces and its control group, and mapped.
+//! The first process of a confinement, as the stage makes it: forked into its namespaces
+//! and its control group, and mapped.
 
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
@@ -13,7 +14,8 @@ use super::identity::Identity;
 use crate::applied::Applied;
 use crate::kernel::process::{Forked, exit_at_once, fork_into, fork_into_group};
 
-/// The cgroup namespace is entered later, when the run's own group is there.
+/// Namespaces of the fork. The cgroup namespace is entered later, once the run's own group
+/// exists.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
@@ -42,7 +44,8 @@ pub(super) fn bear(
         }
         Forked::Parent(pid) => pid,
     };
-    // From here on a failure takes the new process with it, because the cell kills it when it is dropped.
+    // From here on a failure takes the new process with it, because the cell kills it when
+    // it is dropped.
     let cell = Cell::new(init, channel, cgroup, unbuilt(identity));
     identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
     if let (Some(cgroup), false) = (&cell.cgroup, is_in) {
@@ -52,7 +55,7 @@ pub(super) fn bear(
     Ok(cell)
 }
 
-/// Whether the process will be in its group, if it has one, without the stage.
+/// Forks; true if the child is in its control group already, or needs none.
 fn fork(door: Option<&Door>) -> io::Result<(Forked, bool)> {
     match door {
         Some(Door::Birth(group)) => match fork_into_group(NAMESPACES, group.as_fd()) {

@@ -1,5 +1,6 @@
-//! Building a confinement, as the stage sees it: fork into namespaces, map the user, and wait until the program stands ready
-//! behind every wall and the probe has found them closed.
+//! Building a confinement, as the stage sees it: fork into namespaces, map the user, and
+//! wait until the program stands ready behind every wall and the probe has found them
+//! closed.
 
 use std::fs::File;
 use std::io;
@@ -33,9 +34,11 @@ use crate::wire::Order;
 
 /// Building takes milliseconds; a machine under heavy load is given a thousand times that.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(15);
-/// With what the probe found, if it got that far.
+/// Failure, with the probe's findings if it got that far.
 pub(super) type BuildError = (ConfineFailure, Vec<Probe>);
 
+/// Builds the confinement of an order and returns once the probe has run. The program
+/// itself waits for the word to go.
 pub(super) fn build(
     order: &Order,
     confinement: &Confinement,
@@ -50,7 +53,7 @@ pub(super) fn build(
     Ok(cell)
 }
 
-/// With what was built ahead, where that fits the order.
+/// Begins a confinement; uses the prepared one if it fits the order.
 fn begin(
     order: &Order,
     confinement: &Confinement,
@@ -79,7 +82,8 @@ fn begin(
     Ok(cell)
 }
 
-/// The pipes are the harness' user's; a program that opens `/dev/stdout` again needs them to be its own.
+/// The pipes are the harness' user's; a program that opens `/dev/stdout` again needs them
+/// to be its own.
 pub(super) fn give_output(identity: &Identity) -> io::Result<()> {
     if identity.root {
         let owner = (Some(Uid::from_raw(identity.uid)), Some(Gid::from_raw(identity.gid)));
@@ -99,8 +103,9 @@ fn asked(order: &Order, confinement: &Confinement) -> Vec<HeldLimit> {
     order.limits.iter().copied().chain(processes).collect()
 }
 
-/// What no group enforces. Where the kernel counts an ordinary user's processes outside the namespace too, a limit on them
-/// would hit the wrong ones, and is left out.
+/// Limits that no control group enforces. A limit on processes is left out if the kernel
+/// counts an ordinary user's processes outside of the namespace too, since it would hit the
+/// wrong ones.
 pub(super) fn rlimits(rules: &[HeldLimit], grouped: &[HeldLimit], identity: &Identity) -> Vec<HeldLimit> {
     let counted_apart = identity.root || kernel_is_at_least(5, 14);
     let is_grouped = |rule: &HeldLimit| grouped.iter().any(|grouped| grouped.kind == rule.kind);
@@ -108,7 +113,7 @@ pub(super) fn rlimits(rules: &[HeldLimit], grouped: &[HeldLimit], identity: &Ide
     rules.iter().filter(|rule| !is_grouped(rule) && is_sound(rule)).copied().collect()
 }
 
-/// Where the program looks for others, inside.
+/// Search path of the program, inside.
 fn search_path(order: &Order) -> Vec<PathBuf> {
     let path = order.env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value);
     path.split(':').map(PathBuf::from).collect()
@@ -165,7 +170,8 @@ fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Cana
     }
 }
 
-/// The record of a mount with its place as text; the channel has carried the place as text already.
+/// The record of a mount with its place as text; the channel has carried the place as text
+/// already.
 fn with_text(mount: MountRecord<PathBuf>) -> MountRecord {
     MountRecord { target: mount.target.display().to_string(), kind: mount.kind, access: mount.access }
 }

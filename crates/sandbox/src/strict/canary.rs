@@ -1,8 +1,8 @@
-//! Decoys in the private home, and what is done to them.
+//! Decoys in the private home, and the record of touches.
 //!
-//! Each is under a lease: whoever opens it waits until the stage has seen that. What was read or changed shows in the file itself
-//! at the end. (Watches of inotify would count, too. But whoever closes them waits for the kernel, up to 20 ms, and so would
-//! every run.)
+//! Each is under a lease: an open waits until the stage has seen it. Reads and changes show
+//! in the file itself at the end. (Watches of inotify would count, too. But closing them
+//! waits for the kernel, up to 20 ms, and so would every run.)
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,7 +16,7 @@ use super::root::Root;
 use crate::confinement::Canary;
 use crate::kernel::lease;
 
-/// How long somebody who opens a decoy may wait to be seen.
+/// Longest wait of a program that opens a decoy, until the stage has seen it.
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Lays the decoys out.
@@ -57,6 +57,7 @@ struct Decoy {
 }
 
 impl CanaryLog {
+    /// Watches the decoys. Fails if a decoy is missing, since it could then not be watched.
     pub(crate) fn new(files: impl Iterator<Item = OwnedFd>, canaries: &[Canary]) -> io::Result<Self> {
         let decoy = |(canary, file): (&Canary, OwnedFd)| {
             let before = fstat(&file)?;
@@ -90,7 +91,7 @@ impl Decoy {
         }
     }
 
-    /// One of each, or none: nobody counts.
+    /// Touches of a decoy, each as 0 or 1: the kernel does not count them.
     fn touch(&self) -> CanaryTouch {
         // What can no longer be looked at was changed.
         let now = fstat(&self.file).ok();

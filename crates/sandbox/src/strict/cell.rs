@@ -1,4 +1,5 @@
-//! A confinement as the stage holds it: its first process, the channel to it, what is recorded, and its end.
+//! A confinement as the stage holds it: its first process, the channel to it, its records,
+//! and its end.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -19,9 +20,9 @@ use crate::applied::Applied;
 use crate::death::{self, BURIAL};
 use crate::wire::{self, Prepared};
 
-/// Pause between two looks at a process that is dying or a group that is emptying.
+/// Pause between two checks of a dying process or an emptying group.
 const PAUSE: Duration = Duration::from_millis(10);
-/// How often the stage looks around when nothing happens.
+/// Interval at which the stage looks around while nothing happens.
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// Dropped, it takes everything inside with it.
@@ -29,16 +30,25 @@ pub(super) const TICK: Duration = Duration::from_secs(1);
 pub(crate) struct Cell {
     /// Process 1, until it has been waited for.
     pub(super) init: Option<Pid>,
-    /// Process 1 as the harness sees its end, also when this stage is gone; none on kernels without such descriptors.
+    /// Process 1 as the harness sees its end, also when this stage is gone; none on kernels
+    /// without such descriptors.
     death: Option<OwnedFd>,
-    /// The mount namespace. Held, it is taken down after the report: the kernel would do it before it ends process 1.
+    /// The mount namespace. Held, it is taken down after the report: the kernel would do it
+    /// before it ends process 1.
     mounts: Option<File>,
+    /// Channel to the confined side.
     pub(super) channel: Channel,
+    /// Log of system calls; `None` if the kernel cannot pass them on.
     pub(super) calls: Option<CallLog>,
+    /// Log of the decoys; `None` without decoys.
     pub(super) canaries: Option<CanaryLog>,
+    /// Control group; `None` if only rlimits are available.
     pub(super) cgroup: Option<Cgroup>,
+    /// Account for the harness.
     pub(super) applied: Applied,
+    /// Listening socket inside, until the harness takes it.
     pub(super) listener: Option<OwnedFd>,
+    /// Directory of the changes, until the harness takes it.
     pub(super) upper: Option<OwnedFd>,
     /// The list of shared memory segments inside.
     pub(super) segments: Option<OwnedFd>,
@@ -46,24 +56,29 @@ pub(crate) struct Cell {
     pub(super) announced: bool,
 }
 
+/// Event at which the stage wakes up.
 #[derive(Debug)]
 pub(super) enum Event {
+    /// Message of the confined side, with its descriptors.
     Said(Box<Said>, Vec<OwnedFd>),
     /// Nobody is left inside.
     Silence,
     /// The harness wants something: go the first time, stop the second.
     Asked,
+    /// The harness closed its end of the line.
     HarnessGone,
+    /// The wait timed out.
     Nothing,
 }
 
 impl Cell {
-    /// A first process of which nothing is known yet.
+    /// Cell around a first process that has not reported yet.
     pub(super) fn new(init: Pid, channel: Channel, cgroup: Option<Cgroup>, applied: Applied) -> Self {
         Self {
             init: Some(init),
             death: death::descriptor_of(init),
-            // While nothing has happened inside: later an ordinary user may not look at this process.
+            // While nothing has happened inside: later an ordinary user may not look at
+            // this process.
             mounts: own_files::open(format!("/proc/{}/ns/mnt", init.as_raw_pid())).ok(),
             channel,
             calls: None,
@@ -111,7 +126,8 @@ impl Cell {
         }
     }
 
-    /// Waits for the next thing to happen, at most so long. Calls and decoys are served on the way, if nobody said anything.
+    /// Waits for the next event, at most this long. Calls and decoys are served meanwhile,
+    /// unless a message arrives.
     pub(super) fn next(&mut self, control: &UnixStream, time: Duration) -> Event {
         let time = if self.canaries.is_some() { time.min(LOOK) } else { time };
         let time = Timespec::try_from(time).ok();
@@ -145,10 +161,12 @@ impl Cell {
         }
     }
 
-    /// Kills process 1, and with it everything inside, and waits until the kernel says that all of it is gone.
+    /// Kills process 1, and with it everything inside, and waits until the kernel says that
+    /// all of it is gone.
     ///
-    /// The kernel lets process 1 of a pid namespace end only after every other process of the namespace, so its exit status is
-    /// the proof. An empty control group is asked for as well, where there is one. False if that takes too long.
+    /// The kernel lets process 1 of a pid namespace end only after every other process of
+    /// the namespace, so its exit status is the proof. An empty control group is asked for
+    /// as well, where there is one. False if that takes too long.
     pub(super) fn bury(&mut self) -> bool {
         let until = Instant::now() + BURIAL;
         self.reap_first_process(until) && self.await_empty_group(until)

@@ -1,4 +1,5 @@
-//! A control group for the run, where one may be made: limits for the tree as a whole, and word of them being hit.
+//! A control group for the run, where one may be made: limits for the tree as a whole, and
+//! word of them being hit.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +13,7 @@ use sandbox_facts::{HeldLimit, LimitBy, LimitKind};
 use serde::Serialize;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
-/// With the pid of the stage that made it.
+/// Prefix of a group's name; the pid of its stage follows.
 const PREFIX: &str = "sandbox-run-";
 const MOUNTS: &str = "/proc/self/mountinfo";
 const MEMBERSHIP: &str = "/proc/self/cgroup";
@@ -20,10 +21,13 @@ const MEMBERSHIP: &str = "/proc/self/cgroup";
 const REMOVE_TRIES: u32 = 50;
 const REMOVE_PAUSE: Duration = Duration::from_millis(2);
 
+/// Version of the control group interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CgroupVersion {
+    /// Version 1, with one hierarchy for each controller.
     One,
+    /// Version 2, the unified hierarchy.
     Two,
 }
 
@@ -32,16 +36,18 @@ pub enum CgroupVersion {
 pub(crate) struct Cgroup {
     path: PathBuf,
     version: CgroupVersion,
-    /// What can be limited in it.
+    /// Kinds of limits that the group can hold.
     kinds: Vec<LimitKind>,
+    /// Limits that the group holds.
     pub(crate) rules: Vec<HeldLimit>,
 }
 
-/// How a process gets into a group without being moved by another one, for which the kernel waits until every processor has
-/// passed through a quiet state: milliseconds, and more than all the rest of a start.
+/// Entry into a group that needs no other process to move it. A move makes the kernel wait
+/// until every processor has passed through a quiet state: milliseconds, and more than all
+/// the rest of a start.
 #[derive(Debug)]
 pub(crate) enum Door {
-    /// Who writes 0 to this file enters.
+    /// A process that writes 0 to this file enters.
     Open(File),
     /// A process can be made in this directory.
     Birth(File),
@@ -50,13 +56,16 @@ pub(crate) enum Door {
 /// A directory in which a group can be made, and what can be limited in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GroupPlace {
+    /// Directory of the parent group.
     pub path: PathBuf,
     pub version: CgroupVersion,
+    /// Kinds of limits that a group there can hold.
     pub kinds: Vec<LimitKind>,
 }
 
 impl Cgroup {
-    /// A group that enforces as many of the rules as it can; `None` where no group can be made or none of them is asked for.
+    /// A group that enforces as many of the rules as it can; `None` where no group can be
+    /// made or none of them is asked for.
     pub(crate) fn make(asked: &[HeldLimit]) -> Option<Self> {
         if !needs_group(asked) {
             return None;
@@ -76,7 +85,7 @@ impl Cgroup {
         Self::in_place(places().into_iter().next()?)
     }
 
-    /// Whether a group for these rules would be made where this one is.
+    /// True if a group for these rules would be made at the same place.
     pub(crate) fn fits(&self, asked: &[HeldLimit]) -> bool {
         !needs_group(asked) || asked.iter().any(|rule| self.kinds.contains(&rule.kind))
     }
@@ -98,6 +107,7 @@ impl Cgroup {
         Some(Self { path, version: place.version, kinds: place.kinds, rules: Vec::new() })
     }
 
+    /// Opens the entry that this version of control groups has.
     pub(crate) fn door(&self) -> io::Result<Door> {
         match self.version {
             CgroupVersion::One => File::options().write(true).own_open(self.path.join("tasks")).map(Door::Open),
@@ -110,7 +120,8 @@ impl Cgroup {
         own_files::write(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
     }
 
-    /// True if no process is in it, by the kernel's own word; a group that cannot be read is not known to be empty.
+    /// True if no process is in it, by the kernel's own word; a group that cannot be read
+    /// is not known to be empty.
     pub(crate) fn is_empty(&self) -> bool {
         match self.version {
             CgroupVersion::One => own_files::read(self.path.join("tasks")).is_ok_and(|tasks| tasks.is_empty()),
@@ -171,7 +182,8 @@ impl Drop for Cgroup {
     }
 }
 
-/// A stage that was killed could not remove its group. One that holds processes cannot be removed, whoever tries.
+/// Removes groups of stages that were killed. The kernel refuses to remove a group with
+/// processes, so a live one is safe.
 fn remove_abandoned(place: &Path) {
     for entry in own_files::read_dir(place).into_iter().flatten().flatten() {
         let stage = entry.file_name().to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
@@ -181,7 +193,7 @@ fn remove_abandoned(place: &Path) {
     }
 }
 
-/// Where this process may make groups, the better version first.
+/// Places where this process may make groups, the better version first.
 pub(crate) fn places() -> Vec<GroupPlace> {
     let (mounts, membership) = (
         own_files::read_to_string(MOUNTS).unwrap_or_default(),
@@ -194,8 +206,9 @@ pub(crate) fn places() -> Vec<GroupPlace> {
     two.chain(one).collect()
 }
 
-/// In the own group if its children are already controlled, else beside it: a group that holds processes can control no
-/// children. Moving a process needs the right to write to the group above both.
+/// In the own group if its children are already controlled, else beside it: a group that
+/// holds processes can control no children. Moving a process needs the right to write to
+/// the group above both.
 fn second_version(mount: &Path, own: &str) -> Vec<GroupPlace> {
     let own = mount.join(own.trim_start_matches('/'));
     let above = own.parent().filter(|above| above.starts_with(mount)).map(Path::to_owned);

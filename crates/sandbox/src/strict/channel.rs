@@ -24,8 +24,8 @@ const MESSAGE_MAX: usize = 128 << 10;
 /// Descriptors in one message.
 pub(crate) const FDS_MAX: usize = 32;
 
-/// What the confined side says. `Built` comes from its first process, `Confined` and then, when both are done, `Probed` from the
-/// program's; `Ended` comes at the end.
+/// Message of the confined side. `Built` comes from its first process, `Confined` and then,
+/// when both are done, `Probed` from the program's; `Ended` comes at the end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// The root is built. With it come the descriptors that are counted here, in this order.
@@ -38,6 +38,7 @@ pub(crate) enum Said {
         probes: Vec<Probe>,
         limits: Vec<HeldLimit>,
     },
+    /// A step failed; the confined side ends after this message.
     Failed(ConfineFailure),
     /// The program could not be executed.
     NotStarted {
@@ -47,43 +48,56 @@ pub(crate) enum Said {
     Ended(InnerEnd),
 }
 
-/// What the stage says when it hands mounts over, each time with some of them.
+/// Message of the stage that hands mounts over, some of them at a time.
 #[derive(Debug, Serialize, Deserialize)]
 struct Handed {
     ownership: Ownership,
     more: bool,
 }
 
-/// What the stage says to a first process that was started ahead; with it comes standard input.
+/// Message of the stage to a first process that was started ahead; standard input comes
+/// with it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Told<O> {
+    /// Order of the harness.
     pub(crate) order: O,
     /// Rules that are not enforced by a cgroup.
     pub(crate) rlimits: Vec<HeldLimit>,
 }
 
+/// Account of the built root. The flags name the descriptors that come with the message.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Built {
+    /// Mounts, for the posture.
     pub(crate) mounts: Vec<MountRecord<PathBuf>>,
     pub(crate) ownership: Ownership,
+    /// Limits that the private space holds.
     pub(crate) limits: Vec<HeldLimit>,
+    /// A listening socket comes with the message.
     pub(crate) listener: bool,
+    /// The directory of the changes comes with the message.
     pub(crate) upper: bool,
+    /// A descriptor for shared memory segments comes with the message.
     pub(crate) segments: bool,
+    /// Error for which there are no decoys.
     pub(crate) canaries: Result<(), String>,
 }
 
+/// Account of the filter in the program's process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Confined {
     pub(crate) seccomp: Seccomp,
+    /// Error for which refused calls are not recorded.
     pub(crate) no_listener: Option<String>,
 }
 
+/// End of the program as process 1 saw it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InnerEnd {
     pub(crate) how: How,
     /// No process is left but process 1.
     pub(crate) alone: bool,
+    /// Limits of the private space that are used up.
     pub(crate) full: Vec<LimitKind>,
 }
 
@@ -94,11 +108,13 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
+    /// Connected pair that keeps message boundaries; both ends close on exec.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((Self { socket: ours }, Self { socket: theirs }))
     }
 
+    /// Sends one message with its descriptors.
     pub(crate) fn send(&self, message: &Said, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
         self.send_any(message, fds)
     }
@@ -108,7 +124,8 @@ impl Channel {
         self.receive_any()
     }
 
-    /// Tells a first process that waits what to do. False, and nothing is said, where the order is too long for one message.
+    /// Sends the order to a waiting first process. Returns false, with nothing sent, if the
+    /// order is too long for one message.
     pub(crate) fn tell(&self, told: &Told<&Order>, stdin: BorrowedFd<'_>) -> io::Result<bool> {
         let bytes = serde_json::to_vec(told)?;
         if bytes.len() > MESSAGE_MAX {
@@ -137,6 +154,7 @@ impl Channel {
         }
     }
 
+    /// Collects the mounts that the stage hands over, until the last part.
     pub(crate) fn take_handed(&self) -> io::Result<Given> {
         let mut mounts = Vec::new();
         loop {
@@ -186,6 +204,7 @@ impl AsFd for Channel {
     }
 }
 
+/// Sends bytes and descriptors in one message; at most [`FDS_MAX`] descriptors fit.
 pub(crate) fn send_with_fds(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -196,6 +215,7 @@ pub(crate) fn send_with_fds(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[Borrowe
     Ok(sent)
 }
 
+/// Receives bytes and descriptors. The descriptors are close-on-exec from the start.
 pub(crate) fn receive_with_fds(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,4 +1,5 @@
-//! `/dev`: the harmless nodes, terminals and message queues of its own. The nodes themselves come with the sources.
+//! `/dev`: the harmless nodes, terminals and message queues of its own. The nodes
+//! themselves come with the sources.
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ const LINKS: [(&str, &str); 5] = [
     ("/dev/ptmx", "pts/ptmx"),
 ];
 
+/// Adds links, terminals and message queues to `/dev`.
 pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
     for (path, to) in LINKS {
         root.link(Path::new(path), Path::new(to)).at(ConfineStep::Devices, path)?;

@@ -1,4 +1,5 @@
-//! `/etc` as programs need it: made up where it names people and machines, copied where it only says how things work here.
+//! `/etc` as programs need it: made up where it names people and machines, copied where it
+//! only says how things work here.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -15,8 +16,9 @@ pub(crate) const HOSTNAME: &str = "sandbox";
 const COPY_MAX: u64 = 2 << 20;
 const BUFFER: usize = 16 << 10;
 
-/// Nothing in these is about a person or a secret, and programs behave oddly without them.
-const COPIED: [&str; 18] = [
+/// Files of the host that are copied: they contain nothing about a person and no secret,
+/// and programs misbehave without them.
+const COPIED: [&str; 20] = [
     "/etc/debian_version",
     "/etc/gai.conf",
     "/etc/host.conf",
@@ -26,6 +28,10 @@ const COPIED: [&str; 18] = [
     "/etc/localtime",
     "/etc/lsb-release",
     "/etc/magic",
+    // Debian's Maven starts with these; its settings may hold passwords of repositories and
+    // stay out.
+    "/etc/maven/logging/simplelogger.properties",
+    "/etc/maven/m2.conf",
     "/etc/mime.types",
     "/etc/os-release",
     "/etc/protocols",
@@ -39,6 +45,26 @@ const COPIED: [&str; 18] = [
 /// Read by the linker as well as by the loader's own tool.
 const LOADER_DIRECTORY: &str = "/etc/ld.so.conf.d";
 
+/// Debian's Java links to these in `/etc`. Passwords for remote management, which people
+/// may keep beside them, stay out.
+const JAVA_DIRECTORY: &str = "/usr/lib/jvm";
+const JAVA_FILES: [&str; 9] = [
+    "jvm-amd64.cfg",
+    "jvm-arm64.cfg",
+    "logging.properties",
+    "net.properties",
+    "security/blocked.certs",
+    "security/java.policy",
+    "security/java.security",
+    "security/policy/unlimited/default_US_export.policy",
+    "security/policy/unlimited/default_local.policy",
+];
+/// Debian's PHP finds its extensions by these; `php.ini` itself may hold secrets and stays out.
+const PHP_DIRECTORY: &str = "/etc/php";
+const PHP_EXTENSIONS: &str = "cli/conf.d";
+
+/// Fills `/etc`: invented users and hosts, and copies of files that only describe how the
+/// system works.
 pub(crate) fn build(root: &mut Root, home: &Path) -> Result<(), ConfineFailure> {
     for (path, content) in made_up(home) {
         root.file(Path::new(path), content.as_bytes()).at(ConfineStep::System, path)?;
@@ -48,6 +74,28 @@ pub(crate) fn build(root: &mut Root, home: &Path) -> Result<(), ConfineFailure> 
     }
     for entry in own_files::read_dir(LOADER_DIRECTORY).into_iter().flatten().flatten() {
         copy(root, &entry.path()).at(ConfineStep::System, LOADER_DIRECTORY)?;
+    }
+    copy_java(root).at(ConfineStep::System, JAVA_DIRECTORY)?;
+    copy_php(root).at(ConfineStep::System, PHP_DIRECTORY)
+}
+
+/// Configuration of every Java of the system: `/etc/java-17-openjdk` for
+/// `/usr/lib/jvm/java-17-openjdk-amd64`.
+fn copy_java(root: &mut Root) -> io::Result<()> {
+    for entry in own_files::read_dir(JAVA_DIRECTORY).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((version, _)) = name.to_str().and_then(|name| name.split_once("-openjdk-")) else { continue };
+        let folder = Path::new("/etc").join(format!("{version}-openjdk"));
+        JAVA_FILES.iter().try_for_each(|file| copy(root, &folder.join(file)))?;
+    }
+    Ok(())
+}
+
+fn copy_php(root: &mut Root) -> io::Result<()> {
+    for version in own_files::read_dir(PHP_DIRECTORY).into_iter().flatten().flatten() {
+        for entry in own_files::read_dir(version.path().join(PHP_EXTENSIONS)).into_iter().flatten().flatten() {
+            copy(root, &entry.path())?;
+        }
     }
     Ok(())
 }
@@ -71,7 +119,7 @@ fn made_up(home: &Path) -> [(&'static str, String); 8] {
     ]
 }
 
-/// What is absent, too large or not a plain file is left out.
+/// Copies a file of the host; one that is absent, too large or not plain is left out.
 fn copy(root: &mut Root, path: &Path) -> io::Result<()> {
     let Ok(file) = own_files::open(path) else { return Ok(()) };
     let known = file.metadata()?;

@@ -1,4 +1,4 @@
-//! Why a confinement could not be built: the step, the error, and what was being done.
+//! Failure of building a confinement: the step, the error, and the action that failed.
 
 use std::fmt::Display;
 use std::io;
@@ -33,14 +33,19 @@ pub enum ConfineStep {
     Lost,
 }
 
+/// Failed step of building a confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfineFailure {
+    /// Step that failed.
     pub step: ConfineStep,
+    /// Error number of the kernel, if it gave one.
     pub errno: Option<i32>,
+    /// Action that failed, and the error in words.
     pub text: String,
 }
 
 impl ConfineFailure {
+    /// Failure without an error of the kernel.
     pub(crate) fn new(step: ConfineStep, text: impl Into<String>) -> Self {
         Self { step, errno: None, text: text.into() }
     }

@@ -14,7 +14,7 @@ use crate::stage::failure;
 use crate::wire::{Records, Report};
 use crate::{How, Leftovers, SpawnFailure, tree};
 
-/// Why the program is no longer watched.
+/// Reason why the program is no longer watched.
 #[derive(Debug)]
 enum Cause {
     Ended(InnerEnd),
@@ -25,8 +25,8 @@ enum Cause {
     HarnessGone,
 }
 
-/// Follows the program until the kernel has said that nothing of it lives. `None` if the harness is gone and there is nobody to
-/// report to.
+/// Follows the program until the kernel has confirmed that no process of it lives. `None`
+/// if the harness is gone, so that there is no recipient of a report.
 pub(super) fn follow(
     mut cell: Cell,
     control: &UnixStream,
@@ -65,7 +65,8 @@ fn watch(
             Event::Silence => return Cause::Silence,
             Event::Asked => return Cause::Stopped,
             Event::HarnessGone => return Cause::HarnessGone,
-            // A program that was to start at once has been seen off; now there is time for words.
+            // A program that was to start at once has been seen off; now there is time for
+            // words.
             Event::Nothing if cell.announce(control).is_err() => return Cause::HarnessGone,
             Event::Nothing => {}
         }
@@ -89,14 +90,16 @@ fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> R
     if how == (How::Signaled { signal: libc::SIGXFSZ }) {
         limit_hits.push(LimitKind::FileSize);
     }
-    // Always, whatever process 1 said: the harness reads what the program could have touched as soon as it has the report.
+    // Always, whatever process 1 said: the harness reads what the program could have
+    // touched as soon as it has the report.
     let gone = cell.bury();
     limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());
     let timed_out = matches!(cause, Cause::Deadline);
     Report { gone, timed_out, leftovers, limit_hits, records: Some(records(cell)), ..Report::new(how) }
 }
 
-/// Processes inside besides process 1 and the program. Looked at from here: nothing inside can change what this process sees.
+/// Processes inside besides process 1 and the program. Looked at from here: nothing inside
+/// can change what this process sees.
 fn left_inside(cell: &Cell) -> Leftovers {
     cell.init.map(tree::below_init).unwrap_or_default()
 }

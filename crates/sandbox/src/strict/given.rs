@@ -1,7 +1,8 @@
-//! What the caller named of the host, opened as mounts of their own: files of the run's own user.
+//! Paths of the host that the caller named, opened as mounts of their own and owned by the
+//! run's user.
 //!
-//! Root opens them outside, with its own rights, and translates ids on the way; an ordinary user opens them inside the new mount
-//! namespace, where it has the right to.
+//! Root opens them outside, with its own rights, and translates ids on the way; an ordinary
+//! user opens them inside the new mount namespace, where it has the right to.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,30 +21,37 @@ use crate::kernel::mount::Change;
 /// One mount for each of [`sources`], in their order.
 #[derive(Debug)]
 pub(crate) struct Given {
+    /// Opened mounts, detached.
     pub(crate) mounts: Vec<OwnedFd>,
+    /// Mechanism by which the program owns them.
     pub(crate) ownership: Ownership,
 }
 
 /// The same, sorted by what it is for.
 #[derive(Debug)]
 pub(crate) struct Sorted {
+    /// Mounts with a place of their own.
     pub(crate) placed: Vec<Placed>,
+    /// Layers of the workspace, if it is made of layers.
     pub(crate) layers: Option<Layers>,
 }
 
+/// Opened mount and its place inside.
 #[derive(Debug)]
 pub(crate) struct Placed {
     pub(crate) mount: OwnedFd,
+    /// True for a directory, false for a file.
     pub(crate) directory: bool,
     pub(crate) target: PathBuf,
     pub(crate) kind: MountKind,
     pub(crate) access: Access,
 }
 
+/// Opened layers of a workspace.
 #[derive(Debug)]
 pub(crate) struct Layers {
     pub(crate) lower: Vec<OwnedFd>,
-    /// None for an upper layer in memory.
+    /// Place of the changes; none for an upper layer in memory.
     pub(crate) upper: Option<OwnedFd>,
 }
 
@@ -64,6 +72,7 @@ impl Given {
         Ok(Self { mounts, ownership: opener.ownership })
     }
 
+    /// Assigns the opened mounts to their places, in the order in which they were opened.
     pub(crate) fn sort(self, confinement: &Confinement) -> io::Result<Sorted> {
         let mut mounts = self.mounts.into_iter();
         let mut next = || mounts.next().ok_or(io::ErrorKind::UnexpectedEof);
@@ -91,7 +100,8 @@ impl Given {
     }
 }
 
-/// What has to be opened: mounts, then the workspace or its layers, then what takes their changes.
+/// Paths to open: mounts, then the workspace or its layers, then the place of their
+/// changes.
 fn sources(confinement: &Confinement) -> Vec<(&Path, Access)> {
     let mut sources: Vec<(&Path, Access)> =
         confinement.mounts.iter().map(|mount| (mount.source.as_path(), mount.access)).collect();

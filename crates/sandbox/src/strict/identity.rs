@@ -1,7 +1,8 @@
-//! Who the run is: the one user inside, and the kernel's uid and gid behind it.
+//! Identity of the run: the one user inside, and the kernel's uid and gid behind it.
 //!
-//! Root maps the inner user to a high uid that nobody else has. An ordinary user can map only itself. In neither case is the
-//! program the kernel's uid 0, with which sysctls stay writable even without any capability.
+//! Root maps the inner user to a high uid that nobody else has. An ordinary user can map
+//! only itself. In neither case is the program the kernel's uid 0, with which sysctls stay
+//! writable even without any capability.
 
 use std::io;
 
@@ -16,20 +17,26 @@ use super::failure::{At, ConfineFailure, ConfineStep};
 
 /// The uid and gid of the one user inside.
 pub(crate) const INNER: u32 = 1000;
-/// Uids from here to 0x7fff_ffff are given to nobody by any system's conventions.
+/// First of the uids up to 0x7fff_ffff, which no system assigns by convention.
 const HIGH: u32 = 0x7000_0000;
 const HIGH_MASK: u32 = 0x0fff_ffff;
 
+/// User and group of the run, as the kernel knows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// The harness can translate and change ids, and the run has a uid of its own.
     pub(crate) root: bool,
+    /// Uid outside of the namespace.
     pub(crate) uid: u32,
+    /// Gid outside of the namespace.
     pub(crate) gid: u32,
+    /// True if supplementary groups could not be dropped.
     pub(crate) groups_kept: bool,
 }
 
 impl Identity {
+    /// Chooses the ids. An ordinary user keeps its own; root needs the capabilities to
+    /// change ids, and fails without them.
     pub(crate) fn choose(asked: Option<u32>) -> Result<Self, ConfineFailure> {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         if uid != 0 {
@@ -48,6 +55,7 @@ impl Identity {
         Ok(Self { root: true, uid: high, gid: high, groups_kept: false })
     }
 
+    /// Ids as `sandbox.json` records them.
     pub(crate) fn ids(&self, ownership: Ownership) -> SandboxIds {
         SandboxIds {
             inner_uid: INNER,
@@ -70,7 +78,8 @@ impl Identity {
         own_files::write(at("gid_map"), format!("{INNER} {} 1", self.gid))
     }
 
-    /// Becomes the inner user; capabilities in the user namespace stay, because no uid 0 is left behind.
+    /// Becomes the inner user; capabilities in the user namespace stay, because no uid 0 is
+    /// left behind.
     pub(crate) fn assume(&self) -> Result<(), ConfineFailure> {
         if self.root {
             let (uid, gid) = (Uid::from_raw(INNER), Gid::from_raw(INNER));
@@ -104,7 +113,8 @@ fn extents(map: &str) -> Vec<(u32, u32)> {
     map.lines().filter_map(extent).collect()
 }
 
-/// The wanted uid if it is mapped, else the last of the largest range, as long as that is nobody's.
+/// Wanted uid if it is mapped, else the last of the largest range, unless that is a real
+/// user.
 fn pick(extents: &[(u32, u32)], wanted: u32) -> Option<u32> {
     if extents.iter().any(|(first, count)| wanted >= *first && wanted - first < *count) {
         return Some(wanted);

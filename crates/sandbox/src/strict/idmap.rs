@@ -1,4 +1,5 @@
-//! Giving the run's user the files of the harness' user: by a mount that translates ids, or by changing the owner.
+//! Giving the run's user the files of the harness' user: by a mount that translates ids, or
+//! by changing the owner.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +16,8 @@ use untrusted_fs::own_files;
 /// Deeper trees than this are not a workspace.
 const DEPTH_MAX: usize = 512;
 
-/// User namespaces whose maps translate one owner on disk to the run's uid; one for each owner that was met.
+/// User namespaces whose maps translate one owner on disk to the run's uid; one for each
+/// owner that was met.
 #[derive(Debug)]
 pub(crate) struct Translations {
     run: u32,
@@ -23,6 +25,7 @@ pub(crate) struct Translations {
 }
 
 impl Translations {
+    /// Translations to the run's uid; each is made when it is first needed.
     pub(crate) fn new(run: u32) -> Self {
         Self { run, made: Vec::new() }
     }
@@ -40,14 +43,16 @@ impl Translations {
     }
 }
 
-/// A user namespace lives as long as a descriptor of it; the process that opened it is not needed.
+/// A user namespace lives as long as a descriptor of it; the process that opened it is not
+/// needed.
 fn make((uid, gid): (u32, u32), run: u32) -> io::Result<OwnedFd> {
     let process = open_user_namespace()?;
     let at = |name: &str| format!("/proc/{}/{name}", process.as_raw_pid());
     let namespace = own_files::write(at("uid_map"), format!("{uid} {run} 1"))
         .and_then(|()| own_files::write(at("gid_map"), format!("{gid} {run} 1")))
         .and_then(|()| Ok(openat(CWD, at("ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?));
-    // Not waited for, which on a busy machine costs more than all the rest: the stage ends soon enough.
+    // Not waited for, which on a busy machine costs more than all the rest: the stage ends
+    // soon enough.
     let _ = kill_process(process, Signal::KILL);
     namespace
 }

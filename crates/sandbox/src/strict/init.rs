@@ -1,7 +1,9 @@
-//! Process 1 inside: builds everything the program will see, starts it, buries its orphans, and takes all down by ending.
+//! Process 1 inside: builds everything the program will see, starts it, buries its orphans,
+//! and takes all down by ending.
 //!
-//! It begins as a fork of the stage in new namespaces. The kernel kills whatever is left in a pid namespace when its first
-//! process ends, so the death of this one, by its own end, by the stage's kill or with the stage, is the death of all.
+//! It begins as a fork of the stage in new namespaces. The kernel kills whatever is left in
+//! a pid namespace when its first process ends, so the death of this one, by its own end,
+//! by the stage's kill or with the stage, is the death of all.
 
 use std::fs::File;
 use std::io;
@@ -59,7 +61,8 @@ pub(crate) fn run(init: &Init<'_>) -> ! {
     say_and_exit(init.channel, init.start())
 }
 
-/// The same for one that is started before there is an order: it builds what every run has, and waits to be told.
+/// The same for one that is started before there is an order: it builds what every run has,
+/// and waits to be told.
 pub(crate) fn run_ahead(identity: Identity, channel: &Channel, staging: &Path) -> ! {
     say_and_exit(channel, start_ahead(identity, channel, staging))
 }
@@ -83,7 +86,7 @@ fn start_ahead(identity: Identity, channel: &Channel, staging: &Path) -> Result<
     init.go_on(Some(furnished))
 }
 
-/// What process 1 is and is called, and its network. `stdin` is not the stage's.
+/// Sets up name, identity and network of process 1. `stdin` replaces the stage's own input.
 fn begin(identity: &Identity, channel: &Channel, stdin: &File) -> Result<(), ConfineFailure> {
     // Descriptor 0 is the stage's line to the harness, which has to notice the stage's death.
     rustix::stdio::dup2_stdin(stdin).at(ConfineStep::Namespaces, "standard input")?;
@@ -168,7 +171,8 @@ impl Init<'_> {
         self.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")
     }
 
-    /// Reaps until the program has ended and tells how. If processes are left, stays until the stage has looked at them.
+    /// Reaps until the program has ended and reports its end. If processes are left, stays
+    /// until the stage has examined them.
     fn supervise(&self, program: Pid) -> Result<(), ConfineFailure> {
         release_output().at(ConfineStep::Privileges, "letting go of the output")?;
         loop {
@@ -190,20 +194,21 @@ impl Init<'_> {
     }
 }
 
-/// Which limits of the private space have nothing left at the end.
+/// Limits of the private space that are used up at the end.
 fn full(home: &Path) -> Vec<LimitKind> {
     let Ok(space) = statvfs(home) else { return Vec::new() };
     let spent = [(space.f_bavail == 0, LimitKind::Disk), (space.f_favail == 0, LimitKind::Inodes)];
     spent.into_iter().filter_map(|(spent, kind)| spent.then_some(kind)).collect()
 }
 
-/// Also children that were made without a signal for their end, which a plain wait passes over.
+/// Options that also wait for children without an exit signal, which a plain wait ignores.
 fn every_child() -> WaitOptions {
     WaitOptions::from_bits_retain(libc::__WALL.unsigned_abs())
 }
 
-/// True if this is the only process here. All others are its children or below one of them, so without a child there is none.
-/// Asks the kernel and needs neither a descriptor nor a file, of which a program could deprive this process.
+/// True if this is the only process in the namespace. All others are its descendants, so
+/// without a child there is none. Asks the kernel without a descriptor or file, which a
+/// program could use up.
 fn is_alone() -> bool {
     loop {
         match wait(WaitOptions::NOHANG | every_child()) {

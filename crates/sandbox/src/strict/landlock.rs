@@ -1,6 +1,8 @@
-//! Landlock as a second layer under the mounts: reading everywhere inside, writing only where it is meant.
+//! Landlock as a second layer under the mounts: reading everywhere inside, writing only
+//! where it is meant.
 //!
-//! Its network rights are never handled: denying them would break test servers, and the network namespace is enough.
+//! Its network rights are never handled: denying them would break test servers, and the
+//! network namespace is enough.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -21,12 +23,14 @@ const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEVICE: u64 = 1 << 15;
 
 const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
-/// What may be allowed for a file that is not a directory.
+/// Rights that can be granted on a file that is no directory.
 const FILE_RIGHTS: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE;
-/// The first version that can allow moving a file to another directory; the one before forbids it to everybody.
+/// The first version that can allow moving a file to another directory; the one before
+/// forbids it to everybody.
 const ABI_MIN: u32 = 2;
 
-/// Restricts this thread. Returns the version in force, or `None` where there is none that can be used.
+/// Restricts this thread. Returns the version in force, or `None` if the kernel has no
+/// usable one.
 pub(crate) fn apply(writable: &[&Path]) -> Result<Option<u32>, ConfineFailure> {
     let Some(abi) = landlock::abi().ok().filter(|abi| *abi >= ABI_MIN) else { return Ok(None) };
     let known = handled(abi);

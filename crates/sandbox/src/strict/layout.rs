@@ -1,4 +1,4 @@
-//! What lies where inside: the order in which the new root is furnished.
+//! Layout of the new root: its parts, and the order in which they are added.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +14,8 @@ use crate::confinement::{Confinement, HOME_DEFAULT, Space, Upper, WorkspaceFrom}
 
 /// A directory that every system has.
 const STAGING: &str = "/tmp";
-/// Of private directories that are made ahead, until it is known how much they take.
+/// Provisional size of private directories that are made ahead, until the order gives the
+/// real one.
 const AHEAD: Space = Space { bytes: 1 << 20, inodes: 1024 };
 
 /// File systems that lie below the root as long as it is being furnished.
@@ -43,6 +44,7 @@ pub(super) struct Furnished {
 }
 
 impl Furnished {
+    /// Builds the common part of the root for one confinement.
     pub(super) fn new(confinement: &Confinement) -> Result<Self, ConfineFailure> {
         let layers = matches!(confinement.workspace.from, WorkspaceFrom::Layers { .. });
         Self::make(confinement.private, layers, &confinement.home, Path::new(STAGING))
@@ -53,7 +55,7 @@ impl Furnished {
         Self::make(AHEAD, true, Path::new(HOME_DEFAULT), staging)
     }
 
-    /// What was made ahead, as this confinement has it.
+    /// Adapts a root that was built ahead to this confinement.
     pub(super) fn fitted(self, confinement: &Confinement) -> Result<Self, ConfineFailure> {
         let resized = private::resize(&self.hidden.private, confinement.private);
         resized.at(ConfineStep::Root, "sizing private directories").map(|()| self)
@@ -67,7 +69,8 @@ impl Furnished {
     }
 }
 
-/// What every run has. What the caller named may lie below it, and comes later.
+/// Adds the parts that every run has. They come first, because paths of the caller may lie
+/// below them.
 fn furnish(root: &mut Root, hidden: &Hidden, home: &Path) -> Result<(), ConfineFailure> {
     etc::build(root, home)?;
     system::build(root)?;
@@ -76,7 +79,8 @@ fn furnish(root: &mut Root, hidden: &Hidden, home: &Path) -> Result<(), ConfineF
     private::build(root, &hidden.private, home).at(ConfineStep::Root, "private directories")
 }
 
-/// What the caller named, shallow places before deep ones. Returns the directory that takes the changes of a workspace of layers.
+/// Adds the caller's paths, shallow ones before deep ones. Returns the directory that takes
+/// the changes of a workspace of layers.
 pub(super) fn add_given(
     root: &mut Root,
     hidden: &Hidden,

@@ -1,8 +1,10 @@
-//! Profile `strict`: what the stage builds around a program, and how it follows it to its end.
+//! Profile `strict`: the confinement that the stage builds around a program, and its
+//! supervision.
 //!
-//! Three processes: the stage, outside and trusted; process 1 of the new namespaces, which builds the root and then only reaps;
-//! and the program, which confines itself step by step before it is executed. [`ahead`], [`build`] and [`follow`] are the
-//! stage's side, [`init`] and [`program`] the other two.
+//! Three processes: the stage, outside and trusted; process 1 of the new namespaces, which
+//! builds the root and then only reaps; and the program, which confines itself step by step
+//! before it is executed. [`ahead`], [`build`] and [`follow`] are the stage's side,
+//! [`init`] and [`program`] the other two.
 
 mod ahead;
 mod birth;
@@ -86,7 +88,7 @@ pub(crate) fn supervise(
     Ok(())
 }
 
-/// Whether everything that must not work did not.
+/// Fails unless every forbidden attempt of the probe was refused.
 fn all_refused(probes: &[Probe]) -> Result<(), ConfineFailure> {
     let open: Vec<&str> = probes.iter().filter(|probe| !probe.refused).map(|probe| probe.name.as_str()).collect();
     if open.is_empty() {

@@ -1,4 +1,5 @@
-//! The network inside: loopback and nothing else. There is no route out, because there is no other interface.
+//! The network inside: loopback and nothing else. There is no route out, because there is
+//! no other interface.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};

@@ -1,4 +1,5 @@
-//! A workspace of layers: directories that stay as they are, and one above them that takes every change.
+//! A workspace of layers: directories that stay as they are, and one above them that takes
+//! every change.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,14 +15,15 @@ use super::given::Layers;
 use super::root::{Root, filesystem, memory, record};
 use crate::confinement::Space;
 
-/// What takes the changes, among the layers.
+/// Name of the layer that takes the changes.
 const ABOVE: &str = "above";
 const UPPER: &str = "upper";
 const WORK: &str = "work";
 /// Holds a directory for each layer.
 const SPACE: Space = Space { bytes: 1 << 20, inodes: 1024 };
 
-/// Where the layers lie, so that they can be named; to be hidden below the root.
+/// Holder of the layers' mount points, so that they have names; it gets hidden below the
+/// root.
 pub(crate) fn open() -> io::Result<OwnedFd> {
     memory(SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)
 }
@@ -48,8 +50,8 @@ pub(crate) fn build(
     Ok(changes)
 }
 
-/// Removes what the overlay needed for itself beside the changes: a directory that not even its owner may enter. The program
-/// never saw it.
+/// Removes what the overlay needed for itself beside the changes: a directory that not even
+/// its owner may enter. The program never saw it.
 pub(crate) fn clean(upper: &Path) {
     if let Ok(above) = untrusted_fs::open_root(upper) {
         let _ = untrusted_fs::remove_tree_at(above.as_fd(), WORK.as_bytes());

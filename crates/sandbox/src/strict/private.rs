@@ -1,4 +1,5 @@
-//! What the run has for itself: home and temporary directories, in memory, limited together and gone at the end.
+//! Private space of the run: home and temporary directories, in memory, limited together
+//! and gone at the end.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,7 +12,7 @@ use sandbox_facts::{Access, MountKind};
 use super::root::{Root, copy, memory, record, sizes};
 use crate::confinement::Space;
 
-/// The file system of which the private places are parts; to be hidden below the root.
+/// File system that holds all private places; it gets hidden below the root.
 pub(crate) fn open(space: Space) -> io::Result<OwnedFd> {
     memory(space, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)
 }
@@ -35,8 +36,9 @@ fn parts(home: &Path) -> [(&'static str, &Path, u32); 4] {
     ]
 }
 
-/// Makes the directories between a private place and a mount below it, each a mount of its own: the program owns them, and
-/// could move one aside with the mount in it and put something else at the path that others trust.
+/// Makes the directories between a private place and a mount below it, each a mount of its
+/// own: the program owns them, and could move one aside with the mount in it and put
+/// something else at the path that others trust.
 pub(crate) fn pin_parents(root: &mut Root, target: &Path, home: &Path) -> io::Result<()> {
     let is_between = |dir: &&Path| parts(home).iter().any(|(_, place, _)| dir.starts_with(place) && dir != place);
     let mut between: Vec<&Path> = target.ancestors().skip(1).filter(is_between).collect();
@@ -54,6 +56,7 @@ pub(crate) fn pin_parents(root: &mut Root, target: &Path, home: &Path) -> io::Re
     Ok(())
 }
 
+/// Mounts the private directories into the root.
 pub(crate) fn build(root: &mut Root, whole: impl AsFd, home: &Path) -> io::Result<()> {
     for (name, target, mode) in parts(home) {
         mkdirat(&whole, name, Mode::from_raw_mode(0o755))?;

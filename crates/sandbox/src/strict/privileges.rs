@@ -11,7 +11,8 @@ use super::failure::{At, ConfineFailure, ConfineStep};
 /// Capability numbers fit into one word.
 const CAPABILITIES_MAX: u32 = 64;
 
-/// No capability is held, none can be had again by executing a file, and no file gives more than the program has.
+/// No capability is held, none can be had again by executing a file, and no file gives more
+/// than the program has.
 pub(crate) fn drop_all() -> Result<(), ConfineFailure> {
     clear_ambient_capability_set().at(ConfineStep::Privileges, "ambient capabilities")?;
     for number in 0..CAPABILITIES_MAX {

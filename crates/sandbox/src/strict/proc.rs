@@ -1,4 +1,5 @@
-//! `/proc` of the run's own processes, without the parts that are the whole machine's to change or to keep secret.
+//! `/proc` of the run's own processes, without the parts that are the whole machine's to
+//! change or to keep secret.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +15,7 @@ use crate::kernel::mount::{Change, change};
 
 /// Read by programs, written by none.
 const READ_ONLY: [&str; 4] = ["bus", "fs", "irq", "sys"];
-/// Of no use to a program that builds and tests software.
+/// Paths of no use to a program that builds and tests software.
 const MASKED: [&str; 14] = [
     "acpi",
     "asound",
@@ -36,7 +37,8 @@ const EMPTY: &str = "/run";
 /// To hide files behind; mounted read-only, as all devices are.
 const NULL: &str = "/dev/null";
 
-/// Has to come while the host's own `/proc` is still visible: the kernel gives a new one only to who could see one already.
+/// Has to come while the host's own `/proc` is still visible: the kernel gives a new one
+/// only to who could see one already.
 pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
     let shape = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = filesystem("proc", &[], shape).at(ConfineStep::Proc, "mounting proc")?;
@@ -52,7 +54,8 @@ pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
     Ok(())
 }
 
-/// Mounts over an entry of `/proc`: itself, read-only, or nothing if it is masked. An entry this kernel lacks is left alone.
+/// Mounts over an entry of `/proc`: itself, read-only, or nothing if it is masked. An entry
+/// this kernel lacks is left alone.
 fn cover(root: &mut Root, proc: &OwnedFd, name: &str, masked: bool) -> io::Result<()> {
     let Ok(stat) = statat(proc, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
     let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;

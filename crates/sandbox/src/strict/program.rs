@@ -1,4 +1,5 @@
-//! The program's own process, from the fork to the moment it is executed: confined further with every step, and probed.
+//! The program's own process, from the fork to the moment it is executed: confined further
+//! with every step, and probed.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -17,10 +18,11 @@ use crate::kernel::process::{close_on_exec_from, exit_at_once, join_new_session_
 use crate::limits;
 use crate::wire::Order;
 
-/// What shells give for a program that could not be executed.
+/// Exit code that shells give for a program that could not be executed.
 const NOT_STARTED: i32 = 127;
 
-/// Becomes the program, or says why not. `built` says when the root is there.
+/// Becomes the program, or reports the error. A message on `built` says that the root
+/// exists.
 pub(crate) fn run(init: &Init<'_>, built: &Channel) -> ! {
     let said = match confine(init, built) {
         Ok(()) => {
@@ -70,12 +72,14 @@ fn confine_to_root(init: &Init<'_>, early: probe::Early, word: u64) -> Result<()
     let limits = limits::apply(&init.rlimits).at(ConfineStep::Limits, "setting limits")?;
     let said = Said::Probed { landlock_abi, probes, limits };
     init.channel.send(&said, &[]).at(ConfineStep::Lost, "telling the stage")?;
-    // An ordinary user's stage could not read the arguments of the first execution otherwise. Nobody else is here yet.
+    // An ordinary user's stage could not read the arguments of the first execution
+    // otherwise. Nobody else is here yet.
     set_dumpable_behavior(DumpableBehavior::Dumpable).at(ConfineStep::Privileges, "opening up to the stage")?;
     if goes { Ok(()) } else { init.channel.wait().at(ConfineStep::Lost, "waiting for the start") }
 }
 
-/// Known to this process alone, and to the filter, which nobody inside can read. Executing the program forgets it.
+/// Random word that only this process and the filter know. The filter cannot be read from
+/// inside, and executing the program forgets the word.
 fn secret_word() -> io::Result<u64> {
     let mut word = [0; 8];
     rustix::rand::getrandom(&mut word, rustix::rand::GetRandomFlags::empty())?;

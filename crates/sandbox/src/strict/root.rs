@@ -1,4 +1,5 @@
-//! The new root: an empty file system in memory, on which everything visible is mounted one by one.
+//! The new root: an empty file system in memory, on which everything visible is mounted one
+//! by one.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,17 +23,21 @@ use crate::kernel::mount::make_read_only;
 /// Small: it holds directories, links and a few files of `/etc`.
 const ROOT_SPACE: Space = Space { bytes: 16 << 20, inodes: 8192 };
 
+/// Root under construction; it is not attached to any mount tree yet.
 #[derive(Debug)]
 pub(crate) struct Root {
     mount: Rc<OwnedFd>,
-    /// Directories that were made or found, so that not every entry of one asks for the way to it again.
+    /// Directories that were made or found, so that not every entry of one asks for the way
+    /// to it again.
     known: Vec<(PathBuf, Rc<OwnedFd>)>,
     pub(crate) mounts: Vec<MountRecord<PathBuf>>,
 }
 
 impl Root {
-    /// `staging` is a directory of the host over which the new root lies until it is the root. `hidden` are file systems to copy
-    /// parts from: a mount can be copied only while it is attached. They lie where nobody sees them, and go with the host.
+    /// Makes an empty root. `staging` is a directory of the host over which it lies until
+    /// it becomes the root. `hidden` are file systems to copy parts from: a mount can be
+    /// copied only while it is attached. They lie at an unreachable place and go with the
+    /// root.
     pub(crate) fn new(hidden: &[BorrowedFd<'_>], staging: &Path) -> io::Result<Self> {
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         let mount = Rc::new(memory(ROOT_SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)?);
@@ -66,7 +71,7 @@ impl Root {
         Ok(())
     }
 
-    /// Makes a directory and returns it; one that is there already is good too.
+    /// Makes a directory and returns it; an existing one is fine.
     pub(crate) fn directory(&mut self, path: &Path) -> io::Result<Rc<OwnedFd>> {
         if let Some((_, directory)) = self.known.iter().find(|(known, _)| known == path) {
             return Ok(Rc::clone(directory));
@@ -81,6 +86,7 @@ impl Root {
         Ok(directory)
     }
 
+    /// Writes a file into the root's own file system.
     pub(crate) fn file(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
         self.create(path)?.write_all(content)
     }
@@ -92,17 +98,19 @@ impl Root {
         Ok(File::from(openat(&parent, name, flags, Mode::from_raw_mode(0o644))?))
     }
 
+    /// Makes a symbolic link in the root's own file system.
     pub(crate) fn link(&mut self, path: &Path, to: &Path) -> io::Result<()> {
         let (parent, name) = self.parent(path)?;
         Ok(symlinkat(to, &parent, name)?)
     }
 
-    /// A copy of something that is already mounted inside, to be mounted at a second place as it is.
+    /// A copy of something that is already mounted inside, to be mounted at a second place
+    /// as it is.
     pub(crate) fn copy(&self, path: &Path) -> io::Result<OwnedFd> {
         copy(self.resolve(path)?, Path::new(""))
     }
 
-    /// Makes this the root of the process and lets go of the host.
+    /// Makes this the root of the process and detaches the host's.
     pub(crate) fn enter(&self) -> io::Result<()> {
         fchdir(&self.mount)?;
         pivot_root(".", ".")?;
@@ -126,7 +134,8 @@ impl Root {
     }
 }
 
-/// A copy of what is mounted at a place, with all its properties, attached nowhere. An empty path is the place itself.
+/// A copy of what is mounted at a place, with all its properties, attached nowhere. An
+/// empty path is the place itself.
 pub(crate) fn copy(place: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     Ok(open_tree(place, path, flags | OpenTreeFlags::AT_EMPTY_PATH)?)
@@ -157,6 +166,7 @@ pub(crate) fn sizes(space: Space) -> [(&'static str, String); 2] {
     [("size", space.bytes.max(4096).to_string()), ("nr_inodes", space.inodes.max(16).to_string())]
 }
 
+/// Record of a mount for the posture.
 pub(crate) fn record(target: &Path, kind: MountKind, access: Access) -> MountRecord<PathBuf> {
     MountRecord { target: target.to_owned(), kind, access }
 }

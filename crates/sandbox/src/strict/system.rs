@@ -1,4 +1,5 @@
-//! The parts of the system that are visible inside, opened as mounts of their own before the host disappears.
+//! The parts of the system that are visible inside, opened as mounts of their own before
+//! the host disappears.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,7 +13,8 @@ use super::failure::{At, ConfineFailure, ConfineStep};
 use super::root::{Root, copy, record};
 use crate::kernel::mount::{Change, change};
 
-/// Programs and libraries. Where one of them is a link, as on merged systems, the link is made again.
+/// Programs and libraries. Where one of them is a link, as on merged systems, the link is
+/// made again.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 /// Directories of `/etc` that programs need and that hold no secret.
 const ETC_DIRECTORIES: [&str; 6] = [
@@ -25,6 +27,8 @@ const ETC_DIRECTORIES: [&str; 6] = [
 ];
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
+/// Mounts the visible parts of the system; links among them, as `/bin` on merged systems,
+/// are made again as links.
 pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
     for path in SYSTEM.into_iter().chain(ETC_DIRECTORIES) {
         match readlink(path, Vec::new()) {

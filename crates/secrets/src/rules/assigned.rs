@@ -1,4 +1,5 @@
-//! Values that only their names give away. The rules here are general: they ask for more and give way to the others.
+//! Values that only their names give away. The rules here are general: they ask for more
+//! and give way to the others.
 
 use crate::rule::{After, Before, Check, Glance, RULE, Rule};
 

@@ -2,7 +2,8 @@
 
 use crate::rule::{After, Before, Check, RULE, Rule};
 
-/// What keeps words of a command line apart: blanks, and a line break with a backslash before it.
+/// Separator of words on a command line: blanks, and a line break with a backslash before
+/// it.
 macro_rules! gap {
     () => {
         r"(?:[ \t]|\\\r?\n)+"

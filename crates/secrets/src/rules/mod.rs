@@ -1,5 +1,5 @@
-//! The tables of secret shapes. Each rule carries its own examples, which a test checks; `docs/formats/secret-rules.md`
-//! is made from them.
+//! The tables of secret shapes. Each rule carries its own examples, which a test checks;
+//! `docs/formats/secret-rules.md` is made from them.
 
 mod assigned;
 mod business;

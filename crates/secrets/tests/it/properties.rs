@@ -116,8 +116,14 @@ fn in_pieces(scanner: &Scanner, text: &[u8], sizes: &[usize]) -> (Vec<u8>, Vec<H
     (out, hits)
 }
 
+/// Texts for each property; `cargo xtask soak redaction` sets more.
+#[expect(clippy::disallowed_methods, reason = "a soak says by the environment how many")]
+fn cases() -> u32 {
+    std::env::var("CTO_TEST_REDACTIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn any_bytes_are_scanned(bytes in prop::collection::vec(any::<u8>(), 0..3000)) {

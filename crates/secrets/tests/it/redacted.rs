@@ -1,6 +1,7 @@
 //! What stands in the place of a secret.
 
 use secrets::{Class, Keep, Known, KnownClass, RuleSet, Scanner};
+use testkit::secret_set::encode;
 
 fn scanner() -> Scanner {
     let known = [Known::new("run token", KnownClass::Token, b"token-of-this-run")];
@@ -52,6 +53,23 @@ fn a_key_of_several_lines_leaves_its_lines() {
     );
     check(&text, &expected);
     assert_eq!(text.lines().count(), expected.lines().count());
+}
+
+/// Too little of a key to be one, and then a secret of another kind: its marker must not close the block.
+#[test]
+fn a_marker_closes_no_key() {
+    let body = ["MIIEpAIBAAKCAQEAq7Xv0ZrT2mB9cKfW4hNjL5sD8gY1uE3oR6tI0pA2wQ9xC7vB", "bV5nM4kJ8hG3fD1sA6qW2eR9tY7uI0o"];
+    let key = format!("-----BEGIN RSA PRIVATE {}-----\n{}\n{}", "KEY", body[0], body[1]);
+    for between in ["\n", "\nafter it ", " ", "-", ""] {
+        let kept = format!("{key}{between}");
+        check(&format!("{kept}token-of-this-run\nand so on"), &format!("{kept}[redacted:run-token]\nand so on"));
+    }
+    let encoded = encode::base64(key.as_bytes(), false);
+    assert_eq!(scanner().scan(encoded.as_bytes()).len(), 1, "where a text ends, more of the key may come");
+    // Some characters of base64 before the marker belong to no byte.
+    for left_over in ["", "d", "dd", "ddd"] {
+        assert_eq!(scanner().scan(format!("{encoded}{left_over}[redacted:run-token]").as_bytes()), [], "{left_over}");
+    }
 }
 
 #[test]

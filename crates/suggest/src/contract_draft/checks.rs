@@ -13,7 +13,8 @@ const MOST_BELOW: usize = 5;
 
 type FindCheck = fn(&ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)>;
 
-/// One file or more for each kind of project; the first that speaks in a folder counts for its own kind.
+/// One file or more for each kind of project; the first that speaks in a folder counts for
+/// its own kind.
 const KINDS: [FindCheck; 8] = [node, python, rust, go, maven, cmake, php, ruby];
 
 /// The commands of the root; where it has none, those of the projects below it.

@@ -24,6 +24,8 @@ const WORDS: [&str; 13] = [
     "make check",
 ];
 
+/// Test commands in CI files, without duplicates and bounded in number. They are text for
+/// people: nothing runs them.
 pub(super) fn find_ci_tests(root: &ProjectFolder<'_>) -> Vec<String> {
     let workflows = root.names_below(".github/workflows", MOST_FILES);
     let files = workflows.iter().map(|name| format!(".github/workflows/{name}")).chain([".gitlab-ci.yml".to_owned()]);

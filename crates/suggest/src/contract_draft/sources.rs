@@ -7,7 +7,8 @@ const FOLDERS: [&str; 12] =
 /// Endings of source files that may lie in the root itself.
 const ENDINGS: [&str; 14] = ["py", "go", "js", "mjs", "cjs", "ts", "rb", "php", "c", "h", "cc", "cpp", "rs", "sh"];
 
-/// The usual folders and Python packages; where there are none, the kinds of source files in the root.
+/// The usual folders and Python packages; where there are none, the kinds of source files
+/// in the root.
 pub(super) fn find_sources(root: &ProjectFolder<'_>) -> Vec<String> {
     let usual = FOLDERS.iter().filter(|name| root.has_folder(name)).map(|name| format!("{name}/"));
     let is_package = |name: &&str| root.read(&format!("{name}/__init__.py")).is_some();

@@ -1,4 +1,5 @@
-//! CMake, Maven and Make: what is under test is built on every judged tree; dependencies come from the system or from a cache.
+//! CMake, Maven and Make: the code under test is built on every judged tree; dependencies
+//! come from the system or from a cache.
 
 use super::draft::EnvironmentDraft;
 use crate::machine::{Machine, Toolchain};
@@ -7,6 +8,7 @@ use crate::repository::ProjectFolder;
 const CMAKE: Toolchain = Toolchain { name: "cmake", landmarks: &["share/cmake"] };
 const MAVEN: Toolchain = Toolchain { name: "mvn", landmarks: &["lib/maven-core", "boot"] };
 
+/// Adds CMake: the build runs on every judged tree, since its products are under test.
 pub(super) fn draft_cmake(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     if !place.is_root() || !place.has("CMakeLists.txt") {
         return;
@@ -20,6 +22,7 @@ pub(super) fn draft_cmake(place: &ProjectFolder<'_>, machine: &Machine<'_>, draf
     }
 }
 
+/// Adds Maven, with the operator's local repository as a read-only cache if there is one.
 pub(super) fn draft_maven(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     if !place.is_root() || !place.has("pom.xml") {
         return;

@@ -1,4 +1,5 @@
-//! A draft of a contract's environment: each part with the reason it is there, as YAML to paste or as JSON.
+//! A draft of a contract's environment: each part with its reason, as YAML to paste or as
+//! JSON.
 
 use std::fmt::Write as _;
 
@@ -24,7 +25,8 @@ struct DraftPart<T> {
     why: String,
 }
 
-/// Draft of an environment that grows as ecosystems are found. A part that is added twice stands in it once.
+/// Draft of an environment that grows as ecosystems are found. A part that is added twice
+/// occurs once.
 #[derive(Debug, Clone, Default)]
 pub struct EnvironmentDraft {
     found: Vec<String>,
@@ -56,23 +58,28 @@ impl EnvironmentDraft {
         self.found.push(format!("{ecosystem}: {}", files.join(", ")));
     }
 
+    /// Adds a read-only mount with the reason for it.
     pub(super) fn mount(&mut self, source: &str, target: &str, why: impl Into<String>) {
         let value = Mount { source: source.to_owned(), target: Some(target.to_owned()) };
         add(&mut self.mounts, value, why);
     }
 
+    /// Adds a folder to the search path with the reason for it.
     pub(super) fn path(&mut self, dir: &str, why: impl Into<String>) {
         add(&mut self.path, dir.to_owned(), why);
     }
 
+    /// Adds a variable with the reason for it.
     pub(super) fn variable(&mut self, name: &str, value: &str, why: impl Into<String>) {
         add(&mut self.variables, (name.to_owned(), value.to_owned()), why);
     }
 
+    /// Adds a setup command with the reason for it.
     pub(super) fn setup<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
         add(&mut self.setup, command(argv, cwd), why);
     }
 
+    /// Adds a setup command that must run after all others.
     pub(super) fn setup_last<S: AsRef<str>>(&mut self, argv: &[S], why: impl Into<String>) {
         add(&mut self.last, command(argv, None), why);
     }
@@ -87,6 +94,7 @@ impl EnvironmentDraft {
         self.whole_tree = true;
     }
 
+    /// Adds a build command, which runs on every judged tree before the tests.
     pub(super) fn build<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
         add(&mut self.build, command(argv, cwd), why);
     }
@@ -104,8 +112,9 @@ impl EnvironmentDraft {
         push_new(&mut self.notes, note.into());
     }
 
-    /// The same with network for setup, and without what keeps package managers from using it. None where setup sees the whole tree,
-    /// which no setup with network does, or nobody would be asked.
+    /// Variant with network for setup, and without the settings that keep package managers
+    /// offline. None if setup sees the whole tree, which is never combined with network, or
+    /// if there is no host to reach.
     pub(crate) fn online_draft(&self) -> Option<Self> {
         if self.whole_tree || self.hosts.is_empty() || self.setup.is_empty() || self.inputs.is_empty() {
             return None;
@@ -137,6 +146,7 @@ impl EnvironmentDraft {
         (!self.build.is_empty() && !self.setup.is_empty()).then(|| Self { build: Vec::new(), ..self.clone() })
     }
 
+    /// Environment of the contract, without the reasons of its parts.
     pub(crate) fn environment(&self) -> Environment {
         Environment {
             mounts: self.mounts.iter().map(|part| part.value.clone()).collect(),
@@ -150,7 +160,7 @@ impl EnvironmentDraft {
         }
     }
 
-    /// For programs: the environment, and everything that YAML has in comments.
+    /// JSON for programs: the environment, and everything that the YAML has in comments.
     pub fn document(&self) -> Value {
         fn because<T>(key: &str, parts: &[DraftPart<T>], named: impl Fn(&T) -> String) -> Vec<Value> {
             parts.iter().map(|part| json!({"key": key, "value": named(&part.value), "why": part.why})).collect()
@@ -172,7 +182,7 @@ impl EnvironmentDraft {
         })
     }
 
-    /// For people: YAML to paste into a contract, each part below the reason for it.
+    /// YAML for people, to paste into a contract, each part below its reason.
     pub fn yaml(&self) -> String {
         let mut out = String::new();
         write_comment(&mut out, "", HEAD);

@@ -1,5 +1,5 @@
-//! Go: dependencies from `vendor` or from the module cache, and a build cache that setup fills and that is then only
-//! read.
+//! Go: dependencies from `vendor` or from the module cache, and a build cache that setup
+//! fills and that is then only read.
 
 use super::draft::EnvironmentDraft;
 use crate::machine::{Machine, Toolchain};
@@ -9,6 +9,7 @@ const GO: Toolchain = Toolchain { name: "go", landmarks: &["pkg/tool", "src/runt
 
 const BUILD_CACHE: &str = "/workspace/.cto/go-build";
 
+/// Adds Go modules, if there is a `go.mod`.
 pub(super) fn draft_go(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let Some(module) = place.has("go.mod").then(|| place.read("go.mod").unwrap_or_default()) else { return };
     let vendored = place.has_folder("vendor") && place.read("vendor/modules.txt").is_some();
@@ -20,7 +21,9 @@ pub(super) fn draft_go(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: 
     draft.found("Go", &inputs);
     draft.show_toolchain(machine, &GO);
     if vendored {
-        draft.variable("GOFLAGS", "-mod=vendor", "dependencies are in vendor/");
+        // The harness asks go for names by the same variable, and leaves it alone where a
+        // contract sets it.
+        draft.variable("GOFLAGS", "-mod=vendor -v", "dependencies are in vendor/, and go names its tests");
     } else if requires(&module) {
         modules(machine, draft);
     }
@@ -30,8 +33,9 @@ pub(super) fn draft_go(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: 
     draft.sees_whole_tree();
 }
 
-/// Go compiles its own library too, which takes longer than most tests. In the tree the cache is kept with the layer;
-/// that it cannot be written to afterwards keeps an engine's builds out of its patch.
+/// Go compiles its own library too, which takes longer than most tests. In the tree the
+/// cache is kept with the layer; that it cannot be written to afterwards keeps an engine's
+/// builds out of its patch.
 fn build_cache(place: &ProjectFolder<'_>, draft: &mut EnvironmentDraft) {
     draft.variable("GOCACHE", BUILD_CACHE, "what setup compiled, kept with the layer");
     draft.variable("GODEBUG", "goindex=0", "go's index of packages wants to write to its cache");

@@ -1,4 +1,5 @@
-//! Node: what a lock file names is installed into `node_modules` by the manager that wrote it.
+//! Node: the packages of a lock file are installed into `node_modules` by the manager that
+//! wrote it.
 
 use serde_json::Value;
 use untrusted_fs::own_files;
@@ -12,6 +13,12 @@ const NODE: Toolchain = Toolchain { name: "node", landmarks: &["include/node", "
 const WRITABLE_INDEX: &str = "own=\"$HOME/.npm/_cacache\" && mkdir -p \"$own\" \
                               && ln -s /opt/npm/_cacache/content-v2 \"$own\" \
                               && cp -R /opt/npm/_cacache/index-v5 \"$own\"";
+
+/// A store of its own for pnpm, which writes beside the packages that it reads: links to
+/// all but the list of projects.
+const WRITABLE_STORE: &str = "own=\"$HOME/pnpm-store\" && for v in \"$1\"/v*; do mkdir -p \"$own/${v##*/}\" \
+                              && for d in \"$v\"/*; do case \"$d\" in */projects) ;; *) ln -s \"$d\" \"$own/${v##*/}/\" ;; esac; done; done \
+                              && exec pnpm install --frozen-lockfile --ignore-scripts --offline --store-dir \"$own\"";
 
 /// Packages that are named in a note.
 const NAMED: usize = 5;
@@ -30,6 +37,8 @@ const LOCKS: [(&str, NodeManager); 4] = [
     ("yarn.lock", NodeManager::Yarn),
 ];
 
+/// Adds a Node package. Below the root only folders with a lock file of their own count as
+/// projects.
 pub(super) fn draft_node(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let lock = LOCKS.iter().find(|(lock, _)| place.has(lock) && !place.ignores(lock));
     if !place.has("package.json") || (!place.is_root() && lock.is_none()) {
@@ -57,7 +66,8 @@ pub(super) fn draft_node(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft
     }
 }
 
-/// Tests often run what a build leaves, in `dist` or the like: it has to be made of the tree that is judged.
+/// Tests often run what a build leaves, in `dist` or the like: it has to be made of the
+/// tree that is judged.
 fn build(place: &ProjectFolder<'_>, manager: NodeManager, draft: &mut EnvironmentDraft) {
     let manifest: Value =
         place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
@@ -93,7 +103,8 @@ fn npm(
     } else if lock.resolved {
         draft.setup(&[&install[..], &["--offline", "--cache", "/opt/npm"]].concat(), place.cwd(), why);
     } else {
-        // Without addresses in the lock file npm goes by its index, and does not go by one that it cannot write to.
+        // Without addresses in the lock file npm goes by its index, and does not go by one
+        // that it cannot write to.
         let script = format!("{WRITABLE_INDEX} && exec {} --offline", install.join(" "));
         draft.setup(&["sh", "-c", &script], place.cwd(), format!("{why}; npm gets an index it can write to"));
     }
@@ -110,16 +121,25 @@ fn npm(
 }
 
 fn pnpm(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
-    let mut argv = vec!["pnpm", "install", "--frozen-lockfile", "--ignore-scripts"];
+    let why = "installs exactly what the lock file names, and runs nothing of the packages";
     let store = machine
         .of_home(".local/share/pnpm/store")
         .and_then(|store| draft.show_folder(&store, "/opt/pnpm/store", "pnpm's store, so that setup needs no network"));
     match &store {
-        Some(store) => argv.extend(["--offline", "--store-dir", store.as_str()]),
-        None => draft.note("pnpm has no store in ~/.local/share/pnpm: run pnpm install once, then suggest again"),
+        Some(store) => {
+            let argv = ["sh", "-c", WRITABLE_STORE, "sh", store.as_str()];
+            draft.setup(&argv, place.cwd(), format!("{why}; pnpm gets a store it can write to"));
+        }
+        None => {
+            draft.setup(&["pnpm", "install", "--frozen-lockfile", "--ignore-scripts"], place.cwd(), why);
+            draft.note("pnpm has no store in ~/.local/share/pnpm: run pnpm install once, then suggest again");
+        }
     }
-    draft.setup(&argv, place.cwd(), "installs exactly what the lock file names, and runs nothing of the packages");
-    let change = if store.is_some() { "take --offline and --store-dir out of pnpm install" } else { "" };
+    let change = if store.is_some() {
+        "put pnpm install --frozen-lockfile --ignore-scripts in the place of the script"
+    } else {
+        ""
+    };
     draft.online(&["registry.npmjs.org"], change);
     manager_beside(node, "pnpm", draft);
 }
@@ -142,7 +162,8 @@ fn yarn(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, d
     manager_beside(node, "yarn", draft);
 }
 
-/// A manager that is installed with Node's own lies beside it; a stand-in that would download it is of no use inside.
+/// A manager that is installed with Node's own lies beside it; a stand-in that would
+/// download it is of no use inside.
 fn manager_beside(node: &FoundProgram, name: &str, draft: &mut EnvironmentDraft) {
     let real = own_files::canonicalize(node.prefix.join("bin").join(name));
     if !real.is_ok_and(|real| !real.components().any(|part| part.as_os_str() == "corepack")) {

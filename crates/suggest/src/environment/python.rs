@@ -29,9 +29,9 @@ const COMPILES: [&str; 7] =
 /// Packages that have to be installed.
 enum WantedPackages {
     Requirements(Vec<String>),
-    /// Those that another tool's lock file names: every wheel there is.
+    /// Packages of another tool's lock file: every wheel there is.
     AllWheels(&'static str),
-    /// Those that the project's own manifest asks for.
+    /// Packages of the project's own manifest.
     Project,
     Nothing,
 }
@@ -42,6 +42,7 @@ struct PythonInterpreter {
     own_pip: bool,
 }
 
+/// Adds a Python project: requirements, lock files and, at the root, manifests.
 pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let named = |name: &&str| name.starts_with("requirements") && name.ends_with(".txt");
     let requirements: Vec<&str> = place.files().filter(named).take(MOST_REQUIREMENTS).collect();
@@ -86,7 +87,8 @@ fn install(
     let inside = python.found.inside.as_str();
     let mut venv = vec![inside, "-m", "venv"];
     venv.extend(python.own_pip.then_some("--without-pip"));
-    // A link to where only a sandbox has it would lead nowhere on this machine, where programs are looked for.
+    // A link to where only a sandbox has it would lead nowhere on this machine, where
+    // programs are looked for.
     venv.extend(python.found.is_moved().then_some("--copies"));
     draft.setup(&[&venv[..], &[".venv"]].concat(), place.cwd(), "an environment of the repository's own, in .venv");
     let pip = if python.own_pip {

@@ -1,7 +1,8 @@
 //! Rust: cargo finds the crates of the lock file in a registry that it can only read.
 //!
-//! With `CARGO_HOME` above a mounted registry cargo needs to write nothing as long as every crate is unpacked, which
-//! `cargo fetch` sees to. Credentials lie beside the registry and are not mounted.
+//! With `CARGO_HOME` above a mounted registry cargo needs to write nothing as long as every
+//! crate is unpacked, which `cargo fetch` sees to. Credentials lie beside the registry and
+//! are not mounted.
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,8 @@ struct LockedCrate<'a> {
     of_git: bool,
 }
 
+/// Adds a Rust package or workspace. Below the root only folders with a lock file of their
+/// own count as projects.
 pub(super) fn draft_rust(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let locked = place.has("Cargo.lock") && !place.ignores("Cargo.lock");
     if !place.has("Cargo.toml") || (!place.is_root() && !locked) {
@@ -71,8 +74,9 @@ fn registry(home: &Path, packages: &[LockedCrate<'_>], draft: &mut EnvironmentDr
     }
 }
 
-/// Cargo reads no manifest whose sources are not there, so that setup sees the whole tree. The dependencies that it compiled
-/// of the baseline stay; the repository's own crates are compiled again in every tree.
+/// Cargo reads no manifest whose sources are not there, so that setup sees the whole tree.
+/// The dependencies that it compiled of the baseline stay; the repository's own crates are
+/// compiled again in every tree.
 fn compile(place: &ProjectFolder<'_>, locked: bool, draft: &mut EnvironmentDraft) {
     let mut argv = vec!["cargo", "test", "--no-run"];
     argv.extend(locked.then_some("--locked"));
@@ -88,7 +92,7 @@ fn compile(place: &ProjectFolder<'_>, locked: bool, draft: &mut EnvironmentDraft
     }
 }
 
-/// The operator's, or the one that rustup was installed in.
+/// Cargo's home of the operator, or the one that rustup was installed in.
 fn cargo_home(machine: &Machine<'_>) -> Option<PathBuf> {
     let registry = machine.of_home(".cargo/registry").or_else(|| machine.beside_path("registry", "bin/cargo"))?;
     registry.parent().map(Path::to_owned)

@@ -16,6 +16,7 @@ impl EnvironmentDraft {
         found
     }
 
+    /// Adds the mount and the search path that a program needs to be found in a sandbox.
     pub(super) fn show_program(&mut self, name: &str, found: &FoundProgram) {
         if let Some((source, target)) = &found.mount {
             self.mount(source, target, format!("{name} lies where a sandbox does not look"));

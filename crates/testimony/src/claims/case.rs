@@ -1,8 +1,10 @@
-//! Case: the `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` blocks of its output, and the results of phases in its event log, where some
-//! builds alone have them. How it ended is said by the pipeline's end and by the last of the phases that work on the change: the
-//! retrospective says that it is complete whatever happened, and so does a scout. What was made may have been said by any of
-//! them, because later phases fill the same form and leave it empty. A block that is broken claims nothing; that it is broken
-//! is judged where the engine's protocol is.
+//! Case: the `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` blocks of its output, and the results
+//! of phases in its event log, where some builds alone have them. How it ended is said by
+//! the pipeline's end and by the last of the phases that work on the change: the
+//! retrospective says that it is complete whatever happened, and so does a scout. What was
+//! made may have been said by any of them, because later phases fill the same form and
+//! leave it empty. A block that is broken claims nothing; that it is broken is judged where
+//! the engine's protocol is.
 
 use contract::claim::Saying;
 use serde_json::{Map, Value};
@@ -23,6 +25,7 @@ const MAX_ENVELOPE: usize = 1024 * 1024;
 /// Envelopes that are read, the last ones.
 const MOST_ENVELOPES: usize = 64;
 
+/// Reads the claims of a Case run. Blocks on stderr count only if stdout has none.
 pub(super) fn read(stdout: &[u8], stderr: &[u8], log: &[u8]) -> Said {
     let mut printed = blocks(stdout);
     if printed.is_empty() {
@@ -55,12 +58,12 @@ fn is_retrospective(envelope: &Map<String, Value>) -> bool {
     envelope.get("summary").and_then(Value::as_str) == Some(RETROSPECTIVE) && !envelope.contains_key("artifacts")
 }
 
-/// What all envelopes together claim.
+/// Claims of all envelopes together.
 #[derive(Debug, Default)]
 struct Claimed {
-    /// What the last one says of the end.
+    /// Claim of the last envelope about the end.
     last: Said,
-    /// By field, the last that says something; every commit, because each must be there.
+    /// Last claim of each field; for commits every claim, because each must exist.
     made: Vec<(&'static str, Saying)>,
 }
 
@@ -81,7 +84,8 @@ impl Claimed {
         self.made.drain(..surplus);
     }
 
-    /// The pipeline's own word on its end comes after those of its agents, and differs where it did not accept one.
+    /// The pipeline's own word on its end comes after those of its agents, and differs
+    /// where it did not accept one.
     fn end(&mut self, success: bool) {
         let known = self.last.fields.iter().position(|(_, saying)| matches!(saying, Saying::Success(_)));
         match known.and_then(|at| self.last.fields.get_mut(at)) {
@@ -99,8 +103,9 @@ impl Claimed {
     }
 }
 
-/// What stands between each start and the first end after it, each on a line of its own. A start that nothing ends is an
-/// empty block: it makes the envelope broken, also where a whole one came before.
+/// Bytes between each start and the first end after it, each marker on a line of its own. A
+/// start without an end gives an empty block: it makes the envelope broken, even if a
+/// complete one came before.
 pub(crate) fn blocks(output: &[u8]) -> Vec<&[u8]> {
     let mut offset = 0;
     let mut open: Option<usize> = None;
@@ -126,11 +131,12 @@ pub(crate) fn blocks(output: &[u8]) -> Vec<&[u8]> {
     blocks
 }
 
+/// Envelope of a block; none if it is no JSON object or too large.
 pub(crate) fn parsed(block: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(block).ok().filter(|_| block.len() <= MAX_ENVELOPE)
 }
 
-/// What an envelope says of the end, and what it says was made.
+/// Claim of an envelope about the end, and its claims about the work.
 fn said(envelope: &Map<String, Value>) -> Option<(Said, Vec<(&'static str, Saying)>)> {
     let success = match envelope.get("status")?.as_str()? {
         "completed" => true,
@@ -182,7 +188,8 @@ fn flag(value: &Value) -> Option<bool> {
     }
 }
 
-/// A list in which something is no path is not read at all: what is left of it would be another list.
+/// A list in which something is no path is not read at all: what is left of it would be
+/// another list.
 fn paths(value: &Value) -> Option<Vec<String>> {
     let files: Option<Vec<String>> = value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect();
     files.map(|files| once_each(files.into_iter()))

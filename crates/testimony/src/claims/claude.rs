@@ -1,4 +1,5 @@
-//! Claude, `--output-format stream-json`: its `result`, and the files that its editing tools were called with.
+//! Claude, `--output-format stream-json`: its `result`, and the files that its editing
+//! tools were called with.
 
 use super::said::Said;
 use super::stream::{Few, Touched, event, events};
@@ -38,6 +39,7 @@ struct Ended {
     result: Option<String>,
 }
 
+/// Reads the claims in Claude's event stream.
 pub(super) fn read(stdout: &[u8]) -> Said {
     let mut said = Said::default();
     let mut touched = Touched::default();

@@ -1,5 +1,6 @@
-//! Codex, `exec --json`: how the last turn ended, the files of its patches, its last message. What its commands printed
-//! is what it saw on the way, and no claim about the end.
+//! Codex, `exec --json`: the end of the last turn, the files of its patches, its last
+//! message. Output of its commands is an intermediate observation, and no claim about the
+//! end.
 
 use super::said::Said;
 use super::stream::{Few, Touched, event, events};
@@ -23,6 +24,7 @@ struct Change {
     path: String,
 }
 
+/// Reads the claims in Codex's event stream.
 pub(super) fn read(stdout: &[u8]) -> Said {
     let mut said = Said::default();
     let mut ended = None;
@@ -36,7 +38,8 @@ pub(super) fn read(stdout: &[u8]) -> Said {
             }
             "turn.completed" => ended = Some(("turn.completed", true)),
             "turn.failed" => ended = Some(("turn.failed", false)),
-            // Also told of a lost connection that is made again: a later end of the turn counts more.
+            // Also told of a lost connection that is made again: a later end of the turn
+            // counts more.
             "error" => ended = Some(("error", false)),
             _ => {}
         }

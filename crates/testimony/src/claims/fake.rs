@@ -11,6 +11,7 @@ struct ResultLine {
     claims: Claims,
 }
 
+/// Reads the claims of the last result line.
 pub(super) fn read(stdout: &[u8]) -> Said {
     let results = events(stdout).filter(|(kind, _)| kind == "result");
     results

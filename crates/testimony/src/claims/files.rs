@@ -1,7 +1,7 @@
 //! Comparing a list of files that an engine names with the files that changed.
 //!
-//! The harness names files from the root of the repository. An engine may write `./a`, `a/../b`, `a\b`, or the whole
-//! path in a workspace whose place is not known here.
+//! The harness names files from the root of the repository. An engine may write `./a`,
+//! `a/../b`, `a\b`, or the whole path in a workspace whose place is not known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,13 @@ use contract::text::shown;
 
 use super::was_cut;
 
-/// How a list compares.
+/// Comparison of a claimed list of files with the changed files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Comparison {
     /// Named, and not changed.
     pub(super) unchanged: Vec<String>,
-    /// Named in a way that leaves open which files are meant: a folder in which files changed, or a name that was cut.
+    /// Named in a way that leaves open which files are meant: a folder in which files
+    /// changed, or a name that was cut.
     pub(super) unclear: Vec<String>,
     /// Changed, and not named.
     pub(super) unnamed: Vec<String>,
@@ -31,6 +32,8 @@ enum Place {
     Nowhere,
 }
 
+/// Compares claimed names with changed paths. The workspace's own path is guessed from
+/// names that end like a changed path.
 pub(super) fn compare(named: &[String], changed_files: &[String]) -> Comparison {
     let changed: BTreeSet<String> = changed_files.iter().map(|path| shown(path)).collect();
     let places: Vec<(&String, Place)> = named.iter().map(|name| (name, place(name, &changed))).collect();
@@ -49,7 +52,8 @@ pub(super) fn compare(named: &[String], changed_files: &[String]) -> Comparison 
     compared
 }
 
-/// A name that is exactly a changed file is that file, however odd: a backslash may be part of a name.
+/// A name that is exactly a changed file is that file, however odd: a backslash may be part
+/// of a name.
 fn place(name: &str, changed: &BTreeSet<String>) -> Place {
     if changed.contains(name) {
         return Place::Inside(name.to_owned());
@@ -80,8 +84,9 @@ fn without_drive(path: &str) -> &str {
     }
 }
 
-/// The folder that, taken off the absolute paths, makes most of them changed files. One folder for the whole list: with
-/// one for each path, `/w/src/a` would pass for `a`. Of equals the shortest, which leaves the longest path to agree.
+/// The folder that, taken off the absolute paths, makes most of them changed files. One
+/// folder for the whole list: with one for each path, `/w/src/a` would pass for `a`. Of
+/// equals the shortest, which leaves the longest path to agree.
 fn workspace<'a>(places: impl Iterator<Item = &'a Place>, changed: &BTreeSet<String>) -> Option<&'a str> {
     let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
     for place in places {

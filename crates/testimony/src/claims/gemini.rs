@@ -1,5 +1,5 @@
-//! Gemini CLI, `-o stream-json`: its `result`, the message it ended with, the files its `write_file` and `replace` tools
-//! got.
+//! Gemini CLI, `-o stream-json`: its `result`, the message it ended with, the files its
+//! `write_file` and `replace` tools got.
 
 use super::said::Said;
 use super::stream::{MAX_PROSE, Touched, event, events, tail};
@@ -35,6 +35,7 @@ struct Ended {
     status: String,
 }
 
+/// Reads the claims in Gemini's event stream.
 pub(super) fn read(stdout: &[u8]) -> Said {
     let mut said = Said::default();
     let mut touched = Touched::default();

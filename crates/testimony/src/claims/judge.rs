@@ -1,4 +1,5 @@
-//! The verdict on each claim. Nothing here blocks: [`JudgedClaim::blocks`] says which verdicts do.
+//! The verdict on each claim. Nothing here blocks: [`JudgedClaim::blocks`] says which
+//! verdicts do.
 
 use contract::claim::{Claim, ClaimVerdict, JudgedClaim, Saying};
 
@@ -32,7 +33,7 @@ fn told((verdict, words): (ClaimVerdict, &str)) -> (ClaimVerdict, String) {
     (verdict, words.to_owned())
 }
 
-/// An engine that says it failed is no liar, whatever came of its work.
+/// Judges a claim of success. A claim of failure is never false, whatever the result.
 fn judge_success(success: bool, seen: &Seen) -> (ClaimVerdict, &'static str) {
     let nothing = seen.diff_required && seen.changed_files.is_empty();
     match (success, nothing, seen.tests_passed) {
@@ -47,7 +48,8 @@ fn judge_success(success: bool, seen: &Seen) -> (ClaimVerdict, &'static str) {
     }
 }
 
-/// Tests may have failed where the engine stood and pass where the harness ran them: saying so is no lie.
+/// Tests may have failed where the engine stood and pass where the harness ran them: saying
+/// so is no lie.
 fn judge_tests(passed: bool, seen: &Seen) -> (ClaimVerdict, &'static str) {
     match (passed, seen.tests_passed) {
         (true, Some(false)) => (Contradicted, "the verification did not pass"),
@@ -58,7 +60,8 @@ fn judge_tests(passed: bool, seen: &Seen) -> (ClaimVerdict, &'static str) {
     }
 }
 
-/// Whether a text can be the id of a commit: hexadecimal, from the shortest that git prints to a whole SHA-256.
+/// True if a text can be a commit id: hexadecimal, from the shortest that git prints to a
+/// whole SHA-256.
 fn is_commit_id(id: &str) -> bool {
     (7..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -105,7 +108,7 @@ fn judge_touched(files: &[String], seen: &Seen) -> (ClaimVerdict, String) {
     }
 }
 
-/// Such as `2 listed files did not change: a.py, b.py`.
+/// Text such as `2 listed files did not change: a.py, b.py`.
 fn counted(files: &[String], which: &str, what: &str) -> String {
     let plural = if files.len() == 1 { "file" } else { "files" };
     let some: Vec<&str> = files.iter().take(3).map(String::as_str).collect();

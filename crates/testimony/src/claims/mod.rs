@@ -1,7 +1,9 @@
-//! What an engine says of itself, and how it compares with what the harness saw.
+//! Claims of engines about themselves, and their comparison with the harness's
+//! observations.
 //!
-//! Claims come from the fields of an engine's own format, a reader for each, and from a table of patterns over its last
-//! message. Both are the engine's words: a claim can stand against a run and never for one.
+//! Claims come from the fields of an engine's own format, a reader for each, and from a
+//! table of patterns over its last message. Both are the engine's words: a claim can stand
+//! against a run and never for one.
 
 pub(crate) mod case;
 mod claude;

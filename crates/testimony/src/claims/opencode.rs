@@ -1,5 +1,5 @@
-//! opencode, `run --format json`: why its last step finished, its last text, the files its `edit` and `write` tools
-//! got.
+//! opencode, `run --format json`: why its last step finished, its last text, the files its
+//! `edit` and `write` tools got.
 
 use super::said::Said;
 use super::stream::{Touched, event, events};
@@ -47,6 +47,7 @@ struct Input {
     file_path: String,
 }
 
+/// Reads the claims in opencode's event stream.
 pub(super) fn read(stdout: &[u8]) -> Said {
     let mut said = Said::default();
     let mut ended = None;
@@ -70,7 +71,8 @@ pub(super) fn read(stdout: &[u8]) -> Said {
     said
 }
 
-/// After `tool-calls` it means to go on, and after `length` it was cut off: only `stop` says that it is done.
+/// After `tool-calls` it means to go on, and after `length` it was cut off: only `stop`
+/// says that it is done.
 fn finished(reason: Option<&str>) -> Option<(&'static str, bool)> {
     match reason? {
         "stop" => Some(("step_finish.reason", true)),

@@ -1,12 +1,13 @@
-//! The table of sentences that count as claims in an engine's last message, with examples of what each takes and what
-//! it passes over. A sentence that may be a plan, a wish, a question or a part of the truth is passed over: a claim that
-//! goes unnoticed costs a line in the report, a claim that nobody made costs trust in it.
+//! The table of sentences that count as claims in an engine's last message, with positive
+//! and negative examples for each. A sentence that may be a plan, a wish, a question or a
+//! part of the truth is not taken: a missed claim costs a line in the report, an invented
+//! one costs trust in it.
 //!
 //! `docs/claims.md` shows the table; a test keeps the two in step.
 
 use contract::claim::Speech;
 
-/// What a sentence claims.
+/// Claim that a sentence makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum About {
     Success(bool),
@@ -19,14 +20,16 @@ pub(super) enum About {
     Other,
 }
 
+/// Row of the table: a pattern with its examples.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern {
     pub(super) name: &'static str,
     pub(super) about: About,
-    /// The one engine that has this sentence as a fixed line; None for what any of them may write.
+    /// The one engine that has this sentence as a fixed line; None for what any of them may
+    /// write.
     pub(super) only: Option<Speech>,
     pub(super) says: &'static str,
-    /// What takes it back, anywhere in the same sentence.
+    /// Patterns that cancel the claim, anywhere in the same sentence.
     pub(super) unless: &'static [&'static str],
     pub(super) takes: &'static [&'static str],
     pub(super) passes_over: &'static [&'static str],

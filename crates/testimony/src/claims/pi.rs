@@ -1,5 +1,5 @@
-//! Pi, `--mode json`: whether the agent settled, why its last message stopped, the files its `edit` and `write` tools
-//! got.
+//! Pi, `--mode json`: whether the agent settled, why its last message stopped, the files
+//! its `edit` and `write` tools got.
 
 use super::said::Said;
 use super::stream::{Few, Last, Touched, event, events};
@@ -24,7 +24,7 @@ struct Block {
     text: Option<String>,
 }
 
-/// Why a message stopped, without its content.
+/// Stop reason of a message, without its content.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Stop {
@@ -68,6 +68,7 @@ struct Heard {
     stopped: Option<String>,
 }
 
+/// Reads the claims in Pi's event stream.
 pub(super) fn read(stdout: &[u8]) -> Said {
     let mut heard = Heard::default();
     for (kind, line) in events(stdout) {

@@ -1,7 +1,9 @@
-//! Finds claims in an engine's last message, sentence by sentence, by the table of patterns.
+//! Finds claims in an engine's last message, sentence by sentence, by the table of
+//! patterns.
 //!
-//! The table is checked by its own examples when it is first used. An entry that does not keep them is left out, since
-//! what it would find cannot be trusted; a test fails for it, so that no such entry ships.
+//! The table is checked by its own examples when it is first used. An entry that fails them
+//! is left out, since its findings cannot be trusted; a test fails for it, so that no such
+//! entry ships.
 
 use std::sync::LazyLock;
 
@@ -28,14 +30,16 @@ pub(super) struct Loaded {
 pub(super) enum LoadPatternError {
     #[error("pattern {0} is not a regular expression")]
     Expression(&'static str),
-    /// It does not find what it should.
+    /// The pattern misses one of its positive examples.
     #[error("pattern {0} does not take {1:?}")]
     Misses(&'static str, &'static str),
-    /// It finds what it should not.
+    /// The pattern takes one of its negative examples.
     #[error("pattern {0} takes {1:?}")]
     Takes(&'static str, &'static str),
 }
 
+/// Compiles a pattern and tries it on its own examples. A pattern that fails one of them is
+/// not used.
 pub(super) fn load(pattern: Pattern) -> Result<Loaded, LoadPatternError> {
     let expression = |text: &str| Regex::new(text).map_err(|_| LoadPatternError::Expression(pattern.name));
     let unless = pattern.unless.iter().map(|text| expression(text)).collect::<Result<_, _>>()?;
@@ -50,7 +54,8 @@ pub(super) fn load(pattern: Pattern) -> Result<Loaded, LoadPatternError> {
     Ok(loaded)
 }
 
-/// The name of the pattern and what it found: each claim once, and one list of files for a pattern.
+/// The name of the pattern and what it found: each claim once, and one list of files for a
+/// pattern.
 pub(super) fn find(speech: Speech, message: &str) -> Vec<(&'static str, Saying)> {
     let message = tail(message.as_bytes());
     // Loading the table costs more than a small run's whole evidence.
@@ -98,7 +103,8 @@ fn is_mixed(id: &str) -> bool {
     id.bytes().any(|byte| byte.is_ascii_digit()) && id.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Lines, cut after a full stop, exclamation or question mark that a space follows. A dot inside `a.py` cuts nothing.
+/// Lines, cut after a full stop, exclamation or question mark that a space follows. A dot
+/// inside `a.py` cuts nothing.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.split(['\n', '\r']);
     lines.flat_map(Sentences).map(str::trim).filter(|sentence| !sentence.is_empty())

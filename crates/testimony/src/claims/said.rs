@@ -7,7 +7,7 @@ pub(super) const MAX_CLAIMS: usize = 200;
 /// Files of one list.
 pub(super) const MAX_FILES: usize = 1_000;
 
-/// What the reader of a format found.
+/// Claims that the reader of a format found.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// Field and what it says.
@@ -17,11 +17,12 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// Adds a structured claim and the field it was found in.
     pub(super) fn field(&mut self, found_in: &'static str, saying: Saying) {
         self.fields.push((found_in, saying));
     }
 
-    /// How the engine says it ended, if it does.
+    /// Adds the engine's own account of its end, if it gives one.
     pub(super) fn ended(&mut self, ended: Option<(&'static str, bool)>) {
         if let Some((found_in, success)) = ended {
             self.field(found_in, Saying::Success(success));

@@ -1,5 +1,5 @@
-//! Reading lines of JSON that a hostile engine wrote. Only the fields that are asked for are held, so that memory
-//! follows what is kept and not what is sent.
+//! Reads lines of JSON that a hostile engine wrote. Only the needed fields are held, so
+//! that memory depends on what is kept and not on what is sent.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -10,10 +10,11 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, SeqAcce
 
 use super::said::MAX_FILES;
 
-/// Bytes of a last message that are looked at. A summary is far shorter.
+/// Bytes of a last message that are searched. A summary is far shorter.
 pub(super) const MAX_PROSE: usize = 32 * 1024;
 
-/// Tool calls that are followed. Agents make hundreds; the list of files made from them is shorter still.
+/// Tool calls that are followed. Agents make hundreds; the list of files made from them is
+/// shorter still.
 const MAX_CALLS: usize = 10_000;
 
 #[derive(serde::Deserialize)]
@@ -34,7 +35,7 @@ pub(crate) fn event<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 
-/// The end of a text, as much as is looked at.
+/// Last part of a text, as much as is searched.
 pub(super) fn tail(bytes: &[u8]) -> String {
     let start = bytes.len().saturating_sub(MAX_PROSE);
     String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
@@ -106,7 +107,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for LastVisitor<T> {
     }
 }
 
-/// Files that tool calls wrote. A call and its end are two events in most formats, joined by an id.
+/// Files that tool calls wrote. A call and its end are two events in most formats, joined
+/// by an id.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     /// The id of the call, where there is one, and the file.
@@ -115,12 +117,12 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// A call whose end is told in another event.
+    /// Notes a call that ends in another event.
     pub(super) fn call(&mut self, id: String, path: String) {
         self.push(Some(id), path);
     }
 
-    /// A call that is told of when it has ended well.
+    /// Notes a call that is reported when it has succeeded.
     pub(super) fn done(&mut self, path: String) {
         self.push(None, path);
     }

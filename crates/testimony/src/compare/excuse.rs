@@ -1,5 +1,5 @@
-//! Failing tests that do not count against a patch: those that the contract declares, and those that fail now and then without
-//! it.
+//! Failing tests that do not count against a patch: those that the contract declares, and
+//! those that fail now and then without it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::results::{Outcome, TestResults};
 
 /// More excused tests than this are a suite that proves nothing.
 const MOST_EXCUSED: usize = 5;
-/// Of a hundred tests at most this many are excused, but always one.
+/// Upper bound on excused tests in a hundred; one is always permitted.
 const MOST_PER_HUNDRED: u64 = 2;
 
 /// Failing tests that failed in the baseline too and that `may_stay_red` names.
@@ -40,7 +40,7 @@ impl Repetitions<'_> {
     }
 }
 
-/// Those of the tests that failed at least once on the baseline and passed at least once with the patch.
+/// Tests that failed at least once on the baseline and passed at least once with the patch.
 pub fn excused_by_repetition(
     tests: &BTreeSet<String>,
     baseline: Repetitions<'_>,

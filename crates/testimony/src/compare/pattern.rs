@@ -1,14 +1,18 @@
-//! What a pattern of identities matches, and what of an identity is the function.
+//! Patterns over test identities, and the function name inside of an identity.
 
 /// Patterns of identities, as a contract has them.
 #[derive(Debug)]
 pub struct Patterns<'a>(Vec<&'a str>);
 
 impl<'a> Patterns<'a> {
+    /// Patterns of a contract; empty ones are ignored, since they would match every
+    /// identity.
     pub fn new(patterns: &'a [String]) -> Self {
         Self(patterns.iter().map(String::as_str).filter(|pattern| !pattern.is_empty()).collect())
     }
 
+    /// True if a pattern fits: with `*` as a glob, otherwise as the end of the identity or
+    /// of its function.
     pub fn matches(&self, identity: &str) -> bool {
         self.0.iter().any(|pattern| match pattern.contains('*') {
             true => matches_stars(pattern, identity),
@@ -17,7 +21,8 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// Stars stand for any characters, also for none. Takes each part at the first place it fits, which is enough.
+/// Matches a pattern with stars, each of which fits any text. Taking each part at the first
+/// place it fits is enough.
 fn matches_stars(pattern: &str, identity: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -30,14 +35,14 @@ fn matches_stars(pattern: &str, identity: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether the pattern is the identity, or its end behind something that separates.
+/// True if the pattern is the identity, or its end after a separator.
 fn is_end(pattern: &str, identity: &str) -> bool {
     let before = identity.strip_suffix(pattern);
     before.is_some_and(|before| before.is_empty() || ["::", " > ", "/", "."].iter().any(|mark| before.ends_with(mark)))
 }
 
-/// A test without what it is parametrised with: `[..]` of pytest and JUnit, subtests of Go, cases of rstest, the number of
-/// one of several equals.
+/// A test without what it is parametrised with: `[..]` of pytest and JUnit, subtests of Go,
+/// cases of rstest, the number of one of several equals.
 pub(crate) fn function(identity: &str) -> &str {
     let identity = without_ordinal(identity);
     let Some(place) = identity.find("::") else { return identity };

@@ -1,5 +1,6 @@
-//! Names of tests that are others in every run: they hold a random id, a time or an address. What two runs of the baseline do not
-//! name alike is compared by its number, place by place, because nobody can say which of them is which.
+//! Names of tests that change with every run: they contain a random id, a time or an
+//! address. Names that differ between two runs of the baseline are compared by their
+//! number, place by place, because they cannot be matched one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +12,14 @@ use crate::results::{Outcome, TestResults};
 pub struct UnstableNames {
     /// Names that both runs have.
     stable: BTreeSet<String>,
-    /// Places of the others: the function of a test with parameters, or the file, class or module it stands in.
+    /// Places of the others: the function of a parametrised test, or the enclosing file,
+    /// class or module.
     places: BTreeSet<String>,
 }
 
 impl UnstableNames {
-    /// Compares two runs of the baseline. None where every name of the first stands in the second.
+    /// Compares two runs of the baseline; none if every name of the first occurs in the
+    /// second.
     pub fn between(first: &TestResults, second: &TestResults) -> Option<Self> {
         let (stable, others): (BTreeSet<&String>, BTreeSet<&String>) =
             first.tests.keys().partition(|name| second.tests.contains_key(*name));
@@ -24,7 +27,8 @@ impl UnstableNames {
         (!places.is_empty()).then(|| Self { stable: stable.into_iter().cloned().collect(), places })
     }
 
-    /// The same results with every unstable name replaced by its place and a number, those that were executed first.
+    /// The same results with every unstable name replaced by its place and a number, those
+    /// that were executed first.
     pub fn settle(&self, results: &TestResults) -> TestResults {
         let mut settled = results.clone();
         let mut unstable: BTreeMap<&str, Vec<Outcome>> = BTreeMap::new();
@@ -46,7 +50,7 @@ impl UnstableNames {
     }
 }
 
-/// A test without its parameters, or else what it stands in.
+/// Test without its parameters, or else its enclosing file, class or module.
 fn place(identity: &str) -> &str {
     let function = function(identity);
     if function.len() < identity.len() {

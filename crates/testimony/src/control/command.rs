@@ -1,7 +1,8 @@
-//! What a command asks its runner to run.
+//! Command lines of test runners.
 //!
-//! Read only to find reasons against a control: an expression that picks tests, options that choose among them. A script after
-//! `sh -c` and the one that npm runs are looked into; what `make` does stays unknown.
+//! Read only to find reasons against a control: an expression that selects tests, options
+//! that choose among them. A script after `sh -c` and the one that npm runs are included;
+//! the work of `make` stays unknown.
 
 use super::tree::{Room, Tree, joined, name_of};
 
@@ -10,6 +11,8 @@ use super::tree::{Room, Tree, joined, name_of};
 pub(super) struct Commands(Vec<Vec<String>>);
 
 impl Commands {
+    /// Collects the command itself, the scripts inside its arguments and the package
+    /// scripts that it runs.
     pub(super) fn of(room: &Room<'_>, tree: &Tree<'_>) -> Self {
         let mut commands = vec![room.argv.to_vec()];
         for script in room.argv.iter().filter(|argument| argument.contains(char::is_whitespace)) {
@@ -28,6 +31,7 @@ impl Commands {
         })
     }
 
+    /// All words of all commands.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flatten().map(String::as_str)
     }
@@ -67,10 +71,10 @@ fn of_package_scripts(argv: &[String], tree: &Tree<'_>) -> Vec<Vec<String>> {
 /// Arguments told apart.
 #[derive(Debug, Default)]
 pub(super) struct Arguments<'a> {
-    /// What is no option and no option's value.
+    /// Arguments that are neither options nor option values.
     pub(super) plain: Vec<&'a str>,
     options: Vec<(&'a str, Option<&'a str>)>,
-    /// What stands behind `--`.
+    /// Arguments after `--`.
     pub(super) rest: &'a [String],
 }
 
@@ -98,10 +102,12 @@ impl<'a> Arguments<'a> {
         arguments
     }
 
+    /// True if the option is given.
     pub(super) fn has(&self, option: &str) -> bool {
         self.options.iter().any(|(given, _)| *given == option)
     }
 
+    /// True if one of the options is given.
     pub(super) fn has_any(&self, options: &[&str]) -> bool {
         options.iter().any(|option| self.has(option))
     }
@@ -112,17 +118,18 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// How the name of a test must look for a command's filters to pick it.
+/// Condition on a test's name, so that the command's filters select it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filter<'a> {
     None,
     /// The name must hold this word.
     Word(&'a str),
-    /// Nothing we could satisfy for sure.
+    /// Condition that cannot be satisfied for sure.
     Unknown,
 }
 
 impl<'a> Filter<'a> {
+    /// Condition of the first filter; more than a single word cannot be satisfied for sure.
     pub(super) fn of(filters: impl IntoIterator<Item = &'a str>) -> Self {
         let is_word = |filter: &&str| {
             !filter.is_empty() && filter.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -134,7 +141,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// What to put behind a name, so that it is picked; None where that is not known.
+    /// Text to append to a name so that it is selected; `None` if that is unknown.
     pub(super) fn suffix(&self, between: &str) -> Option<String> {
         match self {
             Self::None => Some(String::new()),

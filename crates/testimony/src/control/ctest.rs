@@ -19,6 +19,7 @@ const CHOOSING: [&str; 11] = [
     "--rerun-failed",
 ];
 
+/// Control tests for CTest; `None` if options select tests by name or label.
 pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let arguments = Arguments::of(wanted.commands.after(&["ctest"]).unwrap_or_default(), &[]);
     if arguments.has_any(&CHOOSING) {

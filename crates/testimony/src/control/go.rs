@@ -23,6 +23,7 @@ const WITH_VALUE: [&str; 14] = [
     "-C",
 ];
 
+/// Control tests for `go test`; `None` if the command's filters cannot be satisfied.
 pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["go", "test"]).unwrap_or_default();
     let arguments = Arguments::of(words, &WITH_VALUE);

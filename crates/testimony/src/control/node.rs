@@ -1,7 +1,7 @@
 //! A failing test at the end of each file that Node's test runner ran.
 //!
-//! Node does not say which file a test stands in. The files are those that the command runs, first those with the name of a test
-//! that ran in them.
+//! Node does not name the file of a test. The files are those that the command runs, first
+//! those with the name of a test that ran in them.
 
 use super::command::{Arguments, Filter};
 use super::tree::{Tree, folder_of, joined, name_of};
@@ -28,9 +28,10 @@ const WITH_VALUE: [&str; 15] = [
 /// Beyond this many files that the command may run none is looked for.
 const MOST_FILES: usize = 2000;
 
-/// What is looked for in each of them.
+/// Upper bound on the test titles that are searched for in each file.
 const MOST_TITLES: usize = 50;
 
+/// Control tests for Node's runner; `None` if options select tests or no file is run.
 pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["node"]);
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
@@ -41,7 +42,8 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let files = files(wanted.tree, words.is_some(), &arguments);
     let files: Vec<String> =
         files.into_iter().take(MOST_FILES).filter(|path| is_test_file(wanted.tree, path)).collect();
-    // What the command is known to run needs no more proof than that; the name of a test that ran shows it first.
+    // What the command is known to run needs no more proof than that; the name of a test
+    // that ran shows it first.
     let (shown, others): (Vec<String>, Vec<String>) = files.into_iter().partition(|path| shows_test(wanted, path));
     let others = if words.is_some() { others } else { Vec::new() };
     let files = shown.into_iter().chain(others).collect();
@@ -51,7 +53,8 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     }))
 }
 
-/// A test that fails by the means that tests fail by, so that a patch which silences assertions is seen too.
+/// A test that fails by the means that tests fail by, so that a patch which silences
+/// assertions is seen too.
 fn addition(module: bool, name: &str, suffix: &str) -> String {
     let title = format!("handles {name}{suffix}");
     let test = |assert: &str| format!("('{title}', () => {{\n  {assert}.strictEqual('found', 'expected');\n}});\n");
@@ -69,7 +72,7 @@ fn is_test_file(tree: &Tree<'_>, path: &str) -> bool {
     tree.text(path).is_some_and(|content| content.contains("node:test"))
 }
 
-/// Whether the name of a test that ran stands in the file.
+/// True if the file contains the name of a test that ran.
 fn shows_test(wanted: &Wanted<'_>, path: &str) -> bool {
     let Some(content) = wanted.tree.text(path) else { return false };
     let mut titles = wanted.ran().take(MOST_TITLES).map(|identity| identity.rsplit(" > ").next().unwrap_or(identity));
@@ -113,7 +116,7 @@ fn from<'p>(folder: &str, path: &'p str) -> &'p str {
     path.strip_prefix(folder).map_or(path, |rest| rest.trim_start_matches('/'))
 }
 
-/// Whether Node takes the file for a test when it is told no names.
+/// True if Node takes the file for a test without being given names.
 fn is_default(path: &str) -> bool {
     let Some((stem, extension)) = name_of(path).rsplit_once('.') else { return false };
     let script = matches!(extension, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts");
@@ -123,7 +126,7 @@ fn is_default(path: &str) -> bool {
     script && (named || folder_of(path).split('/').any(|folder| folder == "test"))
 }
 
-/// Whether the file is an ES module: by its ending, by the nearest package, or by its own statements.
+/// True for an ES module: by its ending, by the nearest package, or by its own statements.
 fn is_module(tree: &Tree<'_>, path: &str, content: &str) -> bool {
     match path.rsplit('.').next() {
         Some("mjs" | "mts") => return true,

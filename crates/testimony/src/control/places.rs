@@ -7,7 +7,7 @@ use super::rust::{source_of_cargo, source_of_nextest};
 use super::rust_packages::packages;
 use super::tree::Room;
 use super::tree::{Tree, folder_of};
-use super::{go, pytest, python};
+use super::{go, java, php, pytest, python, ruby};
 use crate::compare::function_of;
 use crate::results::{Runner, TestResults};
 
@@ -53,12 +53,15 @@ pub fn declaring_files(identity: &str, runner: Runner, room: &Room<'_>) -> Vec<S
         Runner::Node | Runner::Junit | Runner::Mocha | Runner::Ctest => holding(&tree, "", last_part(identity)),
         Runner::Ava => holding(&tree, "", identity.rsplit(" › ").next().unwrap_or(identity)),
         Runner::Jest | Runner::Vitest => identity.split(" > ").next().map(str::to_owned).into_iter().collect(),
-        Runner::Rspec | Runner::Phpunit | Runner::Surefire => Vec::new(),
+        Runner::Rspec => ruby::declaring_specs(&tree, identity),
+        Runner::Phpunit => php::declaring_file(&tree, identity).into_iter().collect(),
+        Runner::Surefire => java::declaring_file(&tree, identity).into_iter().collect(),
     }
 }
 
-/// True if a test of these results may stand in the file: an identity or something that could not be loaded names it, or its text
-/// holds the name of a test. Also where the results name no test.
+/// True if a test of these results may stand in the file: an identity or something that
+/// could not be loaded names it, or its text holds the name of a test. Also where the
+/// results name no test.
 pub fn may_declare_tests(path: &str, content: &[u8], results: &TestResults) -> bool {
     let module = path.strip_suffix(".py").map(|module| format!("{}.", module.replace('/', ".")));
     let names_file = |identity: &str| {
@@ -81,7 +84,8 @@ fn last_part(identity: &str) -> &str {
     test.rsplit("::").next().unwrap_or(test)
 }
 
-/// The files of the package that declare a function of this name: a module may stand in any of them.
+/// The files of the package that declare a function of this name: a module may stand in any
+/// of them.
 fn of_rust(tree: &Tree<'_>, identity: &str, runner: Runner) -> Vec<String> {
     let packages = packages(tree);
     let root = match runner {
@@ -171,6 +175,9 @@ mod tests {
             ("go.mod", "module example.org/one\n"),
             ("c/c_test.go", "package c\nfunc TestA(t *testing.T) {}"),
             ("a.test.js", "test('sum', () => {})"),
+            ("spec/a_spec.rb", "it('adds') {}"),
+            ("tests/AdderTest.php", "class AdderTest"),
+            ("src/test/java/ex/AppTest.java", "class AppTest"),
         ];
         for (runner, identity, expected) in [
             (Runner::Pytest, "tests/test_a.py::test_a[1]", &["tests/test_a.py"][..]),
@@ -180,6 +187,10 @@ mod tests {
             (Runner::Nextest, "one > m::tests::adds", &["src/m.rs"]),
             (Runner::Go, "example.org/one/c::TestA/sub", &["c/c_test.go"]),
             (Runner::Node, "more > sum", &["a.test.js"]),
+            (Runner::Rspec, "add > adds", &["spec/a_spec.rb"]),
+            (Runner::Phpunit, "Adder > Adds", &["tests/AdderTest.php"]),
+            (Runner::Phpunit, "tests/AdderTest.php::AdderTest::testAdds", &["tests/AdderTest.php"]),
+            (Runner::Surefire, "ex.AppTest$Inner::adds", &["src/test/java/ex/AppTest.java"]),
             (Runner::Junit, "", &[]),
         ] {
             let found = in_room("x", &files, |room| declaring_files(identity, runner, room));

@@ -32,6 +32,7 @@ const WITH_VALUE: [&str; 20] = [
 /// Files that may hold options of their own.
 const SETTINGS: [&str; 6] = ["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"];
 
+/// Control tests for pytest; `None` if marks, names or settings select tests.
 pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["pytest"]).or_else(|| wanted.commands.after(&["py.test"]));
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
@@ -47,7 +48,8 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     }))
 }
 
-/// Files with a test that ran, each with what names of tests begin with in it. Those that are named as test files are come first.
+/// Files with a test that ran, each with what names of tests begin with in it. Those that
+/// are named as test files are come first.
 fn places(wanted: &Wanted<'_>) -> Vec<(String, String)> {
     let files = wanted.ran_in(|identity| identity.split("::").next().unwrap_or(identity));
     let found = files.filter_map(|identity| place_of(wanted.tree, identity));
@@ -57,6 +59,7 @@ fn places(wanted: &Wanted<'_>) -> Vec<(String, String)> {
     places
 }
 
+/// File of a test that ran, and the prefix that its project gives to test functions.
 pub(super) fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, String)> {
     let (file, names) = identity.split_once("::")?;
     // The parameters may hold anything.
@@ -80,13 +83,13 @@ fn is_suitable(tree: &Tree<'_>, path: &str) -> bool {
     tree.text(path).is_some_and(|content| !has_line(&content, "pytestmark"))
 }
 
-/// Whether options in the repository's settings choose among tests.
+/// True if options in the repository's settings select tests.
 fn settings_pick(tree: &Tree<'_>) -> bool {
     let files = tree.upwards().flat_map(|folder| SETTINGS.iter().filter_map(move |file| joined(folder, file)));
     files.filter_map(|path| tree.text(&path)).any(|text| options(&text).is_some_and(picks))
 }
 
-/// What follows `addopts`, as far as its options can go.
+/// Text after `addopts`, as far as its options can reach.
 fn options(settings: &str) -> Option<&str> {
     let at = settings.find("addopts")?;
     let rest = &settings[at..];

@@ -1,9 +1,9 @@
-//! What both of Python's runners need: modules by their names.
+//! Common parts of Python's two runners: modules by their names.
 
 use super::tree::{Tree, joined};
 
-/// The file of the module that a dotted name begins with, and how much of the name it is. `folders` are looked in first,
-/// relative to where the command runs.
+/// The file of the module that a dotted name begins with, and how much of the name it is.
+/// `folders` are looked in first, relative to where the command runs.
 pub(super) fn module<'n>(tree: &Tree<'_>, dotted: &'n str, folders: &[&str]) -> Option<(String, &'n str)> {
     let ends = dotted.match_indices('.').map(|(at, _)| at).chain([dotted.len()]);
     let mut prefixes: Vec<&str> = ends.map(|end| &dotted[..end]).collect();
@@ -19,13 +19,14 @@ pub(super) fn module<'n>(tree: &Tree<'_>, dotted: &'n str, folders: &[&str]) -> 
     })
 }
 
+/// True for text that can be a Python identifier.
 pub(super) fn is_identifier(text: &str) -> bool {
     !text.starts_with(|first: char| first.is_ascii_digit())
         && !text.is_empty()
         && text.chars().all(|character| character.is_alphanumeric() || character == '_')
 }
 
-/// Whether a line of the file that is not indented begins so.
+/// True if an unindented line of the file begins like this.
 pub(super) fn has_line(content: &str, begin: &str) -> bool {
     content.lines().any(|line| line.starts_with(begin))
 }

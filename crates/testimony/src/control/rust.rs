@@ -36,6 +36,7 @@ const WITH_VALUE: [&str; 28] = [
     "--skip",
 ];
 
+/// Control tests for `cargo test`, found by the binaries that ran.
 pub(super) fn controls_of_cargo(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["cargo", "test"]).or_else(|| wanted.commands.after(&["cargo", "t"]));
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
@@ -48,6 +49,7 @@ pub(super) fn controls_of_cargo(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>>
     added(wanted, &arguments, sources)
 }
 
+/// Control tests for nextest; `None` if an expression or partition selects tests.
 pub(super) fn controls_of_nextest(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["nextest", "run"]).or_else(|| wanted.commands.after(&["nextest", "r"]));
     let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
@@ -60,12 +62,13 @@ pub(super) fn controls_of_nextest(wanted: &Wanted<'_>) -> Option<Vec<ControlTest
     added(wanted, &arguments, sources)
 }
 
-/// What an identity begins with.
+/// Binary at the beginning of an identity.
 fn binary(identity: &str) -> &str {
     identity.split(" > ").next().unwrap_or(identity)
 }
 
-/// A test in the root of each binary, those under `tests/` first: nothing but tests stands there.
+/// A test in the root of each binary, those under `tests/` first: nothing but tests stands
+/// there.
 fn added(wanted: &Wanted<'_>, arguments: &Arguments<'_>, sources: Vec<String>) -> Option<Vec<ControlTest>> {
     let inner = Arguments::of(arguments.rest, &WITH_VALUE);
     if inner.has_any(&["--ignored", "--exact"]) {
@@ -121,7 +124,8 @@ pub(super) fn source_of_nextest(tree: &Tree<'_>, packages: &[Package], identity:
     named.next().is_none().then(|| found.source(tree, kind)).flatten()
 }
 
-/// Without names, as with `--quiet`: what the command is sure to build and run, where there are tests in it.
+/// Without names, as with `--quiet`: what the command is sure to build and run, where there
+/// are tests in it.
 fn sources_unnamed(tree: &Tree<'_>, packages: &[Package], arguments: &Arguments<'_>) -> Option<Vec<String>> {
     let chosen =
         ["--doc", "--bins", "--bin", "--examples", "--example", "--benches", "--bench", "--exclude", "--manifest-path"];

@@ -16,6 +16,7 @@ pub(super) struct Package {
     tables: Vec<(String, BTreeMap<String, String>)>,
 }
 
+/// Packages of the tree, bounded in number; unreadable manifests are left out.
 pub(super) fn packages(tree: &Tree<'_>) -> Vec<Package> {
     let manifests = tree.paths().filter(|path| name_of(path) == "Cargo.toml").take(MOST_PACKAGES);
     manifests.filter_map(|path| Package::of(folder_of(path), &tree.text(path)?)).collect()
@@ -29,6 +30,7 @@ impl Package {
         Some(Self { folder: folder.to_owned(), name, tables })
     }
 
+    /// Path of a source file of the package from the repository's root.
     pub(super) fn path(&self, source: &str) -> Option<String> {
         joined(&self.folder, source)
     }
@@ -39,7 +41,7 @@ impl Package {
         self.tables.iter().find(|(found, table)| found == header && is_it(table)).map(|(_, table)| table)
     }
 
-    /// Whether some target is named so.
+    /// True if the package or one of its targets has this name.
     fn has_target(&self, target: &str) -> bool {
         let crate_name = |name: &str| name.replace('-', "_");
         crate_name(&self.name) == target
@@ -66,6 +68,7 @@ impl Package {
     }
 }
 
+/// Kind of a test binary, and with it the place of its root file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind<'a> {
     Library,

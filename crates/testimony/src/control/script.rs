@@ -1,7 +1,8 @@
 //! A failing test at the end of each file that Mocha, Jest, Vitest or AVA ran.
 //!
-//! Jest and Vitest say which file a test stands in where they name tests. Of the others, and where only numbers are given, the files are
-//! those with the name of a test that ran, or those that the runner takes by their names.
+//! Jest and Vitest name the file of a test if they name tests. For the others, and if only
+//! numbers are given, the files are those with the name of a test that ran, or those that
+//! the runner takes by their names.
 
 use super::command::Arguments;
 use super::tree::name_of;
@@ -28,6 +29,7 @@ const CHOOSING: [&str; 12] = [
     "--shard",
 ];
 
+/// Control tests for Mocha, Jest, Vitest and AVA.
 pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let runner = wanted.exam.runner;
     let program = match runner {
@@ -54,7 +56,8 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     }))
 }
 
-/// Scripts that hold the title of a test that ran; where only numbers are known, those that the runner takes by their names.
+/// Scripts that hold the title of a test that ran; where only numbers are known, those that
+/// the runner takes by their names.
 fn find_files(wanted: &Wanted<'_>, runner: Runner) -> Vec<String> {
     let is_installed = |path: &&str| path.split('/').any(|part| part == "node_modules");
     let scripts = wanted.tree.paths().filter(|path| is_script(path) && !is_installed(path)).take(MOST_FILES);
@@ -70,7 +73,8 @@ fn find_files(wanted: &Wanted<'_>, runner: Runner) -> Vec<String> {
     scripts.filter(shows).map(str::to_owned).collect()
 }
 
-/// A test that fails by the means that tests fail by, so that a patch which silences assertions is seen too.
+/// A test that fails by the means that tests fail by, so that a patch which silences
+/// assertions is seen too.
 fn addition(runner: Runner, module: bool, name: &str) -> String {
     let title = format!("handles {name}");
     match (runner, module) {

@@ -272,3 +272,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn rspec() {
+    const FILE: (&str, &str) = ("spec/a_spec.rb", "RSpec.describe('a') { it('adds') {} }\n");
+    let other = ("other/b_spec.rb", "");
+    let at = |argv: &str, expected| check(Runner::Rspec, argv, &["a > adds"], &[FILE, other], expected);
+    at("rspec --format documentation", Some((FILE.0, "it('holds qvzwkx') { expect('found').to eq('expected') }")));
+    at("bundle exec rspec spec/a_spec.rb", Some((FILE.0, "handles qvzwkx")));
+    at("rspec other", Some((other.0, "handles qvzwkx")));
+    for choosing in ["rspec -e adds", "rspec --tag slow", "rspec spec/a_spec.rb:3", "rspec --only-failures"] {
+        at(choosing, None);
+    }
+}
+
+#[test]
+fn phpunit() {
+    const FILE: (&str, &str) = ("tests/AdderTest.php", "<?php\nclass AdderTest\n{\n    function testA() {}\n}\n");
+    let method = "    public function testHandlesqvzwkx(): void { $this->assertSame('expected', 'found'); }\n}\n";
+    let at = |argv: &str, ran: &[&str], expected| check(Runner::Phpunit, argv, ran, &[FILE], expected);
+    at("phpunit --testdox tests", &["Adder > A"], Some((FILE.0, method)));
+    at("vendor/bin/phpunit", &["tests/AdderTest.php::AdderTest::testA"], Some((FILE.0, method)));
+    at("phpunit --filter testA", &["Adder > A"], None);
+    at("phpunit tests", &[], None);
+}
+
+#[test]
+fn surefire() {
+    let path = "src/test/java/ex/AppTest.java";
+    let four = "package ex;\n\npublic class AppTest {\n  @Test public void adds() {}\n}\n";
+    let five = "package ex;\n\nimport org.junit.jupiter.api.Test;\n\nclass AppTest {\n  @Test void adds() {}\n}\n";
+    let ran = ["ex.AppTest::adds"];
+    let at = |argv: &str, text: &str, expected| check(Runner::Surefire, argv, &ran, &[(path, text)], expected);
+    let (old, new) =
+        ("@org.junit.Test public void handlesqvzwkx()", "@org.junit.jupiter.api.Test public void handlesqvzwkx()");
+    at("mvn -o -B test", four, Some((path, old)));
+    at("mvn test", five, Some((path, new)));
+    at("mvn -Dtest=AppTest test", four, None);
+    check(Runner::Surefire, "mvn test", &[], &[(path, four)], None);
+}

@@ -1,15 +1,16 @@
-//! The exam's files, found by what commands and runners call them.
+//! The exam's files, found by the names that commands and runners use.
 
 use std::collections::BTreeSet;
 
 /// Larger files are no place for a test.
 const LARGEST_FILE: usize = 4 << 20;
 
-/// Where a control test is made from.
+/// Inputs for making a control test.
 #[derive(Clone, Copy)]
 pub struct Room<'a> {
     pub argv: &'a [String],
-    /// Working directory of the command relative to the repository root; empty for the root itself.
+    /// Working directory of the command relative to the repository root; empty for the root
+    /// itself.
     pub cwd: &'a str,
     /// Every path of the exam's tree.
     pub paths: &'a [String],
@@ -31,19 +32,23 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
+    /// Takes the exam's tree and the working directory of its command.
     pub(super) fn of(room: &Room<'a>) -> Self {
         let paths = room.paths.iter().map(String::as_str).collect();
         Self { paths, cwd: joined("", room.cwd).unwrap_or_default(), read: room.read }
     }
 
+    /// Working directory of the command, relative to the root.
     pub(super) fn cwd(&self) -> &str {
         &self.cwd
     }
 
+    /// All paths of the tree, in order.
     pub(super) fn paths(&self) -> impl Iterator<Item = &'a str> {
         self.paths.iter().copied()
     }
 
+    /// True if the tree has a file at this path.
     pub(super) fn has(&self, path: &str) -> bool {
         self.paths.contains(path)
     }
@@ -53,6 +58,7 @@ impl<'a> Tree<'a> {
         self.has(path).then(|| (self.read)(path)).flatten().filter(|content| content.len() <= LARGEST_FILE)
     }
 
+    /// Content of a file as text; invalid UTF-8 is replaced.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         self.read(path).map(|content| String::from_utf8_lossy(&content).into_owned())
     }
@@ -62,7 +68,8 @@ impl<'a> Tree<'a> {
         joined(&self.cwd, path)
     }
 
-    /// The file that a runner calls so: from where the command runs, from the root, or the only one that ends like this.
+    /// The file that a runner calls so: from where the command runs, from the root, or the
+    /// only one that ends like this.
     pub(super) fn find(&self, name: &str) -> Option<String> {
         let named = [self.here(name), joined("", name)].into_iter().flatten().find(|path| self.has(path));
         named.or_else(|| {
@@ -104,6 +111,7 @@ pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
+/// Last component of a path.
 pub(super) fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

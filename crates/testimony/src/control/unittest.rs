@@ -8,6 +8,7 @@ use super::wanted::{ControlTest, Wanted, capital, distinct};
 const WITH_VALUE: [&str; 8] =
     ["-k", "-s", "--start-directory", "-p", "--pattern", "-t", "--top-level-directory", "--durations"];
 
+/// Control tests for unittest; `None` if its filter cannot be satisfied.
 pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["-m", "unittest"]).unwrap_or_default();
     let arguments = Arguments::of(words, &WITH_VALUE);
@@ -35,7 +36,8 @@ fn named(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Vec<String> {
     let discovers = discovers(arguments);
     let classes = wanted.ran_in(|identity| identity.rsplit_once('.').map_or(identity, |(class, _)| class));
     let places = classes.filter_map(|identity| module(wanted.tree, identity, &folders));
-    // A command that names modules runs all of each; one that names a class runs nothing that is added beside it.
+    // A command that names modules runs all of each; one that names a class runs nothing
+    // that is added beside it.
     let whole = |module: &str| discovers || arguments.plain.iter().any(|plain| dotted(plain) == module);
     let found = places.filter(|(path, module)| whole(module) && is_suitable(wanted, path));
     distinct(found.map(|(path, _)| path))
@@ -98,7 +100,7 @@ fn of_script(wanted: &Wanted<'_>, name: &str, class: &str) -> Option<ControlTest
     Some(ControlTest { path, content, name: name.to_owned() })
 }
 
-/// Where the last line begins that begins with one of these.
+/// Start of the last line that begins with one of these.
 fn last_line(content: &[u8], begins: &[&[u8]]) -> Option<usize> {
     let newlines = content.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     let mut lines = std::iter::once(0).chain(newlines);

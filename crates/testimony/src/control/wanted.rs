@@ -1,4 +1,4 @@
-//! A control test, and what the part of each runner is given to make some.
+//! A control test, and the common input of the parts that make one for each runner.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ impl ControlTest {
     }
 }
 
-/// What every runner's part is given.
+/// Input of every runner's part.
 pub(super) struct Wanted<'a> {
     pub(super) exam: &'a TestResults,
     pub(super) tree: &'a Tree<'a>,
@@ -45,7 +45,8 @@ impl<'a> Wanted<'a> {
         of(Outcome::Passed).chain(of(Outcome::Failed))
     }
 
-    /// One test that ran for each place, as `place` tells it from the identity; not more than it is worth looking at.
+    /// One test that ran for each place, as `place` tells it from the identity; not more
+    /// than it is worth looking at.
     pub(super) fn ran_in(&self, place: fn(&'a str) -> &'a str) -> impl Iterator<Item = &'a str> {
         let mut seen = BTreeSet::new();
         self.ran().filter(move |identity| seen.insert(place(identity))).take(MOST_PLACES)
@@ -73,6 +74,14 @@ impl<'a> Wanted<'a> {
         content.extend_from_slice(addition.as_bytes());
         Some(ControlTest { path: path.to_owned(), content, name: name.to_owned() })
     }
+}
+
+/// The file with a method at the end of its last class.
+pub(super) fn into_class(wanted: &Wanted<'_>, path: &str, name: &str, method: &str) -> Option<ControlTest> {
+    let mut content = wanted.tree.read(path)?;
+    let end = content.iter().rposition(|byte| *byte == b'}')?;
+    content.splice(end..end, method.bytes());
+    Some(ControlTest { path: path.to_owned(), content, name: name.to_owned() })
 }
 
 /// A name with a capital.

@@ -29,7 +29,8 @@ struct PhaseResult {
     error: Option<String>,
 }
 
-/// The note of one line of the log; none for an event that says nothing new, or for what is no event.
+/// The note of one line of the log; none for an event that says nothing new, or for what is
+/// no event.
 pub fn case_note(line: &[u8]) -> Option<Note> {
     if line.len() > MAX_LINE {
         return None;

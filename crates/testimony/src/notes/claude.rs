@@ -65,6 +65,7 @@ struct Usage {
     output_tokens: u64,
 }
 
+/// Notes of one line; `None` if the line is no event of this format.
 pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
     match &*kind_of(line)? {
         // Pieces of a message that comes whole later, and counters.

@@ -54,6 +54,7 @@ struct Message {
     message: String,
 }
 
+/// Notes of one line; `None` if the line is no event of this format.
 pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
     let note = match &*kind_of(line)? {
         "thread.started" | "item.updated" => return Some(Vec::new()),
@@ -68,7 +69,8 @@ pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
     Some(vec![note])
 }
 
-/// A command is told of when it starts, as it may never end; everything else when it is there.
+/// Notes a command when it starts, as it may never end; everything else when it is
+/// complete.
 fn started(item: Item) -> Option<Vec<Note>> {
     match (&*item.kind, item.command) {
         ("command_execution", command) => Some(vec![Note::new(NoteKind::Command, command?)]),

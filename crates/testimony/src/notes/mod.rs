@@ -1,7 +1,8 @@
-//! What an engine prints while it works, line by line, as short notes that a person can read.
+//! Output of an engine at work, line by line, as short notes that a person can read.
 //!
-//! A reader for each format. A line is hostile: whatever it holds, a note is short, one line and safe to print, and says only
-//! what the engine says. Notes are there to be read; nothing is judged by them.
+//! A reader for each format. A line is hostile: whatever it holds, a note is short, one
+//! line and safe to print, and repeats only the engine's own words. Notes are there to be
+//! read; nothing is judged by them.
 
 mod case;
 mod claude;

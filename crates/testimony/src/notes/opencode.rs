@@ -59,6 +59,7 @@ struct Data {
     message: String,
 }
 
+/// Notes of one line; `None` if the line is no event of this format.
 pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
     match &*kind_of(line)? {
         "step_start" => Some(Vec::new()),
@@ -70,7 +71,7 @@ pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
     }
 }
 
-/// A tool is told of when it has ended.
+/// Notes a tool when it has ended.
 fn tool(tool: Tool) -> Vec<Note> {
     let mut notes = vec![call(&tool.tool, tool.state.input)];
     if tool.state.status == "error" {

@@ -58,6 +58,7 @@ struct Retry {
     error_message: String,
 }
 
+/// Notes of one line; `None` if the line is no event of this format.
 pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
     match &*kind_of(line)? {
         "session"

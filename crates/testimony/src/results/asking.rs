@@ -1,16 +1,19 @@
-//! Asking runners to name their tests, through the environment alone, and finding the reports a command itself asks for.
+//! Asking runners to name their tests, through the environment alone, and finding the
+//! reports a command itself asks for.
 //!
-//! What is not asked, and why. Node: its reporter options may stand in NODE_OPTIONS, but a version that does not know them
-//! refuses to start, a command that has a reporter of its own then has one destination too few and refuses too, and the
-//! usual output would be gone; both of its usual outputs name the tests. NO_COLOR: tests of coloured output would
+//! What is not asked, and why. Node: its reporter options may stand in NODE_OPTIONS, but a
+//! version that does not know them refuses to start, a command that has a reporter of its
+//! own then has one destination too few and refuses too, and the usual output would be
+//! gone; both of its usual outputs name the tests. NO_COLOR: tests of coloured output would
 //! see it; escapes are taken out here instead.
 
 use std::path::Path;
 
-/// The report that pytest is asked for. Pytest expands variables in the name, and sets this one while a test runs: a session that a test
-/// starts writes a report of another name. Where the variable is not set, the name stays as it stands here.
+/// The report that pytest is asked for. Pytest expands variables in the name, and sets this
+/// one while a test runs: a session that a test starts writes a report of another name.
+/// Where the variable is not set, the name stays as it stands here.
 const PYTEST_REPORT: &str = "pytest${PYTEST_CURRENT_TEST}.xml";
-/// Its name where somebody else gave it.
+/// Name of the same report without the variable.
 const PLAIN_PYTEST_REPORT: &str = "pytest.xml";
 
 /// True for the report of the session that the command itself starts.
@@ -23,11 +26,13 @@ pub(super) fn is_nested_report(name: &str) -> bool {
     name.starts_with("pytest") && !is_pytest_report(name)
 }
 
+/// Variables that make runners name their tests; `folder` takes their reports.
 pub(super) fn variables(folder: &Path) -> Vec<(&'static str, String)> {
     let report = folder.join(PYTEST_REPORT);
     let report = quoted(&report.to_string_lossy());
     vec![
-        // The family with the test's file in it; pytest before 5 has no other and ignores the setting.
+        // The family with the test's file in it; pytest before 5 has no other and ignores
+        // the setting.
         ("PYTEST_ADDOPTS", format!("--junitxml={report} -o junit_family=xunit1")),
         // Verbose, for each go command that knows the flag.
         ("GOFLAGS", "-v".to_owned()),
@@ -39,7 +44,7 @@ pub(super) fn variables(folder: &Path) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// As one word of a shell.
+/// Text quoted as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -56,6 +61,7 @@ const REPORT_OPTIONS: [&str; 8] = [
     "--xunit-file",
 ];
 
+/// Report files that the command asks for, below the working directory.
 pub(super) fn named_files(argv: &[String]) -> Vec<String> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let mut files: Vec<String> = values(&words).filter_map(below).collect();
@@ -68,14 +74,26 @@ pub(super) fn named_files(argv: &[String]) -> Vec<String> {
     files
 }
 
-/// Whether an argument of its own, not a script inside one, names this report.
-pub(super) fn is_named_by(argv: &[String], file: &str) -> bool {
+/// True for a report that an argument of its own names, not a script inside one, or that
+/// the runner of the command leaves by itself.
+pub(super) fn is_expected(argv: &[String], file: &str) -> bool {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-    values(&words).filter_map(below).any(|named| named == file)
+    let is_named = values(&words).filter_map(below).any(|named| named == file);
+    is_named || known_folders(argv).iter().any(|(folder, _)| file.starts_with(folder))
 }
 
-/// The words of an argument that may be a script, as after `sh -c`. Quotes and separators are cut off, since all that is
-/// looked for is options and plain names.
+/// Surefire's reports lie here unless a project says otherwise.
+const SUREFIRE: [(&str, &str); 1] = [("target/surefire-reports", "TEST-")];
+
+/// Report folders that the command's runner writes without being asked.
+pub(super) fn known_folders(argv: &[String]) -> &'static [(&'static str, &'static str)] {
+    let words = argv.iter().flat_map(|argument| script_words(argument));
+    let is_maven = words.map(|word| word.rsplit('/').next().unwrap_or(word)).any(|name| matches!(name, "mvn" | "mvnw"));
+    if is_maven { &SUREFIRE } else { &[] }
+}
+
+/// The words of an argument that may be a script, as after `sh -c`. Quotes and separators
+/// are cut off, since all that is looked for is options and plain names.
 pub(crate) fn script_words(argument: &str) -> impl Iterator<Item = &str> {
     let cut = |character: char| character.is_whitespace() || matches!(character, ';' | '&' | '|' | '(' | ')');
     argument.split(cut).map(|word| word.trim_matches(['"', '\''])).filter(|word| !word.is_empty())
@@ -89,7 +107,7 @@ fn values<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// A file below the working directory; anything else is none of ours to read.
+/// File below the working directory; none for any other path, which is not read.
 fn below(value: &str) -> Option<String> {
     let value = value.trim_matches(['"', '\'']);
     let parts: Vec<&str> = value.split('/').filter(|part| !matches!(*part, "" | ".")).collect();

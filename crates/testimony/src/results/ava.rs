@@ -4,6 +4,7 @@ use super::suites::{indented, without_duration};
 use super::tally::{Names, Reading, counts};
 use super::{Outcome, Runner, text};
 
+/// Reader of AVA's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     names: Names,
@@ -18,12 +19,15 @@ struct Summary {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let (indent, text) = indented(line);
         if indent != 2 {
             return;
         }
-        if let Some((number, word)) = said(text) {
+        if let Some(number) = remaining(text) {
+            self.names.add_unnamed(Outcome::Failed, number);
+        } else if let Some((number, word)) = said(text) {
             let summary = self.summary.get_or_insert_default();
             match word {
                 "passed" => summary.passed = Some(number),
@@ -45,11 +49,13 @@ impl Reader {
         let told = names.counts();
         // Passing tests are not counted where others failed.
         let passed = said.passed.unwrap_or(told.passed);
-        let said = counts(passed + said.failed.max(told.failed), said.failed, told.skipped);
+        let failed = said.failed.max(told.failed);
+        let said = counts(passed + failed, failed, told.skipped);
         let reading = Reading::settle(Runner::Ava, names, Some(said));
         self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
     }
 
+    /// Result after the last line; none if AVA said nothing.
     pub(super) fn finish(mut self) -> Option<Reading> {
         self.close();
         self.readings
@@ -72,6 +78,12 @@ fn said(text: &str) -> Option<(u64, &'static str)> {
         }
         _ => None,
     }
+}
+
+/// `✘ 2 tests remaining in a.test.mjs`: tests that did not run because their process ended.
+fn remaining(text: &str) -> Option<u64> {
+    let (number, rest) = text::number(text.strip_prefix("✘ ")?)?;
+    (rest.starts_with(" test remaining in ") || rest.starts_with(" tests remaining in ")).then_some(number)
 }
 
 fn test(text: &str) -> Option<(&str, Outcome)> {

@@ -1,4 +1,5 @@
-//! `cargo test`: what libtest prints on stdout, and what cargo says on stderr about the binary that prints it.
+//! `cargo test`: libtest's output on stdout, and cargo's on stderr about the binary that
+//! printed it.
 
 use contract::report::TestCounts;
 
@@ -8,15 +9,16 @@ use super::{Outcome, Runner, text};
 /// Beyond this many test binaries they are counted as one.
 const MOST_BLOCKS: usize = 10_000;
 
-/// What one test binary printed, from `running N tests` to `test result:`.
+/// Output of one test binary, from `running N tests` to `test result:`.
 #[derive(Debug, Default)]
 struct Block {
     label: Option<String>,
     names: Names,
-    /// With one thread the name comes first, then what the test prints, then the outcome.
+    /// Test whose name was printed before its output; with one thread the outcome comes
+    /// last.
     pending: Option<Pending>,
     said: Option<TestCounts>,
-    /// What the tests printed is being shown.
+    /// True while the captured output of tests is being printed.
     details: bool,
 }
 
@@ -27,6 +29,7 @@ struct Pending {
     glued: Option<Outcome>,
 }
 
+/// Reader of libtest's and cargo's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     blocks: Vec<Block>,
@@ -35,11 +38,12 @@ pub(super) struct Reader {
     labels: Vec<String>,
     /// A label after which no block came yet.
     label: Option<String>,
-    /// Of all blocks.
+    /// Number of tests of all blocks.
     tests: usize,
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         if let Some(label) = label(line) {
             if self.labels.len() <= MOST_BLOCKS {
@@ -71,7 +75,8 @@ impl Reader {
     }
 }
 
-/// Both streams. Where another runner of the same binaries has counted, only what cargo itself announced is new.
+/// Both streams. Where another runner of the same binaries has counted, only what cargo
+/// itself announced is new.
 pub(super) fn finish(stdout: Reader, stderr: Reader, counted: bool) -> Option<Reading> {
     let announced = !stdout.labels.is_empty() || !stderr.labels.is_empty();
     if counted && !announced {
@@ -93,7 +98,7 @@ fn settle(mut blocks: Vec<Block>, labels: Vec<String>) -> Vec<Reading> {
     blocks.into_iter().map(Block::settle).collect()
 }
 
-/// What a line was to a block.
+/// Meaning of a line for a block.
 enum Line {
     Test,
     Last,
@@ -133,7 +138,8 @@ impl Block {
         Line::Other
     }
 
-    /// What ends the line counts as the outcome once it is clear that no line of its own follows.
+    /// Takes the outcome at the end of the line, once it is clear that no line of its own
+    /// follows.
     fn end_pending(&mut self) {
         if let Some(Pending { name, glued: Some(outcome) }) = self.pending.take_if(|pending| pending.glued.is_some()) {
             self.names.add(plain_name(&name), outcome);
@@ -147,7 +153,8 @@ impl Block {
         let mut names = self.names;
         match (self.pending, self.said) {
             (Some(_), None) => names.cut_off(),
-            // Its outcome was lost among what it printed, unless the name itself was something printed.
+            // Its outcome was lost among what it printed, unless the name itself was
+            // something printed.
             (Some(pending), Some(said)) if said.executed.saturating_add(said.skipped) > names.number() => {
                 let outcome = if said.failed == 0 { Outcome::Passed } else { Outcome::Failed };
                 names.add(plain_name(&pending.name), outcome);
@@ -181,14 +188,16 @@ fn result(said: &str) -> TestCounts {
     counts(passed.saturating_add(failed), failed, skipped)
 }
 
-/// A test's name and the words after it. With several threads a test's own words may stand before them in the line.
+/// A test's name and the words after it. With several threads a test's own words may stand
+/// before them in the line.
 fn test_line(line: &str) -> Option<(&str, &str)> {
     let start = match line.starts_with("test ") {
         true => 0,
         false => line.rfind("test ").filter(|at| outcome_follows(&line[*at..]))?,
     };
     let (name, words) = line[start + "test ".len()..].split_once(" ... ")?;
-    // Words of a program may look alike; a name has no spaces but those of a documentation test.
+    // Words of a program may look alike; a name has no spaces but those of a documentation
+    // test.
     let is_name = !name.is_empty() && (!plain_name(name).contains(' ') || name.contains(" - "));
     is_name.then_some((name, words))
 }
@@ -197,7 +206,7 @@ fn outcome_follows(line: &str) -> bool {
     line.rsplit_once(" ... ").is_some_and(|(_, words)| outcome(words).is_some())
 }
 
-/// Without what may change while the test stays: the line it begins at, how it must end.
+/// Name without parts that may change while the test stays: its line, its expected end.
 fn plain_name(name: &str) -> &str {
     let endings = [" - should panic", " - compile fail", " - compile"];
     let name = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
@@ -225,7 +234,8 @@ fn glued(line: &str) -> Option<Outcome> {
     outcome(line).or_else(ended)
 }
 
-/// Which binary runs: `x (src/lib.rs)`, `x (doc)`, or `x` where its source is not told. The hash in its name changes.
+/// Name of the running binary: `x (src/lib.rs)`, `x (doc)`, or `x` if its source is not
+/// printed. The hash in its file name changes and is left out.
 fn label(line: &str) -> Option<String> {
     let line = line.trim_start();
     if let Some(library) = line.strip_prefix("Doc-tests ") {

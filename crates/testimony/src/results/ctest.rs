@@ -3,6 +3,7 @@
 use super::tally::{Names, Reading, counts};
 use super::{Outcome, Runner, text};
 
+/// Reader of CTest's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     names: Names,
@@ -10,6 +11,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         if line.starts_with("Test project ") {
             self.close(None);
@@ -35,6 +37,7 @@ impl Reader {
         self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
     }
 
+    /// Result after the last line; none if CTest said nothing.
     pub(super) fn finish(mut self) -> Option<Reading> {
         self.close(None);
         self.readings

@@ -1,10 +1,11 @@
-//! `go test -v`, and `go test -json`. Which package a test is of is said after it.
+//! `go test -v`, and `go test -json`. The package of a test is printed after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tally::{MOST_TESTS, Names, OUTCOMES, Reading};
 use super::{Outcome, Runner, text};
 
+/// Reader of `go test`, plain and JSON.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Tests since the last package ended; the empty package.
@@ -14,9 +15,9 @@ pub(super) struct Reader {
     names: Names,
     /// Packages whose tests could not be built.
     unloaded: BTreeSet<String>,
-    /// Whether anything said how many tests there are.
+    /// True if any output gave the number of tests.
     told: bool,
-    /// Whether a package ended without a word on its tests, as without `-v`.
+    /// True if a package ended without naming its tests, as without `-v`.
     untold: bool,
 }
 
@@ -26,7 +27,7 @@ struct Package {
     begun: BTreeMap<String, u32>,
     ended: Vec<(String, Outcome)>,
     number: usize,
-    /// How those ended that were too many to keep.
+    /// Outcomes of the tests that were too many to keep by name.
     beyond: [u64; 3],
 }
 
@@ -52,7 +53,7 @@ impl Package {
         self.number == 0
     }
 
-    /// What was begun and never ended was cut off.
+    /// Moves the tests to the result. A test that began and never ended counts as cut off.
     fn into_names(self, package: Option<&str>, names: &mut Names) {
         for (test, outcome) in self.ended {
             match package {
@@ -68,7 +69,7 @@ impl Package {
     }
 }
 
-/// What is needed of an event.
+/// Fields of an event that are needed.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Event<'a> {
@@ -80,6 +81,7 @@ struct Event<'a> {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         if line.starts_with('{') {
             self.hear_event(line);
@@ -123,13 +125,15 @@ impl Reader {
         self.told |= outcome.is_some();
     }
 
+    /// Result after the last line; none if the number of tests is unknown.
     pub(super) fn finish(mut self) -> Option<Reading> {
         for (package, tests) in std::mem::take(&mut self.events) {
             tests.into_names(Some(&package), &mut self.names);
         }
         self.told |= !self.printed.is_empty();
         self.printed.into_names(None, &mut self.names);
-        // Without `-v` it is not known how many tests a package has, and that none is known does not mean none.
+        // Without `-v` it is not known how many tests a package has, and that none is known
+        // does not mean none.
         let known = self.names.number() > 0 || self.told && !self.untold;
         known.then(|| Reading::settle(Runner::Go, self.names, None).without(self.unloaded, 0))
     }

@@ -1,4 +1,5 @@
-//! Jest's usual report: a line for each file, with `--verbose` one for each test, and a summary.
+//! Jest's usual report: a line for each file, with `--verbose` one for each test, and a
+//! summary.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +7,7 @@ use super::suites::{Suites, indented, number_of, without_duration};
 use super::tally::{MOST_TESTS, Names, Reading, counts};
 use super::{Outcome, Runner};
 
+/// Reader of Jest's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Set between the line of a file and the next.
@@ -20,6 +22,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let (indent, text) = indented(line);
         let ends = std::mem::replace(&mut self.ends, indent == 0 && text.starts_with("Test Suites: "));
@@ -57,7 +60,8 @@ impl Reader {
         self.names.add(&format!("{file} > {name}"), outcome);
     }
 
-    /// The numbers of a session. Names count where all of them were told, which `--verbose` or a single file does.
+    /// The numbers of a session. Names count where all of them were told, which `--verbose`
+    /// or a single file does.
     fn close(&mut self, list: &str) {
         let (passed, failed) = (number_of(list, &["passed"]), number_of(list, &["failed"]));
         let said = counts(passed + failed, failed, number_of(list, &["skipped", "todo", "pending"]));
@@ -70,6 +74,7 @@ impl Reader {
         self.suites.clear();
     }
 
+    /// Result after the last line; none without a summary.
     pub(super) fn finish(self) -> Option<Reading> {
         self.readings
     }
@@ -79,5 +84,6 @@ impl Reader {
 fn file_line(text: &str) -> Option<&str> {
     let file = text.strip_prefix("PASS ").or_else(|| text.strip_prefix("FAIL "))?;
     let file = without_duration(file.trim());
+    let file = file.strip_prefix("./").unwrap_or(file);
     (!file.contains(' ') && file.contains('.')).then_some(file)
 }

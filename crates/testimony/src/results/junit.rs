@@ -1,4 +1,4 @@
-//! JUnit XML, whoever wrote it, and the kind that pytest writes in particular.
+//! JUnit XML of any writer, and the variant that pytest writes.
 
 use std::collections::BTreeSet;
 
@@ -22,19 +22,21 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// Result of the report under the name of the runner that wrote it.
     pub(super) fn reading(self, runner: Runner) -> Reading {
         Reading::settle(runner, self.names, None)
     }
 }
 
-/// None where the bytes are no such document. Pytest's own says so, unless it was told to use another name.
+/// Report of a document; none if the bytes are no such document. Pytest's own report
+/// identifies itself, unless it was given another name.
 pub(super) fn read(bytes: &[u8], of_pytest: bool) -> Option<Report> {
     let document = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let report = Report { of_pytest, ..Report::default() };
     document.starts_with(b"<").then(|| Reader { report, ..Reader::default() }.read(document)).flatten()
 }
 
-/// What may stand before the first element of a document.
+/// Upper bound on the bytes before the first element of a document.
 const LONGEST_DECLARATION: usize = 256;
 
 /// A document within an output: it begins a line.
@@ -167,9 +169,10 @@ fn is_aside(word: &str) -> bool {
     matches!(word, "notrun" | "skipped" | "disabled" | "suppressed")
 }
 
-/// As pytest itself names it: `file::Class::name[parameters]`. A method that a class inherits is told with the file of the
-/// base, so that file and class do not fit; then the class alone says where it is. None for what is no test: a file
-/// that could not be collected.
+/// As pytest itself names it: `file::Class::name[parameters]`. A method that a class
+/// inherits is told with the file of the base, so that file and class do not fit; then the
+/// class alone says where it is. None for what is no test: a file that could not be
+/// collected.
 fn of_pytest(name: &str, class: &str, file: &str) -> Option<String> {
     if class.is_empty() {
         return None;

@@ -1,4 +1,5 @@
-//! Messages of a runner about each test that failed, in one line: found in its output by the name of the test.
+//! Messages of a runner about each test that failed, in one line: found in its output by
+//! the name of the test.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use super::text;
 
 /// Characters of one message.
 const LONGEST: usize = 200;
-/// Lines that are looked at behind the name of a test.
+/// Lines after the name of a test that are searched for its message.
 const NEAR: usize = 60;
 /// Lines of an output that are looked through, from its end.
 const MOST_LINES: usize = 50_000;
@@ -85,7 +86,8 @@ fn go<'l>(lines: &'l [String], last: &str) -> Option<&'l str> {
     after.or_else(before).map(String::as_str)
 }
 
-/// `error:` in the details of a TAP point, or the first line below a failed test of the other reporter.
+/// `error:` in the details of a TAP point, or the first line below a failed test of the
+/// other reporter.
 fn node<'l>(lines: &'l [String], last: &str) -> Option<&'l str> {
     let is_point = |line: &str| line.trim_start().starts_with("not ok ") && line.ends_with(&format!("- {last}"));
     if let Some(at) = lines.iter().position(|line| is_point(line)) {

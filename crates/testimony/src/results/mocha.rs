@@ -1,9 +1,11 @@
-//! Mocha's usual report: suites and tests by indentation, then `3 passing`, `2 pending`, `1 failing`.
+//! Mocha's usual report: suites and tests by indentation, then `3 passing`, `2 pending`, `1
+//! failing`.
 
 use super::suites::{Suites, indented, without_duration};
 use super::tally::{Names, Reading, counts};
 use super::{Outcome, Runner, text};
 
+/// Reader of Mocha's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     suites: Suites,
@@ -20,6 +22,7 @@ struct Summary {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let (indent, text) = indented(line);
         if let Some((number, word)) = said(indent, text) {
@@ -76,6 +79,7 @@ impl Reader {
         self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
     }
 
+    /// Result after the last line; none without a summary.
     pub(super) fn finish(mut self) -> Option<Reading> {
         self.close();
         self.readings

@@ -1,4 +1,5 @@
-//! `cargo nextest run` as it talks to people: one line for each attempt at a test, and a summary.
+//! `cargo nextest run` as it talks to people: one line for each attempt at a test, and a
+//! summary.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +8,17 @@ use contract::report::TestCounts;
 use super::tally::{MOST_TESTS, Names, Reading, counts};
 use super::{Outcome, Runner, text};
 
+/// Reader of nextest's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     running: bool,
-    /// Each test with what its last attempt came to.
+    /// Tests, each with the outcome of its last attempt.
     tests: BTreeMap<String, Outcome>,
     readings: Option<Reading>,
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let line = line.trim_start();
         if is_beginning(line) {
@@ -29,6 +32,7 @@ impl Reader {
         }
     }
 
+    /// True inside a run. Output of test binaries there is counted by nextest already.
     pub(super) fn is_running(&self) -> bool {
         self.running
     }
@@ -48,13 +52,15 @@ impl Reader {
         }
         let mut names = Names::default();
         tests.iter().for_each(|(name, outcome)| names.add(name, *outcome));
-        // Where passing tests are not shown, those that were retried still are: a part that says nothing.
+        // Where passing tests are not shown, those that were retried still are: a part that
+        // says nothing.
         let whole = said.is_none_or(|said| names.counts().executed >= said.executed);
         let names = if whole { names } else { Names::default() };
         let reading = Reading::settle(Runner::Nextest, names, said);
         self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
     }
 
+    /// Result after the last line; none if nextest said nothing.
     pub(super) fn finish(mut self) -> Option<Reading> {
         self.close(None);
         self.readings
@@ -67,7 +73,8 @@ fn is_beginning(line: &str) -> bool {
     rest.is_some_and(|(_, rest)| rest.starts_with(" test") && rest.contains(" across "))
 }
 
-/// `Summary [   4.173s] 13 tests run: 9 passed (1 flaky), 3 failed, 1 timed out, 2 skipped`; `13/20` when it was cut short.
+/// `Summary [   4.173s] 13 tests run: 9 passed (1 flaky), 3 failed, 1 timed out, 2
+/// skipped`; `13/20` when it was cut short.
 fn summary(line: &str) -> Option<TestCounts> {
     let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
     let (ran, rest) = text::number(rest)?;
@@ -79,7 +86,8 @@ fn summary(line: &str) -> Option<TestCounts> {
     Some(counts(ran, ran.saturating_sub(value("passed")), value("skipped")))
 }
 
-/// `PASS [   0.007s] (1/13) binary-id test::name`, with `TRY 2` before it when it is not the first attempt.
+/// `PASS [   0.007s] (1/13) binary-id test::name`, with `TRY 2` before it when it is not
+/// the first attempt.
 fn attempt(line: &str) -> Option<(String, Outcome)> {
     let (status, rest) = line.split_once(" [")?;
     let (_, rest) = rest.split_once("] ")?;
@@ -93,7 +101,8 @@ fn attempt(line: &str) -> Option<(String, Outcome)> {
     (is_name(binary) && is_name(name.trim())).then(|| (text::identity(&format!("{binary} > {}", name.trim())), outcome))
 }
 
-/// None for what is not an end. Whatever else ends a test, a signal, a timeout, a leak that counts as one, is a failure.
+/// Outcome of a status; none if it is no end. Any other end, such as a signal, a timeout or
+/// a counted leak, is a failure.
 fn outcome(status: &str) -> Option<Outcome> {
     let mut words = status.split(' ').filter(|word| !word.is_empty());
     let mut word = words.next()?;

@@ -1,4 +1,5 @@
-//! What both reporters of Node's test runner have in common: tests within tests, and the numbers at the end.
+//! Common parts of the two reporters of Node's test runner: tests within tests, and the
+//! numbers at the end.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +11,11 @@ use super::{Outcome, Runner, text};
 /// Deeper tests are named as if they stood here.
 const DEEPEST: usize = 64;
 
-/// Between a test and the one it stands in.
+/// Separator between a test and its parent.
 const WITHIN: &str = " > ";
 
-/// Tests of one run as they come in: what stands inside another is told before that one's own outcome.
+/// Tests of one run as they come in: nested tests are reported before their parent's own
+/// outcome.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
     parents: Vec<Parent>,
@@ -38,7 +40,8 @@ impl Nest {
         self.parents.push(Parent { name, children: 0, failed: false });
     }
 
-    /// Something ended at this depth. A suite, file or test with tests inside is no test itself, unless it failed on its own.
+    /// Something ended at this depth. A suite, file or test with tests inside is no test
+    /// itself, unless it failed on its own.
     pub(super) fn close(&mut self, depth: usize, name: &str, outcome: Option<Outcome>) {
         let depth = depth.min(DEEPEST);
         let name = plain_name(name);
@@ -59,7 +62,8 @@ impl Nest {
         }
     }
 
-    /// Old versions show each file as a test that holds the tests in it, new ones do not: it is no part of a name.
+    /// Old versions show each file as a test that holds the tests in it, new ones do not:
+    /// it is no part of a name.
     fn path(&self, name: &str) -> String {
         let parents = self.parents.iter().map(|parent| parent.name.as_str());
         let parents = parents.enumerate().filter(|(depth, parent)| *depth > 0 || !is_file(parent));
@@ -76,6 +80,7 @@ impl Nest {
         path
     }
 
+    /// Result of one run, from its names and its summary.
     pub(super) fn settle(&mut self, summary: &Summary) -> Option<Reading> {
         let Self { names, unloaded, .. } = std::mem::take(self);
         let (said, counted) = (summary.counts(), unloaded.len() as u64);
@@ -108,7 +113,8 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Gives whether the line was the last of a summary. Others than Node line the numbers up with spaces.
+    /// Gives whether the line was the last of a summary. Others than Node line the numbers
+    /// up with spaces.
     pub(super) fn hear(&mut self, line: &str) -> bool {
         let Some((word, value)) = line.split_once(' ') else { return false };
         if word == "duration_ms" {
@@ -127,13 +133,15 @@ impl Summary {
         false
     }
 
-    /// What is still to be done checks nothing, whether it ended well or not: it counts as skipped.
+    /// Counts of the summary. A `todo` test checks nothing, whatever its outcome: it counts
+    /// as skipped.
     fn counts(&self) -> Option<TestCounts> {
         let failed = self.fail.saturating_add(self.cancelled);
         (self.said && self.ended)
             .then(|| counts(self.pass.saturating_add(failed), failed, self.skipped.saturating_add(self.todo)))
     }
 
+    /// True if the summary has begun.
     pub(super) fn is_said(&self) -> bool {
         self.said
     }

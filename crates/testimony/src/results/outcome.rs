@@ -49,7 +49,8 @@ impl Runner {
         }
     }
 
-    /// True if a name that comes again may be another attempt at the same test. With the others it is another test.
+    /// True if a name that comes again may be another attempt at the same test. With the
+    /// others it is another test.
     pub(super) const fn retries(self) -> bool {
         match self {
             Self::Pytest | Self::Nextest | Self::Go | Self::Junit => true,
@@ -60,6 +61,7 @@ impl Runner {
     }
 }
 
+/// Outcome of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -69,12 +71,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the test ran at all.
+    /// True if the test ran.
     pub fn executed(self) -> bool {
         matches!(self, Self::Passed | Self::Failed)
     }
 
-    /// Of two words about one test: a failure is never talked away, and neither is a skip.
+    /// Worse of two outcomes of one test: neither a failure nor a skip is ever lost.
     pub(super) fn worse(self, other: Self) -> Self {
         match (self, other) {
             (Self::Failed, _) | (_, Self::Failed) => Self::Failed,
@@ -84,37 +86,41 @@ impl Outcome {
     }
 }
 
-/// The tests of one command. Where several runners spoke, `runner` is the one that executed most.
+/// The tests of one command. Where several runners spoke, `runner` is the one that executed
+/// most.
 ///
-/// An identity that comes more than once is followed by ` ⟨2⟩`, ` ⟨3⟩`, those that ran first: which of the equals it was
-/// cannot be told, how many there were can.
+/// An identity that comes more than once is followed by ` ⟨2⟩`, ` ⟨3⟩`, those that ran
+/// first: which of the equals it was cannot be told, how many there were can.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TestResults {
     pub runner: Runner,
-    /// By identity. Empty where the runner gave only numbers; where it named a part of its tests, `counts` tells of more.
+    /// Outcomes by identity. Empty if the runner gave only numbers; if it named a part of
+    /// its tests, `counts` covers more.
     pub tests: BTreeMap<String, Outcome>,
     pub counts: TestCounts,
-    /// Failures that no later attempt of the same test turned green, by the runner that told of them.
+    /// Failures that no later attempt of the same test turned green, by the runner that
+    /// reported them.
     pub standing: BTreeMap<Runner, u64>,
     /// Every runner that spoke.
     pub runners: BTreeSet<Runner>,
     /// Tests that were found, whether they ran or not.
     pub collected: u64,
-    /// Files, modules and packages whose tests could not be loaded, as identities of their tests begin.
+    /// Files, modules and packages whose tests could not be loaded, as identities of their
+    /// tests begin.
     pub unloaded: BTreeSet<String>,
     #[serde(skip)]
     pub(super) parts: Parts,
 }
 
 impl TestResults {
-    /// Failures that stand, as this runner tells them; all of them where nobody knows which runner it is. What other runners
-    /// say in the same output was printed by a test.
+    /// Failures that stand by this runner's report; all of them if the runner is unknown.
+    /// Results of other runners in the same output were printed by a test.
     pub fn standing_failures(&self, runner: Option<Runner>) -> u64 {
         let told = self.standing.iter().filter(|(told_by, _)| runner.is_none_or(|runner| runner == **told_by));
         told.map(|(_, failures)| failures).sum()
     }
 
-    /// Results of tests by name that one runner told of, without their numbers in a summary.
+    /// Results of named tests of one runner, without its summary.
     pub fn of_tests(runner: Runner, tests: BTreeMap<String, Outcome>) -> Self {
         let number = |wanted: Outcome| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
         let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
@@ -131,7 +137,8 @@ impl TestResults {
         }
     }
 
-    /// Words of these runners; None where none of them spoke. The rest of the same output was printed by a test.
+    /// Words of these runners; None where none of them spoke. The rest of the same output
+    /// was printed by a test.
     pub fn only(&self, runners: &BTreeSet<Runner>) -> Option<Self> {
         self.parts.of(runners)
     }

@@ -1,5 +1,5 @@
-//! Pytest's printed words: `-v` lines, the `-rA` list, the summary. The report that it is asked for comes first; the words say
-//! how many sessions there were, and what a session says of itself.
+//! Pytest's printed output: `-v` lines, the `-rA` list, the summary. The requested report
+//! takes precedence; the output gives the number of sessions and the summary of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,7 +16,7 @@ const RECENT: usize = 16;
 #[derive(Debug, Default)]
 struct Session {
     tests: BTreeMap<String, Outcome>,
-    /// A test was begun and the session never came to its end.
+    /// True if a test had begun and the session never ended.
     cut_off: bool,
     said: Option<TestCounts>,
     collected: u64,
@@ -42,7 +42,7 @@ impl Session {
     }
 }
 
-/// Which part of a session is being printed.
+/// Part of a session that is being printed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Part {
     #[default]
@@ -53,20 +53,24 @@ enum Part {
     List,
 }
 
+/// Reader of pytest's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     part: Part,
     session: Session,
-    /// Tests of the list after the session; it counts only where it is whole, which a test that passed in it shows.
+    /// Tests of the list after the session; it counts only where it is whole, which a test
+    /// that passed in it shows.
     listed: Session,
     lists_passed: bool,
     /// A test whose name was printed and whose outcome was not yet.
     pending: Option<String>,
-    /// Sessions that tests of this one have begun and not ended: what they print is not this one's word.
+    /// Sessions that tests of this one have begun and not ended: what they print is not
+    /// this one's word.
     nested: u32,
     sessions: Sessions,
 }
 
+/// Sessions of one stream: the recent ones by themselves, older ones added up.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     older: Option<Reading>,
@@ -74,6 +78,7 @@ pub(super) struct Sessions {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let summary = summary(line);
         if self.nested > 0 && summary.is_some() {
@@ -147,6 +152,7 @@ impl Reader {
         self.sessions.push(session);
     }
 
+    /// Sessions after the last line, an unfinished one included.
     pub(super) fn finish(mut self) -> Sessions {
         if self.part != Part::Before {
             self.close();
@@ -172,8 +178,9 @@ impl Sessions {
         self
     }
 
-    /// Each report belongs to one session, the last one to the last: a second session writes over the report of the first. With
-    /// `only_reported`, sessions without one are those that tests started.
+    /// Each report belongs to one session, the last one to the last: a second session
+    /// writes over the report of the first. With `only_reported`, sessions without one are
+    /// those that tests started.
     pub(super) fn with_reports(mut self, reports: Vec<Report>, only_reported: bool) -> Option<Reading> {
         let mut settled = Vec::new();
         for report in reports.into_iter().rev() {
@@ -261,7 +268,7 @@ fn verbose(line: &str) -> Option<(&str, Outcome)> {
     names_test(name).then_some((name, outcome))
 }
 
-/// What stands before the outcome at the end of a line.
+/// Text before the outcome at the end of a line.
 fn ended(line: &str) -> Option<(&str, Outcome)> {
     let line = line.trim_end();
     let line = match line.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {

@@ -1,10 +1,11 @@
-//! What Node's test runner prints for people: signs, indentation, durations.
+//! Output of Node's test runner for people: signs, indentation, durations.
 
 use super::Outcome;
 use super::node::{Nest, Summary};
 use super::tally::Reading;
 use super::text;
 
+/// Reader of Node's spec reporter.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     nest: Nest,
@@ -23,6 +24,7 @@ enum Sign {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let repeated = std::mem::replace(&mut self.repeated, line.starts_with("test at "));
         if let Some(comment) = line.strip_prefix("ℹ ") {

@@ -23,6 +23,7 @@ impl Suites {
         titles.collect::<Vec<_>>().join(" > ")
     }
 
+    /// Forgets all open suites.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

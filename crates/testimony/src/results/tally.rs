@@ -1,4 +1,5 @@
-//! Adding up: names of tests with their outcomes, what a summary says, and both together.
+//! Adding up: names of tests with their outcomes, the numbers of a summary, and both
+//! together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use super::{Outcome, Runner, TestResults, text};
 /// Beyond this many tests only their number is kept.
 pub(super) const MOST_TESTS: usize = 200_000;
 
-/// Tests by name. A name may come more than once: then it is told how often it ended in which way.
+/// Tests by name. A name may occur more than once: then its outcomes are counted.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Names {
     by_name: BTreeMap<String, Told>,
@@ -17,24 +18,27 @@ pub(super) struct Names {
     too_many: bool,
 }
 
-/// Results told of one name.
+/// Results of one name.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Told {
-    /// By outcome.
+    /// Number of results by outcome.
     times: [u32; 3],
     last: Option<Outcome>,
 }
 
 impl Names {
+    /// Adds a test under its bounded, printable identity.
     pub(super) fn add(&mut self, name: &str, outcome: Outcome) {
         self.add_times(text::identity(name), outcome, 1);
     }
 
-    /// A test that began and of which nothing more is known. It has no name that a comparison could hold to have run.
+    /// Counts a test that began and never ended. It has no name that a comparison could
+    /// take for a test that ran.
     pub(super) fn cut_off(&mut self) {
         self.add_unnamed(Outcome::Failed, 1);
     }
 
+    /// Adds tests of which only the number is known.
     pub(super) fn add_unnamed(&mut self, outcome: Outcome, times: u64) {
         self.number[outcome as usize] += times;
     }
@@ -84,10 +88,12 @@ impl Names {
         Self { number: self.number, ..below }
     }
 
+    /// Number of tests with any outcome.
     pub(super) fn number(&self) -> u64 {
         self.number.iter().sum()
     }
 
+    /// Counts by outcome.
     pub(super) fn counts(&self) -> TestCounts {
         let [passed, failed, skipped] = self.number;
         TestCounts { executed: passed + failed, passed, failed, skipped }
@@ -109,7 +115,7 @@ impl Names {
 /// In the order in which equal names are numbered.
 pub(super) const OUTCOMES: [Outcome; 3] = [Outcome::Passed, Outcome::Failed, Outcome::Skipped];
 
-/// What one runner said in one output.
+/// Result of one runner in one output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reading {
     runner: Runner,
@@ -122,7 +128,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Names and a summary of the same tests. Where they disagree, fewer were executed and more have failed.
+    /// Names and a summary of the same tests. Where they disagree, fewer were executed and
+    /// more have failed.
     pub(super) fn settle(runner: Runner, names: Names, said: Option<TestCounts>) -> Self {
         let counts = match said {
             Some(said) if names.number() == 0 => said,
@@ -133,7 +140,7 @@ impl Reading {
         Self { runner, names, counts, collected, unloaded: BTreeSet::new() }
     }
 
-    /// The same with what could not be loaded, of which the runner counted some as tests.
+    /// Adds units that could not be loaded; the runner counted some of them as tests.
     pub(super) fn without(mut self, unloaded: BTreeSet<String>, counted: u64) -> Self {
         self.collected = self.collected.saturating_sub(counted);
         self.unloaded = unloaded;
@@ -146,6 +153,7 @@ impl Reading {
         self
     }
 
+    /// Runner that the output belongs to.
     pub(super) fn runner(&self) -> Runner {
         self.runner
     }
@@ -168,8 +176,11 @@ impl Reading {
         self.unloaded.extend(other.unloaded);
     }
 
-    /// Another telling of the same tests.
-    pub(super) fn doubt(&mut self, other: &Self) {
+    /// Another telling of the same tests, which may have names that this one has not.
+    pub(super) fn confirm(&mut self, other: Self) {
+        if self.names.number() == 0 && other.counts == self.counts {
+            self.names = other.names;
+        }
         self.counts = worse(self.counts, other.counts);
     }
 
@@ -218,6 +229,7 @@ fn worse(one: TestCounts, other: TestCounts) -> TestCounts {
     counts(one.executed.min(other.executed), one.failed.max(other.failed), one.skipped.max(other.skipped))
 }
 
+/// Sum of two counts, without overflow.
 pub(super) fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
     TestCounts {
         executed: one.executed.saturating_add(other.executed),

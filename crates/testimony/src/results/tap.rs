@@ -4,9 +4,10 @@ use super::Outcome;
 use super::node::{Nest, Summary};
 use super::tally::Reading;
 
+/// Reader of the Test Anything Protocol.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Nothing counts before a line that says which version follows.
+    /// True after the version line; nothing counts before it.
     begun: bool,
     nest: Nest,
     summary: Summary,
@@ -16,6 +17,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         if line.starts_with("TAP version ") {
             self.close();
@@ -60,13 +62,14 @@ impl Reader {
         self.readings = Reading::all(self.readings.take().into_iter().chain(reading));
     }
 
+    /// Result after the last line; none if no TAP document began.
     pub(super) fn finish(mut self) -> Option<Reading> {
         self.close();
         self.readings
     }
 }
 
-/// Of one level.
+/// Spaces for each level.
 const INDENT: usize = 4;
 
 struct Point {

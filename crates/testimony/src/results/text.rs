@@ -1,11 +1,12 @@
-//! Bytes of an output as lines that can be compared: without escapes, of bounded length, one character set.
+//! Bytes of an output as lines that can be compared: without escapes, of bounded length,
+//! one character set.
 
 use std::borrow::Cow;
 use std::io::BufRead as _;
 
 use contract::text::shown;
 
-/// What is looked at of one line.
+/// Upper bound on the bytes of a line that are read.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// An identity in bytes.
@@ -27,7 +28,8 @@ fn split(bytes: &[u8], byte: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Where a byte first stands. The standard library looks for it many bytes at a time only behind this call.
+/// First position of a byte. The standard library searches many bytes at a time only behind
+/// this call.
 pub(super) fn position(bytes: &[u8], byte: u8) -> Option<usize> {
     let mut rest = bytes;
     let read = rest.skip_until(byte).ok()?;
@@ -56,7 +58,7 @@ fn without_escapes(mut rest: &[u8]) -> Vec<u8> {
     out
 }
 
-/// How long the escape is that this begins with: at least the escape character itself.
+/// Length of the escape sequence at the beginning: at least the escape character itself.
 fn escape_length(sequence: &[u8]) -> usize {
     let until = |from: usize, ends: fn(u8) -> bool| {
         let found = sequence.iter().skip(from).position(|byte| ends(*byte));
@@ -76,7 +78,8 @@ fn escape_length(sequence: &[u8]) -> usize {
     }
 }
 
-/// What a runner calls a test, as text that is safe to show and bounded. The bracket that numbers equal names is ours alone.
+/// Identity of a test: the runner's name for it, bounded and safe to show. The bracket that
+/// numbers equal names is reserved for this program.
 pub(super) fn identity(name: &str) -> String {
     let mut text = shown(&name[..boundary(name, LONGEST_IDENTITY)]).replace('⟨', "<");
     text.truncate(boundary(&text, LONGEST_IDENTITY));
@@ -91,7 +94,7 @@ fn boundary(text: &str, most: usize) -> usize {
     end
 }
 
-/// Of a path that depends on where the tree lies, the part that does not.
+/// Part of a path that does not depend on the location of the tree.
 pub(super) fn stable_path(path: &str) -> &str {
     match path.starts_with('/') {
         true => path.rsplit('/').next().unwrap_or(path),
@@ -103,6 +106,12 @@ pub(super) fn stable_path(path: &str) -> &str {
 pub(super) fn number(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((text[..digits].parse().ok()?, &text[digits..]))
+}
+
+/// The number behind `Word: ` in a list such as `Failures: 1, Errors: 0`.
+pub(super) fn labelled_number(list: &str, word: &str) -> Option<u64> {
+    let mut parts = list.split(',').map(str::trim);
+    parts.find_map(|part| number(part.strip_prefix(word)?.strip_prefix(": ")?).map(|(number, _)| number))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What Python's unittest prints: with `-v` a line for each test, else only numbers.
+//! Output of Python's unittest: with `-v` a line for each test, otherwise only numbers.
 //!
-//! A name and its outcome need not stand together: a docstring comes between them, or what the test printed, or nothing at
-//! all ever follows, which is how failed subtests look before Python 3.11.
+//! A name and its outcome may be apart: a docstring comes between them, or output of the
+//! test, or nothing ever follows, which is how failed subtests look before Python 3.11.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,16 @@ use contract::report::TestCounts;
 use super::tally::{Names, Reading, counts};
 use super::{Outcome, Runner, text};
 
+/// Reader of unittest's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     names: Names,
     current: Option<Current>,
-    /// A test whose docstring, and with it its outcome, stands in the next line.
+    /// Test whose docstring, and with it its outcome, is on the next line.
     announced: Option<String>,
-    /// Whether any test was seen to end: a name alone is too little to tell a test by.
+    /// True if any test was seen to end: a name alone is too little to recognise a test by.
     seen: bool,
-    /// What follows is tracebacks, until the summary.
+    /// True while tracebacks are printed, until the summary.
     listing: bool,
     /// Modules that could not be loaded.
     unloaded: BTreeSet<String>,
@@ -34,6 +35,7 @@ struct Current {
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         if self.ran.is_some() {
             return self.hear_verdict(line);
@@ -84,7 +86,8 @@ impl Reader {
         }
     }
 
-    /// The outcome may stick to what the test printed, or come after a word of the test's own that looks like one.
+    /// The outcome may stick to what the test printed, or come after a word of the test's
+    /// own that looks like one.
     fn hear_outcome(&mut self, line: &str) {
         let open = self.current.as_ref().is_some_and(|current| current.outcome.is_none());
         self.note(outcome(line.trim_end()).or_else(|| open.then(|| glued(line)).flatten()));
@@ -125,6 +128,7 @@ impl Reader {
         }
     }
 
+    /// Result after the last line; none if unittest said nothing.
     pub(super) fn finish(mut self) -> Option<Reading> {
         self.close("");
         self.readings
@@ -162,12 +166,14 @@ fn numbers(ran: u64, verdict: &str, named: bool) -> TestCounts {
 
 /// The name of a test at the beginning of a line.
 struct Header<'a> {
-    /// None for what is no test: the setting up of a class, a module that could not be loaded.
+    /// Identity of the test; none if it is no test, such as the setup of a class or a
+    /// module that could not be loaded.
     identity: Option<String>,
     after: &'a str,
 }
 
-/// `test_a (package.module.Class)`, since Python 3.11 `test_a (package.module.Class.test_a)`, and what follows it.
+/// `test_a (package.module.Class)`, since Python 3.11 `test_a
+/// (package.module.Class.test_a)`, and what follows it.
 fn header(line: &str) -> Option<Header<'_>> {
     let line = line.strip_prefix("  ").unwrap_or(line);
     let (method, rest) = line.split_once(" (")?;
@@ -189,7 +195,8 @@ fn header(line: &str) -> Option<Header<'_>> {
     Some(Header { identity: (!of_loader && !of_class).then_some(identity), after })
 }
 
-/// The outcome that a line ends with. A reason and a docstring may hold dots too, so each place is tried.
+/// The outcome that a line ends with. A reason and a docstring may hold dots too, so each
+/// place is tried.
 fn last_outcome(line: &str) -> Option<Outcome> {
     let line = line.trim_end();
     line.match_indices(" ... ").find_map(|(at, dots)| outcome(&line[at + dots.len()..]))

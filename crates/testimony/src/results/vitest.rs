@@ -1,18 +1,22 @@
-//! Vitest's usual report: a line for each file, one for each test where a file failed or is the only one, and a summary.
+//! Vitest's reports: a line for each file, one for each test where a file failed, is the
+//! only one or all were asked for, and a summary.
 
-use super::suites::{indented, number_of, without_duration};
+use super::suites::{Suites, indented, number_of, without_duration};
 use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner};
+use super::{Outcome, Runner, text};
 
+/// Reader of Vitest's lines.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     running: bool,
     file: String,
+    suites: Suites,
     names: Names,
     readings: Option<Reading>,
 }
 
 impl Reader {
+    /// Takes the next line.
     pub(super) fn hear(&mut self, line: &str) {
         let (indent, text) = indented(line);
         if text.starts_with("RUN  v") && indent == 1 {
@@ -32,15 +36,27 @@ impl Reader {
             "✓" => Outcome::Passed,
             "×" => Outcome::Failed,
             "↓" => Outcome::Skipped,
-            "❯" if indent == 1 => Outcome::Failed,
+            "❯" => return self.open(indent, rest),
             _ => return,
         };
-        if indent == 1 {
-            // ` ✓ a.test.ts (6 tests | 1 failed) 6ms`
-            self.file = rest.split(" (").next().unwrap_or(rest).trim().to_owned();
+        // The verbose report has the whole name on a line of its own.
+        if indent == 1 && rest.contains(" > ") {
+            self.names.add(without_duration(rest), outcome);
+        } else if indent == 1 || is_suite(rest) {
+            self.open(indent, rest);
         } else if !self.file.is_empty() {
-            let name = format!("{} > {}", self.file, without_duration(rest));
-            self.names.add(&name, outcome);
+            let name = self.suites.name(indent, without_duration(rest));
+            self.names.add(&format!("{} > {name}", self.file), outcome);
+        }
+    }
+
+    /// ` ✓ a.test.ts (6 tests | 1 failed) 6ms` for a file, `   ❯ add (3)` for a suite below it.
+    fn open(&mut self, indent: usize, rest: &str) {
+        if indent == 1 {
+            self.file = rest.split(" (").next().unwrap_or(rest).trim().to_owned();
+            self.suites.clear();
+        } else if is_suite(rest) {
+            self.suites.open(indent, rest.rsplit_once(" (").map_or(rest, |(title, _)| title));
         }
     }
 
@@ -55,9 +71,17 @@ impl Reader {
         self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
         self.running = false;
         self.file.clear();
+        self.suites.clear();
     }
 
+    /// Result after the last line; none without a summary.
     pub(super) fn finish(self) -> Option<Reading> {
         self.readings
     }
+}
+
+/// True for a title with the number of its tests behind it, with or without a duration.
+fn is_suite(rest: &str) -> bool {
+    let number = without_duration(rest).rsplit_once(" (").and_then(|(_, rest)| text::number(rest));
+    number.is_some_and(|(_, rest)| rest == ")")
 }

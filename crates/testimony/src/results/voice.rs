@@ -2,9 +2,11 @@
 
 use super::junit::Report;
 use super::tally::Reading;
-use super::{ava, cargo, counted, ctest, go, jest, mocha, nextest, pytest, spec, tap, text, unittest, vitest};
+use super::{
+    ava, cargo, ctest, go, jest, mocha, nextest, phpunit, pytest, rspec, spec, surefire, tap, text, unittest, vitest,
+};
 
-/// What each reader made of a stream.
+/// Readers of one stream, each in its own state.
 #[derive(Debug, Default)]
 pub(super) struct Voice {
     pytest: pytest::Reader,
@@ -19,17 +21,21 @@ pub(super) struct Voice {
     vitest: vitest::Reader,
     ava: ava::Reader,
     ctest: ctest::Reader,
-    counted: counted::Reader,
+    rspec: rspec::Reader,
+    phpunit: phpunit::Reader,
+    surefire: surefire::Reader,
 }
 
 impl Voice {
+    /// Passes every line of the output to every reader.
     pub(super) fn hear(bytes: &[u8]) -> Self {
         let mut voice = Self::default();
         for line in text::lines(bytes) {
             voice.pytest.hear(&line);
             voice.unittest.hear(&line);
             voice.nextest.hear(&line);
-            // A runner that shows the words of the processes it started has counted them itself.
+            // A runner that shows the words of the processes it started has counted them
+            // itself.
             if !voice.nextest.is_running() {
                 voice.cargo.hear(&line);
             }
@@ -41,12 +47,14 @@ impl Voice {
             voice.vitest.hear(&line);
             voice.ava.hear(&line);
             voice.ctest.hear(&line);
-            voice.counted.hear(&line);
+            voice.rspec.hear(&line);
+            voice.phpunit.hear(&line);
+            voice.surefire.hear(&line);
         }
         voice
     }
 
-    /// What a stream, or a file, says by itself.
+    /// Results of a stream, or a file, by itself.
     pub(super) fn alone(self) -> Vec<Reading> {
         let mut streams = Streams { stdout: self, stderr: Self::default() };
         let pytest = streams.pytest(Vec::new(), false);
@@ -62,7 +70,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Pytest's words together with its reports. Where tests started sessions of their own, only those with a report count.
+    /// Pytest's words together with its reports. Where tests started sessions of their own,
+    /// only those with a report count.
     pub(super) fn pytest(&mut self, reports: Vec<Report>, has_nested: bool) -> Option<Reading> {
         let sessions = std::mem::take(&mut self.stdout.pytest).finish();
         let sessions = sessions.and(std::mem::take(&mut self.stderr.pytest).finish());
@@ -85,7 +94,11 @@ impl Streams {
         let vitest = each(stdout.vitest.finish(), stderr.vitest.finish());
         let ava = each(stdout.ava.finish(), stderr.ava.finish());
         let ctest = each(stdout.ctest.finish(), stderr.ctest.finish());
-        let named = [unittest, cargo, nextest, node, go, mocha, jest, vitest, ava, ctest].into_iter().flatten();
-        named.chain(stdout.counted.finish()).chain(stderr.counted.finish()).collect()
+        let rspec = each(stdout.rspec.finish(), stderr.rspec.finish());
+        let phpunit = each(stdout.phpunit.finish(), stderr.phpunit.finish());
+        let surefire = each(stdout.surefire.finish(), stderr.surefire.finish());
+        let all =
+            [unittest, cargo, nextest, node, go, mocha, jest, vitest, ava, ctest, rspec, phpunit, surefire].into_iter();
+        all.flatten().collect()
     }
 }

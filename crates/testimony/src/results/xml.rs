@@ -1,15 +1,17 @@
 //! The tags of an XML document, and nothing else of it.
 //!
-//! Made for reports that the code under judgement may have written: it goes over the bytes once, keeps nothing, knows the five
-//! entities that every document has and numbers, and never looks at what a document type declares.
+//! Made for reports that the code under judgement may have written: it goes over the bytes
+//! once, keeps nothing, knows the five entities that every document has and numbers, and
+//! never looks at what a document type declares.
 
 use std::borrow::Cow;
 
 use super::text::position;
 
-/// What is decoded of one value.
+/// Upper bound on the decoded bytes of one value.
 const LONGEST_VALUE: usize = 16 << 10;
 
+/// Tag of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag<'a> {
     Open { name: &'a [u8], attributes: &'a [u8], empty: bool },
@@ -23,6 +25,7 @@ pub(super) struct Tags<'a> {
 }
 
 impl<'a> Tags<'a> {
+    /// Starts at the beginning of a document.
     pub(super) fn of(document: &'a [u8]) -> Self {
         Self { rest: document }
     }
@@ -161,7 +164,7 @@ fn entity_text(entity: &str) -> Cow<'_, str> {
     character.filter(|_| entity.ends_with(';')).map_or(Cow::Borrowed(entity), |character| character.to_string().into())
 }
 
-/// Where `wanted` first stands.
+/// First position of `wanted`.
 pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let first = *wanted.first()?;
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! What a capture compares with: what is known of a tree from before anybody worked in it.
+//! Reference of a capture: the state of a tree before anybody worked in it.
 
 use crate::object::listing::{Entry, Listing, Mode};
 use crate::worktree::manifest::Manifest;
@@ -32,7 +32,7 @@ impl<'a> Before<'a> {
         }
     }
 
-    /// Whether a path was there, as a file or a directory.
+    /// True if the path existed, as a file or a directory.
     pub(super) fn knows(&self, path: &[u8]) -> bool {
         match self {
             Before::Manifest(manifest) => manifest.knows(path),
@@ -48,7 +48,7 @@ impl<'a> Before<'a> {
         }
     }
 
-    /// Whether a path looks as it did, which is no proof of its content.
+    /// True if the path's stat is as it was. That is no proof of its content.
     pub(super) fn looks_alike(&self, path: &[u8], now: &FileStat) -> bool {
         match self {
             Before::Manifest(manifest) => manifest.looks_alike(path, now),

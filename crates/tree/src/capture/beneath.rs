@@ -1,4 +1,5 @@
-//! What lies beneath the layer a program wrote: setup layers over a checkout of the baseline, as the program saw them.
+//! Layers below the one that a program wrote: setup layers over a checkout of the baseline,
+//! as the program saw them.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -17,9 +18,10 @@ use crate::worktree::stat::FileStat;
 /// The layers beneath a workspace's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Beneath<'a> {
-    /// What the checkout at the bottom holds.
+    /// Content of the checkout at the bottom.
     pub baseline: &'a Listing,
-    /// Setup layers, the first on top: directories an overlay over the checkout wrote into, with its marks.
+    /// Setup layers, the first on top: directories an overlay over the checkout wrote into,
+    /// with its marks.
     pub layers: &'a [PathBuf],
 }
 
@@ -27,11 +29,11 @@ pub struct Beneath<'a> {
 pub(super) struct Under {
     /// The directories of setup layers that are joined here, the first on top.
     dirs: Vec<OwnedFd>,
-    /// Whether what the baseline has here shows through them.
+    /// True if the baseline shows through the setup layers here.
     baseline: bool,
 }
 
-/// What the layers beneath show at a name.
+/// Entry that the lower layers show at a name.
 pub(super) enum Seen<'u> {
     Nothing,
     Directory(Under),
@@ -54,12 +56,12 @@ impl Under {
         Under { dirs: Vec::new(), baseline: false }
     }
 
-    /// Whether a setup layer has this directory.
+    /// True if a setup layer has this directory.
     pub(super) fn is_setup(&self) -> bool {
         !self.dirs.is_empty()
     }
 
-    /// What is seen at `name`, whose whole path is `path`.
+    /// Entry at `name`, whose whole path is `path`.
     pub(super) fn look(&self, name: &[u8], path: &[u8], baseline: &Listing) -> Result<Seen<'_>, TreeError> {
         let mut below = Under { dirs: Vec::new(), baseline: self.baseline };
         for dir in &self.dirs {
@@ -104,7 +106,7 @@ pub(super) fn require_plain_root(root: &OwnedFd) -> Result<(), TreeError> {
 }
 
 impl Seen<'_> {
-    /// Whether a setup layer has this very file here.
+    /// True if a setup layer has a file with the same mode and bytes here.
     pub(super) fn is_file(&self, name: &[u8], mode: Mode, bytes: &[u8], path: &[u8]) -> Result<bool, TreeError> {
         let Seen::Setup(dir, stat) = self else { return Ok(false) };
         let now = FileStat::of(stat);
@@ -118,7 +120,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether a setup layer has this very link here.
+    /// True if a setup layer has a link with the same target here.
     pub(super) fn is_link(&self, name: &[u8], target: &[u8], path: &[u8]) -> Result<bool, TreeError> {
         match self {
             Seen::Setup(dir, stat) if kind(stat) == FileType::Symlink => {
@@ -129,7 +131,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether a setup layer has a special file of this kind here.
+    /// True if a setup layer has a special file of this kind here.
     pub(super) fn is_special(&self, wanted: FileType) -> bool {
         matches!(self, Seen::Setup(_, stat) if kind(stat) == wanted)
     }

@@ -1,5 +1,5 @@
-//! Looking one commit up in a repository that somebody else wrote, without git: only a loose object of that very name is
-//! read, and only if its content has that digest.
+//! Looks one commit up in a foreign repository, without git: only a loose object of exactly
+//! that name is read, and only if its content has that digest.
 
 use std::collections::HashSet;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use crate::object::commit::commit_field;
 use crate::oid::Oid;
 use crate::worktree::fsdir::{names, open_dir, open_regular, open_root, read_limited};
 
-/// What stands under an id that somebody named.
+/// Result of looking for a commit id that an engine claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundCommit {
     /// A commit of this tree.
@@ -31,8 +31,9 @@ pub fn find_commit(root: &Path, id: &str) -> FoundCommit {
     open_root(root).map_or(FoundCommit::Absent, |top| search(top.as_fd(), id, |packs| packs.len() > 1))
 }
 
-/// The same in the layer that took a workspace's changes. Packs that a directory of `lower` has by the same name were there
-/// before: git touches what it uses, and an overlay copies that up.
+/// The same in the layer that took a workspace's changes. Packs that a directory of `lower`
+/// has by the same name were there before: git touches what it uses, and an overlay copies
+/// that up.
 pub fn find_commit_in_layer(upper: BorrowedFd<'_>, lower: &[PathBuf], id: &str) -> FoundCommit {
     let older: HashSet<Vec<u8>> = lower
         .iter()

@@ -1,5 +1,6 @@
-//! Whether somebody else's repository has a commit on top of a known one, read without git: HEAD, the reference it names and
-//! loose commits, each only if its content has that digest. What is packed or written in another way is not seen.
+//! Search for a commit on top of a known one in a foreign repository, without git: HEAD,
+//! the reference it names and loose commits are read, each only if its content has that
+//! digest. Packed objects and other storage formats are not seen.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,19 +11,22 @@ use crate::capture::claimed::read_commit;
 use crate::object::commit::{commit_field, header};
 use crate::oid::Oid;
 
-/// Commits that are looked at on the way down.
+/// Upper bound on the commits that are read on the way down.
 const MOST_COMMITS: usize = 256;
 const LONGEST_REFERENCE: u64 = 4096;
 
 /// HEAD, where it is a commit that was made on top of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Committed {
+    /// HEAD at the time of reading.
     pub commit: Oid,
+    /// Tree of that commit.
     pub tree: Oid,
 }
 
-/// HEAD of the repository in `places`, the first on top, if it descends from `baseline` by commits that lie there. One that was
-/// there before the baseline cannot: it would have to know the baseline's digest.
+/// HEAD of the repository in `places`, the first on top, if it descends from `baseline` by
+/// commits that lie there. One that was there before the baseline cannot: it would have to
+/// know the baseline's digest.
 pub fn committed_since(places: &[PathBuf], baseline: Oid) -> Option<Committed> {
     let commit = head(places)?;
     let mut tree = None;

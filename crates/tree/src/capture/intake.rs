@@ -1,4 +1,5 @@
-//! What a capture takes in, whatever way it walks: content within limits, and refusals of what cannot be read.
+//! Intake of a capture, common to both walks: content within limits, and refusals of
+//! entries that cannot be read.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -16,6 +17,7 @@ use crate::store::Store;
 use crate::worktree::fsdir::{lstat, names, open_dir, open_regular, read_limited};
 use crate::worktree::stat::FileStat;
 
+/// State of a capture while it walks.
 pub(super) struct Intake<'a> {
     pub(super) before: Before<'a>,
     pub(super) store: &'a Store,
@@ -43,11 +45,14 @@ impl Opened {
 }
 
 impl<'a> Intake<'a> {
+    /// Starts with an empty capture.
     pub(super) fn new(before: Before<'a>, store: &'a Store, limits: &'a Limits) -> Intake<'a> {
         let (links, changed) = (Links::new(), BTreeSet::new());
         Intake { before, store, limits, out: Capture::default(), links, changed, entries: 0, bytes: 0 }
     }
 
+    /// Adds an entry to the captured tree, and notes it as changed if it differs from
+    /// before.
     pub(super) fn carry(&mut self, path: &[u8], entry: Entry) {
         if self.before.entry(path) != Some(entry) {
             self.changed.insert(path.to_vec());
@@ -55,11 +60,12 @@ impl<'a> Intake<'a> {
         self.out.listing.0.insert(path.to_vec(), entry);
     }
 
+    /// Records that a path must not be part of a result.
     pub(super) fn refuse(&mut self, path: &[u8], why: RefusedWhy) {
         self.out.refused.push(Refused { path: path.to_vec(), why });
     }
 
-    /// What stands at a name; none, and a refusal, where the harness may not look at it.
+    /// Stat of a name; none, with a refusal, if the harness may not look at it.
     pub(super) fn look(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Stat>, TreeError> {
         let stat = lstat(dir, name);
         if matches!(stat, Err(Errno::ACCESS)) {
@@ -70,7 +76,8 @@ impl<'a> Intake<'a> {
         stat.doing_at("looking at", path).map(Some)
     }
 
-    /// An open directory and the names in it; none, and a refusal, where the harness may not enter or not read it.
+    /// An open directory and the names in it; none, and a refusal, where the harness may
+    /// not enter or not read it.
     pub(super) fn enter(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Opened>, TreeError> {
         let opened = open_dir(dir, name).and_then(|dir| Ok(Opened { names: names(&dir)?, dir }));
         if matches!(opened, Err(Errno::ACCESS)) {
@@ -80,7 +87,7 @@ impl<'a> Intake<'a> {
         opened.doing_at("opening directory", path).map(Some)
     }
 
-    /// Where a link leads.
+    /// Target of a link.
     pub(super) fn target(&self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Vec<u8>, TreeError> {
         Ok(readlinkat(dir, name, Vec::new()).doing_at("reading link", path)?.into_bytes())
     }
@@ -118,6 +125,7 @@ impl<'a> Intake<'a> {
         }
     }
 
+    /// Counts an entry that is new. Fails beyond the limit.
     pub(super) fn count_entry(&mut self, path: &[u8]) -> Result<(), TreeError> {
         self.entries += u64::from(!self.before.knows(path));
         if self.entries > self.limits.entries { Err(limit(Limit::Entries, path)) } else { Ok(()) }
@@ -133,6 +141,7 @@ impl<'a> Intake<'a> {
         if self.bytes > self.limits.total_bytes { Err(limit(Limit::TotalBytes, path)) } else { Ok(()) }
     }
 
+    /// Fails beyond the permitted depth.
     pub(super) fn require_depth(&self, depth: usize, path: &[u8]) -> Result<(), TreeError> {
         if depth > self.limits.depth { Err(limit(Limit::Depth, path)) } else { Ok(()) }
     }

@@ -1,7 +1,9 @@
-//! The walk through the layer that took a program's changes: what it does not hold is as the baseline has it.
+//! The walk through the layer that took a program's changes: paths outside of it are as in
+//! the baseline.
 //!
-//! The result depends on what the program saw and on what it left, never on how the overlay wrote it down: a path that a setup
-//! layer showed to it and that it left alike is as the baseline has it.
+//! The result depends on the program's view and on its changes, never on the overlay's way
+//! of recording them: a path that a setup layer showed and that the program left alike is
+//! as in the baseline.
 
 use rustix::fs::{FileType, Stat};
 
@@ -18,12 +20,13 @@ use crate::store::Store;
 use crate::worktree::fsdir::{kind, open_dir};
 use crate::worktree::stat::FileStat;
 
+/// Walk through one layer, with the tree beneath as its starting point.
 pub(super) struct LayerWalk<'a> {
     beneath: &'a Beneath<'a>,
     intake: Intake<'a>,
     /// Directories of the layer that no setup layer has, each before what is in it.
     directories: Vec<Vec<u8>>,
-    /// Whether a link came, went or changed.
+    /// True if a link was added, removed or changed.
     links_moved: bool,
 }
 
@@ -31,18 +34,20 @@ pub(super) struct LayerWalk<'a> {
 struct Place {
     opened: Opened,
     under: Under,
-    /// Nothing beneath shows through it.
+    /// True if the directory hides everything beneath it.
     covered: bool,
     depth: usize,
 }
 
 impl<'a> LayerWalk<'a> {
+    /// Starts with the baseline's listing, to which the layer's changes are applied.
     pub(super) fn new(beneath: &'a Beneath<'a>, store: &'a Store, limits: &'a Limits) -> LayerWalk<'a> {
         let mut intake = Intake::new(Before::Listing(beneath.baseline), store, limits);
         intake.out.listing = beneath.baseline.clone();
         LayerWalk { beneath, intake, directories: Vec::new(), links_moved: false }
     }
 
+    /// Walks the whole layer and judges the result.
     pub(super) fn run(mut self, opened: Opened) -> Result<Capture, TreeError> {
         require_plain_root(&opened.dir)?;
         if let Ok(git) = open_dir(&opened.dir, b".git") {
@@ -74,7 +79,8 @@ impl<'a> LayerWalk<'a> {
         Ok(())
     }
 
-    /// Where nothing shows through, every name that is not in the layer is gone.
+    /// Removes every name of a directory that the layer does not hold. Applies only where
+    /// nothing shows through.
     fn cover(&mut self, at: &Place, path: &mut Vec<u8>) -> Result<(), TreeError> {
         for name in self.beneath.baseline.children(path) {
             if at.opened.names.binary_search_by(|held| held.as_slice().cmp(name)).is_err() {
@@ -86,7 +92,8 @@ impl<'a> LayerWalk<'a> {
         Ok(())
     }
 
-    /// What was there and is no more goes with all that the baseline has at and below it.
+    /// Removes a path, with everything that the baseline has at and below it. Returns false
+    /// if nothing was visible there.
     fn gone(&mut self, at: &Place, name: &[u8], path: &[u8]) -> Result<bool, TreeError> {
         let seen = !matches!(at.under.look(name, path, self.beneath.baseline)?, Seen::Nothing);
         if seen {
@@ -147,7 +154,8 @@ impl<'a> LayerWalk<'a> {
         self.directory(&Place { opened, under, covered, depth: at.depth + 1 }, path)
     }
 
-    /// A submodule is an empty directory in the checkout; what a setup layer put there is not the program's.
+    /// A submodule is an empty directory in the checkout; what a setup layer put there is
+    /// not the program's.
     fn gitlink(&mut self, opened: &Opened, path: &[u8], entry: Entry) -> Result<(), TreeError> {
         if opened.names.iter().any(|name| shows(&opened.dir, name)) {
             self.intake.refuse(path, RefusedWhy::GitlinkChanged);
@@ -205,7 +213,8 @@ impl<'a> LayerWalk<'a> {
         self.links_moved |= removed.is_some_and(|entry| entry.mode == Mode::Link);
     }
 
-    /// The topmost directories with nothing that is carried; those of a setup layer were not left empty by the program.
+    /// The topmost directories with nothing that is carried; those of a setup layer were
+    /// not left empty by the program.
     fn report_empty(&mut self) {
         let Capture { listing, empty_directories: empty, .. } = &mut self.intake.out;
         for path in std::mem::take(&mut self.directories) {

@@ -1,4 +1,5 @@
-//! Where symbolic links of a captured tree lead, resolved through the tree itself and never through the file system.
+//! Targets of symbolic links in a captured tree, resolved through the tree itself and never
+//! through the file system.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,9 +10,10 @@ const MOST_HOPS: usize = 40;
 /// The links of a tree by path.
 pub(crate) type Links = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Whether following the link at `path` leaves the tree or enters a `.git`.
+/// True if following the link at `path` leaves the tree or enters a `.git`.
 ///
-/// Other links on the way are followed: `..` behind a link goes up from where that link leads, which no lexical check sees.
+/// Other links on the path are followed: `..` behind a link goes up from where that link
+/// leads, which no lexical check sees.
 pub(crate) fn escapes(links: &Links, path: &[u8]) -> bool {
     let Some(target) = links.get(path) else { return false };
     let mut at: Vec<Vec<u8>> = components(parent(path)).collect();

@@ -1,5 +1,6 @@
-//! The marks by which an overlay says in a layer what of the layers beneath is hidden. The kernel keeps a program from writing
-//! them through the overlay; those that no mount of the harness has the kernel write are taken for forged.
+//! The marks by which an overlay hides parts of lower layers. The kernel keeps a program
+//! from writing them through the overlay; marks that no mount of the harness makes the
+//! kernel write are taken for forged.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use crate::error::{Doing, TreeError};
 use crate::worktree::fsdir::{kind, lstat, open_regular};
 
-/// With `userxattr` marks are user attributes, without it trusted ones.
+/// Prefixes of overlay marks: user attributes with `userxattr`, otherwise trusted ones.
 const PREFIXES: [&[u8]; 2] = [b"user.overlay.", b"trusted.overlay."];
 /// The longest list of attribute names the kernel gives.
 const LONGEST_LIST: usize = 64 << 10;
@@ -20,7 +21,7 @@ const LONGEST_LIST: usize = 64 << 10;
 enum Mark {
     Opaque,
     Whiteout,
-    /// Its content is another path's beneath.
+    /// Its content is that of another path beneath.
     Redirect,
     /// Its bytes are those of the file beneath.
     Metacopy,
@@ -33,13 +34,14 @@ impl Mark {
             b"whiteout" => Some(Mark::Whiteout),
             b"redirect" => Some(Mark::Redirect),
             b"metacopy" => Some(Mark::Metacopy),
-            // `origin`, `impure` and their like are the kernel's bookkeeping and change nothing that is seen.
+            // `origin`, `impure` and their like are the kernel's bookkeeping and change
+            // nothing that is seen.
             _ => None,
         }
     }
 }
 
-/// Whether a name in a layer says that nothing is there.
+/// True if the entry in a layer marks its name as deleted.
 pub(super) fn is_whiteout(dir: &OwnedFd, name: &[u8], stat: &Stat, path: &[u8]) -> Result<bool, TreeError> {
     match kind(stat) {
         FileType::CharacterDevice => Ok(stat.st_rdev == 0),
@@ -53,12 +55,12 @@ pub(super) fn is_whiteout(dir: &OwnedFd, name: &[u8], stat: &Stat, path: &[u8]) 
     }
 }
 
-/// Whether a name stands in a directory of a layer and is no whiteout.
+/// True if the name exists in a directory of a layer and is no whiteout.
 pub(super) fn shows(dir: &OwnedFd, name: &[u8]) -> bool {
     lstat(dir, name).is_ok_and(|stat| !matches!(is_whiteout(dir, name, &stat, name), Ok(true)))
 }
 
-/// Whether nothing beneath this directory of a layer shows through it.
+/// True if this directory of a layer hides everything beneath it.
 pub(super) fn hides_beneath(dir: &OwnedFd, path: &[u8]) -> Result<bool, TreeError> {
     let mut hides = false;
     for (_, name) in marks(dir, path)?.iter().filter(|(mark, _)| *mark == Mark::Opaque) {
@@ -98,6 +100,7 @@ fn marks(of: impl AsFd, path: &[u8]) -> Result<Vec<(Mark, Vec<u8>)>, TreeError> 
     Ok(found)
 }
 
+/// Error of a mark that no mount of the harness lets the kernel write.
 pub(super) fn forged(path: &[u8], mark: &'static str) -> TreeError {
     TreeError::Mark { path: path.to_vec(), mark }
 }

@@ -1,4 +1,5 @@
-//! Capture of a workspace whose processes are dead: every byte it holds, without running git and without following a link.
+//! Capture of a workspace whose processes are dead: every byte it holds, without running
+//! git and without following a link.
 
 mod before;
 mod beneath;
@@ -25,7 +26,8 @@ use crate::store::Store;
 use crate::worktree::fsdir::{is_there, open_dir, open_root};
 use crate::worktree::manifest::Manifest;
 
-/// How much new matter a capture takes in before it gives up; what the manifest knows is free.
+/// Limits on new content before a capture gives up. Content that the manifest knows is not
+/// counted.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// New files and directories.
@@ -44,24 +46,28 @@ impl Default for Limits {
     }
 }
 
-/// What a workspace held. Every list is sorted by path.
+/// Content of a workspace. Every list is sorted by path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// The tree: everything git can carry, also what is refused unless its name folds to `.git` or it cannot be read.
+    /// The tree: everything git can carry, also what is refused unless its name folds to
+    /// `.git` or it cannot be read.
     pub listing: Listing,
+    /// Paths that must not be part of a result.
     pub refused: Vec<Refused>,
-    /// Directories other than the root with a `.git` of their own; their other files are in the listing.
+    /// Directories other than the root with a `.git` of their own; their other files are in
+    /// the listing.
     pub nested_repositories: Vec<Vec<u8>>,
     /// Sockets, devices and FIFOs: not carried.
     pub special_files: Vec<Vec<u8>>,
     /// Topmost directories that hold nothing git carries.
     pub empty_directories: Vec<Vec<u8>>,
-    /// Names in the root `.git` that say a merge, rebase, cherry-pick, revert, bisect or stash is not finished.
+    /// Names in the root `.git` that say a merge, rebase, cherry-pick, revert, bisect or
+    /// stash is not finished.
     pub unfinished: Vec<String>,
 }
 
 impl Capture {
-    /// Of a workspace whose root cannot be entered: nothing is known of it but that.
+    /// Capture of a workspace whose root cannot be entered.
     fn shut(before: Before<'_>) -> Capture {
         let refused = vec![Refused { path: b".".to_vec(), why: RefusedWhy::Unreadable }];
         Capture { listing: before.listing(), refused, ..Capture::default() }
@@ -75,13 +81,15 @@ pub struct Refused {
     pub why: RefusedWhy,
 }
 
-/// Why a path is refused; but for names and unreadable ones, only where it is new or changed against the manifest.
+/// Reason for refusing a path. Except for names and unreadable entries, only new or changed
+/// paths are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RefusedWhy {
     /// A symbolic link that is absolute, leads out of the tree or into a `.git`.
     LinkLeavesRepository,
     /// A name some file system folds to `.git`, or a link named `.gitmodules`; not carried.
     GitName,
+    /// A name that is no UTF-8, which reports could not show.
     NotUtf8,
     /// A submodule's directory is gone, filled or replaced.
     GitlinkChanged,
@@ -89,7 +97,8 @@ pub enum RefusedWhy {
     Unreadable,
 }
 
-/// The ref of what was put aside. In a workspace an engine left it there; in a source it is the owner's.
+/// The ref of what was put aside. In a workspace an engine left it there; in a source it is
+/// the owner's.
 pub(crate) const STASH: &str = "refs/stash";
 
 const UNFINISHED: [&str; 9] = [
@@ -116,11 +125,13 @@ pub fn capture(root: &Path, manifest: &Manifest, store: &Store, limits: &Limits)
     Ok(capture)
 }
 
-/// Captures a workspace of layers from the one that took the changes, an overlay's upper directory, without a look at the
-/// checkout: the same as `capture` would find in the whole of it, but for what setup layers brought.
+/// Captures a workspace of layers from the one that took the changes, an overlay's upper
+/// directory, without a look at the checkout: the same as `capture` would find in the whole
+/// of it, but for what setup layers brought.
 ///
-/// What the program left as setup layers showed it is no change: the baseline's entry stays, or there is none. A directory
-/// that a setup layer has is not reported as empty. Everything in the layer that the baseline has not counts as new.
+/// What the program left as setup layers showed it is no change: the baseline's entry
+/// stays, or there is none. A directory that a setup layer has is not reported as empty.
+/// Everything in the layer that the baseline has not counts as new.
 pub fn capture_layer(
     upper: BorrowedFd<'_>,
     beneath: &Beneath<'_>,
@@ -134,7 +145,8 @@ pub fn capture_layer(
     layer::LayerWalk::new(beneath, store, limits).run(top)
 }
 
-/// The names in a GIT_DIR that say something was begun and not ended, as far as `there` finds them in a directory.
+/// The names in a GIT_DIR that say something was begun and not ended, as far as `there`
+/// finds them in a directory.
 pub(crate) fn unfinished(git_dir: &OwnedFd, there: fn(&OwnedFd, &[u8]) -> bool) -> Vec<String> {
     let refs = open_dir(git_dir, b"refs");
     let begun = |name: &str| match (name.strip_prefix("refs/"), &refs) {

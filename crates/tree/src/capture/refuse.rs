@@ -1,4 +1,4 @@
-//! What of a captured tree must not be part of a result.
+//! Entries of a captured tree that must not be part of a result.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::object::listing::{Entry, Mode};
 use crate::object::name::{is_gitmodules, leaf};
 use crate::store::Store;
 
-/// Adds the refusals that need the whole tree, and takes out what git would not carry. The links must be all of the tree, or
-/// none where none has moved.
+/// Adds the refusals that need the whole tree, and takes out what git would not carry. The
+/// links must be all of the tree, or none where none has moved.
 pub(super) fn judge(intake: Intake<'_>) -> Result<Capture, TreeError> {
     let Intake { before, store, mut out, links, changed, .. } = intake;
     let mut found: Vec<Refused> = Vec::new();

@@ -16,15 +16,18 @@ use crate::worktree::fsdir::kind;
 use crate::worktree::manifest::Manifest;
 use crate::worktree::stat::FileStat;
 
+/// Walk through a complete work tree.
 pub(super) struct Walk<'a> {
     intake: Intake<'a>,
 }
 
 impl<'a> Walk<'a> {
+    /// Starts with the manifest that was made when the work tree was laid out.
     pub(super) fn new(manifest: &'a Manifest, store: &'a Store, limits: &'a Limits) -> Walk<'a> {
         Walk { intake: Intake::new(Before::Manifest(manifest), store, limits) }
     }
 
+    /// Walks everything below the root and judges the result.
     pub(super) fn run(mut self, top: &Opened) -> Result<Capture, TreeError> {
         self.directory(top, &mut Vec::new(), 0)?;
         judge(self.intake)

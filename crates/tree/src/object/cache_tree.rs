@@ -1,7 +1,8 @@
-//! The part of an index that tells git the tree of each directory, so that it need not make them again.
+//! The part of an index that tells git the tree of each directory, so that it need not make
+//! them again.
 //!
-//! Without it the first commit writes every tree anew, finds each in the pack it began with, and touches that pack; in a
-//! workspace of layers that copies all of the history up.
+//! Without it the first commit writes every tree anew, finds each in the pack it began
+//! with, and touches that pack; in a workspace of layers that copies all of the history up.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -9,6 +9,7 @@ pub struct CommitSpec<'a> {
     pub parents: &'a [Oid],
     pub name: &'a str,
     pub email: &'a str,
+    /// Seconds since the Unix epoch; the zone is always UTC.
     pub unix_time: i64,
     pub message: &'a str,
 }
@@ -20,6 +21,7 @@ pub struct Commit {
     pub parents: Vec<Oid>,
     /// Name and address of the author, where they can be read.
     pub author: Option<(String, String)>,
+    /// Raw bytes, since a commit of others may be in any encoding.
     pub message: Vec<u8>,
 }
 
@@ -35,6 +37,7 @@ impl Commit {
     }
 }
 
+/// Header lines of a commit or tag, up to the empty line.
 pub(crate) fn header(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| *b == b'\n').take_while(|line| !line.is_empty())
 }
@@ -51,6 +54,7 @@ pub(crate) fn commit_field(text: &[u8], key: &[u8]) -> Option<Oid> {
 }
 
 impl CommitSpec<'_> {
+    /// Text of the commit. Characters that would break a header line are removed.
     pub(crate) fn text(&self) -> String {
         let parents: String = self.parents.iter().map(|parent| format!("parent {parent}\n")).collect();
         let person = format!("{} <{}> {} +0000", plain(self.name), plain(self.email), self.unix_time);

@@ -17,22 +17,27 @@ const CHECKSUM: usize = 20;
 /// Signature and version.
 const HEAD: usize = 8;
 const SPLIT: &[u8; 4] = b"link";
-/// Parts that whoever reads an index must know; the names of others begin with a capital letter.
+/// Extensions that a reader must understand; names of optional ones begin with a capital
+/// letter.
 const KNOWN: [&[u8; 4]; 2] = [SPLIT, b"sdir"];
 
-/// The stat words of an entry as they stand in the file: ctime, mtime (seconds, nanoseconds each), dev, inode, uid, gid, size.
+/// Stat words of an entry in file order: ctime, mtime (seconds, nanoseconds each), dev,
+/// inode, uid, gid, size.
 pub(crate) type StatWords = [u32; 9];
 
 /// One entry of an index.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexEntry {
     pub(crate) path: Vec<u8>,
+    /// Mode bits, as trees have them.
     pub(crate) bits: u32,
     pub(crate) oid: Oid,
     pub(crate) stat: StatWords,
     /// 0, or 1 to 3 in an unfinished merge.
     pub(crate) stage: u16,
+    /// True if a sparse checkout leaves it out.
     pub(crate) skip_worktree: bool,
+    /// True for a path that was only announced with `git add -N`.
     pub(crate) intent_to_add: bool,
 }
 
@@ -40,20 +45,22 @@ pub(crate) struct IndexEntry {
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) entries: Vec<IndexEntry>,
-    /// Its entries stand in another file.
+    /// True if its entries are in another file.
     pub(crate) split: bool,
     /// A part without which git does not understand it, and which is not known here.
     unknown: Option<[u8; 4]>,
 }
 
 impl IndexEntry {
+    /// Entry of an unconflicted, fully present file.
     pub(crate) fn new(path: &[u8], entry: &Entry, stat: StatWords) -> IndexEntry {
         let (path, bits) = (path.to_vec(), entry.mode.bits());
         IndexEntry { path, bits, oid: entry.oid, stat, stage: 0, skip_worktree: false, intent_to_add: false }
     }
 }
 
-/// The bytes of a version 2 index; the entries must be sorted by path and stage, the extensions be whole ones.
+/// The bytes of a version 2 index; the entries must be sorted by path and stage, the
+/// extensions be whole ones.
 pub(crate) fn encode(entries: &[IndexEntry], extensions: &[u8]) -> Result<Vec<u8>, TreeError> {
     let count = u32::try_from(entries.len()).map_err(|_| malformed("index", "too many entries"))?;
     let mut out = Vec::with_capacity(entries.len() * 100 + 32);
@@ -84,8 +91,9 @@ fn encode_entry(entry: &IndexEntry, out: &mut Vec<u8>) {
     out.resize(out.len() + padding, 0);
 }
 
-/// Reads an index file. Assume-unchanged marks are dropped: they only say what its owner did not want to see. The stat words
-/// of what git was told not to look at are zero: git writes them again without having looked, so they vouch for nothing.
+/// Reads an index file. Assume-unchanged marks are dropped: they only say what its owner
+/// did not want to see. The stat words of what git was told not to look at are zero: git
+/// writes them again without having looked, so they vouch for nothing.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Index, TreeError> {
     let version = require_whole(bytes)?;
     let index = Decoder { bytes, at: HEAD }.index(version).ok_or_else(|| malformed("index", "it ends too early"))?;
@@ -95,7 +103,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Index, TreeError> {
     }
 }
 
-/// The version of an index whose checksum holds. Git writes zeros where it was told to leave the checksum out.
+/// The version of an index whose checksum holds. Git writes zeros where it was told to
+/// leave the checksum out.
 fn require_whole(bytes: &[u8]) -> Result<u32, TreeError> {
     let short = || malformed("index", "it ends too early");
     let version = bytes.get(4..8).and_then(|word| word.try_into().ok()).map(u32::from_be_bytes).ok_or_else(short)?;
@@ -209,7 +218,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The names of the parts behind the entries that whoever reads an index must know.
+    /// Names of the extensions after the entries that a reader must understand.
     fn needed_parts(&mut self) -> Option<Vec<[u8; 4]>> {
         let mut needed = Vec::new();
         while self.bytes.len() - self.at > CHECKSUM {
@@ -224,7 +233,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The index of a listing nobody has checked out.
+/// Index of a listing without a checkout; its stat words are zero.
 pub(crate) fn encode_listing(listing: &Listing) -> Result<Vec<u8>, TreeError> {
     let entries: Vec<IndexEntry> = listing.0.iter().map(|(path, entry)| IndexEntry::new(path, entry, [0; 9])).collect();
     encode(&entries, &[])

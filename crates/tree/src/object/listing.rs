@@ -1,4 +1,5 @@
-//! Trees as flat listings: every path with its mode and object id, and the tree ids that follow from them.
+//! Trees as flat listings: every path with its mode and object id, and the tree ids that
+//! follow from them.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,12 +10,14 @@ use crate::error::{TreeError, malformed};
 use crate::object::name::{parent, require_plain};
 use crate::oid::Oid;
 
-/// What a path in a tree is.
+/// Kind of a path in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
+    /// Regular file, not executable.
     File,
     Executable,
     Link,
+    /// Commit of a submodule; its content is not in this repository.
     Gitlink,
 }
 
@@ -33,7 +36,9 @@ pub struct Listing(pub BTreeMap<Vec<u8>, Entry>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub path: Vec<u8>,
+    /// Entry before; none if the path was added.
     pub before: Option<Entry>,
+    /// Entry after; none if the path was removed.
     pub after: Option<Entry>,
 }
 
@@ -43,7 +48,7 @@ impl Mode {
         matches!(self, Mode::File | Mode::Executable)
     }
 
-    /// As trees and indexes write it.
+    /// Mode bits as trees and indexes write them.
     pub fn bits(self) -> u32 {
         match self {
             Mode::File => 0o100_644,
@@ -72,9 +77,11 @@ impl Listing {
         root
     }
 
-    /// Builds every tree object, innermost first, hands its bytes to `sink` and returns the id of the root.
+    /// Builds every tree object, innermost first, hands its bytes to `sink` and returns the
+    /// id of the root.
     ///
-    /// Sorting whole paths by bytes is git's tree order, since a directory sorts as if its name ended with `/`.
+    /// Sorting whole paths by bytes is git's tree order, since a directory sorts as if its
+    /// name ended with `/`.
     pub(crate) fn fold_trees<E>(&self, sink: &mut dyn FnMut(&[u8]) -> Result<Oid, E>) -> Result<Oid, E> {
         let mut open: Vec<(&[u8], Vec<u8>)> = Vec::new();
         let mut root = Vec::new();
@@ -97,12 +104,13 @@ impl Listing {
         from.take_while(move |(path, _)| path.starts_with(&prefix))
     }
 
-    /// Whether anything lies below this path.
+    /// True if any path lies below this one.
     pub fn has_below(&self, directory: &[u8]) -> bool {
         self.below(directory).next().is_some()
     }
 
-    /// The names right below a directory, each once, without going through what lies below them.
+    /// The names right below a directory, each once, without going through what lies below
+    /// them.
     pub(crate) fn children(&self, directory: &[u8]) -> Vec<&[u8]> {
         let prefix = prefix(directory);
         let mut names = Vec::new();

@@ -22,6 +22,7 @@ pub(crate) enum Kind {
 pub(crate) type Object = (Kind, Vec<u8>);
 
 impl Kind {
+    /// Word of the kind in object headers.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Kind::Blob => "blob",
@@ -31,6 +32,7 @@ impl Kind {
         }
     }
 
+    /// Kind of a header's word; none if git knows no such kind.
     pub(crate) fn from_word(word: &[u8]) -> Option<Kind> {
         [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag].into_iter().find(|kind| kind.word().as_bytes() == word)
     }

@@ -1,4 +1,5 @@
-//! The formats of git's objects and index files, and the names that may stand in a tree.
+//! The formats of git's objects and index files, and the names that are permitted in a
+//! tree.
 
 pub(crate) mod cache_tree;
 pub(crate) mod commit;

@@ -1,21 +1,23 @@
-//! Which names may stand in a tree: plain components that no file system folds to `.git`.
+//! Names that may occur in a tree: plain components that no file system folds to `.git`.
 
 use crate::error::TreeError;
 
-/// Whether some file system (case folding, HFS+ ignorable code points, NTFS short names, streams, trailing dots) reads this component as `.git`.
+/// True if some file system reads this component as `.git`: by case folding, HFS+ ignorable
+/// code points, NTFS short names, streams or trailing dots.
 pub fn folds_to_git(component: &[u8]) -> bool {
     let visible = match std::str::from_utf8(component) {
         Ok(text) => text.chars().filter(|c| !hfs_ignores(*c)).collect::<String>().into_bytes(),
         Err(_) => component.to_vec(),
     };
-    // A backslash separates components on Windows; git checks each side of it on every platform.
+    // A backslash separates components on Windows; git checks each side of it on every
+    // platform.
     visible.split(|b| *b == b'\\').any(|piece| {
         let name = ntfs_stem(piece);
         name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
     })
 }
 
-/// Whether a symbolic link of this name is one git refuses to read.
+/// True for a name under which git refuses to read a symbolic link.
 pub(crate) fn is_gitmodules(component: &[u8]) -> bool {
     ntfs_stem(component).eq_ignore_ascii_case(b".gitmodules")
 }

@@ -1,4 +1,5 @@
-//! Packs written in process: many objects cost two files, where loose ones would cost a file and often a directory each.
+//! Packs written in process: many objects cost two files, where loose ones would cost a
+//! file and often a directory each.
 
 use std::fs;
 use std::io::Write;
@@ -38,10 +39,12 @@ impl Default for Pack {
 }
 
 impl Pack {
+    /// True if no object was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
+    /// Size in bytes so far.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -65,8 +68,8 @@ impl Pack {
         Ok(())
     }
 
-    /// A zlib stream of one stored block. Setting a compressor up costs more than a small object is worth: these packs are
-    /// scratch and are read once.
+    /// A zlib stream of one stored block. Setting a compressor up costs more than a small
+    /// object is worth: these packs are scratch and are read once.
     fn push_stored(&mut self, size: u16, body: &[u8]) {
         self.bytes.extend_from_slice(&[0x78, 0x01, 0x01]);
         self.bytes.extend_from_slice(&size.to_le_bytes());
@@ -128,7 +131,8 @@ impl Pack {
     }
 }
 
-/// The checksum that ends a zlib stream; of at most 65,535 bytes, so that the sums cannot overflow.
+/// The checksum that ends a zlib stream; of at most 65,535 bytes, so that the sums cannot
+/// overflow.
 fn adler32(body: &[u8]) -> u32 {
     const MODULUS: u64 = 65_521;
     let (mut a, mut b) = (1_u64, 0_u64);

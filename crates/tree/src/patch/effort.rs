@@ -1,6 +1,7 @@
-//! The work that a patch costs, known before it is made. Finding the fewest changed lines takes far more than linear time on
-//! content that is made for it (two letters, a line each, are enough), so that only so much of it is looked for; the rest of a
-//! result is told as whole blocks of lines or whole contents, in linear time.
+//! The cost of a patch, known before it is made. Finding the fewest changed lines takes far
+//! more than linear time on adversarial content (lines of two different letters are
+//! enough), so the search is bounded; the rest of a result is written as whole blocks of
+//! lines or whole contents, in linear time.
 
 use crate::error::TreeError;
 use crate::object::listing::{Change, Entry, Mode};
@@ -9,7 +10,8 @@ use crate::store::batch::BlobReader;
 
 /// Lines of both sides among which the fewest changes are looked for, in all files together.
 const MOST_LINES: usize = 400_000;
-/// Bytes that are not text, of both sides and in all files together, of which git may look for a shorter form.
+/// Upper bound on binary bytes, of both sides in all files together, for which git may
+/// search for a shorter form.
 const MOST_BINARY: usize = 2 << 20;
 /// Git takes content with a NUL in so many first bytes for binary.
 const LOOKED_AT: usize = 8000;
@@ -49,6 +51,7 @@ impl Effort {
 }
 
 impl Sides {
+    /// Reads both sides of a change. A gitlink and an absent side count as empty.
     pub(crate) fn read(reader: &mut BlobReader<'_>, change: &Change) -> Result<Sides, TreeError> {
         let mut side = |entry: &Option<Entry>| match entry {
             Some(Entry { mode: Mode::File | Mode::Executable | Mode::Link, oid }) => reader.blob(*oid),
@@ -58,6 +61,7 @@ impl Sides {
     }
 }
 
+/// True if git would take the content for binary: a NUL byte near its beginning.
 pub(crate) fn is_binary(content: &[u8]) -> bool {
     content[..content.len().min(LOOKED_AT)].contains(&0)
 }
@@ -67,8 +71,8 @@ fn count_lines(content: &[u8]) -> usize {
 }
 
 impl Store {
-    /// Bytes of content that differ, of each path the larger side: what a patch of these changes is bounded by, without
-    /// unpacking anything.
+    /// Bytes of content that differ, of each path the larger side: what a patch of these
+    /// changes is bounded by, without unpacking anything.
     pub fn changed_bytes(&self, changes: &[Change]) -> Result<u64, TreeError> {
         let held = |entry: &Option<Entry>| entry.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid);
         let sides: Vec<_> = changes.iter().map(|change| (held(&change.before), held(&change.after))).collect();

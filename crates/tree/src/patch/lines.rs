@@ -1,5 +1,6 @@
-//! Patches that only change lines of text files, made in this process: what most results are, at a tenth of what a git child
-//! costs. Everything else is left to git.
+//! Patches that only change lines of text files, made in this process: most results are of
+//! this kind, and it takes a tenth of the time of a git child. Everything else is left to
+//! git.
 
 use std::io::Write as _;
 
@@ -11,7 +12,8 @@ use crate::store::batch::BlobReader;
 
 /// Lines around a change.
 const CONTEXT: u32 = 3;
-/// Of what follows a hunk's ranges: a line before it that says where in the file it is.
+/// Upper bound on the heading after a hunk's ranges: an earlier line that shows where in
+/// the file it is.
 const HEADING: usize = 80;
 /// More or larger files are git's.
 const MOST_FILES: usize = 64;
@@ -109,7 +111,7 @@ fn write_lines(patch: &mut Vec<u8>, sign: u8, lines: &[&[u8]]) {
     }
 }
 
-/// Where lines stand, as a hunk says it: counted from one, or the line before where there are none.
+/// Range of lines in a hunk header: counted from one, or the line before if there are none.
 fn span(from: u32, to: u32) -> String {
     match to - from {
         0 => format!("{from},0"),

@@ -1,5 +1,5 @@
-//! Tree-to-tree patches, made and applied again: in this process where only lines of text files change, by git children where
-//! there is more to it.
+//! Tree-to-tree patches, made and applied again: in this process where only lines of text
+//! files change, by git children where there is more to it.
 
 mod effort;
 mod lines;
@@ -74,8 +74,9 @@ impl Store {
         Call::new("comparing two trees", &self.dir, &args)
     }
 
-    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`. Where looking for the
-    /// fewest changed lines could take long, whole blocks are told instead. None where the patch has more than `most` bytes.
+    /// The patch from `base` to `result`, and the tree it gives when it is applied again to
+    /// `base`. Where looking for the fewest changed lines could take long, whole blocks are
+    /// told instead. None where the patch has more than `most` bytes.
     pub fn prove(&self, base: &Listing, result: &Listing, most: usize) -> Result<Option<Proof>, TreeError> {
         let mut reader = self.reader();
         let heavy = heavy_changes(&mut reader, base, result)?;
@@ -122,10 +123,12 @@ impl Store {
         Ok(Some(Proof { patch, applied }))
     }
 
-    /// The id of the tree that `patch`, one that `Store::patch` makes, makes of `base`. Nothing is kept.
+    /// The id of the tree that `patch`, one that `Store::patch` makes, makes of `base`.
+    /// Nothing is kept.
     ///
-    /// Git sees only the blobs of `base` that the patch changes: it takes a binary postimage it already has instead of what the
-    /// patch says, so with the whole store in sight nothing would be proved about the patch.
+    /// Git sees only the blobs of `base` that the patch changes: it takes a binary
+    /// postimage it already has instead of what the patch says, so with the whole store in
+    /// sight nothing would be proved about the patch.
     pub fn reapply(&self, base: &Listing, patch: &[u8]) -> Result<Oid, TreeError> {
         let applied = self.apply(base, patch, |objects| {
             self.lend(&preimages(base, patch), objects)?;
@@ -201,7 +204,8 @@ fn heavy_changes(reader: &mut BlobReader<'_>, base: &Listing, result: &Listing) 
     Ok(heavy)
 }
 
-/// The listing a plain patch makes; none where the patch is not plain or does not fit to the letter.
+/// The listing a plain patch makes; none where the patch is not plain or does not fit to
+/// the letter.
 fn apply_plain(reader: &mut BlobReader<'_>, base: &Listing, patch: &[u8]) -> Result<Option<Listing>, TreeError> {
     let Some(files) = std::str::from_utf8(patch).ok().and_then(plain_patch) else { return Ok(None) };
     let mut listing = base.clone();
@@ -215,22 +219,25 @@ fn apply_plain(reader: &mut BlobReader<'_>, base: &Listing, patch: &[u8]) -> Res
     Ok(Some(listing))
 }
 
-/// A patch and what came of applying it again.
+/// Patch, with the result of applying it again.
 #[derive(Debug)]
 pub struct Proof {
+    /// Bytes of the patch.
     pub patch: Vec<u8>,
+    /// Tree that applying it gives, which must be the result's.
     pub applied: Result<Oid, TreeError>,
 }
 
-/// What a patch made, and the object directory that holds its new blobs.
+/// Tree that a patch made, and the object directory that holds its new blobs.
 struct Applied {
     listing: Listing,
     objects: PathBuf,
     _scratch: Scratch,
 }
 
-/// The blobs of `base` at the paths a patch changes. Read from its headers, which no content line can look like; a path that is
-/// misread is one whose preimage git does not find, and then it refuses the patch.
+/// The blobs of `base` at the paths a patch changes. Read from its headers, which no
+/// content line can look like; a path that is misread is one whose preimage git does not
+/// find, and then it refuses the patch.
 fn preimages(base: &Listing, patch: &[u8]) -> Vec<Oid> {
     let headers = patch.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"diff --git "));
     let entries = headers.filter_map(|names| base.0.get(&path_of(names)?));

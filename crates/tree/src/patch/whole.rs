@@ -1,5 +1,5 @@
-//! Patches in linear time: between what two sides have in common at their beginning and their end, everything goes and
-//! everything comes. As exact as any other patch, only longer.
+//! Patches in linear time: everything between the common beginning and the common end of
+//! both sides is replaced. As exact as any other patch, only longer.
 
 use std::io::Write as _;
 

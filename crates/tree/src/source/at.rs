@@ -1,4 +1,5 @@
-//! A commit of a source that need not be HEAD's: found by what a person calls it, and reachable from a branch or a tag.
+//! A commit of a source that need not be HEAD's: found by a person's name for it, and
+//! reachable from a branch or a tag.
 
 use super::Source;
 use super::baseline::SourceBaseline;
@@ -15,8 +16,9 @@ const DIGITS: usize = 40;
 const MOST_OUTPUT: usize = 64 << 10;
 
 impl Source {
-    /// Finds the commit that `named` means: an id or its beginning, `HEAD`, a branch, or a tag. It must be reachable from a local branch
-    /// or a tag. Only objects of the source are read; its references are read in process and its configuration is not.
+    /// Finds the commit that `named` means: an id or its beginning, `HEAD`, a branch, or a
+    /// tag. It must be reachable from a local branch or a tag. Only objects of the source
+    /// are read; its references are read in process and its configuration is not.
     pub fn find_commit(&self, store: &Store, named: &str) -> Result<Oid, TreeError> {
         let references = self.references()?;
         let commit = self.resolve_name(store, &references, named)?;
@@ -24,7 +26,8 @@ impl Source {
         let is_kept = |name: &[u8]| name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
         let tips = references.iter().filter(|(name, _)| is_kept(name)).filter_map(|(_, value)| Oid::from_hex(value));
         tips.for_each(|tip| wanted.push_str(&format!("^{tip}\n")));
-        // Commits that this one reaches and no branch or tag does: none, if one of them reaches it.
+        // Commits that this one reaches and no branch or tag does: none, if one of them
+        // reaches it.
         let mut call = Call::new("looking for a commit", store.dir(), &["rev-list", "--max-count=1", "--stdin"]);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.input = Input::Bytes(wanted.as_bytes());
@@ -35,7 +38,8 @@ impl Source {
         }
     }
 
-    /// The tree of a commit that `find_commit` found, as [`Source::baseline`] takes that of HEAD.
+    /// The tree of a commit that `find_commit` found, as [`Source::baseline`] takes that of
+    /// HEAD.
     pub fn baseline_at(&self, store: &Store, commit: Oid) -> Result<SourceBaseline, TreeError> {
         self.require_known_format(&self.settings(store)?)?;
         self.fetch_commit_into(store, commit)?;

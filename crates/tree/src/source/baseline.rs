@@ -1,4 +1,5 @@
-//! The tree that HEAD names, copied into a store of the harness and shown to be one that a work tree can hold.
+//! The tree that HEAD names, copied into a store of the harness and shown to be one that a
+//! work tree can hold.
 
 use super::Source;
 use crate::error::{Limit, TreeError};
@@ -13,30 +14,35 @@ use crate::store::batch::{Absent, AbsentWhy, absent_in};
 const LONGEST_NAME: usize = 255;
 /// The system's limit for a path, less room for the folder that the work tree lies in.
 const LONGEST_PATH: usize = 4096 - 256;
-/// As deep as a result may be when it is captured.
+/// Deepest nesting of a baseline: as deep as a captured result may be.
 const DEEPEST: usize = 128;
 const LARGEST_FILE: u64 = 1 << 30;
 const LARGEST_TREE: u64 = 64 << 30;
 const LONGEST_LINK: u64 = 4095;
 
-/// What a run starts from.
+/// Starting point of a run.
 #[derive(Debug)]
 pub struct SourceBaseline {
+    /// Commit of HEAD.
     pub commit: Oid,
     pub tree: Oid,
+    /// Every path with its mode and content.
     pub listing: Listing,
     /// Submodules and LFS pointers: paths whose content git objects do not hold.
     pub absent: Vec<Absent>,
 }
 
 impl Source {
-    /// Copies what HEAD reaches into `store`. Whatever is wrong with the repository's content is told as its fault.
+    /// Copies everything that HEAD reaches into `store`. Any fault of the repository's
+    /// content is reported as its own.
     pub fn baseline(&self, store: &Store) -> Result<SourceBaseline, TreeError> {
         self.require_known_format(&self.settings(store)?)?;
         let commit = self.fetch_into(store)?;
         self.examine(store, commit).map_err(|error| self.blame(error))
     }
 
+    /// Checks names, sizes and missing content of a commit's tree. Fails on anything that a
+    /// work tree could not hold.
     pub(super) fn examine(&self, store: &Store, commit: Oid) -> Result<SourceBaseline, TreeError> {
         let listing = store.list(commit)?;
         require_names(&listing)?;
@@ -47,14 +53,16 @@ impl Source {
         require_sizes(&sizes)?;
         self.require_links(&listing, store)?;
         let tree = store.tree_of(commit)?;
-        // Old trees have modes that are written otherwise today; only then does each have to be looked at.
+        // Old trees have modes that are written otherwise today; only then does each have
+        // to be looked at.
         if listing.tree_id() != tree {
             store.require_modes(tree)?;
         }
         Ok(SourceBaseline { commit, tree, listing, absent })
     }
 
-    /// Targets that the system takes; where they lead is nobody's concern before something follows them.
+    /// Fails on link targets that the system cannot store. Their destinations are checked
+    /// when something follows them.
     fn require_links(&self, listing: &Listing, store: &Store) -> Result<(), TreeError> {
         let links: Vec<_> = listing.0.iter().filter(|(_, entry)| entry.mode == Mode::Link).collect();
         let oids: Vec<Oid> = links.iter().map(|(_, entry)| entry.oid).collect();

@@ -1,5 +1,5 @@
-//! Laying the blame on a source repository for what went wrong while it was read. Trouble of our own (a full disk, no
-//! descriptors, no git) stays what it is.
+//! Attribution of read errors to a source repository. Errors of our own (a full disk, no
+//! descriptors, no git) stay as they are.
 
 use std::io;
 use std::path::Path;
@@ -36,7 +36,8 @@ fn is_own_shortage(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::INTR))
 }
 
-/// Words of the system in git's messages that speak of where we write, never of what a repository holds.
+/// Words of the system in git's messages that speak of where we write, never of what a
+/// repository holds.
 const OWN_TROUBLE: &[&str] = &[
     "No space left on device",
     "Disk quota exceeded",
@@ -47,11 +48,13 @@ const OWN_TROUBLE: &[&str] = &[
 ];
 
 impl Source {
+    /// Error that lays the blame on this source repository.
     pub(super) fn refuse(&self, problem: SourceProblem) -> TreeError {
         TreeError::Source { path: self.root.clone(), problem }
     }
 
-    /// Lays what went wrong while content of the repository was read on the repository; trouble of our own stays what it is.
+    /// Lays what went wrong while content of the repository was read on the repository;
+    /// trouble of our own stays what it is.
     pub(super) fn blame(&self, error: TreeError) -> TreeError {
         let problem = match &error {
             TreeError::Git { outcome, stderr, .. } => match outcome {

@@ -1,4 +1,5 @@
-//! Questions about commits, worktrees and remote-tracking references of a source, answered from its files alone.
+//! Questions about commits, worktrees and remote-tracking references of a source, answered
+//! from its files alone.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -22,10 +23,11 @@ const MOST_WORKTREES: usize = 10_000;
 /// A linked worktree as the repository lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedWorktree {
+    /// Name below the repository's `worktrees/`.
     pub name: String,
-    /// Its folder; `None` where the repository does not say.
+    /// Folder of the worktree; `None` if the repository does not say.
     pub path: Option<PathBuf>,
-    /// True if somebody locked it against removal.
+    /// True if it is locked against removal.
     pub is_locked: bool,
 }
 
@@ -68,7 +70,8 @@ impl Source {
         Ok(found.and_then(|(value, _)| Oid::from_hex(value)))
     }
 
-    /// True if the repository has a commit whose id begins so. Runs git on its objects alone, none of its configuration.
+    /// True if the repository has a commit whose id begins so. Runs git on its objects
+    /// alone, none of its configuration.
     pub fn has_commit(&self, git: &Git, scratch: &Path, beginning: &str) -> Result<bool, TreeError> {
         if beginning.len() < 4 || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(false);
@@ -84,7 +87,8 @@ impl Source {
         Ok(git.run(call).is_ok())
     }
 
-    /// A git directory of ours that only borrows the source's objects; made once in a scratch folder.
+    /// A git directory of ours that only borrows the source's objects; made once in a
+    /// scratch folder.
     fn bare_git_dir(&self, scratch: &Path) -> Result<PathBuf, TreeError> {
         let git_dir = std::path::absolute(scratch).doing("resolving", scratch)?.join("commits.git");
         for part in ["", "objects", "refs"] {

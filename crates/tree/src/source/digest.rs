@@ -18,10 +18,11 @@ use crate::worktree::fsdir::{kind, lstat, names, open_dir, open_regular};
 use crate::worktree::stat::{FileStat, Trust};
 
 const DEEPEST: usize = 256;
-/// Files that git reads wherever they lie: it would wait for whoever writes into a pipe of that name.
+/// Files that git opens in any folder. A pipe of that name would make it wait for a writer.
 const GIT_OPENS: [&[u8]; 3] = [b".gitignore", b".gitattributes", b".gitmodules"];
 
-/// A SHA-256 over HEAD and every path, mode and content of a work tree without its `.git`s; of a bare repository, over HEAD alone.
+/// A SHA-256 over HEAD and every path, mode and content of a work tree without its `.git`s;
+/// of a bare repository, over HEAD alone.
 #[derive(Debug, Clone)]
 pub struct SourceDigest {
     /// Lower-case hexadecimal.
@@ -37,7 +38,8 @@ impl PartialEq for SourceDigest {
 }
 
 impl Source {
-    /// The digest of the source as it is now; with an earlier one, only files whose stat moved are read again.
+    /// The digest of the source as it is now; with an earlier one, only files whose stat
+    /// moved are read again.
     pub fn digest(&self, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
         let top = untrusted_fs::open_root(&self.root).reading(&self.root, b"")?;
         let trust = Trust::of(&top, &self.root)?;

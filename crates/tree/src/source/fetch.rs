@@ -1,4 +1,4 @@
-//! Copying what HEAD reaches into a store of the harness.
+//! Copies everything that HEAD reaches into a store of the harness.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,8 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(900);
 impl Source {
     /// Copies everything reachable from HEAD into `store` and returns the commit.
     ///
-    /// The pack is indexed again without the source in sight: ids come from the content, not from the source's own tables, and
-    /// nothing may be missing (but for a partial clone, whose gaps `absent_content` lists).
+    /// The pack is indexed again without the source in sight: ids come from the content,
+    /// not from the source's own tables, and nothing may be missing (but for a partial
+    /// clone, whose gaps `absent_content` lists).
     pub fn fetch_into(&self, store: &Store) -> Result<Oid, TreeError> {
         self.fetch_commit_into(store, self.head)?;
         Ok(self.head)

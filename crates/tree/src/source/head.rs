@@ -87,6 +87,7 @@ fn packed(common: &OwnedFd, name: &[u8], root: &Path) -> Result<Option<Vec<u8>>,
     Ok(None)
 }
 
+/// Content of `packed-refs`, bounded in size; empty if there is none.
 pub(super) fn packed_refs(common: &OwnedFd, root: &Path) -> Result<Vec<u8>, TreeError> {
     match read_beneath(common.as_fd(), b"packed-refs", LARGEST_PACKED_REFS) {
         Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {

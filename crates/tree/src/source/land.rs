@@ -1,5 +1,6 @@
-//! Putting one commit into a repository that somebody else keeps: its new objects, and a branch that was not there; and removing
-//! that branch again. Nothing else of the repository is touched, no program of it runs, and its configuration is only read as data.
+//! Puts one commit into a foreign repository: its new objects, and a branch that did not
+//! exist; and removes that branch again. Nothing else of the repository is touched, no
+//! program of it runs, and its configuration is only read as data.
 
 mod branch_name;
 mod clear;
@@ -29,8 +30,9 @@ use crate::store::Store;
 use loose::LooseObjects;
 
 impl Source {
-    /// Writes what `commit`, whose tree is `after`, has beyond `before`, which this repository holds. Objects that no branch
-    /// names are garbage to git, so that stopping here leaves nothing that matters; files that are not whole yet bear `token`, by
+    /// Writes what `commit`, whose tree is `after`, has beyond `before`, which this
+    /// repository holds. Objects that no branch names are garbage to git, so that stopping
+    /// here leaves nothing that matters; files that are not whole yet bear `token`, by
     /// which `clear_landing` finds them.
     pub fn put_objects(
         &self,
@@ -51,8 +53,9 @@ impl Source {
         Ok(new.len() + 1)
     }
 
-    /// Writes those objects of a landing again that are not there as files any more, once a branch names the commit. Somebody may have
-    /// pruned what no branch named; what was packed meanwhile is then there twice, which git takes for one.
+    /// Writes those objects of a landing again that are not there as files any more, once a
+    /// branch names the commit. Somebody may have pruned what no branch named; what was
+    /// packed meanwhile is then there twice, which git takes for one.
     pub fn put_pruned_objects(
         &self,
         store: &Store,
@@ -70,7 +73,8 @@ impl Source {
     }
 }
 
-/// A directory made here is as open to others as the one it lies in: a repository may be a group's.
+/// A directory made here is as open to others as the one it lies in: a repository may be a
+/// group's.
 fn open_like(dir: &OwnedFd, parent: &OwnedFd) {
     let mode = fstat(parent).map(|stat| FileMode::from_raw_mode(stat.st_mode & 0o7777));
     // Whoever may not set it keeps what the system gave.

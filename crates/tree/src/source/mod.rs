@@ -1,4 +1,5 @@
-//! A source repository that may be hostile: found, resolved and checked in process, its configuration never loaded.
+//! A source repository that may be hostile: found, resolved and checked in process, its
+//! configuration never loaded.
 
 mod at;
 mod baseline;
@@ -39,7 +40,7 @@ use crate::worktree::fsdir::{kind, lstat, open_dir, read_beneath};
 const SMALL: u64 = 4096;
 const LARGEST_SHALLOW: u64 = 1 << 20;
 
-/// A repository somebody else wrote; with a work tree, but for one that `open_target` found bare.
+/// Repository of somebody else, with a work tree unless `open_target` found it bare.
 #[derive(Debug)]
 pub struct Source {
     root: PathBuf,
@@ -117,36 +118,38 @@ impl Source {
         head::resolve(&self.git_dir, &self.common, &self.root)
     }
 
-    /// The branch that is checked out, by its short name; none where HEAD names a commit itself.
+    /// The branch that is checked out, by its short name; none where HEAD names a commit
+    /// itself.
     pub fn checked_out(&self) -> Result<Option<String>, TreeError> {
         head::checked_out(&self.git_dir, &self.root)
     }
 
-    /// Text that tells this repository from another at the same path: its git directory's path, file system and number there.
+    /// Text that tells this repository from another at the same path: its git directory's
+    /// path, file system and number there.
     pub fn identity(&self) -> Result<String, TreeError> {
         let system = rustix::fs::fstatvfs(&self.common).reading(&self.root, b".git")?.f_fsid;
         let number = rustix::fs::fstat(&self.common).reading(&self.root, b".git")?.st_ino;
         Ok(format!("{}\n{system:x}\n{number:x}\n", self.common_path.display()))
     }
 
-    /// Owner of the git directory, where that is another user than this process's: what is written there would be ours, and in
-    /// their way.
+    /// Owner of the git directory, where that is another user than this process's: what is
+    /// written there would be ours, and in their way.
     pub fn other_owner(&self) -> Result<Option<u32>, TreeError> {
         let owner = rustix::fs::fstat(&self.common).reading(&self.root, b".git")?.st_uid;
         Ok((owner != rustix::process::geteuid().as_raw()).then_some(owner))
     }
 
-    /// Whether history ends early.
+    /// True if the history ends early.
     pub fn is_shallow(&self) -> bool {
         !self.shallow.is_empty()
     }
 
-    /// Whether objects were left out when it was cloned.
+    /// True if objects were left out when it was cloned.
     pub fn is_partial(&self) -> bool {
         self.partial
     }
 
-    /// Its own git directory, which a linked worktree does not share.
+    /// Git directory of this worktree, which linked worktrees do not share.
     pub(crate) fn git_dir(&self) -> &OwnedFd {
         &self.git_dir
     }
@@ -156,12 +159,13 @@ impl Source {
         &self.common
     }
 
-    /// Git directory that holds objects and references; that of the main repository in a linked work tree.
+    /// Git directory that holds objects and references; that of the main repository in a
+    /// linked work tree.
     pub fn common_path(&self) -> &Path {
         &self.common_path
     }
 
-    /// The bytes of its packed references, of which there may be none.
+    /// Bytes of its packed references; may be empty.
     pub(crate) fn packed_refs(&self) -> Result<Vec<u8>, TreeError> {
         head::packed_refs(&self.common, &self.root)
     }
@@ -171,8 +175,9 @@ impl Source {
     }
 }
 
-/// Follows a `.git` file, but only to a linked worktree's directory that names this `.git` file back and lies within the
-/// repository it shares: anything else could lend a repository its holder may not read.
+/// Follows a `.git` file, but only to a linked worktree's directory that names this `.git`
+/// file back and lies within the repository it shares: anything else could lend a
+/// repository its holder may not read.
 fn linked_worktree(root: &Path, top: &OwnedFd) -> Result<(PathBuf, PathBuf), TreeError> {
     let refuse = |problem| TreeError::Source { path: root.to_path_buf(), problem };
     let named = follow(top, b".git", root, b"gitdir: ")?;
@@ -197,7 +202,8 @@ fn follow(dir: &OwnedFd, name: &[u8], base: &Path, prefix: &[u8]) -> Result<Opti
     Ok(line.and_then(|line| own_files::canonicalize(base.join(OsStr::from_bytes(line))).ok()))
 }
 
-/// Refuses object directories that lead elsewhere, and files in them that git would wait for; true for a partial clone.
+/// Refuses object directories that lead elsewhere, and files in them that git would wait
+/// for; true for a partial clone.
 fn check_objects(common: &OwnedFd, root: &Path) -> Result<bool, TreeError> {
     let refuse = |problem| Err(TreeError::Source { path: root.to_path_buf(), problem });
     if lstat(common, b"reftable").is_ok() {

@@ -1,4 +1,4 @@
-//! The place of a repository, found by any path in it and told from others by its git directory.
+//! The place of a repository, found by any path in it and identified by its git directory.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,14 @@ use untrusted_fs::own_files;
 use super::follow;
 use crate::worktree::fsdir::{kind, lstat};
 
-/// A folder and the repository that it belongs to, as the file system resolves them. Nothing is said of whether the repository can be
-/// read: one that `Source::open` refuses has its place too.
+/// Folder and the repository that it belongs to, as the file system resolves them. The
+/// repository need not be readable: one that `Source::open` refuses has a place too.
 #[derive(Debug)]
 pub struct RepositoryPlace {
     /// Folder that was asked about.
     folder: PathBuf,
-    /// Nearest folder above that has a git directory, or is one; the folder itself where there is none.
+    /// Nearest folder above that has a git directory, or is one; the folder itself if there
+    /// is none.
     top: PathBuf,
     git_dir: Option<GitDir>,
 }
@@ -43,7 +44,8 @@ impl RepositoryPlace {
         &self.top
     }
 
-    /// True if both belong to one repository, or if this one, or its git directory, lies in the other folder.
+    /// True if both belong to one repository, or if this one, or its git directory, lies in
+    /// the other folder.
     pub fn lies_in(&self, other: &Self) -> bool {
         let is_shared = match (&self.git_dir, &other.git_dir) {
             (Some(own), Some(others)) => own.number == others.number,

@@ -1,4 +1,5 @@
-//! What configuration files of git say, as data: nothing of a repository's is in force, and what it includes is not read.
+//! Git configuration files as data: no setting of a repository is in force, and files that
+//! it includes are not read.
 
 use std::ffi::OsString;
 use std::os::fd::AsFd as _;
@@ -16,7 +17,8 @@ use untrusted_fs::own_files::OwnPath as _;
 const LARGEST: u64 = 1 << 20;
 const LIST: &[&str] = &["config", "--null", "--list"];
 
-/// Extensions under which loose objects and reference files are what they always were, with the value that must be there.
+/// Extensions under which loose objects and reference files are what they always were, with
+/// the value that must be there.
 const HARMLESS: &[(&str, Option<&str>)] = &[
     ("noop", None),
     ("noop-v1", None),
@@ -85,7 +87,8 @@ impl Source {
     }
 }
 
-/// A configuration file of the operator's own, with what it includes; empty where there is none.
+/// Configuration file of the operator, with the files that it includes; empty if there is
+/// none.
 pub fn operator_settings(store: &Store, file: &Path) -> Result<Settings, TreeError> {
     if !file.own_is_file() {
         return Ok(Settings::default());

@@ -1,4 +1,5 @@
-//! Clean start: what git would call dirty in the source, asked in a GIT_DIR of the harness with a copy of the source's index.
+//! Clean start: git's list of dirty paths in the source, asked in a GIT_DIR of the harness
+//! with a copy of the source's index.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -30,10 +31,11 @@ const STATUS: &[&str] = &[
     "--no-ahead-behind",
 ];
 
-/// What stands between a source and a clean start.
+/// Obstacles to a clean start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceStatus {
-    /// Paths that differ from HEAD or are untracked, sorted; an untracked repository ends with `/`.
+    /// Paths that differ from HEAD or are untracked, sorted; an untracked repository ends
+    /// with `/`.
     pub dirty: Vec<Vec<u8>>,
     /// Paths (directories end with `/`) that a sparse checkout leaves out.
     pub sparse: Vec<Vec<u8>>,
@@ -42,7 +44,7 @@ pub struct SourceStatus {
 }
 
 impl Source {
-    /// What is dirty in the source; `scratch` is a fresh directory of the caller.
+    /// Dirty paths of the source; `scratch` is a fresh directory of the caller.
     pub fn status(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
         if self.bare {
             return Ok(SourceStatus::default());
@@ -58,7 +60,8 @@ impl Source {
             lines.filter(|line| !copy.leaves_out(&line[..2], &line[3..])).map(|line| line[3..].to_vec()).collect();
         dirty.sort_unstable();
         dirty.dedup();
-        // A stash is work put aside: what a person does to a dirty tree, and no part of the copy.
+        // A stash is work put aside: what a person does to a dirty tree, and no part of the
+        // copy.
         let unfinished = unfinished(&self.git_dir, is_there).into_iter().filter(|name| name != STASH).collect();
         Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished })
     }
@@ -86,7 +89,7 @@ impl Source {
 struct IndexCopy {
     entries: Vec<IndexEntry>,
     sparse: Vec<Vec<u8>>,
-    /// When the source's index was written: git trusts only files older than that.
+    /// Time at which the source's index was written: git trusts only files older than that.
     written: Option<Timespec>,
 }
 
@@ -107,7 +110,8 @@ impl IndexCopy {
         }
         read.require_plain().map_err(damaged)?;
         let sparse = read.entries.iter().filter(|entry| entry.skip_worktree).map(|entry| entry.path.clone()).collect();
-        // What was only announced with `add -N` shows as untracked; what is sparse as a directory is not in the index at all.
+        // What was only announced with `add -N` shows as untracked; what is sparse as a
+        // directory is not in the index at all.
         let keep = |entry: &IndexEntry| !entry.intent_to_add && Mode::from_bits(entry.bits).is_some();
         let entries = read.entries.into_iter().filter(keep).collect();
         let written = Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ };
@@ -121,7 +125,7 @@ impl IndexCopy {
         futimens(&file, &Timestamps { last_access: written, last_modification: written }).doing("dating index", path)
     }
 
-    /// Whether a status line only says that a sparse checkout has no such file.
+    /// True if a status line only says that a sparse checkout has no such file.
     fn leaves_out(&self, state: &[u8], path: &[u8]) -> bool {
         let holds = |left_out: &Vec<u8>| left_out == path || (left_out.ends_with(b"/") && path.starts_with(left_out));
         matches!(state, b" D" | b"D ") && self.sparse.iter().any(holds)

@@ -1,4 +1,5 @@
-//! Reading many objects: small ones from memory, others from a single `git cat-file` child, and what is not held at all.
+//! Reading of many objects: small ones from memory, others from a single `git cat-file`
+//! child; and the paths whose content is absent.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,9 +16,10 @@ use crate::store::Store;
 use crate::store::git::{Call, Input, PATIENCE};
 use crate::store::talk::poll_until;
 
-/// So many requests fit into the smallest pipe, so writing them cannot block while git writes answers.
+/// Number of requests that fit into the smallest pipe, so that writing them cannot block
+/// while git writes answers.
 pub(crate) const WINDOW: usize = 64;
-/// Nothing larger is ever held in memory: a few bytes on disk can claim to be any size.
+/// Largest object that is held in memory: a few bytes on disk can claim to be any size.
 const LARGEST_OBJECT: usize = 2 << 30;
 const LFS_LARGEST_POINTER: u64 = 1024;
 const LFS_HEAD: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -30,6 +32,7 @@ pub struct BlobReader<'s> {
 }
 
 impl<'s> BlobReader<'s> {
+    /// Reader without a child; one is started when an object is not in memory.
     pub(crate) fn new(store: &'s Store) -> BlobReader<'s> {
         BlobReader { store, batch: None }
     }
@@ -42,6 +45,7 @@ impl<'s> BlobReader<'s> {
         }
     }
 
+    /// One object. Fails if the store does not hold it.
     pub(crate) fn object(&mut self, oid: Oid) -> Result<Object, TreeError> {
         self.window(&[oid])?.pop().flatten().ok_or(TreeError::Missing { oid })
     }
@@ -156,15 +160,19 @@ pub struct Absent {
     pub why: AbsentWhy,
 }
 
-/// Why content is absent.
+/// Reason why content is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbsentWhy {
+    /// Commit of a submodule.
     Submodule,
+    /// Pointer of Git LFS, whose content is on a server.
     LfsPointer,
+    /// Object that a partial clone left out.
     NotHeld,
 }
 
-/// The paths of a listing whose content the store does not hold: submodules, LFS pointers, blobs left out of a partial clone.
+/// The paths of a listing whose content the store does not hold: submodules, LFS pointers,
+/// blobs left out of a partial clone.
 pub fn absent_content(listing: &Listing, store: &Store) -> Result<Vec<Absent>, TreeError> {
     absent_in(listing, store).map(|(_, absent)| absent)
 }
@@ -172,7 +180,8 @@ pub fn absent_content(listing: &Listing, store: &Store) -> Result<Vec<Absent>, T
 /// A path and how many bytes its content has.
 type Sized<'l> = (&'l Vec<u8>, u64);
 
-/// The same, and the size of every content that is held. Only what is short enough for an LFS pointer is read.
+/// The same, and the size of every content that is held. Only what is short enough for an
+/// LFS pointer is read.
 pub(crate) fn absent_in<'l>(listing: &'l Listing, store: &Store) -> Result<(Vec<Sized<'l>>, Vec<Absent>), TreeError> {
     let (gitlinks, files): (Vec<_>, Vec<_>) = listing.0.iter().partition(|(_, entry)| entry.mode == Mode::Gitlink);
     let absent_for = |path: &Vec<u8>, why| Absent { path: path.clone(), why };
@@ -199,7 +208,7 @@ pub(crate) fn absent_in<'l>(listing: &'l Listing, store: &Store) -> Result<(Vec<
 }
 
 impl Store {
-    /// How many bytes each of these blobs has, none where the store does not hold one. Nothing is unpacked.
+    /// Size in bytes of each blob; none if the store does not hold it. Nothing is unpacked.
     pub fn blob_sizes(&self, oids: &[Oid]) -> Result<Vec<Option<u64>>, TreeError> {
         let cached = |oid: &Oid| self.cached(*oid).map(|(kind, bytes)| (kind, bytes.len() as u64));
         let mut known: HashMap<Oid, (Kind, u64)> = oids.iter().filter_map(|oid| Some((*oid, cached(oid)?))).collect();

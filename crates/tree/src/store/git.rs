@@ -1,7 +1,7 @@
 //! The one door to `git`: a fixed environment, a fixed configuration, a bounded time.
 //!
-//! Every child gets a `GIT_DIR` of the harness. Nothing of the caller's environment, of the machine's or of a repository's
-//! configuration reaches it.
+//! Every child gets a `GIT_DIR` of the harness. Nothing of the caller's environment, of the
+//! machine's or of a repository's configuration reaches it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::store::talk::{Talk, wait};
 const SYSTEM_DIRS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const STDERR_SHOWN: usize = 2000;
-/// Nothing that is asked of git is answered with more.
+/// Upper bound on the output of any call.
 const MOST_OUTPUT: usize = 1 << 30;
 
 /// Pinned so that no default of a git version changes what the harness sees.
@@ -118,7 +118,7 @@ fn outcome_of(status: ExitStatus) -> GitOutcome {
     }
 }
 
-/// What a child reads.
+/// Standard input of a child.
 pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
     File(File),
@@ -126,19 +126,25 @@ pub(crate) enum Input<'a> {
 
 /// One git child to be.
 pub(crate) struct Call<'a> {
+    /// Action of the call, for errors.
     pub(crate) doing: &'static str,
+    /// Git directory of the harness; never one of somebody else.
     pub(crate) git_dir: &'a Path,
+    /// Work tree, if the call needs one.
     pub(crate) work_tree: Option<&'a Path>,
     pub(crate) env: Vec<(&'static str, OsString)>,
     pub(crate) args: Vec<OsString>,
     pub(crate) input: Input<'a>,
+    /// File for the output, if it does not go to memory.
     pub(crate) output: Option<File>,
+    /// Time limit of the call.
     pub(crate) patience: Duration,
     /// More than so many bytes on standard output end the child.
     pub(crate) most_output: usize,
 }
 
 impl<'a> Call<'a> {
+    /// Call in a git directory of the harness; `doing` names the action in errors.
     pub(crate) fn new(doing: &'static str, git_dir: &'a Path, args: &[&str]) -> Call<'a> {
         let args = args.iter().map(OsString::from).collect();
         let (input, env) = (Input::Bytes(b""), Vec::new());
@@ -162,7 +168,8 @@ impl<'a> Call<'a> {
 }
 
 impl Git {
-    /// Looks for git in the system's directories, then in `more`; these are also the PATH of every child.
+    /// Looks for git in the system's directories, then in `more`; these are also the PATH
+    /// of every child.
     pub fn find(more: &[PathBuf]) -> Result<Git, TreeError> {
         let dirs: Vec<PathBuf> = SYSTEM_DIRS.iter().map(PathBuf::from).chain(more.iter().cloned()).collect();
         let program = dirs.iter().map(|dir| dir.join("git")).find(|program| program.own_is_file());
@@ -170,7 +177,7 @@ impl Git {
         program.map(|program| Git { program, path }).ok_or(TreeError::NoGit { looked_in: dirs })
     }
 
-    /// Where it lies.
+    /// Path of the executable.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -210,7 +217,7 @@ impl Git {
         self.run_allowing(call, &[0])
     }
 
-    /// As `run`, where other exit codes than 0 are answers too.
+    /// Same as `run`, for calls with further good exit codes.
     pub(crate) fn run_allowing(&self, mut call: Call<'_>, good: &[i32]) -> Result<Vec<u8>, TreeError> {
         let mut command = self.command(&call);
         let input = match std::mem::replace(&mut call.input, Input::Bytes(b"")) {

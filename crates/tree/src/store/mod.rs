@@ -1,4 +1,5 @@
-//! The object store of the harness: a bare GIT_DIR written in process, and the objects put into it.
+//! The object store of the harness: a bare GIT_DIR written in process, and the objects put
+//! into it.
 
 pub(crate) mod batch;
 pub(crate) mod git;
@@ -25,14 +26,17 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
 const ATTRIBUTES: &str = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge !whitespace\n";
 const DEEPEST_TREE: usize = 2048;
 const TREE_BITS: u32 = 0o40_000;
-/// A tree that names itself ten times over, ten levels deep, is small and has more paths than any machine holds.
+/// A tree that names itself ten times over, ten levels deep, is small and has more paths
+/// than any machine holds.
 const LARGEST_LIST: usize = 128 << 20;
 
 /// A bare repository that only the harness writes.
 #[derive(Debug, Clone)]
 pub struct Store {
+    /// Git directory of the store.
     pub(crate) dir: PathBuf,
     pub(crate) git: Git,
+    /// Folder for temporary files of calls.
     pub(crate) scratch: PathBuf,
     pending: Pending,
 }
@@ -63,7 +67,8 @@ impl Store {
         Ok(Store { scratch: dir.clone(), dir, git, pending: Pending::default() })
     }
 
-    /// Puts short-lived files into this directory instead of the store's own; one in memory spares `reapply` most of its time.
+    /// Puts short-lived files into this directory instead of the store's own; one in memory
+    /// spares `reapply` most of its time.
     pub fn with_scratch(self, scratch: &Path) -> Store {
         Store { scratch: scratch.to_path_buf(), ..self }
     }
@@ -78,15 +83,17 @@ impl Store {
         &self.git
     }
 
+    /// Object directory, for children that borrow from it.
     pub(crate) fn objects(&self) -> PathBuf {
         self.dir.join("objects")
     }
 
+    /// Adds an object and returns its id. It may stay in memory until it is written out.
     pub(crate) fn put(&self, kind: Kind, body: &[u8]) -> Result<Oid, TreeError> {
         self.pending.put(kind, body, &self.dir.join("objects/pack"))
     }
 
-    /// An object that is still at hand.
+    /// Object that is still in memory.
     pub(crate) fn cached(&self, oid: Oid) -> Option<Object> {
         self.pending.cached(oid)
     }
@@ -132,7 +139,8 @@ impl Store {
         self.reader().blob(oid)
     }
 
-    /// A reader for many blobs that starts at most one git child, and none for small ones this process put.
+    /// A reader for many blobs that starts at most one git child, and none for small ones
+    /// this process put.
     pub fn reader(&self) -> BlobReader<'_> {
         BlobReader::new(self)
     }
@@ -243,7 +251,8 @@ fn add(listing: &mut Listing, path: Vec<u8>, entry: Entry) -> Result<(), TreeErr
     }
 }
 
-/// Git's order of trees is that of whole paths by their bytes, a tree's with a slash at its end. What stands twice breaks it too.
+/// Git's order of trees is that of whole paths by their bytes, a tree's with a slash at its
+/// end. What stands twice breaks it too.
 fn require_order(last: &mut Vec<u8>, path: &[u8], is_tree: bool) -> Result<(), TreeError> {
     let mut here = path.to_vec();
     here.extend(is_tree.then_some(b'/'));

@@ -1,4 +1,4 @@
-//! What was put into a store and is not on disk yet, and the small objects kept at hand.
+//! Objects that were added and are not on disk yet, and small ones kept in memory.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -27,7 +27,8 @@ struct State {
 
 impl Pending {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each change of the state is complete in itself, so one that a panic cut short left nothing half done.
+        // Each change of the state is complete in itself, so one that a panic cut short
+        // left nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -52,6 +53,7 @@ impl Pending {
         write_out(&mut self.state(), dir)
     }
 
+    /// Object in memory; none does not mean that the store lacks it.
     pub(crate) fn cached(&self, oid: Oid) -> Option<Object> {
         self.state().cache.get(&oid).cloned()
     }

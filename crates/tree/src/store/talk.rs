@@ -35,6 +35,7 @@ pub(crate) struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
+    /// Takes over the pipes of a child. Output beyond `most_output` bytes is an error.
     pub(crate) fn with(child: &mut Child, input: &'a [u8], most_output: usize) -> Talk<'a> {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         Talk { stdin, input, stdout, stderr, out: Vec::new(), err: Vec::new(), most_output }
@@ -88,7 +89,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// Reads what is there, at most a little more than `most` bytes in all.
+/// Reads available bytes, at most a little more than `most` in all.
 fn drain<R: Read>(pipe: &mut Option<R>, into: &mut Vec<u8>, most: usize) -> io::Result<()> {
     let Some(reader) = pipe else { return Ok(()) };
     let room = most.saturating_sub(into.len()).saturating_add(1) as u64;

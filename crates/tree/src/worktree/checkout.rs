@@ -1,4 +1,5 @@
-//! Checkouts that many workspaces share: a baseline laid out once, with its repository, and kept under its commit.
+//! Checkouts that many workspaces share: a baseline laid out once, with its repository, and
+//! kept under its commit.
 
 mod examine;
 mod kept;
@@ -26,7 +27,8 @@ const FORM: u32 = 1;
 /// The files of a checkout, beside what is known of them.
 const TREE: &str = "tree";
 const MANIFEST: &str = "manifest";
-/// Others may build, and break, the same at the same time; not for ever.
+/// Attempts at one checkout: other processes may build and damage the same one at the same
+/// time.
 const ATTEMPTS: usize = 3;
 
 /// A baseline laid out once, files and `.git`, for overlays to lie on. Nobody may write in it.
@@ -49,7 +51,8 @@ pub struct Checkout {
     held: File,
 }
 
-/// The checkout of `commit`, whose tree is `listing`, from the folder `cache`; built there first if need be.
+/// The checkout of `commit`, whose tree is `listing`, from the folder `cache`; built there
+/// first if need be.
 pub fn checkout(
     cache: &Path,
     store: &Store,
@@ -99,8 +102,8 @@ fn build(
 }
 
 impl Checkout {
-    /// Looks at every file, and reads again those whose stat does not prove that they are as they were built. `listing` is
-    /// what it was built from.
+    /// Looks at every file, and reads again those whose stat does not prove that they are
+    /// as they were built. `listing` is what it was built from.
     pub fn check(&self, listing: &Listing) -> Result<(), TreeError> {
         let path = self.folder.join(MANIFEST);
         let bytes = match own_files::read(&path) {

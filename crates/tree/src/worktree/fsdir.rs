@@ -1,5 +1,5 @@
-//! Directories of the harness that a tree is laid out in or read from, held open; everything below them goes through
-//! `untrusted_fs`.
+//! Directories of the harness that a tree is laid out in or read from, held open;
+//! everything below them goes through `untrusted_fs`.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ pub(crate) use untrusted_fs::{is_there, kind, lstat, names, open_dir, open_regul
 
 use crate::error::{Doing, TreeError};
 
+/// Opens a directory of the harness; errors name its path.
 pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, TreeError> {
     untrusted_fs::open_root(path).doing("opening directory", path)
 }
@@ -24,10 +25,12 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
+    /// Cursor that opens existing directories only.
     pub(crate) fn reading(root: OwnedFd) -> Cursor {
         Cursor { root, open: Vec::new(), create: false }
     }
 
+    /// Cursor that makes missing directories on the way.
     pub(crate) fn creating(root: OwnedFd) -> Cursor {
         Cursor { root, open: Vec::new(), create: true }
     }
@@ -63,6 +66,7 @@ impl Cursor {
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
+    /// Makes a fresh directory, which is removed on drop.
     pub(crate) fn create(below: &Path) -> Result<Scratch, TreeError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("scratch-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -71,6 +75,7 @@ impl Scratch {
         Ok(Scratch(path))
     }
 
+    /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Which paths a tree's own `.gitignore` files ignore, with git's own semantics.
+//! Paths that a tree's own `.gitignore` files ignore, with git's own semantics.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,7 +13,8 @@ use crate::worktree::materialise::materialise;
 
 const HERE: &[u8] = b"./";
 
-/// For each path of a file, whether the `.gitignore` files of `rules_from` ignore it; `scratch` is made where it is needed.
+/// For each path of a file, whether the `.gitignore` files of `rules_from` ignore it;
+/// `scratch` is made where it is needed.
 pub fn ignored(store: &Store, rules_from: &Listing, paths: &[Vec<u8>], scratch: &Path) -> Result<Vec<bool>, TreeError> {
     let rules = rules_of(rules_from);
     if rules.0.is_empty() || paths.is_empty() {

@@ -1,4 +1,5 @@
-//! What a workspace looked like right after it was made, so that a capture reads only what moved.
+//! State of a workspace right after it was made, so that a capture reads only files that
+//! changed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -40,12 +41,13 @@ impl Manifest {
         Ok(Manifest::new(recorded, trust))
     }
 
+    /// Derives the directories from the recorded files.
     pub(crate) fn new(recorded: HashMap<Vec<u8>, Recorded>, trust: Trust) -> Manifest {
         let directories = directories(recorded.keys());
         Manifest { recorded, directories, trust }
     }
 
-    /// Whether a path was there, as a file or a directory.
+    /// True if the path existed, as a file or a directory.
     pub(crate) fn knows(&self, path: &[u8]) -> bool {
         self.recorded.contains_key(path) || self.directories.contains(path)
     }
@@ -61,7 +63,7 @@ impl Manifest {
         (recorded.stat == *now && self.trust.holds(now)).then_some(recorded.entry)
     }
 
-    /// Whether a path looks as it did, which is no proof of its content.
+    /// True if the path's stat is as it was. That is no proof of its content.
     pub(crate) fn looks_alike(&self, path: &[u8], now: &FileStat) -> bool {
         self.recorded.get(path).is_some_and(|recorded| recorded.stat == *now)
     }

@@ -22,12 +22,13 @@ use crate::worktree::fsdir::{Cursor, open_root};
 const NEW_FILE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Seconds since the epoch that a file of a tree carries. A fixed time in the past: trees made twice are alike, and an index
-/// written next is younger than every file in it, so that git need not read them again.
+/// Seconds since the epoch that a file of a tree carries. A fixed time in the past: trees
+/// made twice are alike, and an index written next is younger than every file in it, so
+/// that git need not read them again.
 pub const TREE_TIME: i64 = 1_577_836_800;
 
-/// Age of a file beside the others of its tree, in seconds after [`TREE_TIME`]. Build tools compare such times to find out what
-/// to make again.
+/// Age of a file beside the others of its tree, in seconds after [`TREE_TIME`]. Build tools
+/// compare such times to find out what to make again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileAge {
     /// Older than every file of the tree: whatever it was made from is newer.
@@ -46,7 +47,8 @@ impl FileAge {
     }
 }
 
-/// Writes a listing into `dest`, a fresh directory of the caller: raw files, links as links, gitlinks as empty directories.
+/// Writes a listing into `dest`, a fresh directory of the caller: raw files, links as
+/// links, gitlinks as empty directories.
 pub fn materialise(store: &Store, listing: &Listing, dest: &Path) -> Result<(), TreeError> {
     materialise_aged(store, listing, dest, &|_| FileAge::Unchanged)
 }
@@ -77,8 +79,8 @@ pub fn materialise_aged(
     Ok(())
 }
 
-/// Makes of a tree that holds `from` what [`materialise_aged`] would have written of `to`. `is_stale` tells paths of both whose
-/// age is another one now.
+/// Makes of a tree that holds `from` what [`materialise_aged`] would have written of `to`.
+/// `is_stale` tells paths of both whose age is another one now.
 pub fn rematerialise_aged(
     store: &Store,
     (from, to): (&Listing, &Listing),
@@ -96,7 +98,8 @@ pub fn rematerialise_aged(
         unlinkat(dir, leaf(path), flags).doing_at("removing", path)?;
         emptied.extend(folders_above(path).filter(|folder| !to.has_below(folder)));
     }
-    // The deepest first. No tree has an empty directory, and a file may come in the place of one.
+    // The deepest first. No tree has an empty directory, and a file may come in the place
+    // of one.
     for folder in emptied.into_iter().rev() {
         let dir = cursor.at(parent(folder)).doing_at("opening directory of", folder)?;
         unlinkat(dir, leaf(folder), AtFlags::REMOVEDIR).doing_at("removing", folder)?;

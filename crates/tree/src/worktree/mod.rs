@@ -1,4 +1,5 @@
-//! Trees on disk: laid out byte for byte, kept as checkouts, made into the repository that an engine gets.
+//! Trees on disk: laid out byte for byte, kept as checkouts, made into the repository that
+//! an engine gets.
 
 pub(crate) mod checkout;
 pub(crate) mod fsdir;

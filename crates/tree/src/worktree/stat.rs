@@ -1,4 +1,4 @@
-//! What `lstat` says about a file, and when that is enough to believe that its content is unchanged.
+//! Stats of files, and the conditions under which an equal stat proves equal content.
 
 use std::os::fd::AsFd;
 
@@ -10,21 +10,25 @@ use crate::object::listing::Mode;
 /// Wider than any kernel's clock tick.
 const SLACK_NANOSECONDS: i128 = 100_000_000;
 
-/// File systems that move ctime whenever content moves. tmpfs does not: a page that was read through a shared mapping is
-/// written without a trace in mtime or ctime.
+/// File systems that move ctime whenever content moves. tmpfs does not: a page that was
+/// read through a shared mapping is written without a trace in mtime or ctime.
 const HONEST: [u64; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x794C_7630];
 
 /// The part of `lstat` that changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStat {
     pub(crate) size: u64,
+    /// Seconds and nanoseconds of the last change of content.
     pub(crate) mtime: (i64, u32),
+    /// Seconds and nanoseconds of the last change of any kind; programs cannot set it.
     pub(crate) ctime: (i64, u32),
     pub(crate) inode: u64,
+    /// Type and permission bits.
     pub(crate) mode: u32,
 }
 
 impl FileStat {
+    /// The part of a stat by which a change shows.
     #[expect(clippy::unnecessary_cast, reason = "the integer types of stat differ between platforms")]
     pub(crate) fn of(stat: &Stat) -> FileStat {
         FileStat {
@@ -36,7 +40,7 @@ impl FileStat {
         }
     }
 
-    /// What git makes of the mode of a regular file.
+    /// Git's mode of a regular file with these permissions.
     pub(crate) fn regular_mode(&self) -> Mode {
         if self.mode & 0o100 != 0 { Mode::Executable } else { Mode::File }
     }
@@ -46,7 +50,7 @@ impl FileStat {
     }
 }
 
-/// Which equal stats prove equal content.
+/// Condition under which equal stats prove equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trust {
     honest: bool,
@@ -54,26 +58,29 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
+    /// Trust that the file system below `root` permits; some do not keep honest times.
     pub(crate) fn of(root: impl AsFd, at: &std::path::Path) -> Result<Trust, TreeError> {
         let kind = fstatfs(root).doing("asking for the file system of", at)?.f_type;
         Ok(Trust { honest: HONEST.contains(&(kind as u64)), newest: i128::MIN })
     }
 
+    /// Restores a trust that was written with a manifest.
     pub(crate) fn from_parts(honest: bool, newest: i128) -> Trust {
         Trust { honest, newest }
     }
 
+    /// Parts to write with a manifest.
     pub(crate) fn parts(&self) -> (bool, i128) {
         (self.honest, self.newest)
     }
 
-    /// Notes a file that was looked at. The newest ctime seen is not later than the moment of looking, so nothing that changes
-    /// afterwards can get an older one: no clock has to be asked.
+    /// Notes a stat that was read. The newest ctime seen is not later than the reading, so
+    /// a later change cannot get an older one: no clock is needed.
     pub(crate) fn note(&mut self, stat: &FileStat) {
         self.newest = self.newest.max(stat.changed_at());
     }
 
-    /// Whether this file, if its stat is still the same, still has the same content.
+    /// True if an unchanged stat of this file proves unchanged content.
     pub(crate) fn holds(&self, stat: &FileStat) -> bool {
         self.honest && stat.changed_at() < self.newest.saturating_sub(SLACK_NANOSECONDS)
     }

@@ -1,4 +1,5 @@
-//! The repository an engine gets: exactly what is reachable from the baseline, a branch, an index, and nothing else.
+//! The engine's repository: exactly the objects reachable from the baseline, a branch, an
+//! index, and nothing else.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -21,14 +22,15 @@ use crate::store::Store;
 use crate::store::git::{Call, Input};
 use crate::worktree::fsdir::{Cursor, lstat, open_root};
 
-/// Who the commits of an engine's workspace are by.
+/// Author of the commits in an engine's workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct Author<'a> {
     pub name: &'a str,
     pub email: &'a str,
 }
 
-/// Gives the workspace at `root`, where `listing` (the tree of `commit`) was just written, a repository of its own.
+/// Gives the workspace at `root`, where `listing` (the tree of `commit`) was just written,
+/// a repository of its own.
 pub fn work_repository(
     root: &Path,
     store: &Store,
@@ -55,8 +57,9 @@ fn write(git_dir: &Path, name: &str, bytes: &[u8]) -> Result<(), TreeError> {
     own_files::write(&path, bytes).doing("writing", &path)
 }
 
-/// No collection in the background: it would outlive the command that started it. Through an overlay or an idmapped mount the
-/// same files have other devices, inodes, owners and ctimes than the index was written with, so size and mtime must do.
+/// No collection in the background: it would outlive the command that started it. Through
+/// an overlay or an idmapped mount the same files have other devices, inodes, owners and
+/// ctimes than the index was written with, so size and mtime must do.
 fn config(author: Author<'_>) -> String {
     let quoted = |text: &str| plain(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!(
@@ -76,7 +79,7 @@ fn copy_history(store: &Store, commit: Oid, git_dir: &Path) -> Result<(), TreeEr
     }
 }
 
-/// The pack of a commit without parents, if all of it is at hand.
+/// Pack of a commit without parents, if all of its objects are in memory.
 fn pack_in_process(store: &Store, commit: Oid) -> Result<Option<Pack>, TreeError> {
     let mut pack = Pack::default();
     let mut seen = HashSet::new();

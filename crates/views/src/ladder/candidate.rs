@@ -1,4 +1,5 @@
-//! Rungs of every stage; and that of stage 6, which is an accepted comparison and the passes of stage 5 that it asks for.
+//! Rungs of every stage; and that of stage 6, which is an accepted comparison and the
+//! passes of stage 5 that it asks for.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +46,8 @@ pub(super) fn compute_rung(
 }
 
 impl RungSource<'_> {
-    /// Accepted passes of stage 5 since the last failure, newest first, each of a case and a commit that no newer one has.
+    /// Accepted passes of stage 5 since the last failure, newest first, each of a case and
+    /// a commit that no newer one has.
     pub fn find_owned_passes(&self, identity: RungIdentity<'_>) -> Result<Vec<RunRow>, ReadLedgerError> {
         Ok(list_owned_passes(self.ledger, self, identity, usize::MAX)?.rows)
     }
@@ -56,7 +58,8 @@ impl RungSource<'_> {
 struct OwnedPasses {
     /// Newest first.
     rows: Vec<RunRow>,
-    /// Runs without whose bundles there would be others: the passes, failures that a bundle clears, and a pass that was rejected.
+    /// Runs without whose bundles there would be others: the passes, failures that a bundle
+    /// clears, and a pass that was rejected.
     rests_on: Vec<RunId>,
 }
 
@@ -91,8 +94,9 @@ fn list_owned_passes(
     Ok(passes)
 }
 
-/// Stage 6 is earned by a comparison that passed and was accepted. Runs at that stage can only take it away: one that did not pass, was
-/// rejected or waits for its outcome, until there is a newer comparison or the outcome.
+/// Stage 6 is earned by a comparison that passed and was accepted. Runs at that stage can
+/// only take it away: one that did not pass, was rejected or waits for its outcome, until
+/// there is a newer comparison or the outcome.
 fn compute_candidate(
     ledger: &Ledger,
     evidence: &impl RunEvidence,

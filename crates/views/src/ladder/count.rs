@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::evidence::{BundleState, ProvenRun, RunEvidence};
 
-/// Reasons of a blocked run that end a rung. Outages, kills and refusals before the start do not.
+/// Reasons of a blocked run that end a rung. Outages, kills and refusals before the start
+/// do not.
 const COUNTS_AGAINST: &[Reason] =
     &[Reason::Timeout, Reason::LifecycleTimeoutAfterValidPatch, Reason::BudgetExceeded, Reason::ReviewerRejected];
 
@@ -26,6 +27,7 @@ pub enum RunCount {
 }
 
 impl RunCount {
+    /// Spelling in JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::For => "for",
@@ -90,7 +92,8 @@ pub(super) enum Weighed {
 }
 
 impl Weighed {
-    /// True if the run would weigh otherwise with its bundle collected. A bundle that is damaged or gone is never collected.
+    /// True if the run would weigh otherwise with its bundle collected. A bundle that is
+    /// damaged or gone is never collected.
     pub(super) fn rests_on_bundle(&self, row: &RunRow) -> bool {
         match self {
             Self::For(_) | Self::Waiting => true,
@@ -100,6 +103,7 @@ impl Weighed {
         }
     }
 
+    /// Row of the run in a rung's list, with the reason for its weight.
     pub(super) fn list(&self, row: &RunRow) -> RungRun {
         let (counts, why) = match self {
             Self::For(_) => (RunCount::For, None),
@@ -164,7 +168,8 @@ fn weigh_pass(evidence: &impl RunEvidence, row: &RunRow, wanted: &EngineIdentity
     })
 }
 
-/// A bundle can only clear a rung of a failure: one that tells nothing counts against everybody.
+/// A bundle can only clear a rung of a failure: one that tells nothing counts against
+/// everybody.
 fn weigh_failure(
     evidence: &impl RunEvidence,
     row: &RunRow,
@@ -196,6 +201,7 @@ fn never_counts(proven: &ProvenRun) -> Option<Uncounted> {
     proven.is_unverified.then_some(Uncounted::Unverified)
 }
 
+/// True if the run stands against its rung. An interruption of the harness itself does not.
 pub(super) fn counts_against(row: &RunRow) -> bool {
     match row.status {
         RunStatus::Fail => row.reasons.iter().any(|reason| *reason != Reason::HarnessInterrupted),

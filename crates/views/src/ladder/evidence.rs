@@ -1,4 +1,4 @@
-//! Bundles and outcomes that rungs rest on, each looked at anew.
+//! Bundles and outcomes that support rungs, each examined anew.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct ProvenRun {
     pub purpose: Purpose,
     pub is_negative_fixture: bool,
     pub is_break_glass: bool,
-    /// Its source was taken from a commit, whatever lay in the work tree.
+    /// True if its source was taken from a commit, whatever the work tree contained.
     pub is_from_commit: bool,
     pub is_unverified: bool,
     pub case_id: TaskId,
@@ -50,6 +50,7 @@ pub struct ProvenRun {
 }
 
 impl ProvenRun {
+    /// Facts of a verified report that rungs need.
     pub fn of(report: &Report) -> Self {
         let has = |coverage: Coverage| report.coverage.contains(&coverage);
         Self {
@@ -81,7 +82,8 @@ impl ProvenRun {
         is_told && is_same && row.status == (*status).into()
     }
 
-    /// The identity that it proves something for, in the words of [`super::RungGap`], where it is another one.
+    /// The identity that it proves something for, in the words of [`super::RungGap`], where
+    /// it is another one.
     pub(super) fn other_identity(&self, wanted: &EngineIdentity) -> Option<(String, String)> {
         let EngineIdentity { source_id, model } = &self.identity;
         if self.schema != bundle_schema() {
@@ -107,11 +109,11 @@ impl ProvenRun {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BundleState {
     Proven(Arc<ProvenRun>),
-    /// It is there and does not verify as the run that the ledger knows.
+    /// The bundle exists and does not verify as the run that the ledger knows.
     Damaged,
     /// A collection of this home recorded its removal.
     Collected,
-    /// It lies in another home that shares the ledger.
+    /// The bundle is in another home that shares the ledger.
     Elsewhere,
     Missing,
 }
@@ -144,7 +146,8 @@ impl RunEvidence for RungSource<'_> {
         }
     }
 
-    /// The ledger is asked once more after the folder was looked for: a collection is recorded before it begins.
+    /// The ledger is asked once more after the folder was looked for: a collection is
+    /// recorded before it begins.
     fn look_for_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
         if self.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here)) {
             return Ok(BundleState::Elsewhere);
@@ -188,7 +191,8 @@ impl RungSource<'_> {
         })
     }
 
-    /// An outcome that counts: about this very attestation, and signed by a key that might at the time of its entry.
+    /// An outcome that counts: about this very attestation, and signed by a key that might
+    /// at the time of its entry.
     fn judge_outcome(&self, row: &RunRow, entry: &Entry) -> Option<CountedOutcome> {
         let text = |name: &str| entry.body.get(name)?.as_str();
         let (document, armour) = (text("document")?, text("signature")?);

@@ -8,7 +8,8 @@ use ledger::RunStatus;
 /// A missing part of a rung's proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RungGap {
-    /// No pass, and the last run that counts did not pass; or it did not pass after an earlier pass.
+    /// No pass, and the last run that counts did not pass; or it did not pass after an
+    /// earlier pass.
     NotPassed {
         run_id: RunId,
         status: RunStatus,
@@ -29,7 +30,7 @@ pub enum RungGap {
     SourceUnknown,
     /// Stage 6 asks for a second accepted pass of stage 5 on another case and commit.
     SecondOwnedPass,
-    /// Stage 6 is a comparison, and there is none.
+    /// Stage 6 needs a comparison, and there is none.
     NoComparison,
 }
 
@@ -81,7 +82,7 @@ impl RungGap {
         }
     }
 
-    /// Reason code of the gap, where one of the closed list says it.
+    /// Reason code of the gap, if the closed list has one.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             Self::NotPassed { reasons, .. } => reasons.first().copied(),
@@ -106,7 +107,8 @@ impl RungGap {
         }
     }
 
-    /// The stage whose run, or at stage 6 whose comparison, the remedy asks for; none where another act mends it.
+    /// The stage whose run, or at stage 6 whose comparison, the remedy asks for; none where
+    /// another act mends it.
     pub fn remedied_at(&self, stage: Stage) -> Option<Stage> {
         match self {
             Self::Lack { lack, .. } => lack.remedy("").is_none().then_some(stage),

@@ -1,9 +1,12 @@
-//! Rungs of the ladder, computed from sealed bundles each time they are asked for. Nothing is stored and nothing can be set.
+//! Rungs of the ladder, computed from sealed bundles each time they are asked for. Nothing
+//! is stored and nothing can be set.
 //!
-//! The ledger finds the runs of a rung by engine, stage and identity; the bundle of each that matters is verified and must say the
-//! same. `evidence.rs` looks at bundles and outcomes, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung, newest
-//! first, `rung.rs` computes it, `candidate.rs` computes that of stage 6, `other.rs` looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on, `picture.rs`
-//! draws a ladder.
+//! The ledger finds the runs of a rung by engine, stage and identity; the bundle of each
+//! that matters is verified and must say the same. `evidence.rs` looks at bundles and
+//! outcomes, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung,
+//! newest first, `rung.rs` computes it, `candidate.rs` computes that of stage 6, `other.rs`
+//! looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on,
+//! `picture.rs` draws a ladder.
 
 mod candidate;
 mod count;

@@ -11,8 +11,9 @@ use super::gap::RungGap;
 use super::terms::{RungIdentity, is_identified, known_identities};
 use super::walk::{PAGE, WalkLane};
 
-/// The newest pass of the engine at a stage under another identity. An identity proves nothing where evidence that is newer than
-/// its newest pass is gone: its own rung is blocked, and no further run of it is looked at.
+/// The newest pass of the engine at a stage under another identity. An identity proves
+/// nothing where evidence that is newer than its newest pass is gone: its own rung is
+/// blocked, and no further run of it is looked at.
 pub(super) fn find_other(
     ledger: &Ledger,
     evidence: &impl RunEvidence,
@@ -35,12 +36,12 @@ struct OtherSearch<'a, E> {
     ledger: &'a Ledger,
     evidence: &'a E,
     wanted: &'a EngineIdentity,
-    /// Identities with evidence that is gone; none stands for runs of which the ledger knows no identity.
+    /// Identities whose evidence is gone; `None` represents runs without a known identity.
     lost: BTreeSet<Option<EngineIdentity>>,
 }
 
 impl<E: RunEvidence> OtherSearch<'_, E> {
-    /// The gap that a pass makes, where it proves the rung for somebody else.
+    /// Gap that a pass makes if it proves the rung for another identity.
     fn look_at(&mut self, row: &RunRow) -> Result<Option<RungGap>, ReadLedgerError> {
         let is_wanted = row.identity.as_ref() == Some(self.wanted);
         let is_known = row.identity.as_ref().is_none_or(is_identified);

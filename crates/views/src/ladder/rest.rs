@@ -12,16 +12,19 @@ use super::stages;
 use super::terms::{RungIdentity, known_identities};
 use super::walk::WalkLane;
 
-/// An identity under which no engine runs: it finds the proof that every later one is held against.
+/// An identity under which no engine runs: it finds the proof that every later one is held
+/// against.
 const NOBODY: &str = "";
 
 impl RungSource<'_> {
-    /// Runs of an engine whose bundles must stay for its rungs to stay as they are, whatever it was or will be run as.
+    /// Runs of an engine whose bundles must stay for its rungs to stay as they are,
+    /// whatever it was or will be run as.
     pub fn find_resting(&self, engine: &str) -> Result<BTreeSet<RunId>, ReadLedgerError> {
         find_resting(self.ledger, self, engine, self.terms.passes_required)
     }
 }
 
+/// Runs whose bundles support a rung of the engine; retention must keep them.
 pub(super) fn find_resting(
     ledger: &Ledger,
     evidence: &impl RunEvidence,
@@ -49,7 +52,8 @@ pub(super) fn find_resting(
     Ok(resting)
 }
 
-/// Identities by the ledger's word, those that bundles of older programs prove, and one that nobody has.
+/// Identities that the ledger has, those that bundles of older programs prove, and one that
+/// matches no run.
 fn identities_at(
     ledger: &Ledger,
     evidence: &impl RunEvidence,

@@ -27,6 +27,7 @@ pub enum RungStatus {
 impl RungStatus {
     pub const ALL: [Self; 4] = [Self::Validated, Self::Blocked, Self::Stale, Self::NotStarted];
 
+    /// Spelling in JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotStarted => "not_started",
@@ -36,7 +37,7 @@ impl RungStatus {
         }
     }
 
-    /// As people read it.
+    /// Name of the status for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::NotStarted => "not started",
@@ -73,10 +74,12 @@ pub struct Rung {
 }
 
 impl Rung {
+    /// Rung without any run.
     pub(crate) fn not_started(stage: Stage) -> Self {
         Self::new(stage, RungStatus::NotStarted, Some(RungGap::NoPass))
     }
 
+    /// Rung that a gap blocks.
     pub(super) fn blocked(stage: Stage, gap: RungGap) -> Self {
         Self::new(stage, RungStatus::Blocked, Some(gap))
     }
@@ -96,6 +99,7 @@ impl Rung {
     }
 }
 
+/// Terms of one walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) required: u32,
@@ -133,7 +137,7 @@ pub(super) fn compute_lower_rung(
     Ok(tally.into_rung(stage))
 }
 
-/// What the runs came to so far.
+/// Interim result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     required: u32,
@@ -159,6 +163,7 @@ impl Tally {
         u32::try_from(self.proofs.len()).unwrap_or(u32::MAX)
     }
 
+    /// True if no older run can change the result.
     pub(super) fn is_decided(&self) -> bool {
         self.is_demoted || self.waiting.is_some() || self.passes() >= self.required
     }
@@ -176,6 +181,7 @@ impl Tally {
         self.runs.push(RungRun { run_id, task_id, status, started_at, counts, why });
     }
 
+    /// Adds the next older run.
     pub(super) fn take(&mut self, row: &RunRow, weighed: Weighed) {
         let run_id = || row.run_id.clone();
         self.runs.push(weighed.list(row));
@@ -201,6 +207,7 @@ impl Tally {
         }
     }
 
+    /// Final state of the rung.
     pub(super) fn into_rung(self, stage: Stage) -> Rung {
         let (passes, required) = (self.passes(), self.required);
         let newest = self.proofs.first().map(|proof| proof.run_id.clone());

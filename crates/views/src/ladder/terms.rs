@@ -18,6 +18,7 @@ pub struct RungIdentity<'a> {
 }
 
 impl RungIdentity<'_> {
+    /// Identity as ledger rows have it.
     pub(super) fn of_engine(&self) -> EngineIdentity {
         EngineIdentity { source_id: self.source_id.to_owned(), model: self.pair.cloned() }
     }

@@ -144,6 +144,7 @@ impl Past {
             stage: self.stage,
             purpose: self.purpose,
             owner: None,
+            epoch: None,
             detail: serde_json::Value::Null,
         };
         let (run_id, time) = (self.run_id.clone(), self.started_at());

@@ -8,18 +8,22 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunPlace, RunRow, RunStatu
 /// Runs that are read from the ledger at a time.
 pub(super) const PAGE: usize = 32;
 
-/// Governed runs of an engine at a stage, newest first: those of an identity, and those of which the ledger does not know it.
+/// Governed runs of an engine at a stage, newest first: those of an identity, and those
+/// whose identity the ledger does not know.
 pub(super) struct RungWalk<'a> {
     ledger: &'a Ledger,
     lanes: [WalkLane<'a>; 2],
 }
 
 impl<'a> RungWalk<'a> {
+    /// Walk over the runs of one identity, and of runs whose identity the ledger does not
+    /// have.
     pub(super) fn new(ledger: &'a Ledger, engine: &'a str, stage: Stage, identity: &'a EngineIdentity) -> Self {
         let lane = |identity| WalkLane::new(engine, stage, identity, RungPart::All);
         Self { ledger, lanes: [lane(Some(identity)), lane(None)] }
     }
 
+    /// Next older run; none at the end.
     pub(super) fn next_row(&mut self) -> Result<Option<RunRow>, ReadLedgerError> {
         for lane in &mut self.lanes {
             lane.fill(self.ledger)?;
@@ -30,7 +34,8 @@ impl<'a> RungWalk<'a> {
         Ok(newer.page.pop_front())
     }
 
-    /// Leaves out, from here on, passes whose bundles were collected: they count for nothing, and there may be very many.
+    /// Leaves out, from here on, passes whose bundles were collected: they count for
+    /// nothing, and there may be very many.
     pub(super) fn pass_over_collected(&mut self) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.runs.of == RungPart::All) {
             lane.runs.of = RungPart::Weighty;
@@ -48,11 +53,13 @@ pub(super) struct WalkLane<'a> {
 }
 
 impl<'a> WalkLane<'a> {
+    /// Walk over one part of a rung's runs.
     pub(super) fn new(engine: &'a str, stage: Stage, identity: Option<&'a EngineIdentity>, of: RungPart) -> Self {
         let runs = RungRuns { engine, purpose: Purpose::Governed, stage, identity, of };
         Self { runs, page: VecDeque::new(), after: None, is_over: false }
     }
 
+    /// Next older run of this part; none at the end.
     pub(super) fn next_row(&mut self, ledger: &Ledger) -> Result<Option<RunRow>, ReadLedgerError> {
         self.fill(ledger)?;
         Ok(self.page.pop_front())

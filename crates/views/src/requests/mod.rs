@@ -1,4 +1,4 @@
-//! Requests for approval, newest first, a page at a time: state, age, and who approved.
+//! Requests for approval, newest first, a page at a time: state, age, and approvers.
 
 mod record;
 mod state;
@@ -24,7 +24,7 @@ const MOST_REQUESTS: usize = 100_000;
 #[derive(Debug, Clone, Default)]
 pub struct RequestQuery {
     pub task_id: Option<TaskId>,
-    /// Only requests that somebody can still decide on.
+    /// Only requests that can still be decided on.
     pub open_only: bool,
     /// The `next` of the page before; `None` for the first page.
     pub cursor: Option<String>,
@@ -68,7 +68,7 @@ pub struct RequestSummary {
     pub sentence: Option<String>,
 }
 
-/// Standing of keys, and terms of the policy, both of which the caller has read.
+/// Standing of keys and terms of the policy, both read by the caller.
 pub struct RequestRules<'a> {
     pub standing: &'a dyn Fn(&SignerKey, &str, Stamp) -> SignerStanding,
     pub terms: &'a dyn Fn(Stage, Option<&str>) -> PolicyTerms,
@@ -101,7 +101,8 @@ pub enum FindRequestError {
 }
 
 impl Views {
-    /// One page of requests, as they stand at `now` or at the time of the last entry, whichever is later.
+    /// One page of requests in their state at `now` or at the time of the last entry,
+    /// whichever is later.
     pub fn list_requests(
         &self,
         query: &RequestQuery,
@@ -199,7 +200,8 @@ pub fn find_consumer(ledger: &Ledger, row: &RequestRow) -> Result<Option<Consume
     Ok(Some(ConsumedBy { run_id, status }))
 }
 
-/// The request that a person means: `req-<entry>`, `apr-<entry>` of one of its approvals, or a unique beginning of its digest.
+/// The request that a person means: `req-<entry>`, `apr-<entry>` of one of its approvals,
+/// or a unique beginning of its digest.
 pub fn find_request(ledger: &Ledger, reference: &str) -> Result<RequestRow, FindRequestError> {
     let unknown = || FindRequestError::Unknown(reference.to_owned());
     let rows = ledger.requests_recent(None, MOST_REQUESTS)?;

@@ -1,5 +1,6 @@
-//! One request as its ledger entries tell it. Every signature is checked again from the ledger's own bytes; a document whose
-//! signature does not hold, or that is about another request, is left out, and one that was recorded before is not read a second time:
+//! One request as its ledger entries tell it. Every signature is checked again from the
+//! ledger's own bytes; a document whose signature does not hold, or that is about another
+//! request, is left out, and one that was recorded before is not read a second time:
 //! whoever can append entries must not repeat what a person said once.
 
 use std::collections::BTreeSet;
@@ -12,19 +13,21 @@ use contract::signer::SignerStanding;
 use contract::{Digest, Stamp};
 use evidence::signer_key::SignerKey;
 use evidence::sshsig::{SshSignature, verify_signature};
-use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RequestRow};
+use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RequestBytes, RequestRow};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// A request and everything that was signed about it.
 #[derive(Debug)]
 pub struct RequestRecord {
     pub row: RequestRow,
-    /// None where this program cannot read it, or where it is not the one that its digest names.
+    /// None if this program cannot read it, or if its digest is another.
     pub request: Option<Request>,
     /// Canonical text of the request.
     pub text: String,
-    /// Signature of the request; none where nobody signed it.
+    /// Signature of the request; none if it is unsigned.
     pub signature: Option<SshSignature>,
     pub recorded_at: Stamp,
     /// Gates that refused when it was requested, beside that of the approval itself.
@@ -36,6 +39,8 @@ pub struct RequestRecord {
     /// In the order of their entries.
     pub holds: Vec<SignedDocument<Hold>>,
     pub revocations: Vec<SignedDocument<Revocation>>,
+    /// All of the above was read from these bytes, and from nothing else but the row.
+    bytes: RequestBytes,
 }
 
 /// A document whose signature holds.
@@ -53,11 +58,12 @@ pub struct SignedDocument<T> {
 }
 
 impl<T: Clone> SignedDocument<T> {
+    /// Digest of the document's own text, over which the signature was made.
     pub fn sha256(&self) -> Digest {
         Digest::of(self.text.as_bytes())
     }
 
-    /// The document as the gates look at it. Its key is judged at the time of its entry.
+    /// Document for the gates. Its key is judged at the time of its entry.
     pub fn recorded(&self, standing: &dyn Fn(&SignerKey, &str, Stamp) -> SignerStanding) -> RecordedDocument<T> {
         let standing = standing(self.signature.key(), ApprovalSchema::NAMESPACE, self.recorded_at);
         RecordedDocument {
@@ -95,14 +101,27 @@ impl RequestRecord {
         }
     }
 
+    /// Reads the request with everything that people said about it.
     pub fn read(ledger: &Ledger, row: RequestRow) -> Result<Self, ReadLedgerError> {
-        let entries = ledger.request_entries(row.request)?;
+        Self::read_from(ledger.request_bytes(row.request)?, row)
+    }
+
+    /// Reads the request again; none where the ledger holds the very bytes that this record
+    /// was read from. A signature that held for them holds for them still. Whether its key
+    /// counts is another question, which the caller puts anew.
+    pub fn read_changed(&self, ledger: &Ledger) -> Result<Option<Self>, ReadLedgerError> {
+        let bytes = ledger.request_bytes(self.row.request)?;
+        if bytes == self.bytes { Ok(None) } else { Self::read_from(bytes, self.row.clone()).map(Some) }
+    }
+
+    fn read_from(bytes: RequestBytes, row: RequestRow) -> Result<Self, ReadLedgerError> {
+        let entries = bytes.parse()?;
         let first = entries.iter().find(|entry| entry.is(EntryKind::ApprovalRequested));
         let (text, armour) = first.and_then(read_detail).unwrap_or_default();
         let detail = first.map_or(&Value::Null, |entry| &entry.body["detail"]);
         let missing = serde_json::from_value(detail["missing"].clone()).unwrap_or_default();
         let command = detail["command"].as_str().map(str::to_owned);
-        let request = serde_json::from_str::<Request>(&text).ok().filter(|request| is_of(request, row.request));
+        let request = serde_json::from_str::<Request>(&text).ok().filter(|request| is_of(request, &text, row.request));
         let signature =
             armour.and_then(|armour| verify_signature(&armour, text.as_bytes(), RequestSchema::NAMESPACE).ok());
         let of = |kind: EntryKind| entries.iter().filter(move |entry| entry.is(kind));
@@ -120,6 +139,7 @@ impl RequestRecord {
             request,
             text,
             signature,
+            bytes,
         })
     }
 
@@ -134,9 +154,18 @@ impl RequestRecord {
     }
 }
 
-/// True if the plan inside is the one that the digest names.
-fn is_of(request: &Request, digest: Digest) -> bool {
-    request.request_digest == digest && request.plan.digest().is_ok_and(|found| found == digest)
+/// True if the plan inside is the one that the digest names. A request is written
+/// canonically, so that the very bytes of its plan have that digest; a plan that somebody
+/// wrote down in another way is made canonical first.
+fn is_of(request: &Request, text: &str, digest: Digest) -> bool {
+    #[derive(Deserialize)]
+    struct PlanText<'t> {
+        #[serde(borrow)]
+        plan: &'t RawValue,
+    }
+    let written = || serde_json::from_str::<PlanText<'_>>(text).map(|read| Digest::of(read.plan.get().as_bytes()));
+    let is_written = || written().is_ok_and(|found| found == digest);
+    request.request_digest == digest && (is_written() || request.plan.digest().is_ok_and(|found| found == digest))
 }
 
 fn read_detail(entry: &Entry) -> Option<(String, Option<String>)> {
@@ -165,4 +194,36 @@ fn read_document<T: DeserializeOwned + AboutRequest>(entry: &Entry, request: Dig
     let is_unprotected = entry.body["detail"]["unprotected"] == true;
     let (seq, signed) = (entry.seq, signature);
     is_meant.then(|| SignedDocument { document, text, armour, signature: signed, recorded_at, seq, is_unprotected })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use contract::Stage;
+    use ledger::{RequestIntent, RequestStep};
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_again_where_any_byte_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let at = |seconds: u64| Stamp::from_unix(Duration::from_secs(1_772_359_200 + seconds)).unwrap();
+        let (request, other) = (Digest::of(b"plan"), Digest::of(b"another plan"));
+        for request in [request, other] {
+            let (task_id, stage) = ("made".to_owned().try_into().unwrap(), Stage::OWNED_REPOSITORY);
+            let detail = RequestRecord::detail("the text of a request", None);
+            ledger.request_recorded(at(0), &RequestIntent { request, task_id, stage, detail }).unwrap();
+        }
+        let record = RequestRecord::read(&ledger, ledger.request(request).unwrap().unwrap()).unwrap();
+        assert!(record.read_changed(&ledger).unwrap().is_none(), "the control");
+        let said = RequestRecord::detail("{}", Some("no signature"));
+        ledger.request_stepped(other, RequestStep::Granted, at(1), &said).unwrap();
+        assert!(record.read_changed(&ledger).unwrap().is_none(), "somebody spoke of another request");
+        ledger.request_stepped(request, RequestStep::Held, at(2), &said).unwrap();
+        let changed = record.read_changed(&ledger).unwrap().expect("somebody spoke of this one");
+        assert!(changed.read_changed(&ledger).unwrap().is_none());
+        assert_eq!(changed.holds.len(), 0, "a document without a signature that holds is left out");
+    }
 }

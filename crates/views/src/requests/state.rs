@@ -1,4 +1,4 @@
-//! State of a request: what people said of it and whether that still counts.
+//! State of a request: the signed documents about it, and which of them still count.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub enum RequestState {
 }
 
 impl RequestState {
+    /// Spelling in JSON output and in lists.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -40,7 +41,7 @@ impl RequestState {
         }
     }
 
-    /// True while somebody can decide on it.
+    /// True while it can be decided on.
     pub const fn is_undecided(self) -> bool {
         matches!(self, Self::Open | Self::Held)
     }
@@ -75,8 +76,9 @@ pub struct ApprovalTally {
     pub ends_at: Stamp,
 }
 
-/// Counts approvals by keys that may approve, are not the requester's where duties are separate, and are not over at `now`. The
-/// gate weighs them again; this is what a list shows.
+/// Counts approvals by keys that may approve, are not the requester's where duties are
+/// separate, and are not over at `now`. The gate weighs them again; this is what a list
+/// shows.
 pub fn count_approvals(
     record: &RequestRecord,
     terms: &PolicyTerms,

@@ -1,4 +1,4 @@
-//! Approval posture: how the newest request stands, and what it lets anybody do.
+//! Approval posture: the state of the newest request, and the actions that it permits.
 
 use contract::Status;
 use contract::approval::{PacketStatus, approval_sentence};
@@ -17,7 +17,7 @@ const MOST_ITEMS: usize = 200;
 const NEVER_ALLOWED: &[&str] =
     &["activate_default", "promote_core", "push", "merge", "deploy", "open_pull_request", "run_from_console"];
 
-/// How the newest request stands.
+/// State of the newest request.
 pub(super) struct ApprovalPosture {
     pub(super) is_granted: bool,
     pub(super) is_executable: bool,
@@ -31,6 +31,7 @@ pub(super) struct ApprovalPosture {
 }
 
 impl ApprovalPosture {
+    /// Looks for the newest request and its state.
     pub(super) fn find(views: &Views, facts: &SummaryFacts<'_>) -> Result<Self, ComposeSummaryError> {
         let query = RequestQuery { limit: 1, ..RequestQuery::default() };
         let newest = views.list_requests(&query, facts.rules, facts.now)?.requests.into_iter().next();

@@ -1,4 +1,5 @@
-//! Checks of a summary that lies somewhere: shape, bounds, constants, and values that belong into no summary.
+//! Checks of a summary that lies somewhere: shape, bounds, constants, and values that
+//! belong into no summary.
 
 use serde::Serialize;
 

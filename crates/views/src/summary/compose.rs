@@ -23,7 +23,7 @@ use crate::runs::{ListRunsError, RunQuery};
 const MOST_LADDERS: usize = 48;
 /// Reports of failures that are listed.
 const MOST_PATHS: usize = 100;
-/// Newest documents of stage 6 that are looked at.
+/// Upper bound on the newest documents of stage 6 that are read.
 const MOST_DOCUMENTS: usize = 20;
 /// The engine that the operator's reports discuss as a default.
 const CANDIDATE: &str = "case";
@@ -44,7 +44,7 @@ pub enum ComposeSummaryError {
 }
 
 impl Views {
-    /// The summary as it stands at the time of the facts.
+    /// Summary at the time of the facts.
     pub fn compose_summary(&self, facts: &SummaryFacts<'_>) -> Result<ControlSummary, ComposeSummaryError> {
         let mut ladder: Vec<SummaryLadder> =
             facts.climbers.iter().take(MOST_LADDERS).map(super::ClimberFacts::summarize).collect();
@@ -196,7 +196,8 @@ fn blocked_lane(ladder: &SummaryLadder) -> Option<BlockedLane> {
     })
 }
 
-/// Eligibility of the candidate, the best of its ladders. A rung that is validated is evidence for a discussion.
+/// Eligibility of the candidate, the best of its ladders. A rung that is validated is
+/// evidence for a discussion.
 fn candidate(ladders: &[SummaryLadder]) -> CandidateDefault {
     let of = ladders.iter().filter(|ladder| ladder.engine == CANDIDATE);
     let top = |ladder: &SummaryLadder| ladder.rungs.iter().find(|rung| rung.stage == Stage::CANDIDATE_DEFAULT).cloned();

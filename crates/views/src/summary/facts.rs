@@ -1,4 +1,5 @@
-//! Facts that a summary is made of and that the caller has read: ladders with their remedies, rules for requests, the kill switch.
+//! Facts that a summary is made of and that the caller has read: ladders with their
+//! remedies, rules for requests, the kill switch.
 
 use contract::Stamp;
 

@@ -1,5 +1,6 @@
-//! The control summary: one bounded document with what an operator has to know, for other tools. It holds no secret, no endpoint and
-//! no content of a target, and is the same bytes for the same ledger, but for the time at which it was made.
+//! The control summary: one bounded document for other tools with the facts that an
+//! operator needs. It holds no secret, no endpoint and no content of a target, and is the
+//! same bytes for the same ledger, except for its time.
 
 mod approval;
 mod check;
@@ -88,6 +89,7 @@ pub struct SummaryLadder {
     pub rungs: Vec<SummaryRung>,
 }
 
+/// Rung of an engine in the summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryRung {

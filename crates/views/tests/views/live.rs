@@ -71,7 +71,7 @@ fn the_last_events_say_how_far_a_run_is() {
     let all = [RunPhase::Deciding, RunPhase::Preparing, RunPhase::Working, RunPhase::Verifying, RunPhase::Sealing];
     assert_eq!(phases, all);
     assert_eq!(seen.last().unwrap().1, Some(EventKind::RunCompleted));
-    world.ledger().engine_starting(&one, at("2026-11-16T07:00:01Z"), &serde_json::json!({}), None).unwrap();
+    world.ledger().engine_starting(&one, None, at("2026-11-16T07:00:01Z"), &serde_json::json!({}), None).unwrap();
     assert_eq!(phase(&world), (RunPhase::Working, None), "by the ledger alone");
 }
 

@@ -8,4 +8,5 @@ mod looking;
 mod pages;
 mod sealed;
 mod spend;
+mod tally;
 mod world;

@@ -89,6 +89,7 @@ impl World {
             stage: Stage::ARTIFICIAL_FIXTURE,
             purpose: Purpose::Governed,
             owner,
+            epoch: None,
             detail: serde_json::Value::Null,
         };
         self.ledger().run_started(&RunStarted { run_id: run_id.clone(), time, lease_until, intent }).unwrap();

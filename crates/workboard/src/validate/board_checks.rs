@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use contract::source::Span;
 
-use crate::board::{BOARD, BoardItem, EvidenceKind, WorkStatus, Workboard};
+use crate::board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, WorkStatus, Workboard};
+use crate::check_rule::CheckRule;
 use crate::evidence::{EvidenceSource, check_evidence, resolve_artifact};
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
@@ -12,6 +13,7 @@ use crate::graph::WorkGraph;
 use crate::locate::LineIndex;
 use crate::rules::RuleBook;
 
+/// Adds the findings about the board.
 pub(super) fn check_board(
     board: &Workboard,
     files: &WorkspaceFiles,
@@ -47,7 +49,7 @@ fn check_cycles(board: &Workboard, found: &mut Vec<Finding>) {
         found.push(Finding::at(
             BOARD,
             place_of(at.copied().unwrap_or(item.spans.item)),
-            "blocked_by_cycle",
+            CheckRule::BlockedByCycle,
             message,
             remedy,
         ));
@@ -66,15 +68,21 @@ fn check_evidence_circles(board: &Workboard, found: &mut Vec<Finding>) {
                 path.pop();
                 continue;
             }
-            let named = here.evidence.iter().filter(|piece| piece.kind == Some(EvidenceKind::Work)).nth(*next);
+            let named = here.evidence.get(*next);
             *next += 1;
-            match named.map(|piece| (piece, board.item(&piece.reference))) {
+            match named.map(|piece| (piece, find_work(board, piece))) {
                 Some((piece, Some(to))) => match state.get(to.id.as_str()) {
                     Some(true) => {}
                     Some(false) => {
                         let message = format!("{} and {} rest on each other as evidence", here.id, to.id);
                         let remedy = "rest one of them on a bundle, a document or a commit";
-                        found.push(Finding::at(BOARD, place_of(piece.span), "evidence_circle", message, remedy));
+                        found.push(Finding::at(
+                            BOARD,
+                            place_of(piece.span),
+                            CheckRule::EvidenceCircle,
+                            message,
+                            remedy,
+                        ));
                     }
                     None => path.push((to, 0)),
                 },
@@ -88,34 +96,40 @@ fn check_evidence_circles(board: &Workboard, found: &mut Vec<Finding>) {
     }
 }
 
+/// Item that a piece of evidence is, if it is one of the board.
+fn find_work<'b>(board: &'b Workboard, piece: &BoardEvidence) -> Option<&'b BoardItem> {
+    (piece.kind == Some(EvidenceKind::Work)).then(|| board.item(&piece.reference)).flatten()
+}
+
 fn check_blockers(item: &BoardItem, board: &Workboard, found: &mut Vec<Finding>) {
     for (id, span) in item.blocked_by.iter().zip(&item.spans.blocked_by) {
         match board.item(id) {
             None => {
                 let message = format!("{} is blocked by {id}, which is not on the board", item.id);
                 let remedy = "name an item of the board; a condition in words belongs into `human_gate`";
-                found.push(Finding::at(BOARD, place_of(*span), "blocked_by_unknown", message, remedy));
+                found.push(Finding::at(BOARD, place_of(*span), CheckRule::BlockedByUnknown, message, remedy));
             }
             Some(other)
                 if item.status == Some(WorkStatus::Validated) && other.status != Some(WorkStatus::Validated) =>
             {
                 let message = format!("{} is validated before {id}, which it depends on", item.id);
                 let remedy = format!("validate {id} first, or move {} back", item.id);
-                found.push(Finding::at(BOARD, place_of(*span), "validated_too_early", message, remedy));
+                found.push(Finding::at(BOARD, place_of(*span), CheckRule::ValidatedTooEarly, message, remedy));
             }
             Some(_) => {}
         }
     }
 }
 
-/// Files that an item names, such as its PRD and its issues; a path outside of the workspace is external.
+/// Files that an item names, such as its PRD and its issues; a path outside of the
+/// workspace is external.
 fn check_artifacts(item: &BoardItem, files: &WorkspaceFiles, found: &mut Vec<Finding>) {
     for (name, span) in item.artifacts.iter().zip(&item.spans.artifacts) {
         let is_external = name.starts_with('/') || name.contains("://");
         if !is_external && resolve_artifact(files, name).is_none() {
             let message = format!("{} names {name}, which is not there", item.id);
             let remedy = "write the document, or take it out of `artifacts`";
-            found.push(Finding::at(BOARD, place_of(*span), "artifact_missing", message, remedy));
+            found.push(Finding::at(BOARD, place_of(*span), CheckRule::ArtifactMissing, message, remedy));
         }
     }
 }
@@ -132,7 +146,7 @@ pub(super) fn check_board_words(files: &WorkspaceFiles, book: &RuleBook, found: 
                 let start = index.start_of(text, number + 1) + (value.as_ptr() as usize - line.as_ptr() as usize) + at;
                 let message = format!("this claims what no record may claim, as in \"{}\"", rule.rule.sentence);
                 let place = index.place_of(text, start);
-                found.push(Finding::at(BOARD, place, &rule.rule.id, message, rule.rule.remedy.clone()));
+                found.push(Finding::of_words(BOARD, place, &rule.rule, message));
             }
         }
     }

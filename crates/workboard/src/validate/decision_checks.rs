@@ -1,8 +1,11 @@
 //! Decision records in Markdown beside the YAML that counts: a difference is advice.
 
-use contract::source::{self, Kind};
+use std::collections::HashMap;
+
+use contract::source::{self, Kind, Node};
 
 use crate::board::node_text;
+use crate::check_rule::CheckRule;
 use crate::document::{PlanningDocument, file_stem};
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
@@ -10,6 +13,7 @@ use crate::items::read_fact;
 
 /// Compares the facts of each `*-DECISION-RECORD.md` with the decision that it is about.
 pub(super) fn check_decisions(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], found: &mut Vec<Finding>) {
+    let mut read: HashMap<&str, Option<Node>> = HashMap::new();
     for document in documents {
         let stem = file_stem(document.path).to_ascii_uppercase();
         if !stem.ends_with("DECISION-RECORD") {
@@ -17,12 +21,15 @@ pub(super) fn check_decisions(files: &WorkspaceFiles, documents: &[PlanningDocum
         }
         let record =
             if stem.contains("PROVIDER") { "decisions/provider.yaml" } else { "decisions/core-promotion.yaml" };
-        compare_decision(files, document, record, found);
+        let read =
+            read.entry(record).or_insert_with(|| files.text(record).and_then(|text| source::read(record, text).node));
+        if let Some(node) = read {
+            compare_decision(node, document, record, found);
+        }
     }
 }
 
-fn compare_decision(files: &WorkspaceFiles, document: &PlanningDocument<'_>, record: &str, found: &mut Vec<Finding>) {
-    let Some(node) = files.text(record).and_then(|text| source::read(record, text).node) else { return };
+fn compare_decision(node: &Node, document: &PlanningDocument<'_>, record: &str, found: &mut Vec<Finding>) {
     if !matches!(node.kind, Kind::Map(_)) {
         return;
     }
@@ -34,7 +41,7 @@ fn compare_decision(files: &WorkspaceFiles, document: &PlanningDocument<'_>, rec
                 format!("{record} says that {name} is {counts:?}, this document says {said:?}; the record counts");
             let place = (line.number, line.text.len() - line.text.trim_start().len() + 1);
             found.push(
-                Finding::at(document.path, place, "decision_differs", message, "say here what the record says")
+                Finding::at(document.path, place, CheckRule::DecisionDiffers, message, "say here what the record says")
                     .as_advice(),
             );
         }

@@ -1,19 +1,25 @@
-//! Checks of one document: front matter, disclaimer, constants; and of the items in documents against the board.
+//! Checks of one document: front matter, disclaimer, constants; and of the items in
+//! documents against the board.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::board::{WorkStatus, Workboard};
-use crate::document::{DISCLAIMER, PlanningDocument};
+use crate::check_rule::CheckRule;
+use crate::document::{DISCLAIMER, DocumentKind, PlanningDocument};
 use crate::finding::{Finding, TextFix};
 use crate::front_matter::{FrontField, FrontProblem};
 use crate::items::read_fact;
+use crate::templates::PROTOCOLS;
 
 const REQUIRED_KEYS: [&str; 6] =
     ["status", "owner", "created", "last_reviewed", "lifecycle_classification", "core_promotion_status"];
 const NOT_PROMOTED: &str = "not-promoted";
 
+/// Adds the findings about one document. `today` is a date of the form `yyyy-mm-dd`.
 pub(super) fn check_document(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
-    let is_read = document.front.last_line > 0;
+    // Keys that are missing after a paste follow from it, and the paste is told.
+    let is_pasted = document.front.problems.iter().any(|problem| matches!(problem, FrontProblem::Pasted { .. }));
+    let is_read = document.front.last_line > 0 && !is_pasted;
     document.front.problems.iter().for_each(|problem| found.push(describe_problem(document, problem)));
     if is_read {
         check_keys(document, found);
@@ -26,18 +32,21 @@ pub(super) fn check_document(document: &PlanningDocument<'_>, today: &str, found
 
 fn describe_problem(document: &PlanningDocument<'_>, problem: &FrontProblem) -> Finding {
     let remedy = "begin the document with a line `---`, one `key: value` a line, and a line `---`";
-    let at = |line: usize, rule: &str, message: String| Finding::at(document.path, (line, 1), rule, message, remedy);
+    let at =
+        |line: usize, rule: CheckRule, message: String| Finding::at(document.path, (line, 1), rule, message, remedy);
     match problem {
-        FrontProblem::Missing => at(1, "front_matter_missing", "the document has no front matter".to_owned()),
-        FrontProblem::Unclosed => at(1, "front_matter_unclosed", "the front matter has no closing `---`".to_owned()),
+        FrontProblem::Missing => at(1, CheckRule::FrontMatterMissing, "the document has no front matter".to_owned()),
+        FrontProblem::Unclosed => {
+            at(1, CheckRule::FrontMatterUnclosed, "the front matter has no closing `---`".to_owned())
+        }
         FrontProblem::Pasted { form, line } => {
-            at(*line, "front_matter_pasted", format!("the front matter was pasted: {form}"))
+            at(*line, CheckRule::FrontMatterPasted, format!("the front matter was pasted: {form}"))
         }
         FrontProblem::Stray { line } => {
-            at(*line, "front_matter_line", "a line of the front matter is no `key: value`".to_owned())
+            at(*line, CheckRule::FrontMatterLine, "a line of the front matter is no `key: value`".to_owned())
         }
         FrontProblem::Repeated { key, line } => {
-            at(*line, "front_matter_key_twice", format!("the front matter has `{key}` twice"))
+            at(*line, CheckRule::FrontMatterKeyTwice, format!("the front matter has `{key}` twice"))
         }
     }
 }
@@ -47,11 +56,11 @@ fn check_keys(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
     let place = (document.front.last_line, 1);
     if is_missing(&"name") && is_missing(&"title") {
         let message = "the front matter has no `name` and no `title`";
-        found.push(Finding::at(document.path, place, "front_matter_key", message, "add `name:` or `title:`"));
+        found.push(Finding::at(document.path, place, CheckRule::FrontMatterKey, message, "add `name:` or `title:`"));
     }
     for key in REQUIRED_KEYS.iter().filter(|key| is_missing(key)) {
         let message = format!("the front matter has no `{key}`");
-        let finding = Finding::at(document.path, place, "front_matter_key", message, format!("add `{key}:`"));
+        let finding = Finding::at(document.path, place, CheckRule::FrontMatterKey, message, format!("add `{key}:`"));
         // The only key with one possible value.
         let start = document.index.start_of(document.text, document.front.last_line);
         let is_absent = document.front.field(key).is_none();
@@ -63,14 +72,14 @@ fn check_keys(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
 }
 
 fn check_values(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
-    let at = |field: &FrontField, rule: &str, message: String, remedy: &str| {
+    let at = |field: &FrontField, rule: CheckRule, message: String, remedy: &str| {
         Finding::at(document.path, (field.line, field.column), rule, message, remedy)
     };
     if let Some(field) = document.front.field("status").filter(|field| !field.value.is_empty())
         && WorkStatus::of_word(&field.value).is_none()
     {
         let remedy = "write draft, candidate, validated or blocked";
-        let finding = at(field, "document_status", "the status is none of the four".to_owned(), remedy);
+        let finding = at(field, CheckRule::DocumentStatus, "the status is none of the four".to_owned(), remedy);
         let meant = WorkStatus::of_word(&field.value.trim_end_matches('.').to_ascii_lowercase());
         found.push(match meant {
             Some(meant) => finding.with_fix(replace_value(field, meant.as_str())),
@@ -81,13 +90,13 @@ fn check_values(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Fi
         && !["planning", "sot"].contains(&field.value.as_str())
     {
         let message = "the lifecycle classification is neither planning nor sot".to_owned();
-        found.push(at(field, "lifecycle_classification", message, "write planning or sot"));
+        found.push(at(field, CheckRule::LifecycleClassification, message, "write planning or sot"));
     }
     if let Some(field) = document.front.field("core_promotion_status").filter(|field| !field.value.is_empty())
         && field.value != NOT_PROMOTED
     {
         let message = "core_promotion_status is a constant: not-promoted".to_owned();
-        let finding = at(field, "core_promotion_status", message, "write not-promoted");
+        let finding = at(field, CheckRule::CorePromotionStatus, message, "write not-promoted");
         found.push(finding.with_fix(replace_value(field, NOT_PROMOTED)));
     }
     check_days(document, today, found);
@@ -99,13 +108,13 @@ fn check_days(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Find
         let place = (field.line, field.column);
         if !is_day(&field.value) {
             let message = format!("`{}` is no day", field.key);
-            found.push(Finding::at(document.path, place, "document_day", message, "write it as yyyy-mm-dd"));
+            found.push(Finding::at(document.path, place, CheckRule::DocumentDay, message, "write it as yyyy-mm-dd"));
         } else if field.value.as_str() > today {
             let message = format!("`{}` lies in the future", field.key);
             found.push(Finding::at(
                 document.path,
                 place,
-                "document_stale",
+                CheckRule::DocumentStale,
                 message,
                 "write the day on which it was so",
             ));
@@ -118,7 +127,13 @@ fn check_days(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Find
     {
         let message = "the document was last reviewed before it was created";
         let place = (reviewed.line, reviewed.column);
-        found.push(Finding::at(document.path, place, "document_stale", message, "review it, and write that day"));
+        found.push(Finding::at(
+            document.path,
+            place,
+            CheckRule::DocumentStale,
+            message,
+            "review it, and write that day",
+        ));
     }
 }
 
@@ -157,8 +172,13 @@ pub(super) fn is_older(document: &PlanningDocument<'_>, first_day: Option<&str>)
 fn missing_disclaimer(document: &PlanningDocument<'_>) -> Finding {
     let line = document.headings.first().map_or(document.front.last_line + 1, |heading| heading.line);
     let remedy = format!("write after the first heading: {DISCLAIMER}");
-    let finding =
-        Finding::at(document.path, (line, 1), "disclaimer_missing", "the document lacks the disclaimer", remedy);
+    let finding = Finding::at(
+        document.path,
+        (line, 1),
+        CheckRule::DisclaimerMissing,
+        "the document lacks the disclaimer",
+        remedy,
+    );
     let Some(heading) = document.headings.first() else { return finding };
     let start = document.index.start_of(document.text, heading.line + 1);
     let gap = if start == document.text.len() && !document.text.ends_with('\n') { "\n" } else { "" };
@@ -178,7 +198,13 @@ pub(super) fn check_constants(document: &PlanningDocument<'_>, found: &mut Vec<F
             let column = line.text.len() - line.text.trim_start().len() + 1;
             let message = format!("`{name}` is a constant: {constant}");
             let place = (line.number, column);
-            found.push(Finding::at(document.path, place, "constant_changed", message, format!("write {constant}")));
+            found.push(Finding::at(
+                document.path,
+                place,
+                CheckRule::ConstantChanged,
+                message,
+                format!("write {constant}"),
+            ));
         }
     }
 }
@@ -189,19 +215,25 @@ pub(super) fn check_items(board: &Workboard, documents: &[PlanningDocument<'_>],
     for document in documents {
         for item in document.items() {
             let place = (item.line, 1);
-            let mut advise = |rule: &str, message: String, remedy: &str| {
+            let mut advise = |rule: CheckRule, message: String, remedy: &str| {
                 found.push(Finding::at(document.path, place, rule, message, remedy).as_advice());
             };
             if let Some(line) = first.insert((document.path, &item.id), item.line) {
-                advise("item_twice", format!("{} has a heading at line {line} too", item.id), "keep one of the two");
+                advise(
+                    CheckRule::ItemTwice,
+                    format!("{} has a heading at line {line} too", item.id),
+                    "keep one of the two",
+                );
             }
             match board.item(&item.id) {
-                None => {
-                    advise("item_not_on_board", format!("{} is not on the board", item.id), "add it to WORKBOARD.yaml")
-                }
+                None => advise(
+                    CheckRule::ItemNotOnBoard,
+                    format!("{} is not on the board", item.id),
+                    "add it to WORKBOARD.yaml",
+                ),
                 Some(listed) if item.status.is_some() && listed.status.is_some() && item.status != listed.status => {
                     advise(
-                        "item_status_differs",
+                        CheckRule::ItemStatusDiffers,
                         format!(
                             "the board says that {} is {}, this document says {}; the board counts",
                             item.id,
@@ -215,4 +247,48 @@ pub(super) fn check_items(board: &Workboard, documents: &[PlanningDocument<'_>],
             }
         }
     }
+}
+
+/// Sequences of issues: numbers that are left out, and items that name the document and
+/// have no heading in it. Both are advice.
+pub(super) fn check_sequences(board: &Workboard, documents: &[PlanningDocument<'_>], found: &mut Vec<Finding>) {
+    let is_sequence = |document: &&PlanningDocument<'_>| document.kind == Some(DocumentKind::Issues);
+    let sequences: HashMap<&str, &PlanningDocument<'_>> =
+        documents.iter().filter(is_sequence).map(|document| (document.path, document)).collect();
+    for document in sequences.values() {
+        for pair in document.items().windows(2) {
+            if let Some(missing) = find_gap(&pair[0].id, &pair[1].id) {
+                let message = format!("{missing} is left out before {}", pair[1].id);
+                let remedy = "say what became of it, or leave the gap as it is";
+                let finding = Finding::at(document.path, (pair[1].line, 1), CheckRule::ItemGap, message, remedy);
+                found.push(finding.as_advice());
+            }
+        }
+    }
+    let headed: HashMap<&str, HashSet<&str>> = sequences
+        .iter()
+        .map(|(path, document)| (*path, document.items().iter().map(|item| item.id.as_str()).collect()))
+        .collect();
+    for item in board.items() {
+        let named = item.artifacts.iter().filter_map(|name| {
+            sequences.get(name.as_str()).or_else(|| sequences.get(format!("{PROTOCOLS}/{name}").as_str()))
+        });
+        for document in named.filter(|document| !headed[document.path].contains(item.id.as_str())) {
+            let message = format!("{} names this document, which has no heading for it", item.id);
+            let remedy = format!("add `## {} - {}`", item.id, item.title);
+            let finding = Finding::about_file(document.path, CheckRule::ItemWithoutHeading, message, remedy);
+            found.push(finding.as_advice());
+        }
+    }
+}
+
+/// First id between two of the same series that is left out.
+fn find_gap(before: &str, after: &str) -> Option<String> {
+    let split = |id: &str| {
+        let (series, number) = id.rsplit_once('-')?;
+        Some((series.to_owned(), number.len(), number.parse::<u64>().ok()?))
+    };
+    let ((series, digits, first), (other, _, second)) = (split(before)?, split(after)?);
+    let next = first.checked_add(1)?;
+    (series == other && second > next).then(|| format!("{series}-{next:0digits$}"))
 }

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod broken;
+mod every_rule;
+mod growth;
 mod mutated;
 mod shapes;
 

@@ -37,6 +37,46 @@ const REQUIRED: [&str; 8] = [
 const REQUIRED_OF_ITEMS: [&str; 4] =
     ["    type: AFK\n", "    status: validated\n", "    evidence:\n", "    title: item "];
 
+/// Reads a document anew, as plainly as its format can be read: true if a required fact is missing or has no right value.
+fn lacks_a_fact(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end);
+    if lines.next() != Some("---") {
+        return true;
+    }
+    let front: Vec<&str> = lines.by_ref().take_while(|line| *line != "---").collect();
+    let value = |key: &str| {
+        let of_key = |line: &&str| line.strip_prefix(key).and_then(|rest| rest.strip_prefix(':')).map(str::to_owned);
+        let mut found = front.iter().filter_map(of_key).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
+        let value = found.next().map(|rest| rest.trim().trim_matches(['"', '\'']).to_owned());
+        value.filter(|value| !value.is_empty() && found.next().is_none())
+    };
+    let is = |key: &str, words: &[&str]| value(key).is_some_and(|value| words.contains(&value.as_str()));
+    let is_day = |key: &str| {
+        value(key).is_some_and(|day| {
+            let parts: Vec<usize> = day.split('-').filter_map(|part| part.parse().ok()).collect();
+            day.len() == 10 && matches!(parts[..], [_, 1..=12, 1..=31])
+        })
+    };
+    let is_whole = (value("name").is_some() || value("title").is_some())
+        && value("owner").is_some()
+        && is("status", &["draft", "candidate", "validated", "blocked"])
+        && is("lifecycle_classification", &["planning", "sot"])
+        && is("core_promotion_status", &["not-promoted"])
+        && is_day("created")
+        && is_day("last_reviewed")
+        && lines.any(|line| line.contains("Local planning SOT only."));
+    !is_whole
+}
+
+#[test]
+fn the_second_reader_tells_whole_documents_from_broken_ones() {
+    let whole = document("Words.");
+    assert!(!lacks_a_fact(&whole));
+    for fact in REQUIRED {
+        assert!(lacks_a_fact(&whole.replacen(fact, "", 1)), "{fact}");
+    }
+}
+
 #[test]
 fn the_control_is_valid() {
     assert!(check(&VALID).is_valid());
@@ -76,5 +116,18 @@ proptest! {
         let index = texts.iter().position(|(_, known)| *known == text).unwrap();
         texts[index].1 = edited;
         let _ = check(&texts);
+    }
+
+    /// Edits where the required facts stand; a second, plainer reader says whether one of them was broken.
+    #[test]
+    fn no_edit_breaks_a_required_fact_in_silence(at in 0..DOCUMENTS, place in any::<prop::sample::Index>(), length in 0_usize..12, with in "[a-z0-9: \n|\\-]{0,12}") {
+        let mut texts = VALID.clone();
+        let (_, text) = texts.iter_mut().find(|(path, _)| path.ends_with(&format!("{at:03}-PRD.md"))).unwrap();
+        let last = text.find("authority.").unwrap();
+        let start = place.index(last);
+        text.replace_range(start..(start + length).min(last), &with);
+        let is_broken = lacks_a_fact(text);
+        let edited = text.clone();
+        prop_assert!(!(is_broken && check(&texts).is_valid()), "{edited}");
     }
 }

@@ -68,6 +68,20 @@ fn labels_of_items_in_every_form() {
         let item = items(&format!("## DEMO-WORK-007 - T\n\n{label}\n- one\n- [ ] two\n- [x] three\n")).remove(0);
         assert_eq!(item.acceptance, ["one", "two", "three"]);
     }
+    for label in [
+        "What to build",
+        "User stories covered",
+        "Allowed files",
+        "Validator",
+        "Done evidence",
+        "Human gate",
+        "Implementation route",
+        "Resolved by",
+        "Current unblock",
+    ] {
+        let item = items(&format!("## DEMO-WORK-007 - T\n\n{label}: a thing\n")).remove(0);
+        assert_eq!(item.labels, [(label.to_owned(), "a thing".to_owned())]);
+    }
     let item = items("## DEMO-WORK-007 - T\n\nWhat to build: a thing\nHuman gate:\n- the operator\n").remove(0);
     assert_eq!(
         item.labels,

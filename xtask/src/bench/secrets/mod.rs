@@ -1,5 +1,5 @@
-//! The secret scanner beside ripgrep and beside other scanners: how fast, how much of what was planted is found, and how
-//! often something is found where nothing is.
+//! The secret scanner beside ripgrep and beside other scanners: how fast, how much of what
+//! was planted is found, and how often something is found where nothing is.
 
 pub(super) mod packages;
 mod peers;
@@ -19,7 +19,7 @@ const ROUNDS: usize = 5;
 /// detect-secrets is some thousand times slower; it gets the beginning of the log.
 const SLICE: usize = 500_000;
 
-/// What is measured with what: the set that the crate's example writes.
+/// Test set that the crate's example writes, with the programs to measure.
 struct Set {
     world: World,
     /// ripgrep's program.
@@ -29,9 +29,10 @@ struct Set {
     clean_size: u64,
 }
 
-/// Where a scanner says that something is: one file name for each finding.
+/// Findings of a scanner: one file name for each.
 type Findings = Vec<String>;
 
+/// Measures speed, recall and false alarms and returns the tables.
 pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     build_examples()?;
     let set = Set::new(bench, peers::ripgrep()?)?;
@@ -41,7 +42,8 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
         Candidate::new(OURS, "ours", |_| found_once(ours(&[set.log()]))),
     ];
     if let Some(kingfisher) = &peers.kingfisher {
-        // It does not take the log's one secret for one; that it works at all shows in what it finds of the planted ones.
+        // It does not take the log's one secret for one; that it works at all shows in what
+        // it finds of the planted ones.
         candidates.push(Candidate::new(peers::KINGFISHER, "kingfisher", |_| {
             peers::kingfisher(kingfisher, &set.log()).map(drop)
         }));
@@ -127,7 +129,8 @@ fn ripgrep(set: &Set, path: &Path) -> Outcome<Findings> {
     Ok(lines.map(name).collect())
 }
 
-/// A scanner's name, how many of the planted files it finds something in, and how much it finds in the clean ones.
+/// A scanner's name, how many of the planted files it finds something in, and how much it
+/// finds in the clean ones.
 struct Judged {
     name: &'static str,
     found: usize,
@@ -157,14 +160,14 @@ fn judged(set: &Set, peers: &peers::Peers) -> Outcome<Vec<Judged>> {
     scanners(set, peers).into_iter().map(judge).collect()
 }
 
-/// How many files are named.
+/// Number of different files among the findings.
 fn distinct(mut findings: Findings) -> usize {
     findings.sort_unstable();
     findings.dedup();
     findings.len()
 }
 
-/// How many samples of each class of the second set a scanner finds something in.
+/// Table of the samples of each class of the second set in which a scanner finds something.
 fn class_table(set: &Set, peers: &peers::Peers) -> Outcome<String> {
     let root = set.world.path("unseen");
     let counts = unseen::write(&root)?;

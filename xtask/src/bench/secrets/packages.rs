@@ -1,5 +1,5 @@
-//! Public packages as everybody installs them, in which nothing may be taken for a secret but the private keys that some of
-//! them publish for their tests.
+//! Public packages as everybody installs them, in which nothing may be taken for a secret
+//! but the private keys that some of them publish for their tests.
 
 use std::path::Path;
 
@@ -27,6 +27,7 @@ const PYPI: &[&str] = &[
 /// Rules for whole keys. A package that publishes one has published it.
 const KEYS: [&str; 4] = ["private-key", "pgp-private-key", "putty-private-key", "openvpn-static-key"];
 
+/// Scans public packages of several registries and returns the findings.
 pub(in super::super) fn measure(_: &Bench) -> Outcome<String> {
     build_examples()?;
     let folder = cache()?.join("packages");

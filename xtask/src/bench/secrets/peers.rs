@@ -17,8 +17,9 @@ pub(super) struct Peers {
     pub(super) detect_secrets: Option<PathBuf>,
 }
 
-/// ripgrep's program: the one of this machine, Debian's where we may install it, or one that cargo builds. Of the other scanners that people use, gitleaks and
-/// the current trufflehog could not be had from the registries of packages, so they are not measured.
+/// ripgrep's program: the one of this machine, Debian's where we may install it, or one
+/// that cargo builds. Of the other scanners that people use, gitleaks and the current
+/// trufflehog could not be had from the registries of packages, so they are not measured.
 pub(super) fn ripgrep() -> Outcome<PathBuf> {
     if tools::need("rg", "ripgrep").is_ok() {
         return Ok("rg".into());
@@ -33,6 +34,7 @@ pub(super) fn ripgrep() -> Outcome<PathBuf> {
     Ok(exe)
 }
 
+/// Scanners that are installed. One that cannot be installed is left out with a message.
 pub(super) fn installed() -> Outcome<Peers> {
     let folder = cache()?.join("peers");
     let [kingfisher, detect_secrets] = ["kingfisher", "detect-secrets"].map(|name| folder.join("bin").join(name));
@@ -74,8 +76,8 @@ pub(super) fn kingfisher(exe: &Path, path: &Path) -> Outcome<Findings> {
     Ok(text.lines().filter_map(|line| value_of(line, "path")).collect())
 }
 
-/// Its findings are one JSON document that names the file in each of them. It leaves out what is not below the folder it is
-/// called in.
+/// Its findings are one JSON document that names the file in each of them. It leaves out
+/// what is not below the folder it is called in.
 pub(super) fn detect_secrets(exe: &Path, path: &Path) -> Outcome<Findings> {
     let mut command = program(exe, ["scan", "--no-verify", "--all-files"]);
     match (path.is_dir(), path.parent(), path.file_name()) {
@@ -86,7 +88,8 @@ pub(super) fn detect_secrets(exe: &Path, path: &Path) -> Outcome<Findings> {
     Ok(text.lines().filter_map(|line| value_of(line, "filename")).collect())
 }
 
-/// The string that a line of JSON gives to a name; paths of ours have nothing in them that is escaped.
+/// The string that a line of JSON gives to a name; paths of ours have nothing in them that
+/// is escaped.
 fn value_of(line: &str, name: &str) -> Option<String> {
     let (_, rest) = line.split_once(&format!("\"{name}\":"))?;
     let (value, _) = rest.trim_start().strip_prefix('"')?.split_once('"')?;

@@ -1,5 +1,5 @@
-//! Source archives of published packages, from whatever registries pip, npm and cargo are configured for. Kept unpacked in the
-//! cache; nothing of them is committed.
+//! Source archives of published packages, from whatever registries pip, npm and cargo are
+//! configured for. Kept unpacked in the cache; nothing of them is committed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::Outcome;
 use crate::process::{cargo, output, program};
 use crate::tools;
 
-/// Asks pip where a source archive lies and unpacks it. `pip download` would run the archive's build backend to learn of
-/// dependencies that are not wanted here.
+/// Asks pip where a source archive lies and unpacks it. `pip download` would run the
+/// archive's build backend to learn of dependencies that are not wanted here.
 const UNPACK_SDIST: &str = r#"
 import os, shutil, sys, tempfile
 from pip._internal.commands import create_command
@@ -188,6 +188,7 @@ impl Shelf {
 }
 
 impl Pair {
+    /// Registry of the package; the language decides unless the pair says otherwise.
     pub(super) const fn origin(&self) -> Origin {
         match (self.origin, self.language) {
             (Some(origin), _) => origin,

@@ -12,7 +12,8 @@ use crate::Outcome;
 use crate::process::{output, program};
 use crate::tools;
 
-/// Ignore rules of the repository where the archive has none: registries rarely carry them, and every repository has them.
+/// Ignore rules of the repository where the archive has none: registries rarely carry them,
+/// and every repository has them.
 const IGNORED: &str = "__pycache__/\n*.py[co]\n.pytest_cache/\n.hypothesis/\n.tox/\n*.egg-info/\nnode_modules/\n/target/\n*.o\n*.a\n*.so\n*.lo\n/.nyc_output/\n/out/\n/bzip2\n/bzip2recover\n*.rb2\n*.tst\n";
 
 /// Names of folders that hold tests or their data.
@@ -42,6 +43,7 @@ pub(super) struct Laid {
 }
 
 impl Laid {
+    /// Lays a pair out as a fresh case and its source.
     pub(super) fn lay(place: &Path, shelf: &Shelf, pair: &Pair) -> Outcome<Self> {
         let folder = place.join(pair.package.replace(['/', '@'], "_")).join(pair.new);
         let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
@@ -66,13 +68,15 @@ impl Laid {
             git(&source, &["commit", "--quiet", "--allow-empty", "--message", version])?;
         }
         let changed = git(&source, &["diff", "--no-renames", "--numstat", "-z", "HEAD~", "HEAD"])?;
-        // Files that a release adds and its own ignore rules leave out are made by its packaging; no patch brings them.
+        // Files that a release adds and its own ignore rules leave out are made by its
+        // packaging; no patch brings them.
         let ignored = git(&source, &["ls-files", "--cached", "--ignored", "--exclude-standard"])?;
         let added = git(&source, &["diff", "--no-renames", "--diff-filter=A", "--name-only", "HEAD~", "HEAD"])?;
         if let Some(made) = ignored.lines().find(|path| added.lines().any(|other| other == *path)) {
             return Err(format!("its archive holds `{made}`, which its repository ignores"));
         }
-        // A case is text, and so is a patch in which every file counts as binary, whatever its encoding.
+        // A case is text, and so is a patch in which every file counts as binary, whatever
+        // its encoding.
         let attributes = source.join(".git/info/attributes");
         std::fs::create_dir_all(source.join(".git/info")).map_err(fail)?;
         std::fs::write(&attributes, "* -diff\n").map_err(fail)?;
@@ -112,7 +116,8 @@ impl Laid {
         Ok(())
     }
 
-    /// Tests that a report misses and that the new version has no more: their name stands nowhere in it, or their file is gone.
+    /// Tests that a report misses and that the new version has no more: their name stands
+    /// nowhere in it, or their file is gone.
     pub(super) fn tests_given_up(&self, report: &Value) -> Vec<String> {
         let passes = report["verification"]["passes"].as_array().into_iter().flatten();
         let missing = passes.flat_map(|pass| pass["tests"]["missing"].as_array().into_iter().flatten());
@@ -183,8 +188,8 @@ fn changes(numstat: &str) -> Vec<(&str, bool)> {
     lines.filter_map(|line| Some((line.splitn(3, '\t').nth(2)?, line.starts_with('-')))).collect()
 }
 
-/// The contract as the author of the task would write it: everything may change; tests, manifests and files that are no text are
-/// named.
+/// The contract as the author of the task would write it: everything may change; tests,
+/// manifests and files that are no text are named.
 fn contract(pair: &Pair, changed: &[(&str, bool)], environment: &Value) -> Value {
     let products = changed.iter().filter(|(_, binary)| *binary).map(|(path, _)| *path);
     let allowed: Vec<&str> = ["**"].into_iter().chain(products).collect();

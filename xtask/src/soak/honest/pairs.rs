@@ -12,6 +12,7 @@ pub(super) enum Language {
 }
 
 impl Language {
+    /// Name in the table.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -35,6 +36,7 @@ pub(super) enum Origin {
 }
 
 impl Origin {
+    /// Name in the table.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::PyPi => "pypi",

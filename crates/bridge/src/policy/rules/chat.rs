@@ -1,4 +1,4 @@
-//! What may stand in a request to `/v1/chat/completions`.
+//! Table of the permitted content of a request to `/v1/chat/completions`.
 
 use super::{Kinds, Shape, Tag};
 use crate::policy::admission::Feature;
@@ -84,7 +84,7 @@ static URL_PART: Shape = Shape::Object(&[
     ("audio_url", Shape::Kinds(&BARE_URL)),
     ("cache_control", Shape::Opaque),
 ]);
-/// Only the object form: a URL given as plain text is a fetch.
+/// URL in its object form only: a URL as plain text is a fetch.
 static BARE_URL: Kinds = Kinds { untyped: Some(&URL), kinds: &[], otherwise: Feature::ProviderFetch };
 
 static PART: Shape = Shape::Kinds(&Kinds {

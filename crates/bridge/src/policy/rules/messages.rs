@@ -1,4 +1,4 @@
-//! What may stand in a request to `/v1/messages`.
+//! Table of the permitted content of a request to `/v1/messages`.
 
 use super::{Kinds, Shape, Tag};
 use crate::policy::admission::Feature;
@@ -88,7 +88,8 @@ static SOURCE: Kinds = Kinds {
 
 static CONTENT_SOURCE: Shape = Shape::Object(&[("type", Shape::Text), ("content", Shape::TextOr(&Shape::Each(&PART)))]);
 
-/// Without a type, or `custom`, a tool is the engine's own; so are the shell and editor types, which carry a date.
+/// Tools of the engine itself: without a type, `custom`, or the dated shell and editor
+/// types.
 static TOOL: Shape = Shape::Kinds(&Kinds {
     untyped: Some(&Shape::Opaque),
     kinds: &[

@@ -1,8 +1,9 @@
 //! Default deny inside a request's body.
 //!
-//! A provider's hosted tools, fetchers and stores are a network of their own. Each wire has a table ([`chat`],
-//! [`responses`], [`messages`]) of everything that may stand in a request; what is not in it is refused, so a feature
-//! that a provider adds tomorrow is refused until somebody has looked at it.
+//! A provider's hosted tools, fetchers and stores are a network of their own. Each wire has
+//! a table ([`chat`], [`responses`], [`messages`]) of everything that is permitted in a
+//! request; all else is refused, so a feature that a provider adds tomorrow is refused
+//! until it has been reviewed.
 
 mod chat;
 mod messages;
@@ -15,7 +16,7 @@ use crate::policy::admission::{Feature, NetworkClass};
 use crate::protocol::json::{Kind, Node};
 use crate::protocol::wire::Wire;
 
-/// What may stand at a place. `null` may stand anywhere a field may.
+/// Permitted content of one place. `null` is permitted wherever a field is.
 #[derive(Debug)]
 pub(crate) enum Shape {
     /// Anything: the provider reads it and acts on none of it.
@@ -28,7 +29,7 @@ pub(crate) enum Shape {
     DataUrl,
     /// The id of something made in this run.
     Issued,
-    /// Nothing but the ways of saying "none": null, false, an empty list.
+    /// Refused, except for the forms of "none": null, false, an empty list.
     Refused(Feature),
     /// An object with these fields and no other.
     Object(&'static [(&'static str, Shape)]),
@@ -42,17 +43,20 @@ pub(crate) enum Shape {
     As(&'static Shape),
 }
 
+/// Permitted objects, by their `type`.
 #[derive(Debug)]
 pub(crate) struct Kinds {
-    /// For an object without a `type`.
+    /// Shape of an object without a `type`.
     pub(crate) untyped: Option<&'static Shape>,
     pub(crate) kinds: &'static [(Tag, Shape)],
-    /// What an unlisted type counts as.
+    /// Feature under which an unlisted type is refused.
     pub(crate) otherwise: Feature,
 }
 
+/// Pattern of a `type`.
 #[derive(Debug)]
 pub(crate) enum Tag {
+    /// Exactly this type.
     Is(&'static str),
     /// A name with a date behind it, `bash_20250124`.
     Dated(&'static str),
@@ -73,14 +77,17 @@ impl Tag {
     }
 }
 
-/// What was found that may not stand there.
+/// Content that is not permitted at its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
+    /// Feature under which it is refused.
     pub(crate) feature: Feature,
+    /// Path of keys and indices to it.
     pub(crate) place: String,
 }
 
-/// Judges a body by its wire's table. Gives the features that the network class allowed and the body used.
+/// Judges a body by its wire's table. Gives the features that the network class allowed and
+/// the body used.
 pub(crate) fn judge(
     wire: Wire,
     body: Node<'_>,
@@ -97,7 +104,7 @@ pub(crate) fn judge(
     Ok(judge.used)
 }
 
-/// Where the judge stands; written out only when something is found.
+/// Position of the judge; written out only when something is found.
 enum Place<'a> {
     Root,
     Field(&'a Place<'a>, Node<'a>),
@@ -176,8 +183,9 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// A key that some parsers take for a listed one (case does not count, or signs that fold to a letter) is refused
-    /// even where unknown fields are allowed: it would be a second value of that field, behind our back.
+    /// A key that some parsers take for a listed one (case does not count, or signs that
+    /// fold to a letter) is refused even where unknown fields are allowed: it would be a
+    /// second value of that field, behind our back.
     fn unlisted(&mut self, key: Node<'_>, fields: &[(&str, Shape)], place: &Place<'_>) -> Result<(), Found> {
         let name = key.text().unwrap_or_default();
         if !name.is_ascii() || fields.iter().any(|(listed, _)| listed.eq_ignore_ascii_case(&name)) {

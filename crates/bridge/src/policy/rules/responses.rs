@@ -1,4 +1,4 @@
-//! What may stand in a request to `/v1/responses`.
+//! Table of the permitted content of a request to `/v1/responses`.
 
 use super::{Kinds, Shape, Tag};
 use crate::policy::admission::Feature;

@@ -1,4 +1,4 @@
-//! Changes to a document as replaced byte spans: what is not named stays as it came.
+//! Changes to a document as replaced byte spans: all other bytes stay as they came.
 
 use std::ops::Range;
 
@@ -11,6 +11,7 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
+    /// True if nothing is to be changed, so that the original bytes can be sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -26,7 +27,8 @@ impl Edits {
                 continue;
             }
             gone += 1;
-            // A member in the middle takes the comma behind it along, the last one the comma before it.
+            // A member in the middle takes the comma behind it along, the last one the
+            // comma before it.
             let range = match members.peek() {
                 Some((next, _)) => key.span().start..next.span().start,
                 None => kept_end..value.span().end,
@@ -36,6 +38,7 @@ impl Edits {
         gone
     }
 
+    /// Replaces a value.
     pub(crate) fn replace(&mut self, node: Node<'_>, with: impl Into<Vec<u8>>) {
         self.changes.push((node.span(), with.into()));
     }
@@ -47,6 +50,7 @@ impl Edits {
         self.changes.push((at..at, format!("{}:{value}{comma}", super::quoted(name)).into_bytes()));
     }
 
+    /// Builds the changed document. Overlapping removals are merged.
     pub(crate) fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
         self.changes.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out = Vec::with_capacity(bytes.len());

@@ -1,8 +1,10 @@
-//! JSON read in place: a flat tape of spans over the bytes, nothing decoded that is not asked for.
+//! JSON read in place: a flat tape of spans over the bytes, nothing decoded that is not
+//! needed.
 //!
-//! Bodies cross the bridge as the bytes they came in, so reading must give spans, and changing means replacing spans
-//! ([`edit`]). The reader ([`read`]) is as strict as the strictest parser behind us: what two parsers could
-//! understand differently is refused.
+//! Bodies cross the bridge as the bytes they came in, so reading must give spans, and
+//! changing means replacing spans ([`edit`]). The reader ([`read`]) is as strict as the
+//! strictest parser behind us: a document that two parsers could understand differently is
+//! refused.
 
 mod edit;
 mod plain;
@@ -16,6 +18,7 @@ use std::ops::Range;
 pub(crate) use edit::Edits;
 pub(crate) use read::{ReadJsonError, Strictness};
 
+/// Type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Object,
@@ -38,14 +41,15 @@ struct Entry {
     next: u32,
 }
 
-/// The spans of one document. Kept and used again, so that a stream of small documents allocates once.
+/// The spans of one document. Kept and used again, so that a stream of small documents
+/// allocates once.
 #[derive(Debug, Default)]
 pub(crate) struct Tape {
     entries: Vec<Entry>,
 }
 
 thread_local! {
-    /// For documents that are read and done with before anything is waited for.
+    /// Tape for documents that are read completely before the next await.
     static SHARED: RefCell<Tape> = RefCell::default();
 }
 
@@ -83,23 +87,28 @@ impl<'a> Node<'a> {
         self.tape[self.at]
     }
 
+    /// Type of the value.
     pub(crate) fn kind(&self) -> Kind {
         self.entry().kind
     }
 
+    /// Byte range of the value, quotes and brackets included.
     pub(crate) fn span(&self) -> Range<usize> {
         let entry = self.entry();
         entry.start as usize..entry.end as usize
     }
 
+    /// Bytes of the value as they came.
     pub(crate) fn raw(&self) -> &'a [u8] {
         &self.bytes[self.span()]
     }
 
+    /// True for `null`.
     pub(crate) fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
 
+    /// True for an object.
     pub(crate) fn is_object(&self) -> bool {
         self.kind() == Kind::Object
     }
@@ -117,7 +126,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether this is exactly the text `wanted`. A key is compared with whole tables, so nearly all ends at the length.
+    /// True if this is exactly the text `wanted`. A key is compared with whole tables, so
+    /// nearly all comparisons end at the length.
     #[inline]
     pub(crate) fn is(&self, wanted: &str) -> bool {
         let entry = self.entry();
@@ -145,6 +155,7 @@ impl<'a> Node<'a> {
         self.children(Kind::List)
     }
 
+    /// Member of an object by name; none if it is missing or the value is no object.
     pub(crate) fn get(self, name: &str) -> Option<Node<'a>> {
         self.members().find(|(key, _)| key.is(name)).map(|(_, value)| value)
     }

@@ -1,15 +1,16 @@
-//! How far text goes on with bytes that stand for themselves. Most of a body is text, so it is looked at in blocks.
+//! Search for the end of plain text. Most of a body is text, so it is read in blocks.
 
 /// Looked at together: the compiler makes a few wide comparisons of it.
 const BLOCK: usize = 32;
 const WORD: usize = 8;
 
-/// A quote ends text, a backslash escapes, and a control character may not stand in it. Written without branches, or the compiler would look at each byte alone.
+/// True for a quote, a backslash and control characters. Written without branches, so that
+/// the compiler vectorises it.
 fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// How many bytes come before the first one that is special.
+/// Number of bytes before the first special one.
 pub(super) fn run(bytes: &[u8]) -> usize {
     // Most texts are names and short words; blocks pay only for long ones.
     let short = words(bytes.get(..BLOCK).unwrap_or(bytes));
@@ -39,8 +40,8 @@ fn words(bytes: &[u8]) -> usize {
     at + bytes[at..].iter().take_while(|byte| !is_special(**byte)).count()
 }
 
-/// The lowest bit set is the highest of the first special byte. Borrowing can mark bytes behind that one wrongly, never
-/// one before it.
+/// The lowest bit set is the highest of the first special byte. Borrowing can mark bytes
+/// behind that one wrongly, never one before it.
 fn special_marks(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;

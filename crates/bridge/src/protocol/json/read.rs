@@ -1,15 +1,17 @@
-//! The strict reader: RFC 8259 and no more, bounded depth and count, and for requests no key twice.
+//! The strict reader: RFC 8259 and no more, bounded depth and count, and for requests no
+//! key twice.
 
 use std::borrow::Cow;
 
 use super::{Entry, Kind, decode, plain};
 
-/// Deeper than any request of an agent; a frame of the reader is small, so this is far from the stack's end.
+/// Deeper than any request of an agent; a frame of the reader is small, so this is far from
+/// the stack's end.
 const MAX_DEPTH: u32 = 96;
 /// A tape entry is 16 bytes: at most 32 MiB for one document.
 const MAX_ENTRIES: usize = 2 << 20;
 
-/// How strict to be beyond the grammar.
+/// Strictness beyond the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// A key that stands twice is refused: the parser behind us could take the other one.
@@ -22,10 +24,13 @@ pub(crate) enum Strictness {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON at byte {at}: {what}")]
 pub(crate) struct ReadJsonError {
+    /// Offset of the first byte that is wrong.
     pub(crate) at: usize,
+    /// Fault in a few words.
     pub(crate) what: &'static str,
 }
 
+/// Reads a document onto the tape, which is reused between documents.
 pub(super) fn read(bytes: &[u8], tape: &mut Vec<Entry>, strictness: Strictness) -> Result<(), ReadJsonError> {
     tape.clear();
     if let Err(error) = std::str::from_utf8(bytes) {
@@ -265,7 +270,8 @@ impl Reader<'_> {
         if keys.windows(2).any(|pair| pair[0] == pair[1]) { self.fail("a key stands twice") } else { Ok(()) }
     }
 
-    /// The keys of an object, as they stand between their quotes, and whether there is an escape in them.
+    /// The keys of an object, as they stand between their quotes, and whether there is an
+    /// escape in them.
     fn keys(&self, object: usize) -> impl Iterator<Item = (&[u8], bool)> {
         let (mut at, end) = (object + 1, self.tape[object].next as usize);
         std::iter::from_fn(move || {

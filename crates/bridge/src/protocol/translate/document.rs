@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{ChatHead, Item, Plan, TranslateBodyError, ending, usage};
 
+/// Translates a whole chat completion. Fails if the body is none.
 pub(crate) fn document(plan: &Plan, body: &[u8]) -> Result<Vec<u8>, TranslateBodyError> {
     let chat: Value =
         serde_json::from_slice(body).map_err(|_| TranslateBodyError("the answer is not JSON".to_owned()))?;

@@ -12,10 +12,12 @@ pub(super) struct Events {
 }
 
 impl Events {
+    /// Returns the bytes written so far.
     pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
+    /// Appends an event with the next sequence number.
     pub(super) fn push(&mut self, kind: &str, fields: Value) {
         let mut event = json!({"type": kind, "sequence_number": self.number});
         if let (Some(event), Value::Object(fields)) = (event.as_object_mut(), fields) {
@@ -34,6 +36,7 @@ impl Events {
         }
     }
 
+    /// Appends the delta event that belongs to the item's type.
     pub(super) fn delta(&mut self, index: usize, item: &Item, delta: &str) {
         match item {
             Item::Reasoning { id, .. } => self.push(
@@ -48,7 +51,8 @@ impl Events {
                 "response.function_call_arguments.delta",
                 json!({"item_id": id, "output_index": index, "delta": delta}),
             ),
-            // Its text lies inside a JSON string that is not whole yet; it comes in one piece at the end.
+            // Its text lies inside a JSON string that is not whole yet; it comes in one
+            // piece at the end.
             Item::Call { custom: true, .. } => {}
         }
     }

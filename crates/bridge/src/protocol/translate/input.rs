@@ -4,18 +4,20 @@ use serde_json::{Value, json};
 
 use super::{Plan, TranslateBodyError, not_carried};
 
-/// Messages in the making. Calls that follow each other are one message on this wire, and so are instructions at the
-/// start.
+/// Messages in the making. Calls that follow each other are one message on this wire, and
+/// so are instructions at the start.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     list: Vec<Value>,
 }
 
 impl Messages {
+    /// The chat messages, in order.
     pub(super) fn finish(self) -> Vec<Value> {
         self.list
     }
 
+    /// Appends a user message.
     pub(super) fn user(&mut self, text: &str) {
         self.list.push(json!({"role": "user", "content": text}));
     }
@@ -32,6 +34,7 @@ impl Messages {
         self.list.push(json!({"role": "system", "content": text}));
     }
 
+    /// Appends one input item. Fails on an item that chat completions cannot carry.
     pub(super) fn item(&mut self, item: &Value, plan: &mut Plan) -> Result<(), TranslateBodyError> {
         match item["type"].as_str().unwrap_or("message") {
             "message" => self.message(item),

@@ -1,8 +1,9 @@
-//! From the responses wire to chat completions and back, for providers that speak only the second.
+//! From the responses wire to chat completions and back, for providers that speak only the
+//! second.
 //!
-//! [`request`] turns a request over, [`document`] a whole answer, [`Translator`] a stream. What is lost on the way is
-//! in one list, [`LEFT_OUT`], and named in the record of each request that lost it. What is not in that list and
-//! cannot be carried is an error that says so.
+//! [`request`] translates a request, [`document`] a whole answer, [`Translator`] a stream.
+//! Losses are in one list, [`LEFT_OUT`], and named in the record of each request that has
+//! one. Anything else that cannot be carried is an error that names it.
 
 mod document;
 mod events;
@@ -33,7 +34,7 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("tools.custom.format", "a grammar becomes part of the tool's description and is not enforced"),
 ];
 
-/// Something the chat wire cannot carry, or an answer that is none of its own.
+/// Request that the chat wire cannot carry, or an answer that does not belong to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct TranslateBodyError(pub(super) String);
@@ -42,14 +43,14 @@ fn not_carried<T>(what: impl fmt::Display) -> Result<T, TranslateBodyError> {
     Err(TranslateBodyError(format!("It cannot carry {what}.")))
 }
 
-/// What the way back has to know of the request.
+/// Facts of the request that the translation of its answer needs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     /// Tools that take free text and were sent as functions with one text parameter.
     custom: HashSet<String>,
     /// Names of [`LEFT_OUT`].
     pub(crate) left_out: Vec<&'static str>,
-    /// What ids are made from.
+    /// Source of generated ids.
     seed: String,
     /// Fields of the request that a response repeats.
     tools: Value,
@@ -87,7 +88,7 @@ impl Plan {
     }
 }
 
-/// What a chat answer says of itself.
+/// Facts of a chat answer about itself.
 #[derive(Debug, Clone, Default)]
 struct ChatHead {
     model: String,
@@ -103,7 +104,7 @@ impl ChatHead {
     }
 }
 
-/// How an answer ended, in the words of the responses wire.
+/// End of an answer, in the words of the responses wire.
 fn ending(finish_reason: &str) -> (&'static str, Value) {
     match finish_reason {
         "length" => ("incomplete", json!({"reason": "max_output_tokens"})),
@@ -161,7 +162,8 @@ fn text_part(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
 }
 
-/// The text inside the one parameter a custom tool was given; a model that did not keep to it is passed on as it is.
+/// The text inside the one parameter a custom tool was given; a model that did not keep to
+/// it is passed on as it is.
 fn free_text(arguments: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
     parsed.and_then(|value| value["input"].as_str().map(str::to_owned)).unwrap_or_else(|| arguments.to_owned())

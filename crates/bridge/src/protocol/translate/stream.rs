@@ -33,6 +33,7 @@ pub(crate) struct Translator {
 }
 
 impl Translator {
+    /// Translator for the answer to one request.
     pub(crate) fn new(plan: Plan) -> Self {
         Self {
             plan,

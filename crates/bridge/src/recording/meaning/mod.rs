@@ -1,9 +1,12 @@
-//! The meaning of a request: its body without what an agent makes anew each time it asks the same.
+//! The meaning of a request: its body without what an agent makes anew each time it asks
+//! the same.
 //!
-//! Three rules, each a closed list. Members that only name something for the provider are left out ([`LEFT_OUT`]). Ids that tie parts of
-//! a conversation together are numbered in the order in which they first appear ([`LINKS`]): which result belongs to which call
-//! still counts, what they are called does not. Words in texts whose shape says that they belong to one run ([`words::SHAPES`])
-//! are replaced by the name of their shape. The rest is compared to the byte, whatever the order of members.
+//! Three rules, each a closed list. Members that only name something for the provider are
+//! left out ([`LEFT_OUT`]). Ids that tie parts of a conversation together are numbered in
+//! the order in which they first appear ([`LINKS`]): which result belongs to which call
+//! still counts, what they are called does not. Words in texts whose shape says that they
+//! belong to one run ([`words::SHAPES`]) are replaced by the name of their shape. The rest
+//! is compared to the byte, whatever the order of members.
 
 mod words;
 
@@ -21,7 +24,8 @@ pub(crate) const LINKS: &[&str] =
 /// Members at the top that are compared as they stand.
 const EXACT: &[&str] = &["model"];
 
-/// The body that stands for all bodies that mean the same; the body itself where it is no JSON object.
+/// Representative of all bodies with the same meaning; the body itself if it is no JSON
+/// object.
 pub(crate) fn meaning_of(body: &[u8]) -> Vec<u8> {
     let Ok(Value::Object(mut root)) = serde_json::from_slice::<Value>(body) else { return body.to_vec() };
     root.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
@@ -37,7 +41,8 @@ pub(crate) fn meaning_of(body: &[u8]) -> Vec<u8> {
 struct Ids(HashMap<String, usize>);
 
 impl Ids {
-    /// In the order of their names, so that numbers do not rest on the order in which members were written.
+    /// In the order of their names, so that numbers do not rest on the order in which
+    /// members were written.
     fn rewrite_members(&mut self, members: &mut Map<String, Value>) {
         let mut sorted: Vec<(&String, &mut Value)> = members.iter_mut().collect();
         sorted.sort_by_key(|(name, _)| *name);

@@ -1,4 +1,5 @@
-//! Words that belong to one run, known by their shape: each is replaced by the name of its shape.
+//! Words that belong to one run, known by their shape: each is replaced by the name of its
+//! shape.
 
 /// The number of bytes that a shape takes at the start of a text.
 type Shape = fn(&[u8]) -> Option<usize>;
@@ -50,7 +51,8 @@ fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is(**byte)).count()
 }
 
-/// True if the start is a pattern: `9` is a digit, `h` a hexadecimal one, all else stands for itself.
+/// Length of the match if the bytes begin with the pattern: `9` is a digit, `h` a
+/// hexadecimal one, all else is literal.
 fn fits(bytes: &[u8], pattern: &str) -> Option<usize> {
     let fits = pattern.bytes().zip(bytes.iter().chain([&0; 1]).copied()).all(|(wanted, byte)| match wanted {
         b'9' => byte.is_ascii_digit(),
@@ -102,7 +104,8 @@ fn clock(bytes: &[u8]) -> Option<usize> {
     Some(whole + fraction(&bytes[whole..]).unwrap_or(0))
 }
 
-/// `Nov 16 06:57`, `Nov  3 2025`, as listings of files have them, and the same with seconds and a year.
+/// `Nov 16 06:57`, `Nov  3 2025`, as listings of files have them, and the same with seconds
+/// and a year.
 fn listing_time(bytes: &[u8]) -> Option<usize> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let month = MONTHS.iter().find_map(|month| fits(bytes, month))?;

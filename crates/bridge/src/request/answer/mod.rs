@@ -1,6 +1,7 @@
-//! Watching an answer go by: which model gave it, what it used, what it holds.
+//! Observation of an answer in passing: its model, its usage, its content.
 //!
-//! The watcher reads along and changes nothing. [`sse`] finds frames, [`read`] knows where each wire keeps what.
+//! The watcher reads along and changes nothing. [`sse`] finds frames, [`read`] knows the
+//! fields of each wire.
 
 mod read;
 
@@ -12,21 +13,29 @@ use crate::protocol::sse::Frames;
 use crate::protocol::usage::{AnswerShape, Tokens};
 use crate::protocol::wire::Wire;
 
-/// What ends an answer before its end.
+/// Cause that ends an answer before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// The answer names a model that is not admitted.
     OtherModel(String),
+    /// A document or frame cannot be read.
     NotJson,
+    /// A document or frame is over its limit.
     TooLong,
 }
 
-/// What was seen of an answer so far.
+/// Observations of an answer so far.
 #[derive(Debug)]
 pub(crate) struct Sightings {
+    /// Model name in the answer.
     pub(crate) model: Option<String>,
+    /// Comparison of that name with the admission.
     pub(crate) served: Served,
+    /// Usage as the upstream reports it.
     pub(crate) tokens: Tokens,
+    /// Stop reason as the wire names it.
     pub(crate) finish: Option<String>,
+    /// Kinds of content that were seen.
     pub(crate) shape: AnswerShape,
     /// The model said why it stopped, or a whole document came.
     pub(crate) complete: bool,
@@ -44,6 +53,7 @@ pub(crate) struct Watcher {
     wire: Wire,
     admission: Arc<Admission>,
     frames: Frames,
+    /// Number of frames of a stream.
     pub(crate) frames_seen: u64,
     pub(crate) seen: Sightings,
     fault: Option<Fault>,
@@ -53,6 +63,7 @@ impl Watcher {
     /// The most ids remembered from one answer.
     const MOST_IDS: usize = 1024;
 
+    /// Watcher of one answer.
     pub(crate) fn new(wire: Wire, admission: Arc<Admission>, longest_frame: usize) -> Self {
         let seen = Sightings {
             model: None,

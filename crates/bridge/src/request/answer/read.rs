@@ -1,10 +1,12 @@
-//! Where each wire keeps the model's name, the usage and the content, in documents and in frames.
+//! Positions of the model's name, the usage and the content on each wire, in documents and
+//! in frames.
 
 use super::Watcher;
 use crate::protocol::json::{Kind, Node};
 use crate::protocol::usage::take;
 use crate::protocol::wire::Wire;
 
+/// Reads a whole answer.
 pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
     match wire {
         Wire::ChatCompletions => chat(watcher, root),
@@ -13,6 +15,7 @@ pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
     }
 }
 
+/// Reads one frame of a stream.
 pub(super) fn frame(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
     match wire {
         Wire::ChatCompletions => chat(watcher, root),
@@ -44,7 +47,7 @@ fn fail(watcher: &mut Watcher) {
     watcher.seen.terminal = true;
 }
 
-/// Text that is there and not empty; the quotes count two.
+/// True for text that is not empty; the quotes count two.
 fn says_something(node: Node<'_>) -> bool {
     match node.kind() {
         Kind::Text => node.span().len() > 2,
@@ -105,8 +108,8 @@ fn response(watcher: &mut Watcher, root: Node<'_>) {
     }
 }
 
-/// A response that has ended. Only a completed one is an answer: a failed, cancelled or incomplete one is the provider's word
-/// that there is none.
+/// End of a response. Only a completed one is an answer: a failed, cancelled or incomplete
+/// one is the provider's statement that there is none.
 fn response_end(watcher: &mut Watcher, status: Node<'_>) {
     finish(watcher, status);
     watcher.seen.error |= !status.is("completed");

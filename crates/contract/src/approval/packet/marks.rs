@@ -1,13 +1,15 @@
-//! Marks for what cannot be undone, or deserves a second look: rules as data, each with its own examples.
+//! Marks for changes that cannot be undone, or that deserve a second look: rules as data,
+//! each with its own examples.
 //!
-//! A mark helps the reader of a packet; no gate rests on it. What deletions and permissions a run really made is for its report.
+//! A mark helps the reader of a packet; no gate relies on it. The report lists the
+//! deletions and permissions that a run really made.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::PlannedRepository;
 use crate::exam::{Ecosystem, Role, rules};
-use crate::paths::{ParseGlobError, PathSet};
+use crate::paths::{ParseGlobError, PathSet, matches_some};
 use crate::task::TaskContract;
 use crate::text::path_text;
 
@@ -22,6 +24,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
+    /// Name of the kind as packets and plans write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Irreversible => "irreversible",
@@ -36,7 +39,7 @@ pub struct MarkRule {
     pub kind: MarkKind,
     /// Matches at any depth.
     pub glob: &'static str,
-    /// Heading under which it is told.
+    /// Heading under which the packet lists it.
     pub what: &'static str,
     /// Paths it must match.
     pub matches: &'static [&'static str],
@@ -56,7 +59,10 @@ macro_rules! mark_rules {
     };
 }
 
-/// What a mark can be about, in the order in which it is told.
+/// Number of paths up to which only the globs are read that match one of them.
+const FEW_PATHS: usize = 64;
+
+/// Headings of the packet, in the order in which it lists marks.
 const HEADINGS: &[(MarkKind, &str)] = &[
     (MarkKind::Irreversible, "database migrations"),
     (MarkKind::Sensitive, "lock files"),
@@ -65,7 +71,8 @@ const HEADINGS: &[(MarkKind, &str)] = &[
     (MarkKind::Sensitive, "generated code"),
 ];
 
-/// Rules for migrations, lock files and generated code; continuous integration and builds are taken from the exam set.
+/// Rules for migrations, lock files and generated code; continuous integration and builds
+/// are taken from the exam set.
 #[rustfmt::skip]
 pub const MARK_RULES: &[MarkRule] = mark_rules! {
     Irreversible "migrations/" "database migrations"
@@ -149,8 +156,9 @@ impl AdmittedPaths {
     }
 }
 
-/// Marks what may change: files that are there at HEAD, or else a file that the allowed paths name, or admit at its usual place. One
-/// mark for each heading, those that cannot be undone first.
+/// Marks what may change: files that are there at HEAD, or else a file that the allowed
+/// paths name, or admit at its usual place. One mark for each heading, those that cannot be
+/// undone first.
 pub fn find_marks(
     contract: &TaskContract,
     repository: &PlannedRepository,
@@ -158,47 +166,47 @@ pub fn find_marks(
 ) -> Result<Vec<PlannedMark>, ParseGlobError> {
     let admitted = AdmittedPaths::read(contract, repository)?;
     let there: Vec<&[u8]> = head_paths.iter().copied().filter(|path| admitted.admits(path)).collect();
+    let named: Vec<String> = contract.allowed_paths.iter().map(|glob| fill_wildcards(glob)).collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).filter(|path| admitted.admits(path.as_bytes())).collect();
+    let usual: Vec<(&str, &str)> = all_rules()
+        .flat_map(|rule| rule.matches.iter().map(move |path| (rule.what, *path)))
+        .filter(|(_, path)| admitted.admits(path.as_bytes()))
+        .collect();
+    let texts = named.iter().copied().chain(usual.iter().map(|(_, path)| *path)).map(str::as_bytes);
+    let mut considered: Vec<&[u8]> = there.iter().copied().chain(texts).collect();
+    considered.sort_unstable();
+    considered.dedup();
+    let is_many = considered.len() > FEW_PATHS;
     let (mut marks, mut earlier) = (Vec::new(), Vec::<PathSet>::new());
     for (kind, what) in HEADINGS {
-        let rules: Vec<MarkRule> = all_rules().filter(|rule| rule.what == *what).collect();
-        let marked = MarkedPaths::read(&rules)?;
+        let is_wanted = |rule: &MarkRule| rule.what == *what && (is_many || matches_some(rule.glob, &considered));
+        let rules: Vec<MarkRule> = all_rules().filter(is_wanted).collect();
+        let anywhere = read_rules(&rules, "")?;
         // A path stands under one heading.
         let is_new = |path: &[u8]| !earlier.iter().any(|set| set.is_match(path));
-        let mut files = there.iter().filter(|path| marked.anywhere.is_match(path) && is_new(path)).peekable();
-        let first = files.peek().map(|path| path_text(path));
-        let possible = || {
-            marked
-                .possible_paths(&contract.allowed_paths, &rules)
-                .find(|path| is_new(path.as_bytes()) && admitted.admits(path.as_bytes()))
-        };
-        let example = first.or_else(possible);
+        let mut files = there.iter().filter(|path| anywhere.is_match(path) && is_new(path)).peekable();
+        let mut example = files.peek().map(|path| path_text(path));
+        if example.is_none() {
+            let at_root = read_rules(&rules, "/")?;
+            let named = named.iter().copied().filter(|path| anywhere.is_match(path.as_bytes()));
+            let usual = usual.iter().filter(|(other, _)| other == what).map(|(_, path)| *path);
+            let usual = usual.filter(|path| at_root.is_match(path.as_bytes()));
+            example = named.chain(usual).find(|path| is_new(path.as_bytes())).map(str::to_owned);
+        }
         let files = files.count() as u64;
         marks.extend(example.map(|example| PlannedMark { kind: *kind, what: (*what).to_owned(), example, files }));
-        earlier.push(marked.anywhere);
+        earlier.push(anywhere);
     }
     Ok(marks)
 }
 
-/// Globs of one heading.
-struct MarkedPaths {
-    anywhere: PathSet,
-    at_root: PathSet,
-}
-
-impl MarkedPaths {
-    fn read(rules: &[MarkRule]) -> Result<Self, ParseGlobError> {
-        let globs = rules.iter().map(|rule| rule.glob.to_owned()).collect::<Vec<_>>();
-        let rooted = globs.iter().map(|glob| format!("/{}", glob.trim_start_matches('/'))).collect::<Vec<_>>();
-        Ok(Self { anywhere: PathSet::any_depth(&globs)?, at_root: PathSet::any_depth(&rooted)? })
-    }
-
-    /// Paths that may be added: what an allowed glob names, and the examples of rules that lie at their usual place.
-    fn possible_paths(&self, allowed: &[String], rules: &[MarkRule]) -> impl Iterator<Item = String> {
-        let named = allowed.iter().map(|glob| fill_wildcards(glob));
-        let named = named.filter(|path| self.anywhere.is_match(path.as_bytes()));
-        let usual = rules.iter().flat_map(|rule| rule.matches).filter(|path| self.at_root.is_match(path.as_bytes()));
-        named.chain(usual.map(|path| (*path).to_owned()))
-    }
+/// Reads the globs of these rules with `anchor` before each of them: `/` ties them to the root.
+fn read_rules(rules: &[MarkRule], anchor: &str) -> Result<PathSet, ParseGlobError> {
+    let globs = rules.iter().map(|rule| match anchor {
+        "" => rule.glob.to_owned(),
+        anchor => format!("{anchor}{}", rule.glob.trim_start_matches('/')),
+    });
+    PathSet::any_depth(&globs.collect::<Vec<_>>())
 }
 
 /// The glob as one path that it matches: `x` for a wildcard, the first of several choices.

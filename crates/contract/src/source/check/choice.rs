@@ -21,6 +21,7 @@ pub(super) fn choices(schema: &Schema) -> Option<Vec<&Value>> {
 }
 
 impl<'s> Checker<'s> {
+    /// Checks a value against a closed list; reports the closest entry as a suggestion.
     pub(super) fn choice(&mut self, node: &Node, noun: Option<String>, choices: &[&'s Value]) {
         if matches!(node.kind, Kind::Float(_)) || choices.contains(&&node.to_value()) {
             return;
@@ -50,6 +51,8 @@ impl<'s> Checker<'s> {
         }
     }
 
+    /// Checks a value against `anyOf` or `oneOf`. Branches whose type cannot fit are left
+    /// out first, so that a report is about the branch that was meant.
     pub(super) fn branches(&mut self, node: &Node, branches: &'s [Value], exactly_one: bool) {
         if branches.is_empty() {
             return;

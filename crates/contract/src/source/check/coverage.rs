@@ -1,4 +1,5 @@
-//! Keeps the published and the enforced the same: names what a schema says that the checker would not hold anyone to.
+//! Keeps the published and the enforced schema the same: names every keyword of a schema
+//! that the checker would not enforce.
 
 use serde_json::Value;
 
@@ -28,8 +29,8 @@ const ENFORCED: &[&str] = &[
 const ANNOTATIONS: &[&str] =
     &["$defs", "$schema", "default", "deprecated", "description", "examples", "format", "title"];
 
-/// Keywords that are not enforced, patterns that cannot be read and maps that accept unknown keys, each as
-/// `pointer: what`. A published schema has none.
+/// Keywords that are not enforced, patterns that cannot be read and maps that accept
+/// unknown keys, each as `pointer: what`. A published schema has none.
 pub fn unenforced(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     walk(schema, "#", &mut found);

@@ -21,10 +21,12 @@ pub use coverage::unenforced;
 
 type Schema = Map<String, Value>;
 
-/// A tree is at most 32 deep; only references that run in a circle come to this.
+/// Limit on nested schema references. A tree is at most 32 deep, so only circular
+/// references reach this.
 const MAX_DEPTH: usize = 512;
 
-/// All problems of `node` under `schema`, whose `$ref`s are looked up in `root`. The file is left empty.
+/// All problems of `node` under `schema`, whose `$ref`s are looked up in `root`. The file
+/// is left empty.
 pub fn check(node: &Node, schema: &Value, root: &Value) -> Vec<Problem> {
     let mut checker = Checker::new(root);
     checker.value(node, schema);
@@ -118,7 +120,8 @@ impl<'s> Checker<'s> {
         self.path.pop();
     }
 
-    /// What a branch would report, without reporting it.
+    /// Problems that one branch would report. They are returned, and the checker's own list
+    /// stays as it was.
     fn tried(&mut self, node: &Node, schema: &'s Value) -> Vec<Problem> {
         let before = std::mem::take(&mut self.found);
         self.value(node, schema);
@@ -145,7 +148,7 @@ impl<'s> Checker<'s> {
         Some(steps.collect::<Vec<_>>().join(".")).filter(|key| !key.is_empty())
     }
 
-    /// What the current place is called in a sentence.
+    /// Name of the current position in a sentence.
     fn subject(&self) -> String {
         match self.path.as_slice() {
             [.., Step::Key(key)] => format!("`{}`", shown(key)),

@@ -15,6 +15,8 @@ const LISTED_KEYS: usize = 40;
 const ABSENT: &str = "x-cto-absent";
 
 impl<'s> Checker<'s> {
+    /// Checks the keys of a map against `properties` and `required`. Reports unknown keys
+    /// with the closest known name, and counts that name as given.
     pub(super) fn object(&mut self, node: &Node, schema: &'s Schema) {
         let Kind::Map(entries) = &node.kind else {
             return;
@@ -73,6 +75,7 @@ impl<'s> Checker<'s> {
     }
 }
 
+/// Schema of one key; none for an unknown key.
 pub(super) fn property<'s>(schema: &'s Schema, name: &str) -> Option<&'s Value> {
     schema.get("properties")?.get(name)
 }

@@ -8,10 +8,11 @@ use super::{Checker, Schema, Step, array, words};
 use crate::source::node::{Kind, Node};
 use crate::source::problem::{Problem, Rule, shown};
 
-/// What JSON readers everywhere hold exactly.
+/// Largest integer that every JSON reader holds exactly.
 const MAX_INTEGER: i64 = (1 << 53) - 1;
 
 impl<'s> Checker<'s> {
+    /// Checks the length of a list and each of its entries.
     pub(super) fn list(&mut self, node: &Node, schema: &'s Schema) {
         let Kind::Seq(items) = &node.kind else {
             return;
@@ -43,6 +44,7 @@ impl<'s> Checker<'s> {
         }
     }
 
+    /// Checks the length of a text, counted in characters, and its pattern.
     pub(super) fn text(&mut self, node: &Node, schema: &'s Schema) {
         let Kind::Text(text) = &node.kind else {
             return;
@@ -72,6 +74,7 @@ impl<'s> Checker<'s> {
         self.report(Problem::new(node.span, Rule::Length, message));
     }
 
+    /// Checks an integer against the bounds of the schema.
     pub(super) fn number(&mut self, node: &Node, schema: &'s Schema) {
         let Kind::Int(number) = node.kind else {
             return;
@@ -129,7 +132,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// For 32 bits schemars states the width as `format` alone.
+/// Bounds of the schema. For 32-bit numbers schemars gives the width as `format` alone.
 fn bounds(schema: &Schema) -> (Option<i64>, Option<i64>) {
     let limit = |keyword| schema.get(keyword).and_then(Value::as_i64);
     let (low, high) = match schema.get("format").and_then(Value::as_str) {

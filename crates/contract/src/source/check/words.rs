@@ -1,4 +1,4 @@
-//! How types, values and near misses are put into words.
+//! Words for types, values and near misses in problem messages.
 
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ const NOUN_CHARS: usize = 40;
 /// A longer word is not a slip of the pen.
 const GUESSED_CHARS: usize = 64;
 
+/// Types that the schema permits; empty if it names none.
 pub(super) fn named_types(schema: &Schema) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
@@ -18,10 +19,13 @@ pub(super) fn named_types(schema: &Schema) -> Vec<&str> {
     }
 }
 
+/// True if the value has one of the types. An integer also fits `number`.
 pub(super) fn fits(kind: &Kind, types: &[&str]) -> bool {
     types.iter().any(|name| *name == type_name(kind) || (*name == "number" && type_name(kind) == "integer"))
 }
 
+/// JSON Schema name of the value's type. Floats count as integers here; a separate rule
+/// refuses them.
 pub(super) fn type_name(kind: &Kind) -> &'static str {
     match kind {
         Kind::Null => "null",
@@ -33,6 +37,7 @@ pub(super) fn type_name(kind: &Kind) -> &'static str {
     }
 }
 
+/// Permitted types in plain words, without duplicates.
 pub(super) fn expected(types: &[&str]) -> String {
     let mut words: Vec<&str> = Vec::new();
     for name in types {
@@ -51,6 +56,7 @@ pub(super) fn expected(types: &[&str]) -> String {
     if words.is_empty() { "empty".to_owned() } else { words.join(" or ") }
 }
 
+/// Value in plain words: for booleans the value, for all others the type.
 pub(super) fn found(kind: &Kind) -> &'static str {
     match kind {
         Kind::Null => "nothing",
@@ -63,6 +69,7 @@ pub(super) fn found(kind: &Kind) -> &'static str {
     }
 }
 
+/// Value as the person wrote it, for the message; lists and maps by their type.
 pub(super) fn value(kind: &Kind) -> String {
     match kind {
         Kind::Int(number) => number.to_string(),
@@ -72,6 +79,7 @@ pub(super) fn value(kind: &Kind) -> String {
     }
 }
 
+/// Advice for a value that only its quotes make wrong.
 pub(super) fn type_note(kind: &Kind, types: &[&str]) -> Option<&'static str> {
     match kind {
         Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) if types.contains(&"string") => {
@@ -88,11 +96,13 @@ pub(super) fn one_of(choices: &[&Value]) -> String {
     format!("one of: {}", names.collect::<Vec<_>>().join(", "))
 }
 
+/// Entry of a closed list as a person would write it, with control characters neutralised.
 pub(super) fn choice_word(choice: &Value) -> String {
     choice.as_str().map_or_else(|| choice.to_string(), shown)
 }
 
-/// What one value of this schema is called, with its article, where the schema has a short name for it.
+/// Name of one value of this schema, with its article; none if the schema has no short
+/// name.
 pub(super) fn noun(schema: &Schema) -> Option<String> {
     let short = |text: &str| text.chars().count() <= NOUN_CHARS && !text.contains(['\n', '.', ',', ':', ';']);
     if let Some(title) = text_of(schema, "title").filter(|title| short(title)) {

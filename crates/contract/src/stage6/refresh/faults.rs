@@ -18,11 +18,13 @@ macro_rules! refresh_faults {
         impl RefreshFault {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Stable code in the document.
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// Verdict that it leads to: `fail` rejects, `blocked` says that something is missing.
+            /// Verdict that it leads to: `fail` rejects, `blocked` says that something is
+            /// missing.
             pub const fn status(self) -> Status {
                 match self { $(Self::$variant => Status::$status,)* }
             }

@@ -26,7 +26,7 @@ pub struct RealOwnedPass {
     /// Absent where the proof cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalProof>,
-    /// By the signed outcome alone; `pending` without one.
+    /// Taken from the signed outcome alone; `pending` without one.
     pub operator_outcome: OperatorOutcome,
     /// SHA-256 of the signed outcome.
     pub operator_outcome_sha256: Option<Digest>,

@@ -57,11 +57,13 @@ pub struct RefreshValidation {
 }
 
 impl RefreshValidation {
+    /// True if the verification passed on a copy of the target's current state.
     pub fn passed(&self) -> bool {
         self.verification.result == CheckResult::Pass
     }
 }
 
+/// Comparison of all targets before and after the refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetReadOnlyStatus {

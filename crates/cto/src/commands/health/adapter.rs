@@ -1,5 +1,5 @@
-//! The group `case_provider_adapter`: that Case is let in only as it should be, each check by a run of its stand-in. The names
-//! are those that the operator's reports use.
+//! The group `case_provider_adapter`: that Case is let in only as it should be, each check
+//! by a run of its stand-in. The names are those that the operator's reports use.
 
 use contract::{Purpose, Reason, Report, Status};
 use fixtures::scripted::{Reply, Script};
@@ -10,7 +10,7 @@ use super::{Check, NamedCheck, TrialStop};
 use crate::commands::stage_checks::{ended_otherwise, not_refused};
 use crate::context::Context;
 
-/// What is run, and what is not as it should be.
+/// Trial, and the check of its report.
 struct Row {
     name: &'static str,
     trial: fn() -> Trial,
@@ -27,7 +27,7 @@ const SHUT: &[Row] = &[
     Row { name: "fake_lane_passes", trial: || Trial { engine: harness::FAKE, ..Trial::default() }, wrong: passed },
 ];
 
-/// With the gate open for stage 2.
+/// Checks with the gate open for stage 2.
 const OPEN: &[Row] = &[
     Row {
         name: "model_provider_gate_blocks",
@@ -72,6 +72,7 @@ pub(super) fn names() -> Vec<&'static str> {
     SHUT.iter().chain(OPEN).map(|row| row.name).collect()
 }
 
+/// Runs the wanted checks of this group.
 pub(super) fn checks(context: &Context, plan: &HealthPlan) -> Result<Vec<NamedCheck>, TrialStop> {
     let mut lab = Lab::build(context)?;
     let mut checks = hold(&lab, SHUT, plan)?;
@@ -99,7 +100,7 @@ fn passed(report: &Report) -> Option<String> {
     ended_otherwise(report, Status::Pass, &[])
 }
 
-/// The admitted provider and what the engine is told are two things.
+/// Checks that the admitted provider and the name in the engine's configuration stay apart.
 fn two_names(report: &Report) -> Option<String> {
     let names =
         report.case.as_ref().map(|it| (it.case_model_provider.as_deref(), it.case_runtime_model_provider.as_deref()));

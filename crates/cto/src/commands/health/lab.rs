@@ -1,11 +1,12 @@
-//! A home that nobody keeps, with the stand-in for Case installed in it and a model server that answers from a script.
+//! A home that nobody keeps, with the stand-in for Case installed in it and a model server
+//! that answers from a script.
 
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridge::{Credential, NetworkClass};
+use bridge::{Credential, Limits, NetworkClass};
 use contract::engine::{GateSaid, GateSpeaker};
 use contract::{Purpose, Report, Stage};
 use cortex::RecordPlaces;
@@ -19,22 +20,26 @@ use super::TrialStop;
 use crate::context::Context;
 use crate::error::CommandError;
 
-pub(super) const CASE: &str = "r1-string-slugify";
+pub(in crate::commands) const CASE: &str = "r1-string-slugify";
 const PROVIDER: &str = "qwen-local";
 const MODEL: &str = "qwen3.6-35b-a3b";
 /// The work of the case.
-pub(super) const WORK: &str = "sed -i 's/return text.lower().*/return \"-\".join(text.lower().split())/' strings.py";
+pub(in crate::commands) const WORK: &str =
+    "sed -i 's/return text.lower().*/return \"-\".join(text.lower().split())/' strings.py";
 
-pub(super) struct Lab<'a> {
+/// Temporary home with a stand-in for Case.
+pub(in crate::commands) struct Lab<'a> {
     context: &'a Context,
     dir: TempDir,
-    /// As the runs that must not pass find it shut.
-    pub(super) gate: Vec<GateSaid>,
+    /// State of the gate; closed for runs that must not pass.
+    pub(in crate::commands) gate: Vec<GateSaid>,
     program: PathBuf,
+    home: PathBuf,
+    limits: Limits,
 }
 
 /// A model that has an implementer do this, and every phase end well.
-pub(super) fn working(command: &str) -> Script {
+pub(in crate::commands) fn working(command: &str) -> Script {
     let envelope = json!({"status": "completed", "summary": "done"});
     let done = || Reply::text(format!("<<<AGENT_RESULT\n{envelope}\nAGENT_RESULT>>>"));
     let when = |text: &str| When { contains: Some(text.to_owned()), ..When::default() };
@@ -47,15 +52,15 @@ pub(super) fn working(command: &str) -> Script {
 }
 
 /// A run that is asked for.
-pub(super) struct Trial {
-    pub(super) engine: &'static str,
-    pub(super) stage: u8,
-    pub(super) purpose: Purpose,
-    pub(super) script: Script,
-    pub(super) admitted: bool,
-    pub(super) timeout_seconds: Option<u64>,
-    /// For the stand-in.
-    pub(super) words: &'static str,
+pub(in crate::commands) struct Trial {
+    pub(in crate::commands) engine: &'static str,
+    pub(in crate::commands) stage: u8,
+    pub(in crate::commands) purpose: Purpose,
+    pub(in crate::commands) script: Script,
+    pub(in crate::commands) admitted: bool,
+    pub(in crate::commands) timeout_seconds: Option<u64>,
+    /// Instructions for the stand-in.
+    pub(in crate::commands) words: &'static str,
 }
 
 impl Default for Trial {
@@ -73,20 +78,35 @@ impl Default for Trial {
 }
 
 impl<'a> Lab<'a> {
-    pub(super) fn build(context: &'a Context) -> Result<Self, CommandError> {
+    /// Makes the home and installs the stand-in.
+    pub(in crate::commands) fn build(context: &'a Context) -> Result<Self, CommandError> {
         let dir = tempfile::Builder::new().prefix("cto-health-").tempdir()?;
         let program = install(dir.path())?;
-        Ok(Self { context, dir, gate: Vec::new(), program })
+        let home = dir.path().join("home");
+        Ok(Self { context, dir, gate: Vec::new(), program, home, limits: Limits::default() })
+    }
+
+    /// The same with another home.
+    #[must_use]
+    pub(in crate::commands) fn in_home(self, home: PathBuf) -> Self {
+        Self { home, ..self }
+    }
+
+    /// The same with limits of a day.
+    #[must_use]
+    pub(in crate::commands) fn limited(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Opens the gate for one stage.
-    pub(super) fn open(&mut self, stage: u8) -> Result<(), CommandError> {
+    pub(in crate::commands) fn open(&mut self, stage: u8) -> Result<(), CommandError> {
         let stage = Stage::try_from(stage).map_err(CommandError::usage)?;
         self.gate = vec![GateSaid { by: GateSpeaker::Environment, allowed: Some(true), stage: Some(stage) }];
         Ok(())
     }
 
-    pub(super) fn run(&self, trial: Trial) -> Result<Report, TrialStop> {
+    /// Runs one trial with a scripted model server.
+    pub(in crate::commands) fn run(&self, trial: Trial) -> Result<Report, TrialStop> {
         let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0")?, trial.script)?;
         let mut task = Task::builtin(CASE).ok_or_else(|| CommandError::fail("a built-in case is missing"))??;
         task.contract.brief = format!("ca-stand-in: {}\n{}", trial.words, task.contract.brief);
@@ -123,6 +143,7 @@ impl<'a> Lab<'a> {
         let models = ModelSettings {
             credential_sources: [("none".to_owned(), Credential::None)].into(),
             network_classes: [("local".to_owned(), network)].into(),
+            limits_per_day: self.limits,
             ..ModelSettings::default()
         };
         let config = EngineConfig {
@@ -132,7 +153,7 @@ impl<'a> Lab<'a> {
             ..EngineConfig::default()
         };
         let engines = Engines { configured: [("case".to_owned(), config)].into() };
-        let harness = self.context.harness_at(&self.dir.path().join("home").into())?;
+        let harness = self.context.harness_at(&self.home.clone().into())?;
         // No record of the operator's has a say in what is tried here.
         Ok(harness.with_records(RecordPlaces::default()).with_models(models).with_engines(engines))
     }
@@ -149,7 +170,8 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// The own executable with a launcher beside it, as a package, so that both are taken into the sandbox.
+/// The own executable with a launcher beside it, as a package, so that both are taken into
+/// the sandbox.
 fn install(dir: &Path) -> Result<PathBuf, CommandError> {
     let package = dir.join("node_modules/ca-stand-in");
     fs::create_dir_all(&package)?;

@@ -26,6 +26,7 @@ pub(super) enum Work {
     Summary,
 }
 
+/// Name of the group of a stage.
 pub(super) fn stage_group(stage: Stage) -> String {
     format!("case_stage{stage}")
 }
@@ -37,6 +38,7 @@ pub(super) struct HealthPlan {
 }
 
 impl HealthPlan {
+    /// Reads the wanted names. An unknown name is an error.
     pub(super) fn read(only: &[String]) -> Result<Self, CommandError> {
         let known = || all_groups().into_iter().flat_map(|(group, checks)| std::iter::once(group).chain(checks));
         match only.iter().find(|name| !known().any(|known| known == **name)) {

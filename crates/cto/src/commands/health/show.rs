@@ -1,4 +1,5 @@
-//! Health for people and for a pipe: a line for each group; each check that does not hold has room below.
+//! Health for people and for a pipe: a line for each group; each check that does not hold
+//! has room below.
 
 use std::fmt::Write as _;
 
@@ -9,6 +10,7 @@ use super::group::Group;
 use super::{Check, Health};
 use crate::output::{Output, wrap};
 
+/// Text for a terminal or a pipe.
 pub(super) fn show(output: Output, health: &Health, took: &str) -> String {
     if output.terminal { people(output, health, took) } else { lines(output, health, took) }
 }

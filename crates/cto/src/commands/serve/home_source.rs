@@ -1,20 +1,26 @@
 //! The home as the console asks it: the same queries as the command line, of the home as it is.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use contract::Stamp;
 use evidence::PublicKey;
+use evidence::private::{Privacy, require_private};
 use harness::{Home, RunClock};
 use hermes::{
-    ConsoleSource, EventChunk, LogAsked, LogWindow, OperatorAct, OverviewFacts, RecordFacts, RequestFacts, RunFacts,
-    RunsAsked, SourceError, SpendFacts,
+    BoardFacts, ConsoleSource, EventChunk, LogAsked, LogWindow, OperatorAct, OverviewFacts, RecordFacts, RequestFacts,
+    RunFacts, RunMark, RunsAsked, SourceError, SpendFacts,
 };
-use ledger::EntryKind;
 use views::{
-    ControlSummary, LaneComparison, RequestPage, RunPage, RunQuery, VerifyMemo, VerifyResult, Views, compare_runs,
+    ControlSummary, LaneComparison, RequestPage, RunPage, RunQuery, RunTally, VerifyMemo, VerifyResult, Views,
+    compare_runs,
 };
 
-use super::{overview, requests, run_facts};
+use super::marks::mark_run;
+use super::{board, overview, requests, run_facts};
+use crate::commands::stop::{record_act, stop_run};
 use crate::commands::summary::compose_summary;
 use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
@@ -25,11 +31,25 @@ pub(crate) struct HomeSource {
     pub(super) context: Context,
     /// Results of verification, for one set of keys.
     memo: Mutex<(Vec<PublicKey>, Arc<VerifyMemo>)>,
+    /// Sealed runs by day and engine, counted up to an entry of the ledger.
+    tally: Mutex<RunTally>,
+    /// True of a ledger that is a file of this home; known once there is a home.
+    owns_ledger: OnceLock<bool>,
 }
 
 impl HomeSource {
+    /// Source for one home; results of verifications are shared between requests.
     pub(crate) fn new(context: Context) -> Self {
-        Self { context, memo: Mutex::default() }
+        Self { context, memo: Mutex::default(), tally: Mutex::default(), owns_ledger: OnceLock::new() }
+    }
+
+    /// False of a ledger that others share: it is no file of this home. Settings are those of the start.
+    fn owns_ledger(&self) -> bool {
+        if let Some(known) = self.owns_ledger.get() {
+            return *known;
+        }
+        let Ok(home) = Home::existing(&self.context.config.place()) else { return false };
+        *self.owns_ledger.get_or_init(|| !home.shares_ledger())
     }
 
     /// Views that remember what was verified with the same keys.
@@ -40,6 +60,12 @@ impl HomeSource {
         Ok((views.trusting(keys).sharing(memo), now))
     }
 
+    /// Counts of runs by day, kept between requests.
+    pub(super) fn tally(&self) -> MutexGuard<'_, RunTally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Results of verifications with these keys. Other keys start a new memo.
     pub(super) fn memo_for(&self, keys: &[PublicKey]) -> Arc<VerifyMemo> {
         let mut known = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0 != keys {
@@ -83,6 +109,11 @@ impl ConsoleSource for HomeSource {
             Err(views::ListRunsError::Cursor(error)) => Err(SourceError::invalid(error.to_string())),
             other => answer(other),
         }
+    }
+
+    fn mark_run(&self, run_id: &str) -> Option<RunMark> {
+        let now = RunClock::start().ok()?.started();
+        self.owns_ledger().then(|| mark_run(&self.context.config.home, run_id, now)).flatten()
     }
 
     fn view_run(&self, reference: &str) -> Result<RunFacts, SourceError> {
@@ -149,6 +180,10 @@ impl ConsoleSource for HomeSource {
         Ok(rows.into_iter().map(row).collect())
     }
 
+    fn view_board(&self, from: usize) -> Result<BoardFacts, SourceError> {
+        answer(board::view_board(&self.context, from))
+    }
+
     fn view_spend(&self) -> Result<SpendFacts, SourceError> {
         answer(overview::gather_spend(self))
     }
@@ -161,20 +196,29 @@ impl ConsoleSource for HomeSource {
         answer(requests::approve(&self.context, reference, sentence))
     }
 
+    fn stop_run(&self, reference: &str) -> Result<(), SourceError> {
+        answer(stop_run(&self.context, reference).map(drop))
+    }
+
+    fn read_sidecar_token(&self) -> Option<String> {
+        self.context.config.sidecar_tokens.iter().find_map(|file| read_token(file))
+    }
+
     fn record_act(&self, act: &OperatorAct) -> Result<(), SourceError> {
         answer(record_act(&self.context, act))
     }
 }
 
-/// Writes an act into the ledger. A home in which nothing was ever recorded has no ledger, and gets none for a look at it.
-fn record_act(context: &Context, act: &OperatorAct) -> Result<(), CommandError> {
-    let home = match Home::existing(&context.config.place()) {
-        Ok(home) => home,
-        Err(harness::OpenHomeError::Missing(_)) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let now = RunClock::start().map_err(CommandError::blocked)?.started();
-    let body = serde_json::to_value(act)?;
-    home.ledger()?.append(EntryKind::OperatorActed, None, now, &body).map_err(|error| CommandError::blocked(&error))?;
-    Ok(())
+/// Characters of a `token-v1`.
+const TOKEN_LENGTH: usize = 43;
+
+/// The token in a file that nobody else can read; none where it is anything else.
+fn read_token(file: &Path) -> Option<String> {
+    require_private(file, Privacy::Secret).ok()?;
+    let mut text = String::new();
+    File::open(file).ok()?.take(256).read_to_string(&mut text).ok()?;
+    let token = text.trim();
+    let is_token =
+        token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    is_token.then(|| token.to_owned())
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use contract::{Stage, Stamp};
 use hermes::{DayCount, LadderFacts, LadderRung, OverviewFacts, PassRate, RunningFacts, SpendFacts, WaitingFacts};
-use ledger::RunStatus;
-use views::{Liveness, RunQuery, RunSummary, Views};
+use views::{Liveness, VerdictCount, Views};
 
 use super::HomeSource;
 use crate::commands::status::{self, Waiting};
@@ -18,10 +17,9 @@ use crate::seek::trusted;
 const DAYS: u64 = 14;
 /// Days of model use.
 const SPEND_DAYS: u64 = 30;
-/// Newest runs that the chart and the rates count.
-const MOST_RUNS: usize = 2000;
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// Facts of the first page.
 pub(super) fn gather_overview(source: &HomeSource) -> Result<OverviewFacts, CommandError> {
     let context = &source.context;
     let memo = source.memo_for(&trusted(context, &[])?.keys);
@@ -38,24 +36,23 @@ pub(super) fn gather_overview(source: &HomeSource) -> Result<OverviewFacts, Comm
     for climber in scene.climbers(None)? {
         ladders.push(ladder_facts(&scene, &climber)?);
     }
-    let query = RunQuery { since: Some(before(now, DAYS)), limit: MOST_RUNS, ..RunQuery::default() };
-    let page = views.list_runs(&query, now)?;
-    let runs: Vec<RunSummary> = page.runs.into_iter().filter(|run| run.kind.is_none()).collect();
+    let counts = count_days_and_rates(source, views, now)?;
     Ok(OverviewFacts {
         waiting: waiting.into_iter().map(waiting_facts).collect(),
         older_waiting,
         running: running.into_iter().map(running_facts).collect(),
         ladders,
         verified_bundles: views.count_proven() as u64,
-        days: count_days(&runs, now),
-        rates: count_rates(&runs),
+        days: counts.0,
+        rates: counts.1,
         spend: spend_rows(views, now)?,
-        total_runs: page.total,
+        total_runs: views.count_runs()?,
         halted: harness::halted(&context.config.home).map(|halted| halted.to_string()),
         now,
     })
 }
 
+/// Facts of the page on model use.
 pub(super) fn gather_spend(source: &HomeSource) -> Result<SpendFacts, CommandError> {
     let (views, now) = source.look()?;
     let limits = source.context.config.models.limits_per_day;
@@ -119,40 +116,40 @@ fn day_of(time: Stamp) -> String {
     time.to_string().chars().take(10).collect()
 }
 
-/// Sealed runs by day, every day of the span, oldest first.
-fn count_days(runs: &[RunSummary], now: Stamp) -> Vec<DayCount> {
-    let days = (0..DAYS).rev().map(|age| day_of(before(now, age)));
-    let mut counted: BTreeMap<String, DayCount> =
-        days.map(|day| (day.clone(), DayCount { day, ..DayCount::default() })).collect();
-    for run in runs {
-        let Some(day) = counted.get_mut(&day_of(run.row.started_at)) else { continue };
-        match run.row.status {
-            RunStatus::Pass => day.pass += 1,
-            RunStatus::Fail => day.fail += 1,
-            RunStatus::Blocked => day.blocked += 1,
-            RunStatus::Running => {}
-        }
-    }
-    counted.into_values().collect()
+/// Sealed runs of every day of the span, oldest first; and passes of each engine among its
+/// runs that passed or failed then.
+fn count_days_and_rates(
+    source: &HomeSource,
+    views: &Views,
+    now: Stamp,
+) -> Result<(Vec<DayCount>, Vec<PassRate>), CommandError> {
+    let mut tally = source.tally();
+    views.count_sealed(&mut tally)?;
+    Ok(sum_counts(tally.counts(), now))
 }
 
-/// Passes of each engine among runs that passed or failed.
-fn count_rates(runs: &[RunSummary]) -> Vec<PassRate> {
+fn sum_counts<'a>(
+    counts: impl Iterator<Item = (&'a str, &'a str, VerdictCount)>,
+    now: Stamp,
+) -> (Vec<DayCount>, Vec<PassRate>) {
+    let days = (0..DAYS).rev().map(|age| day_of(before(now, age)));
+    let mut days: BTreeMap<String, DayCount> =
+        days.map(|day| (day.clone(), DayCount { day, ..DayCount::default() })).collect();
     let mut engines: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for run in runs {
-        let of = engines.entry(run.row.engine.as_str()).or_default();
-        match run.row.status {
-            RunStatus::Pass => *of = (of.0 + 1, of.1 + 1),
-            RunStatus::Fail => of.1 += 1,
-            RunStatus::Blocked | RunStatus::Running => {}
-        }
+    for (day, engine, count) in counts {
+        let Some(of) = days.get_mut(day) else { continue };
+        let VerdictCount { pass, fail, blocked } = count;
+        (of.pass, of.fail, of.blocked) = (of.pass + pass, of.fail + fail, of.blocked + blocked);
+        let of = engines.entry(engine).or_default();
+        *of = (of.0 + pass, of.1 + pass + fail);
     }
     let ran = engines.into_iter().filter(|(_, (_, ran))| *ran > 0);
-    ran.map(|(engine, (passed, ran))| {
+    let rates = ran.map(|(engine, (passed, ran))| {
         let (low, high) = wilson(passed, ran);
         PassRate { engine: engine.to_owned(), passed, ran, low, high }
-    })
-    .collect()
+    });
+    let rates = rates.collect();
+    (days.into_values().collect(), rates)
 }
 
 /// The Wilson interval at 95 %, in per mille.
@@ -168,6 +165,25 @@ fn wilson(passed: u64, ran: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_days_of_the_span_count_and_blocked_runs_are_no_tries() {
+        let now: Stamp = "2026-11-18T12:00:00.000000Z".parse().unwrap();
+        let count = |pass, fail, blocked| VerdictCount { pass, fail, blocked };
+        let rows = [
+            ("2026-11-01", "fake", count(9, 9, 9)),
+            ("2026-11-05", "fake", count(1, 0, 0)),
+            ("2026-11-18", "fake", count(3000, 1000, 50)),
+            ("2026-11-18", "pi", count(0, 0, 7)),
+        ];
+        let (days, rates) = sum_counts(rows.into_iter(), now);
+        assert_eq!((days.len(), days[0].day.as_str(), days[13].day.as_str()), (14, "2026-11-05", "2026-11-18"));
+        assert_eq!((days[0].pass, days[13].pass, days[13].fail, days[13].blocked), (1, 3000, 1000, 57));
+        assert_eq!(
+            rates.iter().map(|rate| (rate.engine.as_str(), rate.passed, rate.ran)).collect::<Vec<_>>(),
+            [("fake", 3001, 4001)]
+        );
+    }
 
     #[test]
     fn the_interval_is_wilsons() {

@@ -1,4 +1,5 @@
-//! Requests for approval as the console shows them, and the decisions of an operator in the browser.
+//! Requests for approval as the console shows them, and the decisions of an operator in the
+//! browser.
 
 use contract::approval::{PacketStatus, approval_sentence, render_packet};
 use contract::text::shown;
@@ -15,6 +16,7 @@ use crate::error::CommandError;
 /// Requests of a page.
 const ROWS: usize = 50;
 
+/// Page of requests.
 pub(super) fn list(source: &HomeSource, cursor: Option<&str>) -> Result<RequestPage, CommandError> {
     let (views, now) = source.look()?;
     let records = &source.context.config.records;
@@ -27,6 +29,7 @@ pub(super) fn list(source: &HomeSource, cursor: Option<&str>) -> Result<RequestP
     Ok(views.list_requests(&query, &rules, now)?)
 }
 
+/// One request with its packet and history.
 pub(super) fn view(source: &HomeSource, reference: &str) -> Result<RequestFacts, CommandError> {
     let context = &source.context;
     let opened = find_opened(context, reference)?;
@@ -112,8 +115,8 @@ pub(super) fn deny(context: &Context, reference: &str, reason: &str) -> Result<(
     deciding.record(RequestStep::Denied, &denial, false).map(drop)
 }
 
-/// The same approval as `cto approve`, with a key that an agent holds: a security key that somebody touches, or another one only
-/// where the configuration says so.
+/// Approves as `cto approve` does, with a key in an agent: a security key that the person
+/// touches, or another one only if the configuration permits it.
 pub(super) fn approve(context: &Context, reference: &str, sentence: &str) -> Result<(), CommandError> {
     let settings = context.config.hermes;
     if !settings.capture_approvals {

@@ -1,4 +1,5 @@
-//! One run as the console shows it, in whatever state, and windows into the files of its bundle.
+//! One run as the console shows it, in whatever state, and windows into the files of its
+//! bundle.
 
 use contract::{Decision, Event, Stamp, TaskContract};
 use evidence::names;
@@ -19,7 +20,8 @@ const LARGEST_FILE: u64 = 64 << 20;
 const WINDOW: usize = 500;
 const LONGEST_LINE: usize = 4000;
 
-pub(super) fn gather_run(views: &Views, reference: &str, now: Stamp) -> Result<RunFacts, CommandError> {
+/// Facts of one run in any state.
+pub(crate) fn gather_run(views: &Views, reference: &str, now: Stamp) -> Result<RunFacts, CommandError> {
     match views.view_run(reference, now) {
         Ok(RunView::Sealed(run)) => Ok(sealed_facts(views, *run, now)?),
         Ok(RunView::Collected(run)) => {
@@ -144,7 +146,8 @@ fn sealed_facts(views: &Views, run: SealedRun, now: Stamp) -> Result<RunFacts, C
     })
 }
 
-/// Lines of a file of a verified bundle. Only names of the signed statement are opened, so that no name leads elsewhere.
+/// Lines of a file of a verified bundle. Only names of the signed statement are opened, so
+/// that no name leads elsewhere.
 pub(super) fn read_log(
     views: &Views,
     reference: &str,

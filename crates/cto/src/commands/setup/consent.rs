@@ -10,14 +10,14 @@ use crate::output::Output;
 /// More than anybody types for yes.
 const LONGEST: u64 = 100;
 
-/// How a person agrees.
+/// Consent of a person: asked for each time, or given beforehand.
 pub(super) struct Consent {
     output: Output,
     given: bool,
 }
 
 impl Consent {
-    /// A person at a terminal, or `--yes`; without either nobody can agree.
+    /// Consent of a person at a terminal, or by `--yes`; an error without either.
     pub(super) fn new(output: Output, given: bool) -> Result<Self, CommandError> {
         let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
         if !given && !can_ask {

@@ -1,4 +1,5 @@
-//! The model that an engine is connected with: its pair, its classes, and how this machine reaches it.
+//! The model that an engine is connected with: its pair, its classes, and how this machine
+//! reaches it.
 
 use contract::ModelPair;
 use serde_json::json;
@@ -81,7 +82,8 @@ impl ChosenModel {
         Ok(Self { pair, credential_class, network_class, key, host, endpoint, over_chat: arguments.over_chat })
     }
 
-    /// The text of a configuration with this model in it; none where it cannot be edited or says something else.
+    /// The text of a configuration with this model in it; none where it cannot be edited or
+    /// says something else.
     pub(super) fn write(&self, text: &str) -> Option<String> {
         let text = match &self.key {
             Some(KeySource::Env(name)) => {

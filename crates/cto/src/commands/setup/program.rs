@@ -17,7 +17,7 @@ pub(super) struct FoundEngine {
     pub(super) by_hand: String,
 }
 
-/// Folders below the operator's home in which installers put programs; `*` stands for every name.
+/// Folders below the operator's home in which installers put programs; `*` fits every name.
 const USUAL: [&str; 10] = [
     ".local/bin",
     ".npm-global/bin",
@@ -32,7 +32,8 @@ const USUAL: [&str; 10] = [
 ];
 const SYSTEM: [&str; 3] = ["/usr/local/bin", "/opt/homebrew/bin", "/snap/bin"];
 
-/// Looks on the PATH, then where agents are usually installed. What lies elsewhere is named in the settings.
+/// Looks on the PATH, then where agents are usually installed. What lies elsewhere is named
+/// in the settings.
 pub(super) fn find_program(context: &Context, arguments: &SetupArgs) -> Result<FoundEngine, CommandError> {
     let Some(mut engine) = context.config.engines.find(&arguments.engine) else {
         return Err(CommandError::usage("there is no such engine").hint("cto engine list"));
@@ -68,7 +69,8 @@ fn found(program: &Path, settings: Vec<(&'static str, String)>) -> FoundEngine {
     FoundEngine { program: program.display().to_string(), settings, by_hand }
 }
 
-/// Tries with the usual folders behind the PATH. Program and interpreter are both named, because a run looks on the PATH alone.
+/// Tries with the usual folders behind the PATH. Program and interpreter are both named,
+/// because a run looks on the PATH alone.
 fn find_elsewhere(engine: &Engine, tools: &Tools, settings: &mut Vec<(&'static str, String)>) -> Option<PathBuf> {
     let mut wider = tools.clone();
     wider.operator_path.extend(usual_folders());
@@ -84,7 +86,8 @@ fn find_elsewhere(engine: &Engine, tools: &Tools, settings: &mut Vec<(&'static s
     Some(program)
 }
 
-/// The program that runs the engine, by its path: another shell may have another version of it first on its PATH.
+/// The program that runs the engine, by its path: another shell may have another version of
+/// it first on its PATH.
 fn name_interpreter(engine: &Engine, path: &[PathBuf]) -> Option<(&'static str, String)> {
     let name = engine.definition.interpreter.as_deref().filter(|_| engine.config.interpreter.is_none())?;
     let found = path.iter().map(|dir| dir.join(name)).find(|file| file.is_file())?;
@@ -97,7 +100,7 @@ fn usual_folders() -> Vec<PathBuf> {
     below.chain(SYSTEM.iter().map(PathBuf::from)).filter(|folder| folder.is_dir()).collect()
 }
 
-/// The folder, or one for each name that stands in the place of `*`, the newest version first.
+/// The folder, or one for each name that fits `*`, the newest version first.
 fn each_folder(home: &Path, folder: &str) -> Vec<PathBuf> {
     let Some((above, below)) = folder.split_once("/*/") else { return vec![home.join(folder)] };
     let names = fs::read_dir(home.join(above)).into_iter().flatten().filter_map(|entry| entry.ok());

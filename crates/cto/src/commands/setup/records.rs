@@ -1,4 +1,5 @@
-//! Records of an engine and its model: drafted in full, shown, and admitted by the yes of a person.
+//! Records of an engine and its model: drafted in full, shown, and admitted by the yes of a
+//! person.
 
 use std::fs;
 use std::path::Path;
@@ -19,12 +20,12 @@ use crate::error::CommandError;
 use crate::operator::git_configuration;
 use crate::settings_file::replace_file;
 
-/// When a person is to look at a record again.
+/// Trigger for a person to review a model's record again.
 const MODEL_REVIEW: &str = "when the model, its provider or its price changes";
 const SOURCE_REVIEW: &str = "with each new version";
 const OWN_USE: &str = "own work on copies of own repositories, on this machine; nothing of it is changed or passed on";
 
-/// Admits the model, unless a record of it is there that can be used.
+/// Admits the model, unless there is a usable record of it.
 pub(super) fn admit_model(
     context: &Context,
     model: &ChosenModel,
@@ -95,7 +96,8 @@ pub(super) fn admit_source(
     Ok(())
 }
 
-/// Everything that can be known. Whether the licence is good for more stays open, and with it every stage above 3.
+/// Everything that can be known. Whether the licence is good for more stays open, and with
+/// it every stage above 3.
 fn filled(drafted: SourceAdmission, approver: String) -> SourceAdmission {
     let known = |text: String, else_said: &str| if holds_placeholder(&text) { else_said.to_owned() } else { text };
     let found = format!("found at {}", drafted.executable_path);
@@ -111,7 +113,8 @@ fn filled(drafted: SourceAdmission, approver: String) -> SourceAdmission {
     }
 }
 
-/// Shows a draft, asks, and sets its status: the one change that makes it count is the person's.
+/// Shows a draft, asks, and sets its status: the one change that makes it count is the
+/// person's.
 fn agree(path: &Path, question: &str, by_hand: &str, consent: &Consent) -> Result<(), CommandError> {
     let text = fs::read_to_string(path)?;
     consent.show(&format!("{}\n{text}\n", path.display()));
@@ -125,7 +128,7 @@ fn agree(path: &Path, question: &str, by_hand: &str, consent: &Consent) -> Resul
     Ok(())
 }
 
-/// Who agrees, as git knows them, and how.
+/// Name of the person who agrees, as git knows it, with the way of agreeing.
 fn approver(context: &Context, consent: &Consent) -> Result<String, CommandError> {
     let scratch = tempfile::tempdir()?;
     let found = harness::find_operator(scratch.path(), &context.config.tools.operator_path, &git_configuration());

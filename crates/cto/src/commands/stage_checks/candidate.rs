@@ -1,4 +1,5 @@
-//! Stage 6: a comparison that the operator accepted, read from the operator's own home; and the refusals without one.
+//! Stage 6: a comparison that the operator accepted, read from the operator's own home; and
+//! the refusals without one.
 
 use contract::stage6::comparison::CandidateComparison;
 use contract::stage6::refresh::{REFRESH_TASK, RefreshComparison};

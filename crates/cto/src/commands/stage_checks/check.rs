@@ -63,13 +63,13 @@ impl Check {
         }
     }
 
-    /// What is wrong or missing, where something is.
+    /// Problem or missing requirement, if there is one.
     pub(in crate::commands) fn problem(&self) -> Option<&str> {
         self.why.as_deref().or(self.missing.as_deref())
     }
 }
 
-/// What this machine lacks, if that alone stopped a run.
+/// Missing feature of this machine, if that alone stopped a run.
 fn machine_lacks(report: &Report) -> Option<String> {
     let is_machine = report.status == Status::Blocked
         && !report.blocker_reasons.is_empty()
@@ -87,7 +87,7 @@ pub(in crate::commands) fn worst(verdicts: impl IntoIterator<Item = Status>) -> 
     })
 }
 
-/// Why checks ended before their end.
+/// Cause of checks that ended early.
 #[derive(Debug)]
 pub(in crate::commands) enum TrialStop {
     /// A signal.
@@ -111,7 +111,8 @@ pub(in crate::commands) fn check_of_error(error: &CommandError) -> Check {
     }
 }
 
-/// Names how a run ended, if not with this status, the first of these reasons and none but these.
+/// Names how a run ended, if not with this status, the first of these reasons and none but
+/// these.
 pub(in crate::commands) fn ended_otherwise(report: &Report, status: Status, allowed: &[Reason]) -> Option<String> {
     let first = allowed.first().is_none_or(|first| report.blocker_reasons.contains(first));
     let others = report.blocker_reasons.iter().all(|reason| allowed.contains(reason));

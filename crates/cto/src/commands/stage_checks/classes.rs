@@ -1,5 +1,5 @@
-//! Failure classes of each stage, each by a run of `fake` that must end as its fixture declares, or as a scene that is not as it
-//! should be makes it end.
+//! Failure classes of each stage, each by a run of `fake` that must end as its fixture
+//! declares, or as a scene that is not as it should be makes it end.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::trial_home::{TrialHome, TrialRun};
 use super::{PASS_CASE, pass_of_rung};
 use crate::error::CommandError;
 
-/// What is not as it should be.
+/// Deviation of a scene from a proper one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scene {
     /// The case itself declares how it ends.
@@ -34,7 +34,7 @@ pub(super) enum Scene {
 /// One failure class of a stage.
 #[derive(Debug)]
 pub(super) struct FailureClass {
-    /// As the specification and the operator's reports name it.
+    /// Name in the specification and in the operator's reports.
     pub(super) name: &'static str,
     case: &'static str,
     scene: Scene,
@@ -123,8 +123,10 @@ impl FailureClass {
         Ok((Check::of(&run.report, wrong), run.report))
     }
 
-    /// The stage at which it is run. A run of stage 1 starts no engine, so that what an engine brings about is shown one stage above.
-    /// A copy of a repository is laid out from its commit and has nothing unfinished in it: only that of a case can begin dirty.
+    /// The stage at which it is run. A run of stage 1 starts no engine, so that what an
+    /// engine brings about is shown one stage above. A copy of a repository is laid out
+    /// from its commit and has nothing unfinished in it: only that of a case can begin
+    /// dirty.
     fn stage_held(&self, stage: Stage) -> Stage {
         match self.case {
             "fail-dirty-starting-tree" => Stage::ARTIFICIAL_FIXTURE,
@@ -186,8 +188,9 @@ fn left_open(run: &TrialRun) -> Option<String> {
     missing.map(|name| format!("its bundle has no {name}"))
 }
 
-/// A pass of stage 5 earns nothing until the operator's outcome is signed, and does then. The one run here that is governed: what
-/// it counts for is the subject, in a home that nobody keeps.
+/// Checks that a pass of stage 5 earns nothing until the operator's outcome is signed, and
+/// does then. The only governed run here, since its weight is the subject; its home is
+/// temporary.
 fn hold_unanswered(trial: &TrialHome<'_>, name: &str, task: &Task) -> Result<(Check, Report), TrialStop> {
     let stage = Stage::OWNED_REPOSITORY;
     let target = trial.admit_target(&trial.make_repository(name, PASS_CASE)?, &[])?;

@@ -1,4 +1,5 @@
-//! Passes of an engine in the operator's own home: the rung that its verified bundles earn. Nothing is run for it.
+//! Passes of an engine in the operator's own home: the rung that its verified bundles earn.
+//! Nothing is run for it.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Gates of an engine: shut, open for no stage, open for another one. No engine may start, and every engine takes the same way.
+//! Gates of an engine: shut, open for no stage, open for another one. No engine may start,
+//! and every engine takes the same way.
 
 use contract::engine::{GateSaid, GateSpeaker};
 use contract::{Reason, Stage};
@@ -18,12 +19,13 @@ fn gated(context: &Context, engine: &str, gate: Vec<GateSaid>) -> Engines {
     Engines { configured: [(engine.to_owned(), config)].into() }
 }
 
-/// A gate that somebody opened, for a stage or for none.
+/// Opened gate, for a stage or for none.
 fn opened(stage: Option<Stage>) -> Vec<GateSaid> {
     vec![GateSaid { by: GateSpeaker::Environment, allowed: Some(true), stage }]
 }
 
-/// An engine without its gate, and without the gate of the stage: refused, with nothing started.
+/// An engine without its gate, and without the gate of the stage: refused, with nothing
+/// started.
 pub(super) fn check_gates(
     trial: &mut TrialHome<'_>,
     context: &Context,

@@ -1,8 +1,10 @@
-//! Validators of the stages: gates, a pass, every failure class, nothing changed. Shared by `cto validate` and `cto health`.
+//! Validators of the stages: gates, a pass, every failure class, nothing changed. Shared by
+//! `cto validate` and `cto health`.
 //!
-//! The harness is shown by runs of `fake` in a home that nobody keeps (`trial_home.rs`), with the failure classes of `classes.rs`
-//! and the gates of `gates.rs`. That an engine passes is never shown by a stand-in: `earned.rs` reads it from the verified bundles
-//! of the operator's own home. `candidate.rs` has the checks of stage 6.
+//! The harness is shown by runs of `fake` in a home that nobody keeps (`trial_home.rs`),
+//! with the failure classes of `classes.rs` and the gates of `gates.rs`. That an engine
+//! passes is never shown by a stand-in: `earned.rs` reads it from the verified bundles of
+//! the operator's own home. `candidate.rs` has the checks of stage 6.
 
 mod candidate;
 mod check;
@@ -28,7 +30,7 @@ use classes::classes_of;
 pub(super) use earned::pass_of_rung;
 use gates::{check_dispatch, check_gates};
 pub(super) use rows::{ProofRow, ReportRow};
-use trial_home::{TrialHome, TrialRun};
+pub(super) use trial_home::{TrialHome, TrialRun};
 
 /// The built-in case that passes.
 const PASS_CASE: &str = "r1-string-slugify";

@@ -25,6 +25,7 @@ pub(super) struct TrialRepository {
 }
 
 impl TrialRepository {
+    /// Makes a repository with the files of a built-in case, committed.
     pub(super) fn make(root: PathBuf, case: &str, tools: &Tools) -> Result<Self, CommandError> {
         let missing = || CommandError::fail(format!("the built-in case `{case}` is missing"));
         for (path, file) in fixtures::find(case).ok_or_else(missing)?.baseline() {
@@ -43,6 +44,7 @@ impl TrialRepository {
         Ok(Self { root, before })
     }
 
+    /// Path of the repository.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -60,6 +62,7 @@ impl TrialRepository {
 pub(super) struct UnfinishedWork(PathBuf);
 
 impl UnfinishedWork {
+    /// Leaves an uncommitted file in a repository; it is removed on drop.
     pub(super) fn leave_in(repository: &Path) -> Result<Self, CommandError> {
         let file = repository.join("unfinished.txt");
         fs::write(&file, "not committed\n")?;

@@ -1,4 +1,5 @@
-//! Rows of a validator's document: reports and proofs, of runs that are gone or of bundles in the operator's home.
+//! Rows of a validator's document: reports and proofs, of runs that are gone or of bundles
+//! in the operator's home.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,7 @@ pub(in crate::commands) struct ReportRow {
     run_id: RunId,
     status: Status,
     reasons: Vec<Reason>,
-    /// Path of the report; absent for a run of a home that nobody kept.
+    /// Path of the report; absent for a run of a temporary home.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
 }
@@ -39,12 +40,13 @@ pub(in crate::commands) struct ProofRow {
     run_id: RunId,
     pub(super) name: &'static str,
     pub(super) passed: bool,
-    /// Path of the proof; absent for a run of a home that nobody kept.
+    /// Path of the proof; absent for a run of a temporary home.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<PathBuf>,
 }
 
 impl ReportRow {
+    /// Row of a run in a temporary home, whose bundle is gone afterwards.
     pub(super) fn of_trial(stage: Stage, class: &str, report: &Report) -> Self {
         Self {
             stage,
@@ -57,6 +59,7 @@ impl ReportRow {
         }
     }
 
+    /// Row of a bundle in the operator's home.
     pub(super) fn of_bundle(stage: Stage, run_id: &RunId, dir: &Path) -> Result<Self, CommandError> {
         let file = dir.join(names::REPORT);
         let report: Report = read_document(&file)?;
@@ -72,6 +75,7 @@ impl ProofRow {
         Self { stage, run_id: run.report.run_id.clone(), name, passed, proof: None }
     }
 
+    /// Rows of the stage proofs that a bundle has.
     pub(super) fn of_bundle(stage: Stage, run_id: &RunId, dir: &Path) -> Result<Vec<Self>, CommandError> {
         let there = PROOFS.into_iter().map(|name| (name, dir.join(name))).filter(|(_, file)| file.is_file());
         there
@@ -102,7 +106,7 @@ pub(super) fn baseline_of(home: &Path, bundle: &Path) -> Result<Option<ReportRow
     }))
 }
 
-/// Passes of stage 5 and 6 in the operator's home of which nobody has signed an outcome.
+/// Passes of stage 5 and 6 in the operator's home without a signed outcome.
 pub(super) fn unanswered(context: &Context, engine: Option<&str>) -> Result<Vec<ReportRow>, CommandError> {
     if !context.config.home.is_dir() {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! A home that nobody keeps: its own keys, records and repositories, and settings in which no record of the operator's counts.
+//! A home that nobody keeps: its own keys, records and repositories, and settings in which
+//! no record of the operator's counts.
 
 use std::cell::RefCell;
 use std::fs;
@@ -33,11 +34,11 @@ use crate::signing::OperatorKey;
 /// Paths that the trial target's admission lets change: those of the cases.
 const ADMITTED_PATHS: [&str; 3] = ["strings.py", "greet.sh", ".gitignore"];
 
-/// A home with repositories to copy or to change, and one that nobody may touch.
-pub(super) struct TrialHome<'a> {
+/// Home with repositories to copy or to change, and one that must stay untouched.
+pub(in crate::commands) struct TrialHome<'a> {
     real: &'a Context,
     /// Settings of this home.
-    pub(super) context: Context,
+    pub(in crate::commands) context: Context,
     /// Repositories that were made here, the protected one first.
     watched: RefCell<Vec<TrialRepository>>,
     dir: TempDir,
@@ -45,13 +46,14 @@ pub(super) struct TrialHome<'a> {
 
 /// A run that was made here.
 #[derive(Debug)]
-pub(super) struct TrialRun {
-    pub(super) report: Report,
-    pub(super) dir: PathBuf,
+pub(in crate::commands) struct TrialRun {
+    pub(in crate::commands) report: Report,
+    pub(in crate::commands) dir: PathBuf,
 }
 
 impl<'a> TrialHome<'a> {
-    pub(super) fn make(real: &'a Context, engines: Engines) -> Result<Self, CommandError> {
+    /// Makes the home with keys, records and a protected repository of its own.
+    pub(in crate::commands) fn make(real: &'a Context, engines: Engines) -> Result<Self, CommandError> {
         let dir = tempfile::Builder::new().prefix("cto-validate-").tempdir()?;
         let root = dir.path().canonicalize()?;
         let protected = TrialRepository::make(root.join("protected"), PASS_CASE, &real.config.tools)?;
@@ -63,8 +65,9 @@ impl<'a> TrialHome<'a> {
         Ok(Self { real, context, watched: RefCell::new(vec![protected]), dir })
     }
 
-    /// Makes a repository of a case's files, which must stay as it is but for what is landed in it. Under another name it is another.
-    pub(super) fn make_repository(&self, name: &str, case: &str) -> Result<PathBuf, CommandError> {
+    /// Makes a repository of a case's files, which must stay as it is but for what is
+    /// landed in it. Under another name it is another.
+    pub(in crate::commands) fn make_repository(&self, name: &str, case: &str) -> Result<PathBuf, CommandError> {
         let root = self.dir.path().canonicalize()?.join("repositories").join(name);
         if !root.is_dir() {
             let made = TrialRepository::make(root.clone(), case, &self.real.config.tools)?;
@@ -74,7 +77,7 @@ impl<'a> TrialHome<'a> {
     }
 
     /// The first file of any repository here that is not as it was.
-    pub(super) fn find_change(&self) -> Result<Option<String>, CommandError> {
+    pub(in crate::commands) fn find_change(&self) -> Result<Option<String>, CommandError> {
         for repository in self.watched.borrow().iter() {
             if let Some(change) = repository.find_change()? {
                 return Ok(Some(change));
@@ -84,13 +87,13 @@ impl<'a> TrialHome<'a> {
     }
 
     /// A harness on this home, which the operator's kill switch stops.
-    pub(super) fn harness(&self) -> Result<Harness, CommandError> {
+    pub(in crate::commands) fn harness(&self) -> Result<Harness, CommandError> {
         let place: HomePlace = self.context.config.place();
         Ok(self.context.harness_at(&place)?.heeding(&self.real.config.home))
     }
 
     /// Makes the key of this home and lets it sign.
-    pub(super) fn make_signer(&self) -> Result<(), CommandError> {
+    pub(in crate::commands) fn make_signer(&self) -> Result<(), CommandError> {
         let key = self.harness()?.home.operator_key_path();
         make_operator_key(&key)?;
         let public = fs::read_to_string(key.with_extension("pub"))?;
@@ -102,7 +105,11 @@ impl<'a> TrialHome<'a> {
     }
 
     /// Writes and signs an admission of a repository, with some keys changed.
-    pub(super) fn admit_target(&self, repository: &Path, changes: &[(&str, Value)]) -> Result<PathBuf, CommandError> {
+    pub(in crate::commands) fn admit_target(
+        &self,
+        repository: &Path,
+        changes: &[(&str, Value)],
+    ) -> Result<PathBuf, CommandError> {
         let mut record = json!({
             "admission_status": "admitted", "allowed_paths": ADMITTED_PATHS, "approval_source": "cto validate",
             "approval_timestamp": "2026-01-01", "forbidden_actions": ForbiddenAction::ALL,
@@ -122,8 +129,9 @@ impl<'a> TrialHome<'a> {
         Ok(file)
     }
 
-    /// A built-in case as it is run at a stage: on a repository at stage 3, and with no ceiling of its own.
-    pub(super) fn load_case(&self, id: &str, stage: Stage, name: &str) -> Result<Task, CommandError> {
+    /// A built-in case as it is run at a stage: on a repository at stage 3, and with no
+    /// ceiling of its own.
+    pub(in crate::commands) fn load_case(&self, id: &str, stage: Stage, name: &str) -> Result<Task, CommandError> {
         let missing = || CommandError::fail(format!("the built-in case `{id}` is missing"));
         let mut task = Task::builtin(id).ok_or_else(missing)??;
         task.contract.mutation_mode = MutationMode::CandidateDefault;
@@ -136,7 +144,7 @@ impl<'a> TrialHome<'a> {
     }
 
     /// A run that is wanted.
-    pub(super) fn ask(&self, engine: &str, stage: Stage, target: Option<&Path>) -> Ask {
+    pub(in crate::commands) fn ask(&self, engine: &str, stage: Stage, target: Option<&Path>) -> Ask {
         Ask {
             engine: engine.to_owned(),
             stage,
@@ -152,7 +160,8 @@ impl<'a> TrialHome<'a> {
         }
     }
 
-    pub(super) fn run(&self, task: &Task, ask: &Ask) -> Result<TrialRun, TrialStop> {
+    /// Runs a task in the home.
+    pub(in crate::commands) fn run(&self, task: &Task, ask: &Ask) -> Result<TrialRun, TrialStop> {
         let watch = Watch { cancel: &self.context.cancel, observer: &Quiet };
         let outcome = govern(&self.harness()?, task, ask, watch)?;
         match outcome.interrupted {
@@ -161,9 +170,9 @@ impl<'a> TrialHome<'a> {
         }
     }
 
-    /// Requests a run and decides on it as a person does, signed. A plan that other gates refuse cannot be requested; its run says
-    /// so itself.
-    pub(super) fn decide_on(&self, task: &Task, ask: &Ask, step: RequestStep) -> Result<(), CommandError> {
+    /// Requests a run and decides on it with a signature, as a person does. A plan that
+    /// other gates refuse cannot be requested; its run reports that itself.
+    pub(in crate::commands) fn decide_on(&self, task: &Task, ask: &Ask, step: RequestStep) -> Result<(), CommandError> {
         let Made::Recorded(_, record) = make_request(&self.context, &self.harness()?, task, ask, None)? else {
             return Ok(());
         };
@@ -176,8 +185,13 @@ impl<'a> TrialHome<'a> {
         grant(&deciding, sentence, &ApproveArgs::plain(deciding.request())).map(drop)
     }
 
+    /// Settings and folder, for later reads of the home; it goes with the folder.
+    pub(in crate::commands) fn into_parts(self) -> (Context, TempDir) {
+        (self.context, self.dir)
+    }
+
     /// Signs that the operator accepts a run.
-    pub(super) fn accept(&self, run: &Report) -> Result<(), CommandError> {
+    pub(in crate::commands) fn accept(&self, run: &Report) -> Result<(), CommandError> {
         let (_found, bundle) = self.context.bind_run(run.run_id.as_str())?;
         let key = OperatorKey::choose(&self.context, None)?;
         let reason = "a check of outcomes";

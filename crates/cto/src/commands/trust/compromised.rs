@@ -18,6 +18,7 @@ const LONGEST_REASON: usize = 2000;
 /// Letters of a whole fingerprint.
 const FINGERPRINT: usize = 50;
 
+/// Marks a key as compromised and lists everything that relied on it.
 pub(super) fn compromised(
     context: &Context,
     named: &str,

@@ -14,7 +14,8 @@ use crate::signing::{read_key_file, refuse_key};
 const SHORTEST_PREFIX: usize = 4;
 const PREFIX: &str = "SHA256:";
 
-/// Finds the one key that a person means: listed by that name or fingerprint, else that of a file, which need not be listed.
+/// Finds the one key that a person means: listed by that name or fingerprint, else that of
+/// a file, which need not be listed.
 pub(super) fn find_key(list: &AllowedSigners, named: &str) -> Result<SignerKey, CommandError> {
     let digits = named.strip_prefix(PREFIX).unwrap_or(named);
     let mut found: Vec<&SignerKey> = Vec::new();
@@ -56,7 +57,7 @@ pub(super) fn read_key(named: &str) -> Result<(SignerKey, String), CommandError>
     Err(CommandError::usage(text).hint("cto trust key add ~/.ssh/id_ed25519.pub"))
 }
 
-/// Key of a file that is there: of its public half, where a private one is named.
+/// Key of an existing file; for a private key its public half.
 fn read_named_file(named: &str) -> Result<Option<(SignerKey, String)>, CommandError> {
     if !Path::new(named).is_file() {
         return Ok(None);

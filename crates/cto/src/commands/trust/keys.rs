@@ -29,6 +29,7 @@ pub(super) struct AskedSigner<'a> {
     pub(super) until: Option<&'a str>,
 }
 
+/// Lets a key sign.
 pub(super) fn add(context: &Context, named: &str, asked: &AskedSigner<'_>) -> Result<u8, CommandError> {
     let (key, comment) = read_key(named)?;
     let now = now()?;
@@ -98,6 +99,7 @@ fn read_people(context: &Context) -> Result<PersonSigners, CommandError> {
     })
 }
 
+/// Ends the period of a key.
 pub(super) fn retire(context: &Context, named: &str, at: Option<&str>) -> Result<u8, CommandError> {
     let now = now()?;
     let at = at.map(|text| read_moment("--at", text)).transpose()?.unwrap_or(now);
@@ -123,6 +125,7 @@ pub(super) fn retire(context: &Context, named: &str, at: Option<&str>) -> Result
     )
 }
 
+/// Lists the keys with their state.
 pub(super) fn list(context: &Context) -> Result<u8, CommandError> {
     let home = Home::existing(&context.config.place())?;
     let people = read_people(context)?;

@@ -77,12 +77,7 @@ impl Scene {
     fn cto(&self, arguments: &[&str]) -> Ran {
         let mut command = self.world.command(arguments.iter().copied());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(command.output().unwrap())
     }
 
     /// A run, whose bundle must verify.
@@ -242,10 +237,10 @@ fn doing_nothing_is_told_while_it_goes_on() {
 #[test]
 fn a_gate_is_opened_by_settings_alone_and_for_one_stage() {
     let mut scene = Scene::new();
-    refused(&scene, "1", "gate_missing", "nobody opens the gate");
+    refused(&scene, "1", "gate_missing", "is not enabled");
     scene.environment = vec![("CTO_HARNESS_ALLOW_TOY", "1".to_owned())];
     let _ = scene.run("1", 0);
-    refused(&scene, "2", "gate_missing", "nobody opens stage 2");
+    refused(&scene, "2", "gate_missing", "stage 2 is not enabled");
     let stage =
         |stage: &str| vec![("CTO_HARNESS_ALLOW_TOY", "1".to_owned()), ("CTO_HARNESS_TOY_STAGE", stage.to_owned())];
     scene.environment = stage("3");

@@ -4,14 +4,13 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use contract::Digest;
 use contract::model::Wire;
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::{Value, json};
-use testkit::{Agent, Ran, World, content_digest};
+use testkit::{Agent, CtoCommand, Ran, World, content_digest};
 
 use crate::world;
 
@@ -195,16 +194,11 @@ impl Scene {
 
     /// The same from another folder than the workspace.
     pub(super) fn cto_in(&self, folder: &Path, arguments: &[&str]) -> Ran {
-        let output = self.command(arguments).current_dir(folder).output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(self.command(arguments).current_dir(folder).output().unwrap())
     }
 
     /// A call of the binary with the home and the variables of this scene.
-    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> CtoCommand {
         let mut command = self.world.command(arguments.iter().copied());
         command.env("CTO_HOME", &self.home).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use testkit::{World, each_row};
@@ -182,11 +182,7 @@ fn a_copied_or_restored_home_is_vouched_for_first() {
     let _ = scene.cto(&["ledger", "continue", "--reason", "restored; the old one is gone"]).expect(0);
     assert_eq!(scene.refusal(), "approval_missing", "what was approved since the backup is lost");
 
-    let (copied, aside) = (scene.world.path().join("copied"), scene.world.path().join("aside"));
-    let made = testkit::program("cp", scene.world.path()).arg("-a").args([&home, &copied]).output().unwrap();
-    assert!(made.status.success());
-    fs::rename(&home, &aside).unwrap();
-    fs::rename(&copied, &home).unwrap();
+    let aside = put_copy_in_place(&scene);
     assert!(scene.refusal().contains("ledger_continuity_unknown"), "a copied home");
     let _ = scene.cto(&["ledger", "continue", "--reason", "a copy, to be tried"]).expect(0);
     let report = scene.run(3);
@@ -198,8 +194,31 @@ fn a_copied_or_restored_home_is_vouched_for_first() {
     assert_eq!(scene.refusal(), "approval_missing", "the control: the home itself");
 }
 
+#[test]
+fn what_is_recorded_in_a_copied_home_does_not_make_it_known() {
+    let Some(scene) = Scene::new("what_is_recorded_in_a_copied_home_does_not_make_it_known") else { return };
+    let _ = scene.request();
+    let _ = put_copy_in_place(&scene);
+    let requested = text(&scene.request()["request"]);
+    let _ = scene.approve(&requested, &[]).expect(0);
+    assert!(scene.refusal().contains("ledger_continuity_unknown"), "only the operator's word does");
+    let _ = scene.cto(&["ledger", "continue", "--reason", "the other one is gone"]).expect(0);
+    assert_eq!(scene.run(0)["status"], "pass", "the control: the approval itself is good");
+}
+
+/// Puts a copy of the home in its place, and gives the folder in which the home itself lies now.
+fn put_copy_in_place(scene: &Scene) -> PathBuf {
+    let (home, copied, aside) =
+        (scene.world.home(), scene.world.path().join("copied"), scene.world.path().join("aside"));
+    let made = testkit::program("cp", scene.world.path()).arg("-a").args([&home, &copied]).output().unwrap();
+    assert!(made.status.success());
+    fs::rename(&home, &aside).unwrap();
+    fs::rename(&copied, &home).unwrap();
+    aside
+}
+
 /// Puts the ledger of one folder into another, in place of what is there.
-fn copy_ledger(from: &Path, to: &Path) {
+pub(super) fn copy_ledger(from: &Path, to: &Path) {
     for name in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
         let _ = fs::remove_file(to.join(name));
         if from.join(name).exists() {

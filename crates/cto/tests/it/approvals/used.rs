@@ -49,6 +49,41 @@ fn a_mark_of_the_home_outlives_the_ledger() {
 }
 
 /// A double click, by one person and by two: approvals of one request are good for one run together.
+/// The remedy is pasted where it is printed: `@` would be the refused run by then.
+#[test]
+fn going_on_from_a_run_needs_an_approval_of_its_own() {
+    let Some(scene) = Scene::new("going_on_from_a_run_needs_an_approval_of_its_own") else { return };
+    let first = text(&scene.request()["request"]);
+    let _ = scene.approve(&first, &[]).expect(0);
+    let first = scene.run(0);
+
+    let refused = scene.cto(&["run", "--continue", "@", "--json"]).expect(3).json();
+    let reasons: Vec<String> = refused["blocker_reasons"].as_array().unwrap().iter().map(text).collect();
+    assert_eq!(reasons, ["approval_consumed", "approval_mismatch"], "the first approval is not for this: {refused:#}");
+    assert_eq!((&refused["engine"]["process_started"], &refused["stage"]), (&false.into(), &4.into()));
+    let remedy = text(&refused["blockers"][0]["remedy"]);
+    let suffix = text(&first["run_id"]).rsplit('-').next().unwrap().to_owned();
+    assert_eq!(remedy, format!("cto request --continue {suffix} --stage 4"));
+
+    let words: Vec<&str> = remedy.split(' ').skip(1).chain(["--json"]).collect();
+    let name = text(&scene.cto(&words).expect(0).json()["request"]);
+    let packet = text(&scene.packet(&name)["packet"]);
+    let patch = text(&first["artifact_digests"]["patch.diff"]);
+    assert!(packet.contains(&format!("goes on from {}, patch {patch}", text(&first["run_id"]))), "{packet}");
+    let _ = scene.approve(&name, &[]).expect(0);
+
+    // Control: that approval is for going on, and not for the task from its beginning.
+    let anew = scene.run(3);
+    assert!(anew["blocker_reasons"].as_array().unwrap().contains(&"approval_mismatch".into()), "{anew:#}");
+    let second = scene.cto(&["run", "--continue", &suffix, "--json"]).expect(0).json();
+    assert_eq!((&second["approval_status"], &second["continues"]["run_id"]), (&"granted".into(), &first["run_id"]));
+    assert_eq!((&second["stage"], &second["baseline_commit"]), (&4.into(), &first["baseline_commit"]));
+    assert_ne!(second["request_digest"], first["request_digest"]);
+    let _ = scene.cto(&["verify", &text(&second["run_id"])]).expect(0);
+    let again = scene.cto(&["run", "--continue", &suffix, "--json"]).expect(3).json();
+    assert!(again["blocker_reasons"].as_array().unwrap().contains(&"approval_consumed".into()), "used once: {again:#}");
+}
+
 #[test]
 fn two_approvals_of_one_request_are_one_run() {
     let Some(scene) = Scene::new("two_approvals_of_one_request_are_one_run") else { return };

@@ -27,7 +27,7 @@ pub(super) fn unpack(archive: &Path) -> Files {
 }
 
 /// A header as `cto export` writes it, but for what `edit` does to it before its checksum is made.
-pub(super) fn header(name: &str, size: u64, edit: impl FnOnce(&mut Header)) -> Vec<u8> {
+pub(crate) fn header(name: &str, size: u64, edit: impl FnOnce(&mut Header)) -> Vec<u8> {
     let mut header = Header::new_ustar();
     header.set_size(size);
     header.set_entry_type(EntryType::Regular);
@@ -42,11 +42,11 @@ pub(super) fn header(name: &str, size: u64, edit: impl FnOnce(&mut Header)) -> V
 }
 
 /// One file: header, content, zeros.
-pub(super) fn entry(name: &str, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn entry(name: &str, bytes: &[u8]) -> Vec<u8> {
     with_content(header(name, bytes.len() as u64, |_| {}), bytes)
 }
 
-pub(super) fn with_content(mut header: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn with_content(mut header: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
     header.extend_from_slice(bytes);
     header.resize(header.len().next_multiple_of(512), 0);
     header

@@ -202,7 +202,7 @@ fn flags() {
 
     engine: 2
     error: there is no engine `nobody`
-    next  engines: fake, case, claude, codex, pi
+    next  engines: fake, case, claude, codex, opencode, pi
 
     stage 0: 2
     error: invalid value '0' for '--stage <N>': 0 is not in 1..=6

@@ -40,12 +40,7 @@ fn case_climbs_to_stage_6() {
         if stage >= 5 {
             command.env("CTO_HARNESS_CASE_STAGE5_TARGET_ADMISSION_FILE", &admission);
         }
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(command.output().unwrap())
     };
     let mut climber = Climber {
         world: &scene.world,

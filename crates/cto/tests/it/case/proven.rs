@@ -28,12 +28,7 @@ struct Proven {
 
 impl Proven {
     fn call(scene: &Scene, stage: u8, words: &[&str]) -> Ran {
-        let output = scene.command(words).env("CTO_HARNESS_CASE_STAGE", stage.to_string()).output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(scene.command(words).env("CTO_HARNESS_CASE_STAGE", stage.to_string()).output().unwrap())
     }
 
     fn say(&self, stage: u8, words: &[&str]) -> Value {

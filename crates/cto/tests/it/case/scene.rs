@@ -4,13 +4,12 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Ran, World};
+use testkit::{CtoCommand, Ran, World};
 
 use crate::world;
 
@@ -19,19 +18,20 @@ pub(super) const TASK: &str = "r1-string-slugify";
 pub(super) const KEY: &str = "upstream-key-0123456789abcdef";
 
 /// The program as it is installed: a launcher, and what it launches, in a package, so that both are taken along.
-static PROGRAM: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+static PROGRAM: LazyLock<(TempDir, PathBuf)> = LazyLock::new(install_stand_in);
+
+pub(crate) fn install_stand_in() -> (TempDir, PathBuf) {
     let dir = testkit::lasting_dir(env!("CARGO_TARGET_TMPDIR"));
     let package = dir.path().join("node_modules/ca-stand-in");
     fs::create_dir_all(&package).unwrap();
     fs::write(package.join("package.json"), r#"{"name": "ca-stand-in", "version": "0.1.0"}"#).unwrap();
-    fs::hard_link(env!("CARGO_BIN_EXE_cto"), package.join("cto"))
-        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_cto"), package.join("cto")).map(drop))
-        .unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_cto")).with_file_name("examples").join("case_stand_in");
+    fs::copy(&program, package.join("case")).unwrap();
     let launcher = package.join("ca");
-    fs::write(&launcher, "#!/bin/sh\nexec \"${0%/*}/cto\" __ca \"$@\"\n").unwrap();
+    fs::write(&launcher, "#!/bin/sh\nexec \"${0%/*}/case\" \"$@\"\n").unwrap();
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).unwrap();
     (dir, launcher)
-});
+}
 
 pub(super) struct Scene {
     pub(super) world: World,
@@ -139,16 +139,11 @@ impl Scene {
     }
 
     pub(super) fn cto(&self, arguments: &[&str]) -> Ran {
-        let output = self.command(arguments).output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(self.command(arguments).output().unwrap())
     }
 
     /// A call of the binary with the configuration and the variables of this scene.
-    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> CtoCommand {
         let mut config = self.classes.clone();
         config["engines"] = self.engines.clone();
         config["engines"]["case"] = self.engine.clone();

@@ -18,10 +18,10 @@ struct Shut {
 }
 
 const SHUT: &[Shut] = &[
-    Shut { allow: None, opened: None, wanted: "1", says: "nobody opens the gate" },
-    Shut { allow: None, opened: Some("2"), wanted: "2", says: "nobody opens the gate" },
+    Shut { allow: None, opened: None, wanted: "1", says: "is not enabled" },
+    Shut { allow: None, opened: Some("2"), wanted: "2", says: "is not enabled" },
     Shut { allow: Some("0"), opened: Some("2"), wanted: "2", says: "the environment shuts the gate" },
-    Shut { allow: Some("1"), opened: None, wanted: "2", says: "nobody opens stage 2" },
+    Shut { allow: Some("1"), opened: None, wanted: "2", says: "stage 2 is not enabled" },
     Shut { allow: Some("1"), opened: Some("3"), wanted: "2", says: "opens stage 3" },
 ];
 

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::World;
+use testkit::{CtoCommand, World};
 
 /// A running `cto serve`, ended with the test.
 pub(super) struct Served {
@@ -58,13 +58,29 @@ impl Answer {
 impl Served {
     pub(super) fn start(world: &World, more: &[&str]) -> Self {
         let words = ["serve", "--listen", "127.0.0.1:0", "--json"].iter().chain(more);
-        let mut child = world.command(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::spawn(world.command(words))
+    }
+
+    /// A server that is started by this command.
+    pub(super) fn spawn(mut command: CtoCommand) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
         let host = told["address"].as_str().unwrap().split_once("://").unwrap().1.to_owned();
         let login = told["login"].as_str().unwrap().rsplit_once("/login/").unwrap().1.to_owned();
         Self { child, host, login: format!("/login/{login}") }
+    }
+
+    /// The most memory that the server ever had, in KiB.
+    pub(super) fn peak_kib(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends bytes as they are and reads the answer to its end.
@@ -75,6 +91,7 @@ impl Served {
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
+        testkit::search_bytes("served", &answer);
         let at = answer.windows(4).position(|part| part == b"\r\n\r\n")?;
         let head = String::from_utf8_lossy(&answer[..at]).into_owned();
         let status = head.split(' ').nth(1)?.parse().ok()?;

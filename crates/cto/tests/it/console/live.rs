@@ -89,6 +89,13 @@ fn every_viewer_ends_with_the_whole_history() {
     for (number, seen) in viewers.iter().enumerate() {
         assert_eq!(seen, &expected, "viewer {number}");
     }
+    // A page that begins a new stream says in the address which event it has.
+    let (had, rest) = expected.split_at(expected.len() - 3);
+    let had: serde_json::Value = serde_json::from_str(had.last().unwrap()).unwrap();
+    let text = served.get(&format!("/api/cto/runs/{run}/events?after={}", had["seq"]), &cookie).text();
+    let sent: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|line| *line != "{}").collect();
+    assert_eq!(sent, rest, "{text}");
 }
 
 #[test]

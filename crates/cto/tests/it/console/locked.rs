@@ -219,7 +219,7 @@ fn no_route_starts_a_run() {
                     &[("Origin", &origin)],
                     "token=x&reason=y&sentence=z&packet_digest=0",
                 );
-                let is_decision = place.ends_with("/deny") || place.ends_with("/approve");
+                let is_decision = ["/deny", "/approve", "/stop"].iter().any(|end| place.ends_with(end));
                 if is_decision && method == "POST" && !more.is_empty() {
                     assert_eq!(answer.status, 403, "a reader decides nothing: {place}");
                 }

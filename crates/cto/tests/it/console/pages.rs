@@ -4,6 +4,7 @@ use serde_json::json;
 use testkit::content_digest;
 
 use super::Served;
+use crate::workspace_records::sized;
 use crate::world;
 
 /// Text that must stay text wherever it stands.
@@ -125,4 +126,53 @@ fn looking_changes_nothing() {
         assert_eq!(served.get(page, &cookie).status, 200, "{page}");
     }
     assert_eq!(content_digest(&world.home(), &leave), before);
+}
+
+#[test]
+fn the_records_page_shows_records_findings_and_the_board_in_parts() {
+    let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
+    let item = |number: usize| {
+        format!("  - id: DEMO-WORK-{number:03}\n    title: item <b>{number}</b>\n    type: AFK\n    status: draft\n")
+    };
+    let items: String = (0..250).map(item).collect();
+    world.write("WORKBOARD.yaml", format!("items:\n{items}"));
+    world.write("decisions/provider.yaml", "decision_status: who knows\n");
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    assert!(served.get("/", &cookie).text().contains("href=\"/records\""), "the way there");
+    let page = served.get("/records", &cookie).text();
+    for word in [
+        "decisions/",
+        "provider.yaml",
+        "record_invalid",
+        "1 errors, 0 of advice",
+        "250 items, 0 validated",
+        "DEMO-WORK-199",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+    assert!(!page.contains("DEMO-WORK-200") && page.contains("/records?from=200") && !page.contains("<b>1</b>"));
+    let rest = served.get("/records?from=200", &cookie).text();
+    assert!(rest.contains("DEMO-WORK-249") && !rest.contains("DEMO-WORK-199") && rest.contains("/records?from=0"));
+    world.write("decisions/provider.yaml", "");
+    std::fs::remove_file(world.here().join("decisions/provider.yaml")).unwrap();
+    assert!(served.get("/records", &cookie).text().contains("Nothing is wrong"), "the control");
+}
+
+#[test]
+fn the_records_page_of_a_large_workspace_stays_small() {
+    let (world, _) = sized::large_workspace();
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    for from in [0, 5_000, 9_900] {
+        let page = served.get(&format!("/records?from={from}"), &cookie);
+        assert_eq!(page.status, 200);
+        let text = page.text();
+        assert!(text.contains(&format!("{} items", sized::ITEMS)) && text.contains(&format!("DEMO-WORK-{from:05}")));
+        assert!(page.body.len() < 1 << 20, "a part of the board, not all of it");
+    }
+    let peak = served.peak_kib();
+    println!("the server had {peak} KiB");
+    assert!(peak < sized::MOST_KIB, "{peak} KiB");
 }

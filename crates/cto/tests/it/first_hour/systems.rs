@@ -1,105 +1,23 @@
 //! From nothing to a verified patch on a branch: repositories of different build systems, one agent, every typed line counted.
 
+mod repositories;
+
+use std::ffi::OsString;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::json;
 use testkit::{World, git};
 
+use self::repositories::{SYSTEMS, System};
 use super::{know_operator, text};
 use crate::world;
 
 /// Commands and lines that a person may need until the branch is there.
 const MOST_COMMANDS: usize = 4;
 const MOST_LINES: usize = 8;
-
-/// A repository with one thing that is wrong, and the words that set it right.
-struct System {
-    name: &'static str,
-    /// A program that has to be in /usr/bin, or be found on the PATH.
-    needs: &'static str,
-    files: &'static [(&'static str, &'static str)],
-    allow: &'static str,
-    fix: &'static str,
-    /// A file of the branch, and what stands in it afterwards.
-    fixed: (&'static str, &'static str),
-}
-
-const SYSTEMS: &[System] = &[
-    System {
-        name: "unittest",
-        needs: "python3",
-        files: &[
-            ("adder.py", "def add(a, b):\n    return a - b\n"),
-            (
-                "tests/test_adder.py",
-                "import unittest\nfrom adder import add\n\n\nclass Adder(unittest.TestCase):\n    def test_zero(self):\n        self.assertEqual(add(1, 0), 1)\n\n    def test_adds(self):\n        self.assertEqual(add(1, 1), 2)\n",
-            ),
-        ],
-        allow: "adder.py",
-        fix: "sed -i 's/a - b/a + b/' adder.py",
-        fixed: ("adder.py", "a + b"),
-    },
-    System {
-        name: "make",
-        needs: "make",
-        files: &[
-            ("src/adder.sh", "echo $(($1 - $2))\n"),
-            ("Makefile", "test:\n\ttest \"$$(sh src/adder.sh 1 1)\" = 2\n"),
-        ],
-        allow: "src/",
-        fix: "sed -i 's/1 - /1 + /' src/adder.sh",
-        fixed: ("src/adder.sh", "$1 + $2"),
-    },
-    System {
-        name: "cmake",
-        needs: "ctest",
-        files: &[
-            (".gitignore", "build/\n"),
-            ("src/adder.sh", "echo $(($1 - $2))\n"),
-            (
-                "CMakeLists.txt",
-                "cmake_minimum_required(VERSION 3.16)\nproject(adder NONE)\nenable_testing()\nadd_test(NAME adds COMMAND sh -c \"test $(sh ${CMAKE_SOURCE_DIR}/src/adder.sh 1 1) = 2\")\n",
-            ),
-        ],
-        allow: "src/",
-        fix: "sed -i 's/1 - /1 + /' src/adder.sh",
-        fixed: ("src/adder.sh", "$1 + $2"),
-    },
-    System {
-        name: "npm",
-        needs: "npm",
-        files: &[
-            (
-                "package.json",
-                "{\"name\": \"adder\", \"version\": \"1.0.0\", \"scripts\": {\"test\": \"node --test\"}}\n",
-            ),
-            ("lib/adder.js", "exports.add = (a, b) => a - b;\n"),
-            (
-                "test/adder.test.js",
-                "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { add } = require('../lib/adder.js');\ntest('adds', () => assert.strictEqual(add(1, 1), 2));\ntest('zero', () => assert.strictEqual(add(1, 0), 1));\n",
-            ),
-        ],
-        allow: "lib/",
-        fix: "sed -i 's/a - b/a + b/' lib/adder.js",
-        fixed: ("lib/adder.js", "a + b"),
-    },
-    System {
-        name: "node",
-        needs: "node",
-        files: &[
-            ("package.json", "{\"name\": \"adder\", \"version\": \"1.0.0\"}\n"),
-            ("lib/adder.js", "exports.add = (a, b) => a - b;\n"),
-            (
-                "test/adder.test.js",
-                "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { add } = require('../lib/adder.js');\ntest('adds', () => assert.strictEqual(add(1, 1), 2));\n",
-            ),
-        ],
-        allow: "lib/",
-        fix: "sed -i 's/a - b/a + b/' lib/adder.js",
-        fixed: ("lib/adder.js", "a + b"),
-    },
-];
 
 fn brief(system: &System) -> String {
     format!("add() of the {} project subtracts. Make it add.", system.name)
@@ -125,6 +43,7 @@ fn answers() -> Script {
 /// A person at a shell: everything that is typed is counted.
 struct Person<'w> {
     world: &'w World,
+    path: &'w OsString,
     commands: usize,
     lines: usize,
 }
@@ -133,46 +52,91 @@ impl Person<'_> {
     fn types(&mut self, words: &[&str], code: i32) -> testkit::Ran {
         self.commands += 1;
         self.lines += 1 + words.iter().map(|word| word.matches('\n').count()).sum::<usize>();
-        self.world.cto(words).expect(code)
+        let output = self.world.command(words).env("PATH", self.path).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        testkit::Ran { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }.expect(code)
     }
+}
+
+/// Caches as package managers leave them in a person's home: what was downloaded once is there.
+fn fill_caches(test: &str, world: &World) -> Option<()> {
+    let wheels = testkit::wheels(test)?;
+    let folder = world.user().join(".cache/wheels");
+    std::fs::create_dir_all(&folder).unwrap();
+    // One version of each package, as the lock files name it.
+    for wheel in std::fs::read_dir(wheels).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = wheel.file_name().unwrap().to_string_lossy().into_owned();
+        if name.ends_with(".whl") && !name.contains("inflection-0.5.0") {
+            std::fs::copy(&wheel, folder.join(name)).unwrap();
+        }
+    }
+    let managers = testkit::node_managers(test)?;
+    for (below, place) in [
+        (".local/share/pnpm/store", managers.join("pnpm-store")),
+        (".cache/yarn", managers.join("yarn-cache")),
+        (".npm", testkit::npm_cache(test)?),
+        (".cargo/registry", testkit::cargo_home(test)?.join("registry")),
+        (".m2/repository", PathBuf::from("/usr/share/maven-repo")),
+    ] {
+        let link = world.user().join(below);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(place, link).unwrap();
+    }
+    Some(())
+}
+
+/// The search path of somebody who has installed Go, and pnpm and Yarn beside a Node if a system wants them.
+#[expect(clippy::disallowed_methods, reason = "a test is told by the environment which programs there are")]
+fn search_path(test: &str, wants_managers: bool) -> Option<OsString> {
+    let go = testkit::go(test)?.parent()?.to_owned();
+    let managers = wants_managers.then(|| testkit::node_managers(test)).flatten().map(|prefix| prefix.join("bin"));
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths([go].into_iter().chain(managers).chain(std::env::split_paths(&usual))).ok()
+}
+
+/// The first thing that a system needs and this machine does not have.
+fn find_missing(system: &System) -> Option<&'static str> {
+    system.needs.iter().copied().find(|file| !Path::new(file).exists())
 }
 
 #[test]
 fn a_few_lines_to_a_branch_whatever_builds_it() {
     let test = "first_hour::systems::a_few_lines_to_a_branch_whatever_builds_it";
     let Some(agent) = testkit::agent(test, "codex") else { return };
+    let (Some(path), Some(managed)) = (search_path(test, false), search_path(test, true)) else { return };
     let world = world();
     know_operator(&world);
+    let Some(()) = fill_caches(test, &world) else { return };
     let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), answers()).unwrap();
     let endpoint = format!("http://{}/v1", server.address());
     let bin = agent.executable.display().to_string();
     let setup = ["setup", "codex", "--endpoint", &endpoint, "--model", "model-x", "--bin", &bin, "--yes"];
-    let mut first = Person { world: &world, commands: 0, lines: 0 };
+    let mut first = Person { world: &world, path: &path, commands: 0, lines: 0 };
     let _ = first.types(&setup, 0);
-    let is_there = |name: &str| std::path::Path::new("/usr/bin").join(name).exists();
     testkit::each_row(SYSTEMS.iter().map(|system| (system.name, system)), |system| {
-        if !is_there(system.needs) {
-            return testkit::skip(test, &format!("no {} in /usr/bin for {}", system.needs, system.name));
+        if let Some(missing) = find_missing(system) {
+            return testkit::skip(test, &format!("no {missing} for {}", system.name));
         }
         let repository = world.repository(system.name, system.files);
-        let mut person = Person { world: &world, ..first };
-        let words = [
-            "run",
-            "--brief",
-            &brief(system),
-            "--allow",
-            system.allow,
-            "--repo",
-            text(&repository),
-            "--engine",
-            "codex",
-            "--json",
-        ];
-        let report = person.types(&words, 0).json();
+        let path = if system.wants_managers() { &managed } else { &path };
+        let mut person = Person { world: &world, path, ..first };
+        let brief = brief(system);
+        let place = ["--allow", system.allow, "--repo", text(&repository), "--engine", "codex", "--json"];
+        let report = person.types(&[&["run", "--brief", &brief][..], &place].concat(), 0).json();
         assert_eq!(report["status"], "pass", "{}", report["blockers"]);
         let _ = person.types(&["take", "@", "--branch", "fixed"], 0);
         let (file, content) = system.fixed;
         assert!(git(&repository, ["show", &format!("fixed:{file}")]).contains(content));
         assert!(person.commands <= MOST_COMMANDS && person.lines <= MOST_LINES, "{} {}", person.commands, person.lines);
     });
+}
+
+#[test]
+fn there_are_ten_systems_and_each_is_wrong_in_one_place() {
+    assert!(SYSTEMS.len() >= 10);
+    for system in SYSTEMS {
+        let (file, content) = system.fixed;
+        let wrong = system.files.iter().find(|(path, _)| *path == file).expect(system.name).1;
+        assert!(!wrong.contains(content), "{}: the baseline has what the patch has to bring", system.name);
+    }
 }

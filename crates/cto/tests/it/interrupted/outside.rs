@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use fixtures::scripted::{Reply, Script, ScriptedServer};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::{World, times, wait_for};
+use testkit::{CtoCommand, World, times, wait_for};
 
 use super::{check_bundle, is_napping, nap};
 
@@ -57,7 +57,7 @@ pub(crate) struct Outside<'a> {
     pub(crate) home: &'a Path,
     pub(crate) server: &'a ScriptedServer,
     /// A call of the binary with the settings of the scene.
-    pub(crate) command: &'a dyn Fn(&[&str]) -> Command,
+    pub(crate) command: &'a dyn Fn(&[&str]) -> CtoCommand,
 }
 
 /// The engine's work on its tree, and then a long nap.

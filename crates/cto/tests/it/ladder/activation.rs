@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use base64::Engine as _;
 use testkit::{World, git};
@@ -223,4 +224,138 @@ fn control(world: &World) {
         // The whole suite is searched as well, at its end.
         fs::remove_file(path).unwrap();
     }
+}
+
+/// Words by which a test would start the binary around [`testkit::CtoCommand`], or read what it prints unsearched; and the files that have
+/// them, each with the reason for which nothing escapes there.
+const AROUND: &[(&str, &[(&str, &str)])] = &[
+    ("Command::new(", &[]),
+    (".wait_with_output()", &[]),
+    (
+        "CARGO_BIN_EXE_cto",
+        &[
+            ("archive/hostile.rs", "started by a program of the world, whose output is searched"),
+            ("case/scene.rs", "copied as the program of an engine"),
+            ("cheats/naive.rs", "the fake engine alone, which writes a tree and no document"),
+            ("documented/home.rs", "linked into a folder of programs; prose of the docs speaks of claims"),
+            ("matrix/check.rs", "the fake engine alone, which writes a tree and no document"),
+            ("tamper/callers.rs", "started by a program of the world, whose output is searched"),
+        ],
+    ),
+    (
+        ".binary()",
+        &[
+            ("agents/quickstart.rs", "linked into a folder of programs, for a shell of the world"),
+            ("climb/page.rs", "linked into a folder of programs, for a shell of the world"),
+            ("completions.rs", "named to a shell of the world"),
+            ("private.rs", "called for its refusals, by a program of the world"),
+            ("stops.rs", "named to a script of the world"),
+            ("strict/check.rs", "its inode alone"),
+            ("strict/cheats.rs", "the fake engine alone, which writes a tree and no document"),
+            ("strict/scene.rs", "started by a program of the world, whose output is searched"),
+            ("strict/unavailable.rs", "started by a program of the world, whose output is searched"),
+            ("targets/copied.rs", "started by a shell of the world, whose output is searched"),
+            ("targets/replanned.rs", "copied as another build"),
+        ],
+    ),
+    (
+        ".stdout.",
+        &[
+            ("console/client.rs", "one line with an address; answers are handed in"),
+            ("model/alone.rs", "one line with an address"),
+            ("strict/scene.rs", "lines of an engine that is watched"),
+            ("strict/survive.rs", "lines of a program that is watched"),
+        ],
+    ),
+];
+
+/// True for a line that reads the output of a child piece by piece, or is about none.
+fn is_about(word: &str, line: &str) -> bool {
+    match word {
+        ".stdout." => line.contains(".stdout.take()") || line.contains(".stdout.as_mut()"),
+        // A world is what starts it.
+        "CARGO_BIN_EXE_cto" => line.contains(word) && !line.contains("World::"),
+        word => line.contains(word),
+    }
+}
+
+/// Files with a line about a word, without those that may have it.
+fn around(word: &str, allowed: &[(&str, &str)], sources: &BTreeMap<String, String>) -> Vec<String> {
+    let has_it = |text: &String| text.lines().any(|line| is_about(word, line));
+    let is_allowed = |name: &String| allowed.iter().any(|(file, _)| file == name);
+    sources.iter().filter(|(name, text)| has_it(text) && !is_allowed(name)).map(|(name, _)| name.clone()).collect()
+}
+
+#[test]
+fn no_test_starts_the_binary_unsearched() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let files = testkit::files_of(&root).into_iter().filter(|file| file.extension().is_some_and(|it| it == "rs"));
+    let read = |file: PathBuf| (file.display().to_string(), fs::read_to_string(root.join(&file)).unwrap());
+    let own = "ladder/activation.rs";
+    let mut sources: BTreeMap<String, String> = files.map(read).filter(|(name, _)| name != own).collect();
+    assert!(sources.len() > 100, "{}", sources.len());
+    for (word, allowed) in AROUND {
+        assert_eq!(around(word, allowed, &sources), Vec::<String>::new(), "{word}");
+        for (file, _) in *allowed {
+            let has_it = sources.get(*file).is_some_and(|text| text.lines().any(|line| is_about(word, line)));
+            assert!(has_it, "{file} no longer has {word}");
+        }
+    }
+    let planted = "let ran = Command::new(env!(\"CARGO_BIN_EXE_cto\")).spawn().unwrap().wait_with_output();\nchild.stdout.take();\nworld.binary();";
+    sources.insert("planted.rs".to_owned(), planted.to_owned());
+    for (word, allowed) in AROUND {
+        assert_eq!(around(word, allowed, &sources), ["planted.rs"], "the control: {word}");
+    }
+}
+
+/// Variable with which the test below plants claims instead of looking for them.
+const PLANTS: &str = "CTO_TEST_PLANTS";
+
+/// Everything by which a claim could come out of a command of the suite; the planted one names it.
+const CHANNELS: [&str; 10] =
+    ["binary", "output", "finish", "terminal", "served", "file", "payload", "archive", "shared", "later"];
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test calls itself and is told so by a variable")]
+fn a_claim_is_found_in_every_channel() {
+    if std::env::var_os(PLANTS).is_some() {
+        return plant_claims();
+    }
+    let kept = tempfile::tempdir().unwrap();
+    let own = std::env::current_exe().unwrap();
+    let mut again = testkit::program(own.to_str().unwrap(), Path::new("/"));
+    again.args(["--exact", "ladder::activation::a_claim_is_found_in_every_channel", "--test-threads", "1"]);
+    let ran = again.env(PLANTS, "1").env("CTO_TEST_BUNDLES", kept.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    let found: Vec<String> = testkit::kept_claims(kept.path()).into_iter().flat_map(|(_, lines)| lines).collect();
+    for channel in CHANNELS {
+        let times = found.iter().filter(|line| line.ends_with(&format!(": {channel}"))).count();
+        assert_eq!(times, 1, "{channel}: {found:#?}");
+    }
+    assert_eq!(found.len(), CHANNELS.len(), "{found:#?}");
+}
+
+fn plant_claims() {
+    let claim = |channel: &str| format!("{}:{channel}", testkit::CLAIMS[0].0);
+    let world = crate::world();
+    let _ = world.cto(["explain", &claim("binary")]).expect(2);
+    let _ = world.program("echo").arg(claim("output")).output().unwrap();
+    let mut started = world.program("echo");
+    started.arg(claim("finish")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let _ = World::finish(started.spawn().unwrap()).expect(0);
+    assert_eq!(world.on_terminal(["explain", &claim("terminal")]).code, 2);
+    testkit::search_bytes("served", claim("served").as_bytes());
+    world.write("file.txt", claim("file"));
+    let payload = base64::engine::general_purpose::STANDARD.encode(format!("{{\"x\":\"{}\"}}", claim("payload")));
+    world.write("signed.json", format!("{{\"payload\":\"{payload}\"}}"));
+    // Enough text that none of it is stored as it is.
+    let text: String = (0..500).map(|number| format!("line {number} of what is packed\n")).collect();
+    world.write("archive.tar.zst", zstd::encode_all((text + &claim("archive")).as_bytes(), 9).unwrap());
+    let shared = World::shared(env!("CARGO_BIN_EXE_cto"));
+    shared.write("file.txt", claim("shared"));
+    let _ = shared.cto(["--version"]).expect(0);
+    shared.write("other.txt", claim("later"));
+    drop(world);
+    // As a static would: it is never dropped.
+    std::mem::forget(shared);
 }

@@ -48,6 +48,7 @@ fn add_pass(ledger: &Ledger, number: u32, task: &str, purpose: Purpose) -> Strin
         stage: Stage::OWNED_REPOSITORY,
         purpose,
         owner: None,
+        epoch: None,
         detail: Value::Null,
     };
     ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();

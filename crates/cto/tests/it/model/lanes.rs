@@ -49,7 +49,7 @@ fn requests_tokens_and_cost_are_those_of_the_bridge() {
         let shown = |words: &[&str]| scene.world.cto(words).expect(0).text();
         let (piped, body) = (shown(&["compare", run]), shown(&["show", run, "--markdown"]));
         assert!(piped.contains(&format!("requests={} ", requests / 2)), "{piped}");
-        assert!(body.contains(&format!("- model: `{PAIR}`")), "{body}");
+        assert!(body.contains(&format!("- model: `{PAIR}, admitted")), "{body}");
         assert_eq!((piped.contains("cost=unpriced"), body.contains("unpriced")), (!priced, !priced), "{piped}{body}");
         assert_eq!((piped.contains("cost=$"), body.contains(", $0.")), (priced, priced), "{piped}{body}");
     }

@@ -126,12 +126,7 @@ impl Scene {
     pub(super) fn cto(&self, arguments: &[&str]) -> Ran {
         let mut command = self.world.command(arguments.iter().copied());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(command.output().unwrap())
     }
 
     /// A governed run of the case as it stands; gives the report and the bundle, which must verify.

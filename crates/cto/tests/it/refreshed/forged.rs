@@ -69,7 +69,7 @@ const FORGERIES: &[Forgery] = &[
     (
         "a forbidden action",
         |forger| forger.json(PROOF, |proof| proof["no_forbidden_actions"] = json!(false)),
-        Named { fault: "forbidden_action", subject: "forbidden_action_closure" },
+        Unusable(PROOF_REFUSED),
     ),
     (
         "no approval",

@@ -18,6 +18,7 @@ pub(super) fn each_damage_is_refused(scene: &Scene, first: &str, second: &str) {
     a_source_that_is_no_longer_admitted(scene);
     a_target_that_changes_meanwhile(scene);
     a_head_that_breaks_a_test(scene);
+    older_proof_of_failures(scene);
     wrong_words(scene, first);
     let again = scene.refresh(&[], 0);
     assert_eq!(again["errors"], json!([]), "the control: nothing of this is left");
@@ -42,6 +43,34 @@ fn facts_that_do_not_hold(scene: &Scene, first: &str) {
     assert!(found.contains(&"failed_fact") && found.contains(&"missing_artifact"), "{document:#}");
     assert_eq!(verdict(&document, "report_shape"), "fail");
     let _ = scene.cto(&["verify", document["run_id"].as_str().unwrap()]).expect(0);
+}
+
+/// Any number of newer runs of a failing case hides no older one that shows its failure.
+fn older_proof_of_failures(scene: &Scene) {
+    let home = scene.copy_home("many-home");
+    let case = "fail-no-diff";
+    let shown = scene.compare_in(&home, 0);
+    // Rows of runs whose bundles are gone: most of what an old ledger has of a case.
+    let raw = rusqlite::Connection::open(home.join("ledger.db")).unwrap();
+    let newer = "CREATE TEMP TABLE newer AS SELECT * FROM runs WHERE task_id = ?1 LIMIT 1";
+    raw.execute(newer, [case]).unwrap();
+    for number in 1000..1100 {
+        let name = format!("29991231T000000Z-{case}-{number}");
+        raw.execute("UPDATE newer SET seq = ?1 + 1000000, run_id = ?2, suffix = CAST(?1 AS TEXT)", (number, name))
+            .unwrap();
+        raw.execute("UPDATE newer SET started_at = '2999-12-31T00:00:00.000000Z'", []).unwrap();
+        assert_eq!(raw.execute("INSERT INTO runs SELECT * FROM newer", []).unwrap(), 1);
+    }
+    let mut listed = raw.prepare("SELECT run_id FROM runs WHERE task_id = ?1").unwrap();
+    let runs: Vec<String> = listed.query_map([case], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let compared = scene.compare_in(&home, 0);
+    assert_eq!(compared["failure_matrix"], shown["failure_matrix"], "a hundred newer rows hide nothing");
+    for bundle in runs.iter().map(|run| home.join("harness-runs").join(run)).filter(|bundle| bundle.exists()) {
+        fs::remove_dir_all(bundle).unwrap();
+    }
+    let compared = scene.compare_in(&home, 3);
+    assert_eq!(against(&compared), ["failure_matrix_coverage"], "the control: {compared:#}");
+    fs::remove_dir_all(&home).unwrap();
 }
 
 fn a_rejected_pass(scene: &Scene, first: &str, second: &str) {

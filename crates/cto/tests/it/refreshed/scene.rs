@@ -119,21 +119,11 @@ impl Scene {
         report["run_id"].as_str().unwrap().to_owned()
     }
 
-    pub(super) fn accept(&self, run: &str) {
-        let _ = self.cto(&["outcome", run, "accept", "--reason", "read and tried"]).expect(0);
-    }
-
     /// Merges the branch of a run, as its operator does.
     pub(super) fn merge(&self, run: &str) {
         let report = self.cto(&["show", run, "--json"]).expect(0).json();
         let branch = report["result_branch"].as_str().unwrap();
         git(&self.target, ["merge", "-q", "--no-edit", branch]);
-    }
-
-    /// Makes the comparison of stage 6, with the matrix that it takes failures from.
-    pub(super) fn compare(&self) {
-        let _ = self.cto(&["matrix"]).expect(0);
-        let _ = self.cto(&["compare", "--candidate", ENGINE]).expect(0);
     }
 
     /// A comparison in another home.

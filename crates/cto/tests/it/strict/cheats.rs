@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use contract::Status;
 use serde_json::{Value, json};
-use testkit::{MARKER, Who, end_marked, git, not_here, wait_for};
+use testkit::{CtoCommand, MARKER, Who, end_marked, git, not_here, wait_for};
 
 use super::check::{harmless, recorded, verdict};
 use super::row::{NOTHING, Says};
@@ -144,7 +144,7 @@ pub(super) const CHEATS: &[Cheat] = &[
     },
     Cheat {
         tries: "a disk that is full when the verdict is to be written",
-        stopped_by: "the limits on disk, and room that is set aside for the seal",
+        stopped_by: "the limits on disk, and space that is set aside for the seal",
         says: Says { status: Status::Blocked, reasons: &["budget_exceeded"], attempts: &[], besides: "" },
         steps: || json!([writes("two\n"), runs("mkdir junk; for i in 1 2 3; do head -c 2M /dev/zero > junk/$i; done")]),
         limits: "{disk_bytes: 4194304}",
@@ -179,7 +179,7 @@ impl<'a> Naive<'a> {
     }
 
     /// A program in the tree, with the engine's home and its search path.
-    fn command(&self, name: &str) -> Command {
+    fn command(&self, name: &str) -> CtoCommand {
         let home = self.tree.with_file_name("home");
         let mut command = self.scene.world.program(name);
         command.current_dir(&self.tree).envs(&self.scene.variables).env(MARKER, &self.marker);

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use contract::Digest;
 use serde_json::{Value, json};
-use testkit::{MARKER, Ran, Who, World, content_digest, git};
+use testkit::{CtoCommand, MARKER, Ran, Who, World, content_digest, git};
 
 use super::row::Row;
 use super::sealed::Sealed;
@@ -97,7 +97,7 @@ impl Scene {
     }
 
     /// The binary as a careless operator starts it.
-    pub(super) fn command(&self, args: &[&str]) -> Command {
+    pub(super) fn command(&self, args: &[&str]) -> CtoCommand {
         let mut command = self.world.program("/bin/sh");
         command.args(["-c", "exec 9< \"$0\"; exec \"$@\""]).arg(self.world.user().join(SECRETS[0]));
         command.arg(self.world.binary()).args(args).env("OPERATOR_TOKEN", &self.secret);
@@ -122,7 +122,7 @@ impl Scene {
     }
 
     /// The program of a row as the user starts it, in an empty folder and marked like a run.
-    pub(super) fn direct(&self, row: &Row, marker: &str) -> Command {
+    pub(super) fn direct(&self, row: &Row, marker: &str) -> CtoCommand {
         let place = self.world.path().join("direct");
         let _ = fs::remove_dir_all(&place);
         fs::create_dir(&place).unwrap();

@@ -72,7 +72,7 @@ fn check_refused(world: &World, ran: Ran) {
     let (command, clone) = read_remedy(&report);
     let pasted = world.program("sh").args(["-c", &command]).output().unwrap();
     assert!(pasted.status.success(), "{command}: {}", String::from_utf8_lossy(&pasted.stderr));
-    let line = format!("{} run ./made --json --stage 3 --repo {clone}", world.binary().display());
+    let line = format!("'{}' run ./made --json --stage 3 --repo {clone}", world.binary().display());
     let passed = world.program("sh").args(["-c", &line]).output().unwrap();
     assert!(passed.status.success(), "{line}: {}", String::from_utf8_lossy(&passed.stdout));
 }

@@ -1,78 +1,224 @@
 //! The guard on real repositories: exact statuses, and nothing is written.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use testkit::{World, git, program};
+use testkit::{Who, World, git, program, skip};
 
+use super::workspace;
 use crate::world;
 
-fn core(world: &World) -> std::path::PathBuf {
+fn core(world: &World) -> PathBuf {
     world.repository("core", &[("a.txt", "one\n")])
 }
 
-/// The report about a Core workspace; blocked ones give their reasons.
+/// The write-ahead log of the asker's own ledger and its index, which readers of SQLite open for writing, are no content.
+pub(super) const LEDGER_INDEX: [&str; 2] = ["ledger.db-shm", "ledger.db-wal"];
+
+/// Inode, size, times and owner of everything below a folder: a write changes one of them even where it keeps the bytes.
+fn stamps(root: &Path) -> BTreeMap<PathBuf, [i64; 7]> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(path) = open.pop() {
+        let Ok(stat) = fs::symlink_metadata(&path) else { continue };
+        if stat.is_dir() {
+            open.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        let times = [stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.ctime_nsec()];
+        let [a, b, c, d] = times;
+        found.insert(path, [number(stat.ino()), number(stat.size()), a, b, c, d, i64::from(stat.uid())]);
+    }
+    found
+}
+
+/// The report about a Core workspace. Everything in it, and the home and workspace of the asker, stays as it was.
 fn guard(world: &World, core: &Path) -> Value {
+    let look = || {
+        let kept = [core.to_owned(), world.here()].map(|place| (stamps(&place), testkit::contents(&place, &[])));
+        (kept, testkit::contents(&world.home(), &LEDGER_INDEX))
+    };
+    let before = look();
     let ran = world.cto(["guard", "--json", "--core", core.to_str().unwrap()]);
+    assert!(look() == before, "the guard wrote something");
     let report = ran.json();
-    let code = if report["guard_status"] == "passed" { 0 } else { 3 };
-    let _ = ran.expect(code);
+    let is_passed = report["guard_status"] == "passed";
+    let _ = ran.expect(if is_passed { 0 } else { 3 });
     report
 }
 
-fn reasons(world: &World, core: &Path) -> Value {
-    let before = testkit::contents(core, &[]);
+/// Holds a report to everything that follows from its reasons.
+fn expect_reasons(world: &World, core: &Path, main: Option<&str>, reasons: &[&str]) {
     let report = guard(world, core);
-    assert_eq!(testkit::contents(core, &[]), before, "Core is only read");
-    assert_eq!(report["do_not_touch_other_agent_work"], true);
+    let words = match reasons {
+        [] => ["passed", "admitted", "open_governed_core_prd_route"],
+        _ => ["blocked", "not_admitted", "wait_or_open_later_core_route_when_idle"],
+    };
+    let said = [&report["guard_status"], &report["core_route_admission_status"], &report["next_allowed_action"]];
+    assert_eq!(said, words, "{report:#}");
+    assert_eq!(report["blocked_reasons"], json!(reasons), "{report:#}");
+    assert_eq!(report["blocked_reason"], json!(reasons.first()));
+    assert_eq!(report["main"].get("state").unwrap_or(&Value::Null), &json!(main), "{report:#}");
+    for constant in [
+        "do_not_touch_other_agent_work",
+        "idle_governed_core_route_required",
+        "no_active_conflicting_core_worktree_required",
+    ] {
+        assert_eq!(report[constant], true, "{constant}");
+    }
     assert_eq!(
         (&report["runtime_default_activation"], &report["core_promotion_status"]),
         (&json!(false), &json!("not-promoted"))
     );
-    assert_eq!(report["blocked_reason"], report["blocked_reasons"].get(0).cloned().unwrap_or(Value::Null));
-    report["blocked_reasons"].clone()
 }
 
 #[test]
 fn each_state_of_core_has_its_own_status() {
-    let world = world();
+    let world = workspace();
     let core = core(&world);
-    assert_eq!(reasons(&world, &core), json!([]));
-    let passed = guard(&world, &core);
-    assert_eq!(
-        (&passed["core_route_admission_status"], &passed["next_allowed_action"]),
-        (&json!("admitted"), &json!("open_governed_core_prd_route"))
-    );
+    let idle = || expect_reasons(&world, &core, Some("clean"), &[]);
+    idle();
 
     fs::write(core.join("a.txt"), "two\n").unwrap();
-    assert_eq!(reasons(&world, &core), json!(["core_main_dirty"]));
-    assert_eq!(guard(&world, &core)["next_allowed_action"], "wait_or_open_later_core_route_when_idle");
+    expect_reasons(&world, &core, Some("dirty"), &["core_main_dirty"]);
     git(&core, ["checkout", "-q", "a.txt"]);
+    fs::write(core.join("new.txt"), "new\n").unwrap();
+    expect_reasons(&world, &core, Some("dirty"), &["core_main_dirty"]);
+    fs::remove_file(core.join("new.txt")).unwrap();
+    idle();
 
-    fs::create_dir(core.join(".git/rebase-merge")).unwrap();
-    assert_eq!(reasons(&world, &core), json!(["core_operation_unfinished"]));
-    fs::remove_dir(core.join(".git/rebase-merge")).unwrap();
+    leave_a_rebase(&core);
+    expect_reasons(&world, &core, Some("unfinished"), &["core_operation_unfinished"]);
+    git(&core, ["rebase", "--abort"]);
+    git(&core, ["checkout", "-q", "-"]);
+    idle();
 
     let other = world.path().join("other");
+    let active = "active_or_conflicting_core_work_present";
     git(&core, ["worktree", "add", "-q", other.to_str().unwrap()]);
-    assert_eq!(reasons(&world, &core), json!(["active_or_conflicting_core_work_present"]));
+    expect_reasons(&world, &core, Some("clean"), &[active]);
     git(&core, ["worktree", "lock", other.to_str().unwrap()]);
-    assert_eq!(reasons(&world, &core), json!(["ownership_uncertain", "active_or_conflicting_core_work_present"]));
+    expect_reasons(&world, &core, Some("clean"), &["ownership_uncertain", active]);
     git(&core, ["worktree", "unlock", other.to_str().unwrap()]);
+    fs::remove_file(other.join(".git")).unwrap();
+    expect_reasons(&world, &core, Some("clean"), &["ownership_uncertain", active]);
     fs::remove_dir_all(&other).unwrap();
-    assert_eq!(reasons(&world, &core), json!([]), "a worktree whose folder is gone is nobody's work");
+    idle();
 
     let script = world.write("validate_core.sh", "sleep 60\n");
     let mut running = program("sh", &core).arg(&script).spawn().unwrap();
-    assert_eq!(reasons(&world, &core), json!(["validation_process_running"]));
+    expect_reasons(&world, &core, Some("clean"), &["validation_process_running"]);
     running.kill().unwrap();
     running.wait().unwrap();
-    assert_eq!(reasons(&world, &core), json!([]), "the control again");
+    idle();
 
     let nothing = world.path().join("nothing");
     fs::create_dir(&nothing).unwrap();
-    assert_eq!(reasons(&world, &nothing), json!(["core_unreadable"]));
+    expect_reasons(&world, &nothing, None, &["core_unreadable"]);
+    expect_reasons(&world, &world.path().join("nowhere"), None, &["core_unreadable"]);
+}
+
+/// A rebase that stopped at a conflict, as git itself leaves it.
+fn leave_a_rebase(core: &Path) {
+    git(core, ["checkout", "-q", "-b", "side"]);
+    fs::write(core.join("a.txt"), "side\n").unwrap();
+    git(core, ["commit", "-q", "-am", "side"]);
+    git(core, ["checkout", "-q", "-b", "third", "HEAD~1"]);
+    fs::write(core.join("a.txt"), "third\n").unwrap();
+    git(core, ["commit", "-q", "-am", "third"]);
+    let rebase = ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "rebase", "side"];
+    let stopped = program("git", core).args(rebase).output().unwrap();
+    assert!(!stopped.status.success() && core.join(".git/rebase-merge").is_dir(), "{stopped:?}");
+}
+
+#[test]
+fn a_core_that_is_another_users_or_cannot_be_read_is_told_so() {
+    let world = World::of(env!("CARGO_BIN_EXE_cto"), Who::Ordinary);
+    let core = core(&world);
+    world.give();
+    expect_reasons(&world, &core, Some("clean"), &[]);
+    let shut = |mode: u32| fs::set_permissions(core.join(".git"), fs::Permissions::from_mode(mode)).unwrap();
+    shut(0o000);
+    expect_reasons(&world, &core, None, &["core_unreadable"]);
+    shut(0o755);
+    expect_reasons(&world, &core, Some("clean"), &[]);
+    if !Who::Ordinary.is_another() {
+        return skip("guard: a git directory of another user", "only root can give a folder away");
+    }
+    lchown(core.join(".git"), Some(12_346), Some(12_346)).unwrap();
+    expect_reasons(&world, &core, Some("clean"), &["ownership_uncertain"]);
+}
+
+/// Calls that change a file or a folder, with the flags of `open` that do.
+const CHANGES: [&str; 20] = [
+    "mkdir",
+    "mkdirat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "chmod",
+    "fchmodat",
+    "chown",
+    "fchownat",
+    "utimensat",
+    "truncate",
+    "creat",
+    "mknodat",
+];
+
+/// Lines of a trace by which something outside of `scratch` was changed.
+fn list_changes(trace: &str, scratch: &Path) -> Vec<String> {
+    let is_change = |line: &&str| {
+        let call = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        let opens = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"].iter().any(|flag| call.contains(flag));
+        let name = call.split_once('(').map_or("", |(name, _)| name);
+        (name.starts_with("open") && opens) || CHANGES.contains(&name)
+    };
+    let is_index = |line: &str| LEDGER_INDEX.iter().any(|name| line.contains(&format!("/home/{name}\"")));
+    let is_ours =
+        |line: &str| line.contains(scratch.to_str().unwrap()) || line.contains("\"/dev/null\"") || is_index(line);
+    trace
+        .lines()
+        .filter(is_change)
+        .filter(|line| !line.contains(" = -1 ") && !is_ours(line))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn strace_sees_no_write_outside_of_scratch() {
+    let there = program("strace", Path::new("/")).args(["-f", "true"]).output().is_ok_and(|ran| ran.status.success());
+    if !there {
+        return skip("guard under strace", "there is no strace, or it may not trace");
+    }
+    let world = workspace();
+    let core = core(&world);
+    let (file, scratch) = (world.path().join("trace"), world.tmp());
+    let kinds = format!("trace=open,openat,openat2,{}", CHANGES.join(","));
+    let wrapper = ["strace", "-f", "-y", "-qq", "-s", "65536", "-e", &kinds, "-o", file.to_str().unwrap()];
+    let trace = |words: &[&str]| {
+        let output = world.under(&world.command(words), &wrapper).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        fs::read_to_string(&file).unwrap()
+    };
+    let text = trace(&["guard", "--json", "--core", core.to_str().unwrap()]);
+    assert!(text.contains(core.to_str().unwrap()), "control: the trace sees Core");
+    assert_eq!(list_changes(&text, &scratch), Vec::<String>::new());
+    let control = list_changes(&trace(&["work", "list", "--json"]), &scratch);
+    assert_eq!(control, Vec::<String>::new(), "looking at the board writes nothing either");
+    world.write("WORKBOARD.yaml", format!("items:\n{}", super::item("DEMO-WORK-001", "draft")));
+    let moved = list_changes(&trace(&["work", "status", "DEMO-WORK-001", "candidate"]), &scratch);
+    assert!(!moved.is_empty(), "control: a write is seen");
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub(super) fn blocks(name: &str, size: u64) -> io::Result<Vec<u8>> {
     TarForm::Archive.head(name.as_bytes(), TarKind::File, size)
 }
 
-/// What an entry is that is not a plain file, for a person.
+/// Description of an entry that is no plain file, for people.
 pub(super) fn kind(header: &Header) -> &'static str {
     match header.entry_type() {
         EntryType::Regular => "is a plain file",

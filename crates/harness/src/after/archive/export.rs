@@ -22,14 +22,15 @@ use crate::home::layout::Home;
 use crate::run::harness::Harness;
 use crate::run::stated::PART;
 
-/// What is put into an archive.
+/// Content of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportSource<'a> {
     pub home: &'a Home,
     pub bundle: &'a VerifiedBundle,
     /// Whom this home trusts to have signed the bundle and what was stated about it.
     pub keys: &'a [PublicKey],
-    /// Who gets the baseline from where the run came from, if it is to be handed over too.
+    /// Harness that fetches the baseline from the run's origin, if it is to be handed over
+    /// too.
     pub with_baseline: Option<&'a Harness>,
 }
 
@@ -39,9 +40,9 @@ pub struct Exported {
     pub path: PathBuf,
     pub files: usize,
     pub statements: usize,
-    /// Whether the baseline is in it, in the bundle or beside it.
+    /// True if the baseline is in it, in the bundle or beside it.
     pub with_baseline: bool,
-    /// Of all files together.
+    /// Size of all files together.
     pub bytes: u64,
     pub archive_bytes: u64,
 }
@@ -61,7 +62,7 @@ impl Content {
     }
 }
 
-/// Writes the archive of a run; a file that is there is not written over.
+/// Writes the archive of a run. An existing file is not overwritten.
 pub fn export(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRunError> {
     if own_files::symlink_metadata(to).is_ok() {
         return Err(ExportRunError::Exists(to.to_owned()));
@@ -148,7 +149,7 @@ fn walk(dir: &Path, below: &str, files: &mut BTreeMap<String, Content>) -> Resul
     Ok(())
 }
 
-/// What was stated about the run, here and where it came from.
+/// Adds the statements about the run, made here and at its origin.
 fn statements(
     source: &ExportSource<'_>,
     attestation: Digest,

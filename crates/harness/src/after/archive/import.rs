@@ -22,7 +22,7 @@ use crate::home::clock::RunClock;
 use crate::home::layout::{Home, HomePlace};
 use crate::home::token::suffix;
 
-/// What an import came to.
+/// Result of an import.
 #[derive(Debug)]
 pub enum Imported {
     Taken(TakenIn),
@@ -41,7 +41,8 @@ pub struct TakenIn {
     pub statements: usize,
 }
 
-/// Takes the run of an archive into a home, which is made where it is missing. `keys` are those that count.
+/// Takes the run of an archive into a home, which is made where it is missing. `keys` are
+/// those that count.
 pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
     let mut reader = Reader::open(file)?;
     let stage = Stage::make(&place.root)?;
@@ -78,7 +79,8 @@ pub struct OpenedArchive {
     pub asked: AskedRun,
 }
 
-/// Lays an archive out in an empty folder, to be looked at. Nothing of it is believed: whoever looks verifies the bundle.
+/// Unpacks an archive into an empty folder for reading. Nothing in it is trusted: the
+/// caller verifies the bundle.
 pub fn open_archive(file: &Path, folder: &Path) -> Result<OpenedArchive, ImportArchiveError> {
     lay_out(&mut Reader::open(file)?, folder)?;
     let Manifest { run_id, attestation_sha256, .. } = manifest(&folder.join(MANIFEST))?;
@@ -167,7 +169,8 @@ fn statements(folder: &Path, attestation: Digest, keys: &[PublicKey]) -> Result<
     checked.map_err(|(name, why)| refused(&format!("{STATEMENTS}/{name}"), why))
 }
 
-/// The bundle of this run that is here already; an error where it is another, or the ledger knows it as another.
+/// The bundle of this run that is here already; an error where it is another, or the ledger
+/// knows it as another.
 fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArchiveError> {
     let run_id = &taken.report.run_id;
     let expected = taken.attestation_sha256;
@@ -210,8 +213,8 @@ fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
     appended.map(drop).map_err(|error| ImportArchiveError::Ledger(error.into()))
 }
 
-/// A folder to lay an archive out in. Goes with everything in it, and with the folders that were made for it, unless it is
-/// placed.
+/// A folder to lay an archive out in. Goes with everything in it, and with the folders that
+/// were made for it, unless it is placed.
 struct Stage {
     path: PathBuf,
     made: Vec<PathBuf>,

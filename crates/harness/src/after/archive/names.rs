@@ -6,13 +6,14 @@ use super::said::StatementFile;
 use super::{BUNDLE, DEEPEST, LARGEST_NOTE, LARGEST_STATEMENT, MANIFEST, MOST_BYTES, MOST_FILES, MOST_JUDGED};
 use super::{PUBLIC_KEY, STATEMENTS};
 
-/// As long as a name may be.
+/// Longest permitted name.
 pub(super) const LONGEST: usize = 1024;
 
-/// All names that are remembered together: few files with long names in many folders are as bad as many files.
+/// All names that are remembered together: few files with long names in many folders are as
+/// bad as many files.
 const MOST_NAME_BYTES: usize = 64 << 20;
 
-/// Where a file belongs.
+/// Place of a file in an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Manifest,
@@ -24,7 +25,8 @@ enum Place {
     Statement,
 }
 
-/// The files so far. Every check is on what was before, so that none can be undone by what comes later.
+/// The files so far. Every check is on what was before, so that none can be undone by what
+/// comes later.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     last: String,
@@ -32,7 +34,8 @@ pub(super) struct Names {
     bytes: u64,
     judged: u64,
     name_bytes: usize,
-    /// Files and folders by their name in small letters, as a file system that does not tell them apart has them.
+    /// Files and folders by their name in small letters, as a file system that does not
+    /// tell them apart has them.
     taken: BTreeMap<String, (String, bool)>,
 }
 
@@ -64,10 +67,12 @@ impl Names {
         Ok(())
     }
 
+    /// True before the first file.
     pub(super) fn is_empty(&self) -> bool {
         self.files == 0
     }
 
+    /// Bytes of all files so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -101,7 +106,8 @@ fn place(name: &str) -> Result<Place, &'static str> {
     if name.len() > LONGEST {
         return Err("has a name that is too long");
     }
-    // Other letters can be written in more than one way, so that two names may be one on another system.
+    // Other letters can be written in more than one way, so that two names may be one on
+    // another system.
     if !name.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'\\') {
         return Err("has a name with other characters than plain ASCII");
     }

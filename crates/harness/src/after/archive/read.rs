@@ -1,4 +1,5 @@
-//! Reading an archive from somebody we do not know: one pass, a block at a time, everything checked before it is used.
+//! Reading an archive from somebody we do not know: one pass, a block at a time, everything
+//! checked before it is used.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
@@ -16,7 +17,7 @@ use super::entry;
 use super::names::{LONGEST, Names};
 use super::{FRAME, ImportArchiveError, MANIFEST, WINDOW_LOG, allowance, refused};
 
-/// What stands for the file as a whole where something is wrong with it.
+/// Name of the file as a whole in errors.
 const WHOLE: &str = "the archive";
 
 /// The files of an archive, one after the other.
@@ -83,7 +84,8 @@ impl Reader {
         Ok(Some(Entry { name, size }))
     }
 
-    /// Name and size of the entry that begins with `raw`; adds the further blocks that belong to its beginning.
+    /// Name and size of the entry that begins with `raw`; adds the further blocks that
+    /// belong to its beginning.
     fn header(&mut self, raw: &mut Vec<u8>) -> Result<(String, u64), ImportArchiveError> {
         let header = Header::from_byte_slice(raw);
         let name = String::from_utf8_lossy(&header.path_bytes()).into_owned();
@@ -98,7 +100,8 @@ impl Reader {
         }
     }
 
-    /// What is odd from the beginning is something else; what begins as an archive and becomes odd is a bad one.
+    /// Error of an unexpected header. At the beginning the file is no archive at all; later
+    /// it is a bad one.
     fn odd(&self, name: &str, why: &str) -> ImportArchiveError {
         match self.names.is_empty() {
             true => ImportArchiveError::NotAnArchive(self.path.clone(), format!("`{}` {why}", shown(name))),
@@ -138,7 +141,8 @@ impl Reader {
         Ok(())
     }
 
-    /// After one block of zeros: another one, and then nothing, neither in the tar nor behind the compressed data.
+    /// After one block of zeros: another one, and then nothing, neither in the tar nor
+    /// behind the compressed data.
     fn end(&mut self) -> Result<(), ImportArchiveError> {
         let mut last = vec![0; BLOCK];
         self.fill(&mut last, WHOLE)?;

@@ -1,7 +1,9 @@
-//! Documents of people about a sealed run, as an archive carries them: an outcome or a rollback, and the signature beside it.
+//! Documents of people about a sealed run, as an archive carries them: an outcome or a
+//! rollback, and the signature beside it.
 //!
-//! A signature has to hold and be by the key that the document names. That key's standing is not judged: it is for whoever
-//! trusts the person, and an imported run counts for nothing here.
+//! A signature has to hold and be by the key that the document names. That key's standing
+//! is not judged: it is for whoever trusts the person, and an imported run counts for
+//! nothing here.
 
 use contract::approval::{OutcomeSchema, OutcomeSource, OutcomeStatement, RollbackSchema, RollbackStatement};
 use contract::{Digest, canonical_bytes};
@@ -20,7 +22,7 @@ pub(super) enum StatementFile {
     Envelope,
     Outcome,
     Rollback,
-    /// Of a document of a person.
+    /// Signature of a person's document.
     Signature,
 }
 

@@ -1,5 +1,5 @@
-//! Statements about a sealed run: who signed each, and that it is about this very bundle. Those of a harness are envelopes; those
-//! of people lie beside their signatures.
+//! Statements about a sealed run: who signed each, and that it is about this very bundle.
+//! Those of a harness are envelopes; those of people lie beside their signatures.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::said::{StatementFile, check_outcome, check_rollback, document_name, signature_name};
 
-/// Checks every file among the statements about a run; gives the number of statements, or the file that does not hold and why.
+/// Checks every file among the statements about a run; gives the number of statements, or
+/// the file that does not hold and why.
 pub(super) fn check_all(
     files: &BTreeMap<String, Vec<u8>>,
     attestation: Digest,
@@ -47,8 +48,8 @@ fn check_file(
     }
 }
 
-/// Checks the bytes of a statement's file; says what does not hold. Kinds of statements that are not known here pass: what
-/// they say is for others to judge.
+/// Checks the bytes of a statement's file; says what does not hold. Kinds of statements
+/// that are not known here pass: what they say is for others to judge.
 pub(crate) fn check(bytes: &[u8], attestation: Digest, keys: &[PublicKey]) -> Result<(), String> {
     let envelope: Envelope = serde_json::from_slice(bytes).map_err(|_| "is not a signed statement".to_owned())?;
     if canonical_bytes(&envelope).ok().as_deref() != Some(bytes) || envelope.payload_type != PAYLOAD_TYPE {

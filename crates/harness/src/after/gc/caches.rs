@@ -1,4 +1,4 @@
-//! Caches that were not used for long. Nothing rests on one: what is gone is made again.
+//! Caches that were not used for long. Nothing relies on one: it can be made again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use super::{Act, Clock, Stuff, StuffFate, names_in};
 use crate::home::layout::Home;
 use crate::home::lock;
 
-/// Sorts of cache: where they lie, and the file in each that its users touch; none where each is one file.
+/// Sorts of cache: where they lie, and the file in each that its users touch; none where
+/// each is one file.
 const CACHES: &[(Stuff, &str, Option<&str>)] = &[
     (Stuff::Baselines, "baselines", None),
     (Stuff::Mounts, "mounts", None),
@@ -18,6 +19,7 @@ const CACHES: &[(Stuff, &str, Option<&str>)] = &[
     (Stuff::Checkouts, "checkouts", Some("stamp")),
 ];
 
+/// Collects every kind of cache.
 pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
     CACHES
         .iter()
@@ -43,7 +45,8 @@ fn one(home: &Home, folder: &Path, stuff: Stuff, stamp: Option<&str>, clock: Clo
     fate
 }
 
-/// What is not finished has no stamp: then its own time counts.
+/// File whose time counts; an unfinished cache has no stamp, so the folder's own time
+/// counts.
 fn stamp_of(folder: &Path, stamp: &str) -> PathBuf {
     let stamp = folder.join(stamp);
     if stamp.own_exists() { stamp } else { folder.to_owned() }

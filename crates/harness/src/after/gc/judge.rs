@@ -1,4 +1,5 @@
-//! Which bundles may go: everything that speaks for one is asked first, and what is asked last is the bundle itself.
+//! Choice of the bundles that may go: every reason to keep one is examined first, and the
+//! bundle itself last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub(super) struct Present {
     pub(super) row: Option<RunRow>,
     pub(super) kept: Option<Kept>,
     pub(super) detail: Option<String>,
-    /// Of one that goes.
+    /// Size of a bundle that goes.
     pub(super) bytes: u64,
     /// The ledger said before that it goes: only what was done since speaks for it.
     pub(super) collected: bool,
@@ -86,12 +87,15 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// True if a signed statement about the run exists. In doubt the answer is true, so
+    /// that the bundle stays.
     pub(super) fn is_stated(&self, name: &str) -> bool {
         let Ok(run_id) = RunId::try_from(name.to_owned()) else { return true };
         names_in(&self.home.bundles().statements_dir(&run_id)).map_or(true, |statements| !statements.is_empty())
     }
 
-    /// Of each task, engine and stage the latest pass that is whole: one that is not can be rested on by nobody.
+    /// Keeps the latest intact pass of each task, engine and stage. A damaged pass cannot
+    /// support anything.
     fn keep_latest_passes(&self, all: &mut [Present]) {
         let passes = all.iter_mut().filter(|one| !one.collected && one.row().is_some_and(is_pass));
         let mut passes: Vec<&mut Present> = passes.collect();
@@ -119,7 +123,8 @@ impl Judge<'_> {
             keys: &self.keys,
             memo: &memo,
             shared_as: self.home.shares_ledger().then(|| self.home.instance().ok()).flatten(),
-            // Outcomes stand in the ledger beside the run's id, which alone keeps a bundle: no rung is lost by whoever signed.
+            // Outcomes stand in the ledger beside the run's id, which alone keeps a bundle:
+            // no rung is lost by whoever signed.
             terms: RungTerms { passes_required, standing: &|_, _, _| SignerStanding::Allowed },
         };
         let engines: BTreeSet<String> = all.iter().filter_map(|one| Some(one.row()?.engine.clone())).collect();
@@ -142,7 +147,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What a matrix, a comparison or a repetition that stays names stays too.
+    /// Keeps bundles that a matrix, comparison or repetition names which stays itself.
     fn keep_named(&self, all: &mut [Present]) {
         let staying = all.iter().filter(|one| one.kept.is_some());
         let named: BTreeSet<String> = staying.flat_map(|one| named_in(&one.dir)).collect();
@@ -151,7 +156,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a bundle is the one that was sealed; what does not hold, if not.
+    /// Checks that a bundle is the sealed one; the error names the fault.
     pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
         let bundle = self.home.bundles().bundle_dir(&row.run_id);
         let asked = asked_run(row);
@@ -188,7 +193,7 @@ fn keep_recent(all: &mut [Present], keep: usize) {
     }
 }
 
-/// The runs that a bundle names. What cannot be read names nothing: it is none of ours.
+/// Runs that a bundle names. An unreadable bundle names none.
 fn named_in(bundle: &Path) -> Vec<String> {
     COLLECTIONS.iter().flat_map(|(file, list)| named(bundle, file, list)).collect()
 }

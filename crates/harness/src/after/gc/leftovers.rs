@@ -1,4 +1,4 @@
-//! What dead processes left, and work areas that were kept long ago.
+//! Leftovers of dead processes, and work areas that were kept long ago.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,11 +12,12 @@ use crate::home::layout::Home;
 use crate::home::lock;
 use crate::run::file::memory_path;
 
+/// Collects old work areas and unfinished imports.
 pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
     vec![work_areas(home, clock, act), imports(home, act)]
 }
 
-/// What an interrupted collection had moved out of sight.
+/// Removes bundles that an interrupted collection had moved to the trash.
 pub(super) fn trash(home: &Home, act: Act) -> StuffFate {
     let mut fate = StuffFate::new(Stuff::Trash);
     for path in home.bundles().list_retired().unwrap_or_default() {
@@ -43,7 +44,8 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
         }
         fate.remove(&path, act, || {
             if RunId::is_mark(&name) {
-                // In memory, where the folder is a link; what cannot be removed there ends with the machine.
+                // In memory, where the folder is a link; what cannot be removed there ends
+                // with the machine.
                 let _ = remove_tree(&memory_path(&name));
             }
             remove_tree(&path)
@@ -64,7 +66,7 @@ fn imports(home: &Home, act: Act) -> StuffFate {
     fate
 }
 
-/// Whether this is the number of a process that lives.
+/// True for the number of a live process.
 pub(super) fn is_alive(pid: &str) -> bool {
     !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && Path::new("/proc").join(pid).own_exists()
 }

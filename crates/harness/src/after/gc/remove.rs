@@ -1,4 +1,4 @@
-//! Letting bundles go: looked at once more, said, moved out of sight, removed.
+//! Removal of bundles: checked once more, recorded, moved out of sight, removed.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evidence::stop;
 use ledger::{Collection, Ledger, RunCollected, SealedFolder};
-use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::remove_tree;
 
 use super::judge::{Judge, Present};
@@ -18,13 +17,14 @@ use crate::home::lock;
 /// Bundles that one entry of the ledger is waited for.
 const BATCH: usize = 64;
 
-/// One that goes, and nobody else may look at.
+/// Bundle that goes, locked against other readers.
 struct Going {
     index: usize,
     _alone: File,
     said: RunCollected,
 }
 
+/// Decides about every bundle and, if asked to, removes those that may go.
 pub(super) fn runs(
     home: &Home,
     retention: &Retention,
@@ -33,7 +33,7 @@ pub(super) fn runs(
     cancel: &AtomicBool,
 ) -> Result<Vec<RunFate>, CollectError> {
     let opened = match act {
-        Act::Remove if home.ledger_path().own_exists() => home.ledger().map(Some),
+        Act::Remove if home.has_ledger() => home.ledger().map(Some),
         _ => home.ledger_to_read(),
     };
     let Some(ledger) = opened.map_err(CollectError::Home)? else { return unrecorded(home) };
@@ -57,7 +57,7 @@ pub(super) fn runs(
     Ok(all.into_iter().map(fate).collect())
 }
 
-/// Without a ledger nothing is known, so that nothing goes.
+/// Fates without a ledger: nothing is known, so nothing goes.
 fn unrecorded(home: &Home) -> Result<Vec<RunFate>, CollectError> {
     let fate = |SealedFolder { name, dir }| RunFate {
         bytes: size_of(&dir),
@@ -73,7 +73,7 @@ fn fate(one: Present) -> RunFate {
     RunFate { bytes, run_id: one.name, kept: one.kept, detail: one.detail }
 }
 
-/// With the bundle for oneself: is it whole, and has nobody stated anything since?
+/// Last check with the bundle locked: it must be intact, and without new statements.
 fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &Retention) -> Option<Going> {
     let one = &mut all[index];
     let row = one.row.as_ref()?;

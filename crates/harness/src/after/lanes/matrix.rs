@@ -41,6 +41,7 @@ pub struct MatrixRow {
 }
 
 impl Matrix {
+    /// Matrix of cases; it passes only if every case ended as declared.
     pub fn of(engine: &str, cases: Vec<MatrixRow>) -> Self {
         let all = cases.iter().all(|row| row.as_declared);
         Self {

@@ -1,5 +1,5 @@
-//! Measures of repeated runs, which say something about the next ones. Shares are whole numbers of a million, so that every
-//! reader writes the same bytes.
+//! Measures of repeated runs, which say something about the next ones. Shares are whole
+//! numbers of a million, so that every reader writes the same bytes.
 
 use contract::Status;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use views::{Lane, LaneUse};
 
 const MILLION: f64 = 1_000_000.0;
-/// Of the normal distribution, for an interval of 95 %.
+/// Quantile of the normal distribution for an interval of 95 %.
 const Z: f64 = 1.959_963_984_540_054;
 
 /// The chance that `k` runs all pass.
@@ -17,7 +17,7 @@ pub struct PassHat {
     pub per_million: u64,
 }
 
-/// Where the true share lies in 95 of 100 such measurements.
+/// Interval that contains the true share in 95 of 100 such measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Interval")]
 pub struct PassInterval {
@@ -25,6 +25,7 @@ pub struct PassInterval {
     pub high_per_million: u64,
 }
 
+/// Durations of the trials in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Times")]
 pub struct LaneTimes {
@@ -32,7 +33,8 @@ pub struct LaneTimes {
     pub p95_ms: u64,
 }
 
-/// What was measured. A trial is a run whose engine started: what was refused before says nothing of the engine.
+/// Measures over the trials. A trial is a run whose engine started: a run that was refused
+/// before says nothing about the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Measured")]
 pub struct RepeatMeasures {
@@ -43,12 +45,13 @@ pub struct RepeatMeasures {
     pub pass_rate_per_million: Option<u64>,
     /// Wilson's.
     pub interval_95: Option<PassInterval>,
-    /// For each k from 1 to the number of trials.
+    /// Values for each k from 1 to the number of trials.
     pub pass_hat: Vec<PassHat>,
     pub time: Option<LaneTimes>,
     pub used: Option<LaneUse>,
-    /// What all trials cost for each that passed, or at least that where `used.cost_unknown_requests` is not 0; null where
-    /// none passed and where a request has no price.
+    /// Cost of all trials for each one that passed; a lower bound if
+    /// `used.cost_unknown_requests` is not 0. Null if none passed or a request has no
+    /// price.
     pub cost_per_accepted_change_micros: Option<u64>,
     /// Trials in which the engine said something that was not so.
     pub trials_with_false_claims: u64,
@@ -56,6 +59,7 @@ pub struct RepeatMeasures {
 }
 
 impl RepeatMeasures {
+    /// Measures of lanes. Lanes without a started engine are counted apart.
     pub fn of(lanes: &[Lane]) -> Self {
         let trials: Vec<&Lane> = lanes.iter().filter(|lane| lane.engine_started).collect();
         let count = |wanted: &dyn Fn(&Lane) -> bool| trials.iter().filter(|lane| wanted(lane)).count() as u64;

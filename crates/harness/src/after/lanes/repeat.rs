@@ -29,6 +29,7 @@ pub struct Repetition {
 }
 
 impl Repetition {
+    /// Repetition of one task. The contract's digest is that of the first run.
     pub fn of(task_id: TaskId, engine: String, runs: Vec<Lane>) -> Self {
         Self {
             schema_version: "1.0".to_owned(),

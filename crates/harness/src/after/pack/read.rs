@@ -1,24 +1,25 @@
 //! Reading a pack from somebody else: the signed list first, then exactly the files that it names, all of it aside until every
 //! bundle and the ledger verify.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use contract::Digest;
+use contract::{Digest, Stamp};
 use evidence::PublicKey;
-use evidence::verify::VerifiedBundle;
+use serde_json::json;
 use tar::EntryType;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::read::Decoder;
 
+use super::check::verify_home;
 use super::{
-    FORMAT, LARGEST_MANIFEST, MANIFEST, MOST_BYTES, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE,
-    VERSION, name_problem, signed_bytes,
+    FORMAT, FREE_OF_RATIO, LARGEST_MANIFEST, MANIFEST, MOST_BYTES, MOST_FILES, MOST_RATIO, PackError, PackManifest,
+    PackedFile, SIGNATURE, VERSION, copy_digested, name_problem, signed_bytes,
 };
-use crate::after::audit::audit;
 use crate::home::layout::{Home, HomePlace};
+use crate::home::trust::{TrustEdit, TrustFile, change_trust};
 
 const WINDOW_LOG: u32 = 23;
 /// Settings of the git directory that a workspace comes with; the sender's stay behind.
@@ -34,8 +35,23 @@ pub struct Unpacked {
     pub signer: String,
 }
 
+/// The answer of a person to whether the sender's harness, and the people that its home trusts, count here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SenderTrust {
+    /// Verify and say whom it would be; put nothing in its place.
+    Ask,
+    /// Said by a person at this moment, which the ledger keeps.
+    Given(Stamp),
+}
+
 /// Takes a pack into a home and a folder, neither of which may hold anything yet.
-pub fn unpack(file: &Path, home: &HomePlace, workspace: &Path, keys: &[PublicKey]) -> Result<Unpacked, PackError> {
+pub fn unpack(
+    file: &Path,
+    home: &HomePlace,
+    workspace: &Path,
+    keys: &[PublicKey],
+    trust: SenderTrust,
+) -> Result<Unpacked, PackError> {
     for place in [&home.root, &workspace.to_owned()] {
         let is_occupied = own_files::read_dir(place).is_ok_and(|mut entries| entries.next().is_some());
         if is_occupied || (own_files::symlink_metadata(place).is_ok() && !place.own_is_dir()) {
@@ -43,14 +59,16 @@ pub fn unpack(file: &Path, home: &HomePlace, workspace: &Path, keys: &[PublicKey
         }
     }
     let aside = aside_of(&home.root);
-    let done = unpack_aside(file, &aside, home, workspace, keys);
+    let done = unpack_aside(file, &aside, home, workspace, keys, trust);
     let _ = untrusted_fs::remove_tree(&aside);
     done
 }
 
+/// A folder beside the home, or above it where folders on the way are still missing: a refused pack leaves none of them.
 fn aside_of(home: &Path) -> PathBuf {
     let name = home.file_name().unwrap_or_default().to_string_lossy();
-    home.with_file_name(format!(".{name}.unpack-{}", std::process::id()))
+    let above = home.ancestors().skip(1).find(|folder| folder.own_is_dir()).unwrap_or(Path::new("/"));
+    above.join(format!(".{name}.unpack-{}", std::process::id()))
 }
 
 fn unpack_aside(
@@ -59,11 +77,9 @@ fn unpack_aside(
     home: &HomePlace,
     workspace: &Path,
     keys: &[PublicKey],
+    trust: SenderTrust,
 ) -> Result<Unpacked, PackError> {
     let failed = |error| PackError::Write(aside.to_owned(), error);
-    if let Some(parent) = aside.parent() {
-        fs::create_dir_all(parent).map_err(failed)?;
-    }
     DirBuilder::new().mode(0o700).create(aside).map_err(failed)?;
     let (manifest, signer) = read_pack(file, aside, keys)?;
     let (new_home, new_workspace) = (aside.join("home"), aside.join("workspace"));
@@ -73,9 +89,21 @@ fn unpack_aside(
     if new_workspace.join(".git").own_is_dir() {
         own_files::write(new_workspace.join(".git/config"), GIT_CONFIG).map_err(failed)?;
     }
-    let bundles = verify_home(&new_home, &signer)?;
+    let made = Home::create(&HomePlace::from(new_home.clone()))?;
+    let bundles = verify_home(&made, &list_keys(&made, &signer))?;
+    match trust {
+        SenderTrust::Ask => {
+            return Err(PackError::SenderNotTrusted { key: signer.key_id(), people: count_people(&made) });
+        }
+        SenderTrust::Given(now) => trust_sender(&made, &signer, now)?,
+    }
+    drop(made);
     move_whole(&new_workspace, workspace)?;
-    move_whole(&new_home, &home.root)?;
+    if let Err(error) = move_whole(&new_home, &home.root) {
+        // Half of a pack is worse than none.
+        let _ = fs::rename(workspace, &new_workspace);
+        return Err(error);
+    }
     Ok(Unpacked { files: manifest.files.len(), bundles, ledger_id: manifest.ledger_id, signer: signer.key_id() })
 }
 
@@ -83,9 +111,10 @@ fn unpack_aside(
 fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManifest, PublicKey), PackError> {
     let not = |why: String| PackError::NotAPack(file.to_owned(), why);
     let opened = File::options().read(true).own_open(file).map_err(|error| not(error.to_string()))?;
-    if !opened.metadata().is_ok_and(|stat| stat.is_file()) {
+    let Some(stat) = opened.metadata().ok().filter(|stat| stat.is_file()) else {
         return Err(not("it is not a regular file".to_owned()));
-    }
+    };
+    let most_bytes = stat.len().saturating_mul(MOST_RATIO).max(FREE_OF_RATIO);
     let mut source =
         Decoder::with_buffer(BufReader::new(opened)).map_err(|error| not(error.to_string()))?.single_frame();
     source.window_log_max(WINDOW_LOG).map_err(|error| not(error.to_string()))?;
@@ -100,12 +129,12 @@ fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManif
         }
         read_entry(&mut entry, expected, largest)
     };
-    let manifest_bytes = next(MANIFEST, LARGEST_MANIFEST)?;
+    let manifest_bytes = next(MANIFEST, LARGEST_MANIFEST.min(most_bytes))?;
     let signature = next(SIGNATURE, 64)?;
     let signer = keys.iter().find(|key| key.verifies(&signed_bytes(&manifest_bytes), &signature));
     let signer = signer.ok_or(PackError::OtherKey)?.clone();
     let manifest: PackManifest = serde_json::from_slice(&manifest_bytes).map_err(|error| not(error.to_string()))?;
-    check_manifest(&manifest, file)?;
+    check_manifest(&manifest, file, most_bytes)?;
     for expected in &manifest.files {
         let refuse = |why: String| PackError::Refused { name: expected.name.clone(), why };
         let entry = entries.next().ok_or_else(|| refuse("is listed and is not there".to_owned()))?;
@@ -114,11 +143,10 @@ fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManif
         if name != expected.name {
             return Err(PackError::Refused { name, why: format!("stands where {} must be", expected.name) });
         }
-        let bytes = read_entry(&mut entry, &name, expected.size)?;
-        if Digest::of(&bytes) != expected.sha256 || bytes.len() as u64 != expected.size {
+        check_entry(&entry, &name, expected.size)?;
+        if write_file(&aside.join(&name), expected, &mut entry)? != (expected.size, expected.sha256) {
             return Err(refuse("is not the file that was packed".to_owned()));
         }
-        write_file(&aside.join(&name), expected, &bytes)?;
     }
     match entries.next() {
         None => Ok((manifest, signer)),
@@ -128,21 +156,25 @@ fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManif
     }
 }
 
+fn check_entry(entry: &tar::Entry<'_, impl Read>, name: &str, largest: u64) -> Result<(), PackError> {
+    let refuse = |why: &str| Err(PackError::Refused { name: name.to_owned(), why: why.to_owned() });
+    match () {
+        () if entry.header().entry_type() != EntryType::Regular => refuse("is no plain file"),
+        () if entry.size() > largest => refuse("is larger than it may be"),
+        () => Ok(()),
+    }
+}
+
 fn read_entry(entry: &mut tar::Entry<'_, impl Read>, name: &str, largest: u64) -> Result<Vec<u8>, PackError> {
     let refuse = |why: String| PackError::Refused { name: name.to_owned(), why };
-    if entry.header().entry_type() != EntryType::Regular {
-        return Err(refuse("is no plain file".to_owned()));
-    }
-    if entry.size() > largest {
-        return Err(refuse("is larger than it may be".to_owned()));
-    }
+    check_entry(entry, name, largest)?;
     let mut bytes = Vec::new();
     entry.take(largest + 1).read_to_end(&mut bytes).map_err(|error| refuse(format!("cannot be read: {error}")))?;
     Ok(bytes)
 }
 
 /// Names in order, each in its place and once; sizes with an end.
-fn check_manifest(manifest: &PackManifest, file: &Path) -> Result<(), PackError> {
+fn check_manifest(manifest: &PackManifest, file: &Path, most_bytes: u64) -> Result<(), PackError> {
     if manifest.format != FORMAT || manifest.schema_version != VERSION {
         let why = format!(
             "it has the format {} {}",
@@ -150,6 +182,9 @@ fn check_manifest(manifest: &PackManifest, file: &Path) -> Result<(), PackError>
             contract::text::shown(&manifest.schema_version)
         );
         return Err(PackError::NotAPack(file.to_owned(), why));
+    }
+    if let Some(file) = manifest.files.get(MOST_FILES) {
+        return Err(PackError::Refused { name: file.name.clone(), why: "is one file too many".to_owned() });
     }
     let mut last = "";
     let mut bytes = 0_u64;
@@ -162,43 +197,51 @@ fn check_manifest(manifest: &PackManifest, file: &Path) -> Result<(), PackError>
             return Err(refuse("is there twice or out of order"));
         }
         bytes = bytes.saturating_add(*size);
-        if bytes > MOST_BYTES || manifest.files.len() > MOST_FILES {
+        if bytes > MOST_BYTES {
             return Err(refuse("makes the pack too large"));
+        }
+        if bytes > most_bytes {
+            return Err(refuse("is far larger than what was packed of it can be"));
         }
         last = name;
     }
     Ok(())
 }
 
-fn write_file(path: &Path, file: &PackedFile, bytes: &[u8]) -> Result<(), PackError> {
+/// Writes an entry as it is read, so that no file has to fit into memory; its size and digest.
+fn write_file(path: &Path, file: &PackedFile, entry: &mut impl Read) -> Result<(u64, Digest), PackError> {
     let failed = |error: io::Error| PackError::Write(path.to_owned(), error);
     if let Some(folder) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
-    let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(path).map_err(failed)?;
-    io::Write::write_all(&mut to, bytes).map_err(failed)?;
-    if file.executable {
-        own_files::set_permissions(path, Permissions::from_mode(0o700)).map_err(failed)?;
-    }
-    Ok(())
+    let mode = if file.executable { 0o700 } else { 0o600 };
+    let mut to = OpenOptions::new().write(true).create_new(true).mode(mode).own_open(path).map_err(failed)?;
+    copy_digested(entry.take(file.size.saturating_add(1)), &mut to).map_err(failed)
 }
 
-/// Verifies every bundle by the key that signed the pack, and the ledger by its chain. Trusts that key in the new home.
-fn verify_home(home: &Path, signer: &PublicKey) -> Result<usize, PackError> {
-    let home = Home::create(&HomePlace::from(home.to_owned()))?;
-    home.trust_harness_key(signer)?;
-    // The signer vouches for the keys of harnesses that its own home was made of.
-    let keys: Vec<PublicKey> = home.unpacked_keys().collect();
-    let found = home.bundles().list_sealed().map_err(|error| PackError::Read(home.root().to_owned(), error))?;
-    for folder in &found {
-        VerifiedBundle::verify(&folder.dir, &keys, None)
-            .map_err(|error| PackError::DoesNotVerify(folder.name.clone(), error.to_string()))?;
-    }
-    let audited = audit(&home).map_err(|error| PackError::Failed(error.into()))?;
-    match audited.and_then(|audit| audit.problems.into_iter().next()) {
-        Some(problem) => Err(PackError::DoesNotVerify("the ledger".to_owned(), format!("{problem:?}"))),
-        None => Ok(found.len()),
-    }
+/// Keys by which the bundles of an unpacked home count: the signer's, and those of harnesses that its own home was made of.
+fn list_keys(home: &Home, signer: &PublicKey) -> Vec<PublicKey> {
+    std::iter::once(signer.clone()).chain(home.unpacked_keys()).collect()
+}
+
+/// Keys of people that came with the pack: their approvals will count in this home.
+fn count_people(home: &Home) -> usize {
+    let text = own_files::read_to_string(TrustFile::AllowedSigners.path(home)).unwrap_or_default();
+    text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).count()
+}
+
+/// Adds the signer to the keys that this home trusts bundles of; the ledger is told first, as of every change of trust.
+fn trust_sender(home: &Home, signer: &PublicKey, now: Stamp) -> Result<(), PackError> {
+    change_trust(home, TrustFile::HarnessKeys, now, |before| {
+        if home.unpacked_keys().any(|known| known.key_id() == signer.key_id()) {
+            return Ok(None);
+        }
+        let mut text = String::from_utf8_lossy(before).into_owned();
+        text.push_str(&format!("{}\n", signer.openssh("cto-harness").trim_end()));
+        let detail = json!({"key": signer.key_id(), "people": count_people(home)});
+        Ok::<_, PackError>(Some(TrustEdit { bytes: text.into_bytes(), act: "harness_key_added", detail }))
+    })?;
+    Ok(())
 }
 
 /// Puts a folder in the place of an empty or missing one.

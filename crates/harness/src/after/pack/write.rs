@@ -6,14 +6,15 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, canonical_bytes};
+use contract::canonical_bytes;
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::write::Encoder;
 
 use super::{
-    FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, name_problem, signed_bytes,
+    FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, copy_digested, name_problem,
+    signed_bytes,
 };
 use crate::home::layout::Home;
 
@@ -52,7 +53,7 @@ pub struct Packed {
 }
 
 /// A file with its place and its bits.
-struct FoundFile {
+pub(super) struct FoundFile {
     path: PathBuf,
     size: u64,
     executable: bool,
@@ -77,16 +78,7 @@ fn tempfile_beside(to: &Path) -> Result<PathBuf, PackError> {
 }
 
 fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result<Packed, PackError> {
-    let mut files = BTreeMap::new();
-    list_tree(workspace, "workspace", &mut files)?;
-    for part in HOME_PARTS {
-        let path = home.root().join(part);
-        if path.own_is_dir() {
-            list_tree(&path, &format!("home/{part}"), &mut files)?;
-        } else if path.own_is_file() {
-            add_file(path, format!("home/{part}"), &mut files)?;
-        }
-    }
+    let mut files = list_parts(home, workspace)?;
     let ledger_id = copy_ledger(home, scratch, &mut files)?;
     let manifest = PackManifest {
         format: FORMAT.to_owned(),
@@ -104,7 +96,22 @@ fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result
     Ok(Packed { path: to.to_owned(), files: files.len(), bytes, archive_bytes })
 }
 
-/// A consistent copy of the ledger, whoever writes to it meanwhile.
+/// Everything that travels beside the ledger, by its name in the pack.
+pub(super) fn list_parts(home: &Home, workspace: &Path) -> Result<BTreeMap<String, FoundFile>, PackError> {
+    let mut files = BTreeMap::new();
+    list_tree(workspace, "workspace", &mut files)?;
+    for part in HOME_PARTS {
+        let path = home.root().join(part);
+        if path.own_is_dir() {
+            list_tree(&path, &format!("home/{part}"), &mut files)?;
+        } else if path.own_is_file() {
+            add_file(path, format!("home/{part}"), &mut files)?;
+        }
+    }
+    Ok(files)
+}
+
+/// Consistent copy of the ledger, also while others write to it.
 fn copy_ledger(
     home: &Home,
     scratch: &Path,
@@ -152,14 +159,15 @@ fn add_file(path: PathBuf, name: String, files: &mut BTreeMap<String, FoundFile>
     Ok(())
 }
 
-fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, PackError> {
+/// Size and digest of a file. Fails if it changes while it is read.
+pub(super) fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, PackError> {
     let failed = |error| PackError::Read(file.path.clone(), error);
-    let mut bytes = Vec::new();
-    own_files::open(&file.path).map_err(failed)?.take(file.size + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 != file.size {
+    let from = own_files::open(&file.path).map_err(failed)?.take(file.size.saturating_add(1));
+    let (size, sha256) = copy_digested(from, &mut io::sink()).map_err(failed)?;
+    if size != file.size {
         return Err(failed(io::Error::other("it changed while it was read")));
     }
-    Ok(PackedFile { name: name.to_owned(), size: file.size, sha256: Digest::of(&bytes), executable: file.executable })
+    Ok(PackedFile { name: name.to_owned(), size, sha256, executable: file.executable })
 }
 
 fn write_archive(

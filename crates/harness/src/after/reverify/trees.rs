@@ -20,6 +20,7 @@ pub(super) struct Rebuilt {
     pub(super) result: Listing,
 }
 
+/// Builds baseline and result again. Fails unless both have the signed ids.
 pub(super) fn rebuild(
     harness: &Harness,
     bundle: &Path,
@@ -37,7 +38,8 @@ pub(super) fn rebuild(
     Ok(Rebuilt { store, baseline, result })
 }
 
-/// The baseline alone: from the bundle, from what was handed over beside it, or from the repository it came from.
+/// The baseline alone: from the bundle, from what was handed over beside it, or from the
+/// repository it came from.
 pub(super) fn rebuild_baseline(
     harness: &Harness,
     bundle: &Path,
@@ -66,6 +68,7 @@ fn carried(bundle: &Path) -> Option<PathBuf> {
     [Some(bundle.join(names::BASELINE)), beside].into_iter().flatten().find(|path| path.own_is_file())
 }
 
+/// Fails unless the tree has the expected id.
 pub(super) fn same(what: &'static str, expected: &str, found: Oid) -> Result<(), ReverifyError> {
     let found = found.to_string();
     if expected == found {

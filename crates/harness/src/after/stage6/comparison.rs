@@ -1,4 +1,5 @@
-//! The comparison of a candidate with the other engines: facts gathered from verified bundles, a pure judgement, and the seal.
+//! The comparison of a candidate with the other engines: facts gathered from verified
+//! bundles, a pure judgement, and the seal.
 
 mod facts;
 mod gather;

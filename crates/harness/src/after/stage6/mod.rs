@@ -1,4 +1,5 @@
-//! Documents of stage 6, made from sealed bundles. Nothing here starts an engine or changes a repository.
+//! Documents of stage 6, made from sealed bundles. Nothing here starts an engine or changes
+//! a repository.
 
 pub(crate) mod comparison;
 mod newest;

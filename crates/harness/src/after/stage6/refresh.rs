@@ -1,7 +1,9 @@
-//! The real governed refresh: real passes of stage 5 looked at again, beside the prior comparison of stage 6. It reads bundles, holds each
-//! verification on a copy of its target's HEAD, seals one document, and changes nothing else.
+//! The real governed refresh: real passes of stage 5 looked at again, beside the prior
+//! comparison of stage 6. It reads bundles, holds each verification on a copy of its
+//! target's HEAD, seals one document, and changes nothing else.
 //!
-//! `facts.rs` has what is judged, `passes.rs`, `prior.rs` and `targets.rs` gather it, `judge.rs` judges, `compose.rs` writes the document.
+//! `facts.rs` has what is judged, `passes.rs`, `prior.rs` and `targets.rs` gather it,
+//! `judge.rs` judges, `compose.rs` writes the document.
 
 mod compose;
 mod facts;

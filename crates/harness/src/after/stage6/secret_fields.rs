@@ -1,5 +1,5 @@
-//! Fields of a document in the shape of a secret: names that credentials go by and that the format does not have, and texts that a rule
-//! takes for a secret.
+//! Fields of a document in the shape of a secret: names that credentials go by and that the
+//! format does not have, and texts that a rule takes for a secret.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,8 @@ const CREDENTIAL_NAMES: &[&str] = &[
     "cookie",
 ];
 
-/// Paths of the fields. `known` is the same document as its type writes it: keys of the format name no credential.
+/// Paths of the fields. `known` is the same document as its type writes it: keys of the
+/// format name no credential.
 pub(super) fn find_secret_fields(raw: &Value, known: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let scanner = Scanner::new(&[], RuleSet::standard());

@@ -1,4 +1,4 @@
-//! Why a patch is not taken, each with what a person can do about it.
+//! Reasons why a patch is not taken, each with an action for a person.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use tree::{BranchName, BranchNameProblem, Oid, TreeError};
 
 use crate::home::cause::ErrorCause;
 
+/// Reason why a patch is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     #[error("the verdict of the run is {}: {}", .0, list_codes(.1))]
@@ -24,7 +25,7 @@ pub enum TakeError {
     NothingChanged,
     #[error("the contract names no repository")]
     NoRepository,
-    /// It cannot be read, or is of a kind that nothing is written into.
+    /// The repository cannot be read, or is of a kind that is never written to.
     #[error("the repository cannot be used: {0}")]
     Repository(#[source] TreeError),
     #[error("{repository} does not give the baseline commit {commit}: {problem}")]
@@ -36,7 +37,7 @@ pub enum TakeError {
     },
     #[error("the {what} cannot be built again: expected tree {expected}, found {found}")]
     AnotherTree { what: &'static str, expected: String, found: String },
-    /// What the contract's branch policy comes to is no branch's name.
+    /// The contract's branch policy gives no valid branch name.
     #[error("the contract's branch policy makes `{name}`, which is no name of a branch: {problem}")]
     Policy {
         name: String,
@@ -51,7 +52,7 @@ pub enum TakeError {
     InTheWay { branch: BranchName, other: String },
     #[error("somebody else is at work on branch {branch}: {lock} is there")]
     Locked { branch: BranchName, lock: PathBuf },
-    /// The branch is there and nothing says so yet.
+    /// The branch exists, but is not recorded yet.
     #[error("branch {branch} is made, but that it was taken could not be recorded: {problem}")]
     NotRecorded {
         branch: BranchName,
@@ -75,7 +76,7 @@ pub enum TakeError {
 }
 
 impl TakeError {
-    /// What would help; `RUN` stands for the run.
+    /// Action that would help; `RUN` stands for the run.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::NotPass(..) => "cto show RUN -v",

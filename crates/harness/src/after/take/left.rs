@@ -1,8 +1,10 @@
-//! Remains of a killed `take`, `rollback` or `outcome`, brought to their end: its folder under `work/` says what it was at.
+//! Remains of a killed `take`, `rollback` or `outcome`, brought to their end: its folder
+//! under `work/` says what it was at.
 //!
-//! A statement of the harness that was signed and not recorded is recorded now. One that was not finished goes, and so does a
-//! person's document that the ledger does not have: it was never said. Its lock and unfinished objects in the repository go too. A
-//! branch that was made stays: taking again finds and records it.
+//! A statement of the harness that was signed and not recorded is recorded now. One that
+//! was not finished goes, and so does a person's document that the ledger does not have: it
+//! was never said. Its lock and unfinished objects in the repository go too. A branch that
+//! was made stays: taking again finds and records it.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -46,13 +48,14 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
+    /// Makes the note durable before anything is changed.
     pub(crate) fn write(&self, work: &Path) -> io::Result<()> {
         let mut file = File::create_new(work.join(FILE))?;
         file.write_all(&serde_json::to_vec(self)?)?;
         file.sync_all()
     }
 
-    /// None where nothing was begun.
+    /// Note of a begun act; none if nothing was begun.
     fn read(work: &Path) -> Option<Self> {
         let bytes = own_files::read(work.join(FILE)).or_else(|_| own_files::read(work.join(OLDER_FILE)));
         serde_json::from_slice(&bytes.ok()?).ok()
@@ -73,8 +76,8 @@ pub(super) fn entry_body(taken: &Taken, stated: &Stated) -> Value {
     })
 }
 
-/// Ends a command whose process is gone; the caller holds its folder. Gives the rollback that was cut off, where it was one. An
-/// error says what is still in the way.
+/// Ends a command whose process is gone; the caller holds its folder. Gives the rollback
+/// that was cut off, where it was one. An error says what is still in the way.
 pub(crate) fn recover_begun(harness: &Harness, work: &Path) -> Result<Option<RecoveredLanding>, String> {
     let Some(begun) = Begun::read(work) else { return Ok(None) };
     let token = work.file_name().unwrap_or_default().to_string_lossy();
@@ -117,7 +120,7 @@ fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
     }
 }
 
-/// Statements about the run, unless somebody is just making one.
+/// Finishes statements about the run, unless another process is making one.
 fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
     let folder = harness.home.bundles().statements_dir(run_id);
     let Some(_alone) = seize(&folder) else { return Ok(()) };
@@ -138,7 +141,7 @@ fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
     Ok(())
 }
 
-/// True if the ledger has this document, or the one that this is the signature of.
+/// True if the ledger has this document, or the document that this signature belongs to.
 fn is_said(entries: &[Entry], name: &str) -> bool {
     let document = name.strip_suffix(".sig").unwrap_or(name);
     entries.iter().any(|entry| entry.body["statement"] == document)
@@ -158,7 +161,7 @@ fn record(harness: &Harness, run_id: &RunId, path: &Path, name: String) -> Resul
     harness.ledger().append(kind, Some(run_id), taken.taken_at, &body).map(drop).map_err(|error| failed(&error))
 }
 
-/// What a statement says, and the attestation that it is about.
+/// Content of a statement, and the attestation that it is about.
 fn said(bytes: &[u8]) -> Option<(Taken, Digest)> {
     let envelope: Envelope = serde_json::from_slice(bytes).ok()?;
     let statement: TakenStatement = serde_json::from_slice(&STANDARD.decode(envelope.payload).ok()?).ok()?;

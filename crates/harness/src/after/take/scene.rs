@@ -1,4 +1,5 @@
-//! What a patch is taken with: the repository, the baseline that it still holds, and the result built anew from both.
+//! Inputs of taking a patch: the repository, the baseline that it still holds, and the
+//! result built again from both.
 
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use super::{TakeAsk, TakeError};
 use crate::run::harness::Harness;
 use crate::run::identity::find_identity;
 
+/// Repository, trees and patch of one `take`.
 pub(super) struct Scene {
     pub(super) source: Source,
     pub(super) store: Store,
@@ -23,6 +25,8 @@ pub(super) struct Scene {
 }
 
 impl Scene {
+    /// Opens the repository and builds the result again. Fails if it is not the verified
+    /// one.
     pub(super) fn build(
         harness: &Harness,
         ask: &TakeAsk<'_>,
@@ -55,7 +59,8 @@ impl Scene {
         found.map_err(TakeError::NoIdentity)
     }
 
-    /// Whether a commit of the repository is this change with this message, and who is its author.
+    /// Author of a commit that is this change with this message; the outer none if it is
+    /// another change.
     pub(super) fn same_change(&self, commit: Oid, message: &str) -> Option<Option<Person>> {
         self.source.fetch_commit_into(&self.store, commit).ok()?;
         let found = self.store.commit(commit).ok()?;

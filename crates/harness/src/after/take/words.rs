@@ -1,4 +1,4 @@
-//! What a taken patch is called: its branch and its commit message.
+//! Names of a taken patch: its branch and its commit message.
 
 use contract::{Digest, Report, TaskContract};
 use evidence::render::verdict_sentence;
@@ -16,6 +16,7 @@ pub(super) fn default_branch(report: &Report, contract: &TaskContract) -> Result
     named.map_err(|NameBranchError { name, problem }| TakeError::Policy { name, problem })
 }
 
+/// Commit message, with the verdict and its gaps.
 pub(super) fn message(report: &Report, patch: Digest) -> String {
     let words = CommitWords {
         title: &report.title,

@@ -1,4 +1,5 @@
-//! The decision on a document about other bundles: the kill switch and its contract, and nothing of an engine.
+//! The decision on a document about other bundles: the kill switch and its contract, and
+//! nothing of an engine.
 
 use contract::decision::{Inputs, Profile, SettingFacts};
 use contract::{CollectionKind, EventKind};
@@ -11,7 +12,8 @@ use crate::run::file::{RunFile, Stopped};
 use crate::run::halt;
 
 impl<'a> RunFile<'a> {
-    /// Judges a document of this kind. An admitted one is a preflight: it has no target and starts no engine.
+    /// Judges a document of this kind. An admitted one is a preflight: it has no target and
+    /// starts no engine.
     pub(crate) fn decide_document(mut self, kind: CollectionKind) -> Result<Decided<'a>, Stopped> {
         self.step(Step::Gates, StepState::Began, "")?;
         self.event(EventKind::RunStarted, self.started_data())?;

@@ -15,7 +15,8 @@ use super::locate;
 use crate::home::engines::Engine;
 use crate::run::harness::Harness;
 
-/// What a package says of itself.
+/// Manifest of a package, as far as a draft needs it. Claims of the package, to be checked
+/// by a person.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Package {
@@ -26,7 +27,8 @@ struct Package {
     homepage: Option<String>,
 }
 
-/// Copies the engine into the home and drafts its record. What only a person knows is left for one to fill in.
+/// Copies the engine into the home and drafts its record. What only a person knows is left
+/// for one to fill in.
 pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<SourceAdmission, Shortfall> {
     let executable = locate::program(engine, &harness.tools.operator_path)?.executable();
     // Without the record that stands: what is on the path is what is admitted.
@@ -46,7 +48,8 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
     Ok(draft_source_admission(facts, &admission(harness, &engine.id, now), now))
 }
 
-/// The path by which a record names the program. One that lies where nothing lasts is named by its copy, which is what runs.
+/// The path by which a record names the program. One that lies where nothing lasts is named
+/// by its copy, which is what runs.
 fn lasting_path(found: &Path, kept: &Kept) -> String {
     let path = found.display().to_string();
     if !is_temporary(&path) {

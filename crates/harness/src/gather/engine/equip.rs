@@ -1,5 +1,5 @@
-//! What an engine that is not part of the harness comes with: its program as it is kept, who says what of its gate, and
-//! whether its source is admitted. Gathers; judges nothing.
+//! Equipment of an engine that is not part of the harness: its kept program, the statements
+//! about its gate, and its admission. Gathers; judges nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -19,21 +19,22 @@ use crate::home::engines::Engine;
 use crate::home::host::Tools;
 use crate::run::harness::Harness;
 
-/// An engine with its program at hand.
+/// Engine with its program.
 #[derive(Debug, Clone)]
 pub(crate) struct Equipped {
     pub(crate) engine: Engine,
     pub(crate) pieces: Pieces,
 }
 
-/// What the gates look at, and what a run would start.
+/// Facts for the gates, and the program that a run would start.
 #[derive(Debug)]
 pub(crate) struct Equipment {
     pub(crate) setting: EngineSetting,
     pub(crate) equipped: Option<Equipped>,
 }
 
-/// Looks for the engine's program only where its gate is open: a shut gate means that nothing is copied, looked at or started.
+/// Looks for the engine's program only if its gate is open: a closed gate means that
+/// nothing is copied, read or started.
 pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, look: bool) -> Equipment {
     let admission = admission(harness, &engine.id, now);
     let gate = engine.config.gate.clone();
@@ -59,8 +60,8 @@ pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<So
     load_source_admission(&harness.records, engine, &RecordSigners::read_allowed(&harness.records, now))
 }
 
-/// The program: the admitted copy, unless another is named; else what the operator's path has, which is copied. Where it
-/// cannot be had, the fact that the gate judges.
+/// The program: the admitted copy, unless another is named; else what the operator's path
+/// has, which is copied. Where it cannot be had, the fact that the gate judges.
 fn admitted_program(
     harness: &Harness,
     engine: &Engine,
@@ -87,7 +88,7 @@ pub(crate) fn program_on_path(
     identified(harness, engine, copy, record, None)
 }
 
-/// A copy that says it is the engine. `admitted` is the record whose own copy it is.
+/// Copy whose identity check passed. `admitted` is the record that names this copy.
 fn identified(
     harness: &Harness,
     engine: &Engine,
@@ -129,7 +130,7 @@ fn identified(
     Ok((pieces, found))
 }
 
-/// Where an engine's program is found, for people to see; nothing is copied and nothing is asked.
+/// Path of an engine's program, for people. Nothing is copied or started.
 pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall> {
     let located = locate::program(engine, &tools.operator_path)?;
     locate::interpreter(engine, &tools.operator_path)?;
@@ -161,7 +162,7 @@ fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<K
     })
 }
 
-/// What the package says of itself; a program's own words may hold no version.
+/// Version in the package's manifest; the program's own output may contain none.
 fn manifest_version(kept: &Kept) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Manifest {

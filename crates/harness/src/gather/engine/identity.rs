@@ -17,21 +17,22 @@ use crate::run::look::{Look, Looked, Shown, look_around};
 
 /// A program that takes longer to say its name is not asked to work.
 const WALL: Duration = Duration::from_secs(60);
-/// For a question that some builds take for the beginning of work.
+/// Time limit of a question that some builds take for the beginning of work.
 const BUILD_WALL: Duration = Duration::from_secs(10);
-/// What is kept of its words.
+/// Upper bound on the kept output.
 const LONGEST: usize = 64 << 10;
 
 /// The engine's copy and its interpreter's, as a sandbox shows them.
 #[derive(Debug, Clone)]
 pub(crate) struct Pieces {
     pub(crate) program: Kept,
-    /// What the program is called, by itself and by those it tells to call it.
+    /// Name under which the program and its children call it.
     pub(crate) called: String,
     pub(crate) interpreter: Option<Kept>,
 }
 
-/// Where a sandbox shows a copy, and how its executable is called there. One that is a file alone has the name it is called by.
+/// Mount of a copy in the sandbox, and the path of its executable there. A copy of a single
+/// file gets the name that it is called by.
 fn shown_as(located: &Located, name: &str, called: &str) -> (Shown, String) {
     if located.below.as_os_str().is_empty() {
         let place = format!("{name}/{called}");
@@ -43,7 +44,7 @@ fn shown_as(located: &Located, name: &str, called: &str) -> (Shown, String) {
 }
 
 impl Pieces {
-    /// What is shown, and the beginning of every command line.
+    /// Mounts, and the beginning of every command line.
     pub(crate) fn command(&self) -> (Vec<Shown>, Vec<String>) {
         let (shown, program) = shown_as(&self.program.located, "engine", &self.called);
         match &self.interpreter {
@@ -61,13 +62,13 @@ impl Pieces {
         Path::new(&seen).parent().unwrap_or(Path::new("/")).display().to_string()
     }
 
-    /// Where the engine's tree is seen.
+    /// Path of the engine's tree in the sandbox.
     pub(crate) fn tree(&self) -> String {
         format!("{}/engine", crate::home::placement::GIVEN)
     }
 }
 
-/// What the program prints of itself, if it is the one that is meant.
+/// Output of the program, if its identity check passes; an error otherwise.
 pub(super) fn confirm(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
     let memory = memory(harness, pieces, check);
     if let Some(said) = memory.as_ref().and_then(|file| own_files::read_to_string(file).ok()) {
@@ -80,8 +81,8 @@ pub(super) fn confirm(harness: &Harness, pieces: &Pieces, check: &IdentityCheck)
     Ok(said)
 }
 
-/// Refuses a build that passes for the program and cannot be run as its definition says. Asked once for each copy; a question
-/// that is not answered says nothing.
+/// Refuses a build that passes for the program and cannot be run as its definition says.
+/// Asked once for each copy; a question that is not answered says nothing.
 pub(super) fn refuse_build(harness: &Harness, pieces: &Pieces, builds: &[UnsupportedBuild]) -> Result<(), String> {
     let mut asked: Vec<(&[String], String)> = Vec::new();
     for build in builds {
@@ -117,7 +118,8 @@ fn memory(harness: &Harness, pieces: &Pieces, question: &impl serde::Serialize) 
     Some(harness.home.engines().join(format!("identity-{asked}")))
 }
 
-/// Runs the program with these arguments in a sandbox of its own; gives what it printed and how it ended.
+/// Runs the program with these arguments in a sandbox of its own; gives what it printed and
+/// how it ended.
 fn print(harness: &Harness, pieces: &Pieces, arguments: &[String], wall: Duration) -> Result<(String, Looked), String> {
     let (shown_places, mut argv) = pieces.command();
     argv.extend(arguments.iter().cloned());

@@ -1,5 +1,6 @@
-//! Engines as the harness keeps them: whole trees, read-only, under the digest of their manifest. Runs use these copies and no
-//! others, so that what was looked at is what runs.
+//! Engines as the harness keeps them: whole trees, read-only, under the digest of their
+//! manifest. Runs use these copies and no others, so that the examined program is the one
+//! that runs.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _};
@@ -45,28 +46,29 @@ pub(crate) struct Kept {
 /// Reason why a copy is not used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckCopyError {
-    /// It is not there.
+    /// There is no copy of this digest.
     #[error("it is not in the home any more")]
     Missing,
-    /// It is not what its name says.
+    /// The copy no longer has its digest.
     #[error("{0}")]
     Changed(String),
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Where the copies lie.
+/// Store of the copies.
 #[derive(Debug, Clone)]
 pub(crate) struct Cellar {
     root: PathBuf,
 }
 
 impl Cellar {
+    /// Store in the home's folder.
     pub(crate) fn new(root: PathBuf) -> Self {
         Self { root }
     }
 
-    /// The copy of a tree, made where there is none.
+    /// Copy of a tree; made if there is none.
     pub(crate) fn keep(&self, located: &Located) -> io::Result<Kept> {
         make_private(&self.root)?;
         let tree = Tree { root: &located.root, part: located.part.as_deref() };
@@ -147,7 +149,8 @@ impl Cellar {
         made
     }
 
-    /// A digest that was made of the very same files before; a file of many megabytes is not read for each run.
+    /// Digest of a file, remembered by its stat, since a file of many megabytes is not read
+    /// for each run.
     fn file_digest(&self, file: &Path) -> io::Result<Digest> {
         let file = &own_files::canonicalize(file)?;
         let marks = Marks::of(Tree::whole(file))?;
@@ -170,7 +173,7 @@ impl Cellar {
         (seen == marks.0.to_string()).then(|| digest.parse().ok()).flatten()
     }
 
-    /// What cannot be remembered is found out again.
+    /// Remembers a digest. If that fails, it is computed again next time.
     fn remember(&self, path: &Path, marks: &Marks, digest: Digest) {
         crate::home::host::write_aside(&self.memory(path), format!("{} {digest}", marks.0).as_bytes());
     }
@@ -192,13 +195,13 @@ impl<'a> Tree<'a> {
         Self { root, part: None }
     }
 
-    /// Where it begins.
+    /// Top folder of the part.
     fn top(self) -> PathBuf {
         self.part.map_or_else(|| self.root.to_owned(), |part| self.root.join(part))
     }
 }
 
-/// What can be seen of a tree without reading its files: a change of any of them changes these.
+/// Digest of a tree's stats, without its content: a change to any file changes it.
 struct Marks(Digest);
 
 impl Marks {

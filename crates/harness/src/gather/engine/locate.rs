@@ -1,4 +1,4 @@
-//! Finding an engine's program, and what belongs to it.
+//! Search for an engine's program and the files that belong to it.
 
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,6 +23,7 @@ pub(crate) struct Located {
 }
 
 impl Located {
+    /// Path of the executable.
     pub(crate) fn executable(&self) -> PathBuf {
         if self.below.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.below) }
     }
@@ -97,7 +98,8 @@ fn locate(found: &Path, tree: Option<&Path>, definition: &EngineDefinition) -> R
     Ok(Located { below: below.to_owned(), root, part })
 }
 
-/// A program of a Python environment: the interpreter there is a link that leads out of it, and is known by where the link is.
+/// A program of a Python environment: the interpreter there is a link that leads out of it,
+/// and is known by where the link is.
 fn in_environment(found: &Path) -> Option<Located> {
     let bin = own_files::canonicalize(found.parent()?).ok()?;
     let root = bin.parent().filter(|root| root.join("pyvenv.cfg").own_is_file())?;
@@ -116,7 +118,8 @@ fn native(real: &Path, definition: &EngineDefinition) -> Option<PathBuf> {
     places.filter_map(|place| own_files::canonicalize(package.join(place)).ok()).find(|file| file.own_is_file())
 }
 
-/// What belongs to an executable: its npm package, with the packages beside it where it needs them; else it alone.
+/// Files that belong to an executable: its npm package, with the packages beside it if it
+/// needs them; otherwise the file alone.
 fn root_of(real: &Path) -> (PathBuf, Option<String>) {
     if let Some(package) = package_of(real) {
         let beside = package.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == PACKAGES));
@@ -129,7 +132,7 @@ fn root_of(real: &Path) -> (PathBuf, Option<String>) {
     (real.to_owned(), None)
 }
 
-/// Where npm puts packages.
+/// Folder of npm's packages.
 const PACKAGES: &str = "node_modules";
 
 /// The nearest directory with a manifest, where that is an installed package.
@@ -139,7 +142,7 @@ fn package_of(real: &Path) -> Option<&Path> {
     real.ancestors().skip(1).take(12).find(|dir| dir.join("package.json").own_is_file()).filter(installed)
 }
 
-/// Whether a package depends on others that do not lie inside it.
+/// True if a package depends on others outside of it.
 fn needs_others(package: &Path) -> bool {
     #[derive(serde::Deserialize)]
     struct Manifest {
@@ -153,7 +156,7 @@ fn needs_others(package: &Path) -> bool {
     })
 }
 
-/// Whether the kernel could start it.
+/// Fails if the kernel could not start the file.
 fn usable(file: &Path, interpreted: bool) -> Result<(), String> {
     let stat = own_files::metadata(file).map_err(|error| format!("cannot be looked at: {error}"))?;
     if !stat.is_file() {

@@ -1,4 +1,4 @@
-//! The engine's program: found, copied, known by digest, asked who it is.
+//! The engine's program: found, copied, identified by digest and by its own output.
 
 pub(crate) mod admit;
 pub(crate) mod equip;

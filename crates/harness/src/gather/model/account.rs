@@ -1,7 +1,9 @@
-//! What a run has used of its model so far, in a file of its work area: a run that is killed cannot say it any more.
+//! Use of a run's model so far, in a file of its work area, for the case that the run is
+//! killed.
 //!
-//! One line for each change, written before a request is sent and after it has ended; the last one counts. It outlives
-//! the process and not the machine, so it counts only within the boot it was written in.
+//! One line for each change, written before a request is sent and after it has ended; the
+//! last one counts. It outlives the process and not the machine, so it counts only within
+//! the boot it was written in.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -40,7 +42,8 @@ fn write(mut file: &File, Spent { requests, tokens, money_micros }: Spent) -> io
     file.write_all(&line)
 }
 
-/// What a run had used when it died, requests that were open counted as estimated; nothing where that cannot be told.
+/// Use of a run when it died, open requests counted as estimated; none if it cannot be
+/// determined.
 pub(super) fn read(work: &Path) -> Option<Spent> {
     let path = place(work);
     let size = own_files::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len();

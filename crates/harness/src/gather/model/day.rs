@@ -1,10 +1,11 @@
-//! Limits per day: what is left of them for a run.
+//! Daily limits: the part that is left for a run.
 //!
-//! The account is in the ledger. Before it asks anything, a run reserves there what it may use: what its contract allows,
-//! and no more than is left of the day, in one transaction, so that two runs never count on the same rest. When it has
-//! ended, it settles: from then on it counts with what it used. For a run that died recovery settles, with the account it
-//! kept; where there is none to rely on, the run counts with all that it reserved. A day is one of UTC, and a run belongs
-//! to the day it reserved in.
+//! The account is in the ledger. Before its first request, a run reserves there the use
+//! that its contract allows, and no more than is left of the day, in one transaction, so
+//! that two runs never count on the same rest. When it has ended, it settles: from then on
+//! its real use counts. For a dead run recovery settles, with the account it kept; without
+//! a reliable one, the whole reservation counts. A day is one of UTC, and a run belongs to
+//! the day it reserved in.
 
 use bridge::{Limits, Spent};
 use contract::{ModelPair, Stamp};
@@ -17,7 +18,7 @@ use crate::run::file::RunFile;
 /// The largest number that a canonical document holds.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// What a run holds of a day.
+/// Reservation of a run in a day's limit.
 #[derive(Debug, Clone)]
 pub(super) struct Share {
     day: String,
@@ -37,7 +38,8 @@ fn start_of_day(moment: Stamp) -> Stamp {
 }
 
 impl Share {
-    /// Reserves what `contract` allows of the rest of the day; gives that rest. Nothing where no day is limited.
+    /// Reserves what `contract` allows of the rest of the day; gives that rest. Nothing
+    /// where no day is limited.
     pub(super) fn reserve(
         run: &RunFile<'_>,
         pair: &ModelPair,
@@ -70,7 +72,7 @@ impl Share {
         run.harness.ledger().append(EntryKind::ModelSettled, None, run.clock.now(), &self.account(used)).map(drop)
     }
 
-    /// What a run that died has reserved and not settled.
+    /// Reservation of a dead run that was not settled.
     fn open(run: &RunFile<'_>) -> Result<Option<Self>, AppendEntryError> {
         // A run reserves on the day it starts or later.
         let entries = run.harness.ledger().model_entries(start_of_day(run.clock.started()))?;
@@ -99,12 +101,12 @@ impl Share {
     }
 }
 
-/// What became of the share of a run that died.
+/// End of the reservation of a dead run.
 pub(crate) enum DeadShare {
-    /// It held none, or had settled.
+    /// It had no reservation, or had settled.
     None,
     Settled(Spent),
-    /// What it used is not known, so all that it reserved stays counted.
+    /// Its use is not known, so the whole reservation stays counted.
     Kept(&'static str),
 }
 
@@ -127,7 +129,7 @@ fn used(entries: &[Entry], day: &str) -> Vec<ModelAccount> {
     settled.into_iter().chain(open).filter(|account| account.day == day).collect()
 }
 
-/// What is left of a limit.
+/// Rest of a limit after all use so far.
 fn rest(limit: Limits, used: &[ModelAccount], counts: impl Fn(&ModelAccount) -> bool) -> Limits {
     let sum = |amount: fn(&ModelAccount) -> Option<u64>| {
         used.iter().filter(|account| counts(account)).filter_map(amount).fold(0, u64::saturating_add)

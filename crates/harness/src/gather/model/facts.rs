@@ -1,4 +1,4 @@
-//! Gathering what the gates look at for a model.
+//! Facts about a model for the gates.
 
 use bridge::{Credential, Endpoint};
 use contract::model::{AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, Wire};
@@ -10,7 +10,8 @@ use super::reach::Reach;
 use crate::home::engines::Engine;
 use crate::home::model_settings::{ModelAsk, ModelSettings};
 
-/// What stands for and against the requested pair on this machine, for an engine that speaks this wire.
+/// Facts for and against the requested pair on this machine, for an engine that speaks this
+/// wire.
 pub(crate) fn facts(
     settings: &ModelSettings,
     places: &RecordPlaces,
@@ -35,7 +36,7 @@ pub(crate) fn facts(
     ModelFacts { wire, requested, admission, decision, credential, endpoint, replayed, auth_bridge: None }
 }
 
-/// Whether the bridge may stand in for a login, where an engine does not pass it on.
+/// Facts on using a login in the bridge, for an engine that does not pass its login on.
 pub(crate) fn auth_bridge(settings: &ModelSettings, facts: &ModelFacts, engine: &Engine) -> Option<AuthBridgeFact> {
     let pair = facts.requested.as_ref()?;
     if facts.replayed || !engine.definition.auth_bridge.contains(&pair.provider) {
@@ -80,8 +81,8 @@ fn endpoint_fact(
     }
 }
 
-/// Where the pair is reached. The environment's local endpoint is for the local provider: a pair that the decision names
-/// as its fallback is never sent there.
+/// Endpoint of the pair. The local endpoint of the environment is for the local provider: a
+/// pair that the decision names as its fallback is never sent there.
 pub(super) fn endpoint(
     settings: &ModelSettings,
     ask: &ModelAsk,

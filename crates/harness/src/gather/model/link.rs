@@ -1,5 +1,5 @@
-//! The bridge of one run: started when everything else has passed, served inside the engine's sandbox, stopped when the
-//! engine has ended.
+//! The bridge of one run: started when everything else has passed, served inside the
+//! engine's sandbox, stopped when the engine has ended.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -18,11 +18,12 @@ use super::values::Values;
 use crate::home::token::random_token;
 use crate::run::file::RunFile;
 
-/// Where the bridge listens, inside the engine's own network and nowhere else.
+/// Port of the bridge, inside the engine's own network and nowhere else.
 pub(crate) const PORT: u16 = 4180;
-/// The same as an engine is told it.
+/// Address of the bridge, as the engine gets it.
 pub(super) const PLACE: &str = "http://127.0.0.1:4180";
 
+/// Running bridge of one run.
 pub(crate) struct ModelLink {
     bridge: Bridge,
     events: Receiver<ModelEvent>,
@@ -33,7 +34,7 @@ pub(crate) struct ModelLink {
     recording: Option<PathBuf>,
 }
 
-/// What a stopped bridge leaves.
+/// Remains of a stopped bridge.
 pub(crate) struct Left {
     pub(crate) summary: Summary,
     pub(crate) events: Vec<ModelEvent>,
@@ -43,8 +44,8 @@ pub(crate) struct Left {
 }
 
 impl ModelLink {
-    /// Starts the bridge; nobody can reach it yet. From here on run token, credential and endpoint are taken out of all
-    /// that is written.
+    /// Starts the bridge, without a listener yet. From here on run token, credential and
+    /// endpoint are redacted from everything that is written.
     pub(crate) fn start(run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<Self, String> {
         let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
         let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
@@ -86,12 +87,13 @@ impl ModelLink {
         Arc::clone(&self.over)
     }
 
-    /// Values that are known since the last time, and that the run must know before it writes anything more.
+    /// Values that are known since the last time, and that the run must know before it
+    /// writes anything more.
     pub(crate) fn learned(&self) -> Vec<Known> {
         self.values.take_new()
     }
 
-    /// What was reported since the last time.
+    /// Events since the last call.
     pub(crate) fn reported(&self) -> impl Iterator<Item = ModelEvent> {
         self.events.try_iter()
     }
@@ -103,7 +105,8 @@ impl ModelLink {
         Left { summary, events, learned, share: self.share, recording: self.recording }
     }
 
-    /// Where the engine finds the bridge; the clients of one wire add the version themselves.
+    /// Base URL of the bridge for the engine; clients of the messages wire add the version
+    /// themselves.
     pub(crate) fn base_url(&self, wire: Wire) -> String {
         match wire {
             Wire::ChatCompletions | Wire::Responses => format!("{PLACE}/v1"),
@@ -111,12 +114,12 @@ impl ModelLink {
         }
     }
 
-    /// What the engine presents as its key.
+    /// Key that the engine presents: the run's token, never the provider's credential.
     pub(crate) fn token(&self) -> &str {
         &self.token
     }
 
-    /// How an engine is told where its model is, in the variables the clients of its wire read.
+    /// Variables that tell the clients of a wire the endpoint and the model.
     pub(crate) fn variables(&self, wire: Wire, pair: &ModelPair) -> Vec<(String, String)> {
         let names = match wire {
             Wire::ChatCompletions | Wire::Responses => ["OPENAI_BASE_URL", "OPENAI_API_KEY"],

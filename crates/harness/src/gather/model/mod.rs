@@ -1,5 +1,5 @@
-//! The model of a run: what the operator's records and settings say of it, the bridge that stands between it and the
-//! engine, and what of its use becomes evidence.
+//! The model of a run: the operator's records and settings about it, the bridge between it
+//! and the engine, and the evidence of its use.
 
 mod account;
 mod day;

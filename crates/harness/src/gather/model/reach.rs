@@ -1,4 +1,5 @@
-//! What the operator has put between this machine and the endpoint: certificate authorities of their own, a proxy.
+//! Path between this machine and the endpoint: certificate authorities of the operator, a
+//! proxy.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -10,16 +11,17 @@ use untrusted_fs::own_files;
 
 use crate::home::model_settings::{ModelSetting, ProxySetting};
 
-/// For one connection; a server that takes longer is not there.
+/// Time limit of one connection.
 const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 /// Far more than a bundle of authorities takes.
 const LARGEST: u64 = 4 << 20;
 
+/// Trust and proxy for the upstream.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     pub(super) trust: Trust,
     pub(super) proxy: Option<Proxy>,
-    /// Of the proxy: a credential like any other.
+    /// Login of the proxy: a credential like any other.
     pub(super) login: Option<Secret>,
 }
 

@@ -1,4 +1,5 @@
-//! What the bridge of a run is started with: the operator's settings for the admitted pair, and the run's own limits.
+//! Configuration of a run's bridge: the operator's settings for the admitted pair, and the
+//! run's own limits.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,11 +22,12 @@ use crate::run::file::RunFile;
 /// Requests of one run, whatever the contract says: each is a line of evidence.
 const MOST_REQUESTS: u64 = 20_000;
 
+/// Everything that starting the bridge needs.
 pub(super) struct Setup {
     pub(super) config: BridgeConfig,
-    /// What must not be written of it.
+    /// Values that must not be written anywhere.
     pub(super) values: Arc<Values>,
-    /// What the run holds of a limited day.
+    /// Reservation of the run in a limited day.
     pub(super) share: Option<Share>,
 }
 
@@ -49,7 +51,8 @@ pub(super) fn setup(
     let values = Arc::new(known(token, endpoint.as_ref(), &reach));
     let credential = settings.credential_sources.get(&record.credential_source_class).cloned();
     let credential = watched(credential.unwrap_or(Credential::None), &values);
-    // Known before anything is written. One that cannot be had now is told of when the model is asked.
+    // Known before anything is written. One that cannot be had now is told of when the
+    // model is asked.
     let _ = credential.check(now);
 
     let source = source(&run.ask.model, endpoint, credential, reach, setting.responses, &values)?;
@@ -99,7 +102,7 @@ fn known(token: &str, endpoint: Option<&Endpoint>, reach: &Reach) -> Values {
     values
 }
 
-/// The source, each value of which is known before it is used.
+/// Wraps the source, so that each value is registered for redaction before it is used.
 fn watched(credential: Credential, values: &Arc<Values>) -> Credential {
     let values = Arc::clone(values);
     Credential::Watched(Box::new(credential), Arc::new(move |secret| values.learn(secret)))

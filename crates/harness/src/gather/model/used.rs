@@ -1,4 +1,4 @@
-//! What of a model's use becomes evidence: events, blockers, coverage and the report's `model` block.
+//! Evidence of a model's use: events, blockers, coverage and the report's `model` block.
 
 use std::path::Path;
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn read_made(event: &Event) -> Option<MadeRequest> {
     serde_json::from_value(Value::Object(event.data.clone())).ok()
 }
 
-/// Records of requests of which the events say only that they were made.
+/// Records of requests that the events mention only as made.
 fn lost_requests(records: &[UsageRecord], events: &[Event]) -> Vec<UsageRecord> {
     let requested = events.iter().filter(|event| event.kind == EventKind::ModelRequested);
     let made = requested.filter_map(|event| {
@@ -134,7 +134,8 @@ fn hold_missing_answer(usage: &[UsageRecord], standing: &mut Standing) {
     }
 }
 
-/// Where events go while the engine works. The first failure to write is kept, and nothing is written after it.
+/// Writer of events while the engine works. The first failed write is kept, and nothing is
+/// written after it.
 pub(crate) struct EventLog<'a> {
     pub(crate) draft: &'a mut Draft,
     pub(crate) clock: RunClock,
@@ -143,6 +144,7 @@ pub(crate) struct EventLog<'a> {
 }
 
 impl EventLog<'_> {
+    /// Appends an event, unless a write has failed before.
     pub(crate) fn add(&mut self, kind: EventKind, data: Value) {
         if self.failed.is_none() {
             self.failed = self.draft.event(self.clock.now(), kind, data).err();
@@ -154,7 +156,8 @@ impl EventLog<'_> {
         self.draft.censor_mut().know(link.map(ModelLink::learned).unwrap_or_default());
     }
 
-    /// What the harness itself saw.
+    /// Appends an observation of the harness to the trace, unless a write has failed
+    /// before.
     pub(crate) fn trace(&mut self, step: &str, data: Value) {
         if self.failed.is_none() {
             self.failed = self.draft.trace(self.clock.now(), step, data).err();
@@ -165,7 +168,8 @@ impl EventLog<'_> {
     pub(crate) fn add_model(&mut self, event: ModelEvent, usage: &mut Vec<UsageRecord>) {
         let told = event_data(&event);
         if let ModelEvent::Ended(record) = event {
-            // Names in it come from the engine and from the upstream. Noted before its event, which recovery looks for.
+            // Names in it come from the engine and from the upstream. Noted before its
+            // event, which recovery looks for.
             let clean = self.draft.censor_mut().document(names::MODEL_USAGE, &*record);
             let record = clean.ok().flatten().unwrap_or(*record);
             let _ = self.journal.note_usage(&record);
@@ -182,7 +186,7 @@ const PROBE_TICK: Duration = Duration::from_millis(10);
 
 /// The recording in a bundle.
 const TRAFFIC: &str = "backend/model-traffic.jsonl";
-/// Of a recording; beyond, it stays out of the bundle.
+/// Largest recording; a larger one stays out of the bundle.
 const MOST_TRAFFIC: u64 = 256 << 20;
 
 /// The model of one run: the way to it, while there is one, and the record of each request.
@@ -193,10 +197,12 @@ pub(crate) struct ModelSession {
 }
 
 impl ModelSession {
+    /// Running bridge, if there is one.
     pub(crate) fn link(&self) -> Option<&ModelLink> {
         self.link.as_ref()
     }
 
+    /// Running bridge, if there is one, to change its state.
     pub(crate) fn link_mut(&mut self) -> Option<&mut ModelLink> {
         self.link.as_mut()
     }
@@ -224,8 +230,8 @@ impl ModelSession {
         Ok(answer)
     }
 
-    /// Notes the question while its answer is waited for, so that a run that dies meanwhile has told of it. A run that is
-    /// cancelled waits no longer.
+    /// Records the question while its answer is awaited, so that a run that dies meanwhile
+    /// has recorded it. A cancelled run stops waiting.
     fn await_probe(&mut self, run: &mut RunFile<'_>, probe: &PendingProbe) -> Result<AnswerFact, Stopped> {
         loop {
             if let Some(result) = probe.wait(PROBE_TICK) {
@@ -255,7 +261,8 @@ impl ModelSession {
         log.failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
-    /// Ends the bridge, where there is one: from here on its token opens nothing, and what it saw is evidence.
+    /// Ends the bridge, where there is one: from here on its token opens nothing, and what
+    /// it saw is evidence.
     pub(crate) fn close(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
         let Some(link) = self.link.take() else { return Ok(()) };
         let Left { summary, events, learned, share, recording } = link.stop();
@@ -278,7 +285,8 @@ impl ModelSession {
         recording.map_or(Ok(()), |path| keep_recording(run, &path))
     }
 
-    /// Writes the records in the order of their requests; the sums of the report are those of what is written.
+    /// Writes the records in the order of their requests; the sums of the report are those
+    /// of what is written.
     fn write_usage(&mut self, run: &mut RunFile<'_>, mut records: Vec<UsageRecord>) -> Result<(), Stopped> {
         records.sort_by_key(|record| record.seq);
         let mut lines = Vec::new();
@@ -302,8 +310,9 @@ impl ModelSession {
         tell_lost_credential(run)
     }
 
-    /// Takes over what a dead run had noted of its model, and tells what its events do not tell of it: a request that was
-    /// going on when the run died was made, and its end is not known.
+    /// Takes over what a dead run had noted of its model, and tells what its events do not
+    /// tell of it: a request that was going on when the run died was made, and its end is
+    /// not known.
     pub(crate) fn recover(
         run: &mut RunFile<'_>,
         mut records: Vec<UsageRecord>,

@@ -1,7 +1,9 @@
-//! The values of a run's model that must stand in nothing that is kept: the run token, the credential, the endpoint.
+//! Values of a run's model that no kept file may contain: the run token, the credential,
+//! the endpoint.
 //!
-//! There is one list, for what the run writes and for what is recorded. The bridge fetches the credential again for each
-//! request, and it may have changed by then: a new one is on the list before it is sent.
+//! There is one list, for artifacts and for recordings. The bridge fetches the credential
+//! again for each request, and it may have changed by then: a new one is on the list before
+//! it is sent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +12,11 @@ use secrets::{Known, KnownClass, RuleSet, Scanner};
 
 use super::link::PLACE;
 
-/// Credentials of one run. Each costs time wherever something is written, so a source that gives another one each time is
-/// refused in the end.
+/// Credentials of one run. Each costs time wherever something is written, so a source that
+/// gives another one each time is refused in the end.
 const MOST_CREDENTIALS: usize = 64;
 
+/// List of secret values, shared between the run and its bridge.
 #[derive(Debug)]
 pub(super) struct Values {
     list: Mutex<List>,
@@ -22,7 +25,7 @@ pub(super) struct Values {
 #[derive(Debug)]
 struct List {
     known: Vec<Known>,
-    /// How many of them the run has been told of.
+    /// Number of values that the run has already taken over.
     told: usize,
     credentials: Vec<Secret>,
     scanner: Scanner,
@@ -33,7 +36,8 @@ impl Values {
     pub(super) fn new(token: &str, places: &[String]) -> Self {
         let mut known = vec![Known::new("run-token", KnownClass::Token, token.as_bytes())];
         let inside = [PLACE, PLACE.trim_start_matches("http://")];
-        // What every engine is told is no secret, also where the model happens to be served at the same place outside.
+        // What every engine is told is no secret, also where the model happens to be served
+        // at the same place outside.
         let kept = places.iter().filter(|value| !inside.iter().any(|place| value.trim_end_matches("/v1") == *place));
         known.extend(kept.map(|value| Known::new("endpoint", KnownClass::Endpoint, value.as_bytes())));
         let scanner = Scanner::new(&known, RuleSet::standard());
@@ -60,7 +64,7 @@ impl Values {
         true
     }
 
-    /// What is on the list since it was last asked for.
+    /// Values that were added since the last call.
     pub(super) fn take_new(&self) -> Vec<Known> {
         let mut list = self.list();
         let new = list.known[list.told..].to_vec();

@@ -1,7 +1,7 @@
 //! Layers beneath an engine's workspace, where a layer lies over the baseline's checkout.
 //!
-//! A setup that sees only its inputs may write where the rest of the tree has something. Those files of the tree are laid on
-//! top of the layer again.
+//! A setup that sees only its inputs may write where the rest of the tree has something.
+//! Those files of the tree are laid on top of the layer again.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -18,6 +18,8 @@ pub(super) struct SetupView {
 }
 
 impl SetupView {
+    /// Selects the paths that the contract's `setup_inputs` name; all paths if it names
+    /// none.
     pub(super) fn of(environment: &Environment, store: &Store, listing: &Listing) -> Result<Self, Stopped> {
         if environment.setup_inputs.is_empty() {
             return Ok(Self { tree: listing.tree_id().to_string(), listing: listing.clone(), is_part: false });

@@ -1,8 +1,9 @@
-//! Setup layers: what the contract's `setup` writes over what it may see of a tree. Engine and verification see them with the
-//! tree.
+//! Setup layers: the files that the contract's `setup` writes over its view of a tree.
+//! Engine and verification see them with the tree.
 //!
-//! The baseline's layer is made once and kept by what it depends on. A layer made from bytes of a patch lies in the run's own
-//! work area and is gone with it, so that nothing a patch did reaches another run.
+//! The baseline's layer is made once and kept under the digest of its inputs. A layer made
+//! from bytes of a patch lies in the run's own work area and is removed with it, so that no
+//! effect of a patch reaches another run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,12 +37,13 @@ const RECORD: &str = "layer.json";
 /// A layer that is ready to be put under a workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Layer {
-    /// What setup wrote.
+    /// Folder with the files that setup wrote.
     pub(crate) files: PathBuf,
     pub(crate) record: SetupRecord,
     /// Sorts of what its setup tried and a sandbox refuses.
     pub(crate) tried: Vec<String>,
-    /// Keeps it from being collected while it is used; none where it lies in the run's own work area.
+    /// Keeps it from being collected while it is used; none where it lies in the run's own
+    /// work area.
     _held: Option<Arc<File>>,
 }
 
@@ -62,7 +64,7 @@ impl Layer {
     }
 }
 
-/// What making a layer comes to.
+/// Result of making a layer.
 #[derive(Debug)]
 pub(crate) enum Made {
     Layer(Layer),
@@ -72,6 +74,7 @@ pub(crate) enum Made {
 /// A setup that did not end well, with what was done up to there.
 #[derive(Debug)]
 pub(crate) struct FailedSetup {
+    /// Cause of the failure, in words.
     pub(super) why: String,
     pub(crate) record: SetupRecord,
 }
@@ -82,11 +85,11 @@ impl fmt::Display for FailedSetup {
     }
 }
 
-/// What a layer depends on.
+/// Inputs that decide a layer. Equal keys mean that a kept layer can be used.
 #[derive(Serialize)]
 struct Key<'a> {
     version: &'static str,
-    /// Of what setup sees.
+    /// Tree that setup sees.
     tree: &'a str,
     on: Option<Digest>,
     setup: &'a [Command],
@@ -122,6 +125,7 @@ pub(crate) struct JudgedTree<'a> {
     pub(crate) listing: &'a Listing,
     /// The baseline's layer.
     pub(crate) base: &'a Layer,
+    /// Age of each file, so that build tools see the patch's files as new.
     pub(crate) age_of: &'a dyn Fn(&[u8]) -> FileAge,
     pub(crate) exam: ExamFiles<'a>,
 }
@@ -133,18 +137,19 @@ pub(crate) struct Setup<'a> {
     pub(crate) mounts: &'a [MountDigest],
     pub(crate) store: &'a Store,
     pub(crate) cells: Cells,
-    /// What the commands printed.
+    /// Output of the commands.
     pub(crate) log: Vec<u8>,
     /// Attempts while they ran.
     pub(crate) attempts: Vec<Attempt>,
 }
 
 impl<'a> Setup<'a> {
+    /// Setup of one run; nothing has run yet.
     pub(crate) fn new(setting: Setting<'a>, watch: Watch<'a>, mounts: &'a [MountDigest], store: &'a Store) -> Self {
         Self { setting, watch, mounts, store, cells: Cells::default(), log: Vec::new(), attempts: Vec::new() }
     }
 
-    /// The layer of the baseline, from the cache where it is there.
+    /// Layer of the baseline, from the cache if it is there.
     pub(crate) fn baseline_layer(&mut self, listing: &Listing) -> Result<Made, Stopped> {
         let view = SetupView::of(&self.setting.contract.environment, self.store, listing)?;
         let network = SetupNetwork::of_baseline(&self.setting.contract.environment);
@@ -188,7 +193,8 @@ impl<'a> Setup<'a> {
         if view.tree == *seen_before {
             return Ok(None);
         }
-        // Lock files that changed make another layer; a setup that sees the whole tree adds to the baseline's.
+        // Lock files that changed make another layer; a setup that sees the whole tree adds
+        // to the baseline's.
         let on = (!view.is_part).then_some(judged.base);
         let mut made = self.judged_layer_on(judged, &view, on)?;
         if let (Made::Failed(failed), Some(_)) = (&made, on) {
@@ -289,6 +295,7 @@ impl<'a> Setup<'a> {
         })?)
     }
 
+    /// Appends a line to the log.
     pub(super) fn say(&mut self, sentence: &str) {
         self.log.extend_from_slice(sentence.as_bytes());
         self.log.push(b'\n');
@@ -307,8 +314,9 @@ fn new_record(key: Digest, listing: &Listing, view: &SetupView, on: Option<Diges
     }
 }
 
-/// Moves a finished layer to where it is looked for, held from before it can be found. Another run that was faster has made
-/// the same; that one may be collected before it is held, but not for ever.
+/// Moves a finished layer to its place, locked before it can be found. If another run was
+/// faster, its layer is used; that one may be collected before it is locked, so this is
+/// retried a few times.
 fn put(part: &Path, place: &Path) -> Result<File, Stopped> {
     let mut failed = std::io::Error::from(std::io::ErrorKind::NotFound);
     for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! What a repository needs to build and test beside its own files: mounts, a search path, setup.
+//! Environment of a repository's builds and tests beside its own files: mounts, a search
+//! path, setup.
 
 mod fit;
 mod inputs;
@@ -23,11 +24,11 @@ pub(crate) use problems::problems;
 pub(crate) use settle::uncover;
 pub(crate) use withdraw::ExamFiles;
 
-/// What setup printed, in the bundle.
+/// File of the bundle with the output of setup.
 pub(crate) const SETUP_LOG: &str = "setup.log";
 
-/// Looks at the mounts and makes the setup layer of the baseline, or finds it, where the contract has a setup; says why it
-/// cannot, if it cannot.
+/// Looks at the mounts and makes the setup layer of the baseline, or finds it, where the
+/// contract has a setup; says why it cannot, if it cannot.
 pub(crate) fn prepare(run: &mut RunFile<'_>, copy: &Copy) -> Result<Result<Option<Layer>, String>, Stopped> {
     let environment = &run.task.contract.environment;
     let mounts = match digests(run.harness, &environment.mounts) {

@@ -1,4 +1,5 @@
-//! What a mount of the contract's holds: a digest over its files, remembered by what the file system says of them.
+//! Content of a contract's mounts: a digest over the files, remembered by the file system's
+//! stats of them.
 
 use std::fs;
 use std::io;
@@ -40,7 +41,8 @@ struct Kept {
     digest: MountDigest,
 }
 
-/// The digests of all mounts of an environment. What did not change since the last time is not read again.
+/// The digests of all mounts of an environment. What did not change since the last time is
+/// not read again.
 pub(crate) fn digests(harness: &Harness, mounts: &[Mount]) -> Result<Vec<MountDigest>, Stopped> {
     mounts.iter().map(|mount| digest(harness, mount)).collect()
 }

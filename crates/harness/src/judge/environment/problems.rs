@@ -1,4 +1,5 @@
-//! Problems of a contract's environment on this machine, found before anything is made or started.
+//! Problems of a contract's environment on this machine, found before anything is made or
+//! started.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::home::host::Tools;
 use crate::home::placement::{Placed, Places, conflict, is_never_shown, is_plain};
 use crate::home::task::Task;
 
-/// Everything that stands against it.
+/// All obstacles to the environment.
 pub(crate) fn problems(tools: &Tools, task: &Task) -> Vec<Shortfall> {
     let environment = &task.contract.environment;
     let mut problems: Vec<Shortfall> = environment.mounts.iter().filter_map(problem_of).collect();
@@ -26,7 +27,7 @@ pub(crate) fn problems(tools: &Tools, task: &Task) -> Vec<Shortfall> {
     problems
 }
 
-/// What is wrong with one mount alone.
+/// Problem of one mount by itself.
 fn problem_of(mount: &Mount) -> Option<Shortfall> {
     let source = Path::new(&mount.source);
     let target = mount.target.as_deref().map(Path::new);
@@ -45,7 +46,7 @@ fn problem_of(mount: &Mount) -> Option<Shortfall> {
     Some(shortfall(mount, &text, remedy))
 }
 
-/// What is wrong with a mount beside the others: it needs a place that they leave free.
+/// Problem of a mount beside the others: it needs a place that they leave free.
 fn meeting_problem(environment: &Environment, (index, mount): (usize, &Mount)) -> Option<Shortfall> {
     let placed = Placed::of(mount);
     let others = environment.mounts.iter().enumerate().filter(|(other, _)| *other != index);

@@ -1,5 +1,5 @@
-//! The way out that setup alone has: a proxy on the one listener inside its sandbox, to the hosts the contract names, with a
-//! record of every host that was asked for.
+//! The way out that setup alone has: a proxy on the one listener inside its sandbox, to the
+//! hosts the contract names, with a record of every host that was asked for.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use contract::sandbox::NetworkUse;
 
-/// Where setup finds it, inside.
+/// Port of the proxy inside the sandbox.
 pub(super) const PORT: u16 = 3128;
 
 const LARGEST_HEAD: usize = 16 << 10;
 const MOST_CONNECTIONS: usize = 128;
-/// Hosts that are told apart in the record; the rest are counted together.
+/// Number of hosts that the record lists separately; the rest are counted together.
 const MOST_HOSTS: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(30);
 const IDLE: Duration = Duration::from_secs(120);
@@ -45,24 +45,27 @@ pub(super) struct Proxy<'a> {
     stop: AtomicBool,
 }
 
-/// What a client asked for.
+/// Destination of a client's request.
 struct Wanted {
     host: String,
     port: u16,
-    /// What is sent on first: nothing for a tunnel, the changed head for a plain request.
+    /// Bytes to send first: nothing for a tunnel, the changed head for a plain request.
     first: Vec<u8>,
     tunnel: bool,
 }
 
 impl<'a> Proxy<'a> {
+    /// Proxy to the hosts that the contract names.
     pub(super) fn new(allowed: &'a [String]) -> Self {
         Self { allowed, used: Mutex::default(), open: AtomicUsize::new(0), stop: AtomicBool::new(false) }
     }
 
+    /// Tells the proxy's threads to end.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Record of every host that was asked for, allowed or not.
     pub(super) fn into_record(self) -> Vec<NetworkUse> {
         self.used.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
     }

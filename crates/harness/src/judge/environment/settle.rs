@@ -1,8 +1,10 @@
-//! What setup wrote becomes a layer: only what the tree itself does not have, and older than every file of a tree.
+//! Turns setup's files into a layer: only files that the tree itself does not have, and
+//! older than every file of a tree.
 //!
-//! The layer lies over the baseline and over patched trees alike. A file of the tree in it would hide the patch's own,
-//! and the repository's `.git` would be taken for the engine's doing. And a laid-out tree has fixed times: what a build tool
-//! compiled from the baseline would pass for newer than the patch, and the old code would be tested.
+//! The layer lies over the baseline and over patched trees alike. A file of the tree in it
+//! would hide the patch's own, and the repository's `.git` would be taken for the engine's
+//! doing. And a laid-out tree has fixed times: products compiled from the baseline would
+//! pass for newer than the patch, and the old code would be tested.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -19,21 +21,22 @@ use untrusted_fs::{
 const TIME: Timespec = Timespec { tv_sec: tree::TREE_TIME - 2, tv_nsec: 0 };
 const TIMES: Timestamps = Timestamps { last_access: TIME, last_modification: TIME };
 
-/// By which an overlay says that nothing beneath a directory shows through it.
+/// Attributes by which an overlay marks a directory that hides everything beneath it.
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
 
-/// For one layer; a larger one is not kept.
+/// Time limit for one layer; a larger one is not kept.
 const SETTLING: Duration = Duration::from_secs(600);
 
 /// Files that show through a layer, beside those of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beneath {
     Nothing,
-    /// Another layer, of which setup may have removed something.
+    /// Another layer, from which setup may have removed something.
     Layer,
 }
 
-/// Makes a layer of what setup wrote over `tree`. Nothing else may be at work in either; links are not followed.
+/// Makes a layer of what setup wrote over `tree`. Nothing else may be at work in either;
+/// links are not followed.
 pub(super) fn settle(layer: &Path, tree: &Path, beneath: Beneath) -> io::Result<()> {
     grant_owner(layer)?;
     let root = open_root(layer)?;
@@ -46,8 +49,8 @@ pub(super) fn settle(layer: &Path, tree: &Path, beneath: Beneath) -> io::Result<
 }
 
 struct Settling {
-    /// The directories of the tree at the same paths as those of the layer that are being walked; none where the tree has no
-    /// such directory.
+    /// The directories of the tree at the same paths as those of the layer that are being
+    /// walked; none where the tree has no such directory.
     tree: Vec<Option<OwnedFd>>,
     beneath: Beneath,
 }

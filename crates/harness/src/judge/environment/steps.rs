@@ -14,6 +14,7 @@ use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
 use super::layer::{FailedSetup, Setup};
 use super::proxy::{self, Proxy};
 use crate::run::file::Stopped;
+use crate::run::followed::FollowedProgram;
 use crate::run::supervise::{exceeded, exit_code};
 
 /// Characters of a last line that a reason quotes.
@@ -45,6 +46,7 @@ impl SetupNetwork {
         }
     }
 
+    /// Hosts that setup may reach.
     pub(super) fn hosts(self, environment: &Environment) -> &[String] {
         match self {
             Self::Named => &environment.setup_network,
@@ -123,16 +125,14 @@ impl Setup<'_> {
         }
         let stage: Stage = self.setting.harness.supervisor.prepare()?;
         let mut confined = self.setting.confine(stage, spec)?;
-        let mut on_line = self.watch.follow_program(name, wall);
-        let on_line = on_line.as_mut().map(|on_line| on_line as &mut dyn FnMut(sandbox::Line<'_>));
-        let mut watch = sandbox::Watch { cancel: Some(self.watch.cancel), stop: None, on_line, on_tick: None };
+        let followed = FollowedProgram::announce(&self.setting, self.watch, name, wall);
         let Some(listener) = confined.take_listener() else {
-            return Ok(Some((confined.start(&mut watch)?, Vec::new())));
+            return Ok(Some((followed.hear(self.watch, |watch| confined.start(watch))?, Vec::new())));
         };
         let proxy = Proxy::new(network.hosts(&self.setting.contract.environment));
         let ended = std::thread::scope(|scope| {
             scope.spawn(|| proxy.serve(&listener, scope));
-            let ended = confined.start(&mut watch);
+            let ended = followed.hear(self.watch, |watch| confined.start(watch));
             proxy.stop();
             ended
         })?;

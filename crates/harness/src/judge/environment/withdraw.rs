@@ -1,7 +1,8 @@
-//! Files of the exam set that setup of a judged tree made: they count for nothing, whatever made them.
+//! Files of the exam set that setup of a judged tree made: they count for nothing, whatever
+//! made them.
 //!
-//! A patch may change a script that setup runs, or a manifest with hooks. Files that belong to the exam stay as the baseline's
-//! layer has them, and are absent where it has none.
+//! A patch may change a script that setup runs, or a manifest with hooks. Files that belong
+//! to the exam stay as the baseline's layer has them, and are absent where it has none.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -36,8 +37,9 @@ pub(crate) struct ExamFiles<'a> {
 }
 
 impl ExamFiles<'_> {
-    /// True if a path of a layer belongs to the exam. In folders that the baseline's layer has of its own, such as installed
-    /// packages, only what an interpreter starts with does: packages carry tests of theirs.
+    /// True if a path of a layer belongs to the exam. In folders that the baseline's layer
+    /// has of its own, such as installed packages, only what an interpreter starts with
+    /// does: packages carry tests of theirs.
     fn is_exam(&self, path: &[u8], base: &Path) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         self.rules.is_protected(path) && (STARTUP.contains(&name) || !self.is_installed(path, base))

@@ -1,5 +1,6 @@
-//! Data files that the patch adds. They are no part of the exam's tree, like everything of the exam that the baseline does not
-//! have; where the exam fails for lack of them, it is held once more with them. Files that the patch changed stay as they were.
+//! Data files that the patch adds. They are no part of the exam's tree, like everything of
+//! the exam that the baseline does not have; where the exam fails for lack of them, it is
+//! held once more with them. Files that the patch changed stay as they were.
 
 use contract::Coverage;
 use contract::exam::is_test_data;
@@ -11,7 +12,8 @@ use super::{Examiner, Trees, put};
 use crate::run::file::Stopped;
 
 impl Examiner<'_> {
-    /// Holds the exam, and once more with the added data where that is what it lacks. Gives the tree that decided.
+    /// Holds the exam, and once more with the added data where that is what it lacks. Gives
+    /// the tree that decided.
     pub(super) fn hold_exam(&mut self, exam: Listing) -> Result<(Listing, Vec<Ran>), Stopped> {
         let found = &self.found;
         let before = (found.passes.len(), found.blocks.len(), found.late.len(), found.attempts.len());
@@ -32,6 +34,8 @@ impl Examiner<'_> {
         Ok((with_data, ran))
     }
 
+    /// Exam tree with the data files that the patch adds. Files that the baseline has stay
+    /// as they were.
     pub(super) fn with_added_data(&self, exam: &Listing) -> Listing {
         let Trees { baseline, result, .. } = self.trees;
         let mut with_data = exam.clone();

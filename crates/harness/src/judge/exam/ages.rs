@@ -1,4 +1,5 @@
-//! Times of the files in a check's tree, so that no build tool takes a product for newer than what it is made from.
+//! Times of the files in a check's tree, so that no build tool takes a product for newer
+//! than its source.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +12,9 @@ use crate::judge::products::written;
 use crate::run::file::Stopped;
 use crate::run::quarters::Quarters;
 
-/// Where Node's package managers put programs, in a tree or a setup layer.
+/// Folder of programs of Node's package managers, in a tree or a setup layer.
 const NODE_PROGRAMS: &str = "node_modules/.bin";
-/// Names that are looked at in it.
+/// Upper bound on the names that are read in it.
 const MOST_PROGRAMS: usize = 10_000;
 
 /// Ages of the files of a tree that are not as in the baseline.
@@ -21,14 +22,16 @@ const MOST_PROGRAMS: usize = 10_000;
 pub(super) struct Ages(BTreeMap<Vec<u8>, FileAge>);
 
 impl Ages {
+    /// Age of a path; unchanged unless the patch touched it.
     pub(super) fn of(&self, path: &[u8]) -> FileAge {
         self.0.get(path).copied().unwrap_or(FileAge::Unchanged)
     }
 }
 
 impl Examiner<'_> {
-    /// Dates what is not as in the baseline: changed text is new, products are old. Text from a generator that cannot be
-    /// started here stays newer than its source, and the bundle says so.
+    /// Dates everything that differs from the baseline: changed text is new, products are
+    /// old. Text from a generator that cannot be started here stays newer than its source,
+    /// and the bundle says so.
     pub(super) fn ages(&mut self, listing: &Listing, quarters: &Quarters) -> Result<Ages, Stopped> {
         let mut reader = self.trees.store.reader();
         let mut ages = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Exit code and results of a command must agree: each alone can be hidden, by a pipe, by `|| true`, or by the patch.
+//! Exit code and results of a command must agree: each alone can be hidden, by a pipe, by
+//! `|| true`, or by the patch.
 
 use contract::report::TestCounts;
 use contract::text::{listed, shown};
@@ -14,13 +15,14 @@ impl Ran {
         self.tests.as_ref().map_or(0, |tests| tests.standing_failures(None))
     }
 
-    /// True if the command says that the exam was not passed, by its exit code or by its results.
+    /// True if the command says that the exam was not passed, by its exit code or by its
+    /// results.
     pub(super) fn refuses(&self) -> bool {
         let failed = self.exit.is_some_and(|exit| exit != 0) || self.exit == Some(0) && self.standing_failures() > 0;
         self.unready || failed && !self.timed_out
     }
 
-    /// What the exit code and the results say, where they contradict each other.
+    /// Contradiction between exit code and results, in words; none if they agree.
     pub(super) fn disagreement(&self) -> Option<String> {
         let (exit, tests) = (self.exit.filter(|_| !self.timed_out)?, self.tests.as_ref()?);
         let failures = self.standing_failures();
@@ -39,7 +41,8 @@ impl Ran {
         }
     }
 
-    /// Counts for the report. Of a test that passed at last, the attempts before are no failures.
+    /// Counts for the report. Of a test that passed at last, the attempts before are no
+    /// failures.
     pub(super) fn settled_counts(&self, counts: Option<TestCounts>) -> Option<TestCounts> {
         let settled = self.exit == Some(0) && self.standing_failures() == 0;
         counts.map(|counts| match settled {

@@ -1,4 +1,5 @@
-//! The same commands on the baseline: which tests there were before, and how each ended. Kept by tree, command and environment.
+//! The same commands on the baseline: which tests there were before, and how each ended.
+//! Kept by tree, command and environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,7 +33,7 @@ const KEPT_VERSION: &str = "6";
 /// Source files of Rust that are looked through for tests.
 const MOST_SOURCES: usize = 5000;
 
-/// What the result depends on.
+/// Inputs that decide the result. Equal keys mean that a kept result can be used.
 #[derive(Serialize)]
 struct Key<'a> {
     version: &'static str,
@@ -43,7 +44,7 @@ struct Key<'a> {
     profile: Profile,
     mounts: &'a [MountDigest],
     path: Vec<PathBuf>,
-    /// Where the program lies, and what the file system says of it.
+    /// Path of the program, and the file system's stat of it.
     program: Option<(PathBuf, String)>,
 }
 
@@ -61,11 +62,12 @@ pub(crate) struct BaselineCommand {
     pub(super) tests: Option<TestResults>,
     /// Runners that spoke, and those that the words of the command name.
     pub(super) runners: BTreeSet<Runner>,
-    /// Tests that were found, without the operator's files where they kept all from being found.
+    /// Tests that were found, without the operator's files where they kept all from being
+    /// found.
     collected: u64,
     missing_tool: Option<String>,
     last_lines: String,
-    /// What its tests tried that a sandbox refuses.
+    /// Attempts of its tests that a sandbox refuses.
     pub(super) tried: Vec<String>,
     /// New files that its build leaves and that run unasked or configure something.
     hooks: BTreeMap<String, Digest>,
@@ -74,7 +76,7 @@ pub(crate) struct BaselineCommand {
 }
 
 impl BaselineCommand {
-    /// True if it comes to its end in the time it has.
+    /// True if it ends within its time limit.
     pub(super) fn ends(&self) -> bool {
         !self.timed_out && self.exit.is_some()
     }
@@ -111,13 +113,15 @@ impl BaselineExam {
         !self.test_files && !self.commands.is_empty() && self.commands.iter().all(BaselineCommand::finds_none)
     }
 
-    /// New files that the build of the baseline leaves and that run unasked or configure something.
+    /// New files that the build of the baseline leaves and that run unasked or configure
+    /// something.
     pub(super) fn hooks_built(&self) -> BTreeMap<String, Digest> {
         let all = self.commands.iter().flat_map(|command| &command.hooks);
         all.map(|(path, digest)| (path.clone(), *digest)).collect()
     }
 
-    /// True for a path at which the build of the baseline makes something, or inside a folder that it makes.
+    /// True for a path at which the build of the baseline makes something, or inside a
+    /// folder that it makes.
     pub(super) fn builds(&self, path: &[u8]) -> bool {
         self.commands.iter().any(|command| lies_in(&command.made, path))
     }
@@ -158,7 +162,8 @@ impl Examiner<'_> {
         Ok((self.before, self.found))
     }
 
-    /// Holds each command on the baseline with the operator's files on top, unless that was done before.
+    /// Holds each command on the baseline with the operator's files on top, unless that was
+    /// done before.
     pub(super) fn hold_baseline(&mut self) -> Result<(), Stopped> {
         if let Some(before) = self.furnished.baseline.take() {
             self.before = before;
@@ -295,7 +300,7 @@ impl Examiner<'_> {
     }
 }
 
-/// By which a function of Rust is a test.
+/// Attribute that makes a Rust function a test.
 const TEST: &[u8] = b"#[test]";
 
 fn identity(program: &Path) -> String {
@@ -304,7 +309,7 @@ fn identity(program: &Path) -> String {
         .unwrap_or_default()
 }
 
-/// What cannot be read is found out again.
+/// Kept result; one that cannot be read is determined again.
 fn kept(file: &Path) -> Option<BaselineCommand> {
     let kept: Kept = serde_json::from_slice(&own_files::read(file).ok()?).ok()?;
     crate::home::lock::touch(file);

@@ -1,5 +1,5 @@
-//! Blind checks: input goes in, output is compared here. The expected side enters no tree, so code that does not know the
-//! answer cannot forge it.
+//! Blind checks: input goes in, output is compared here. The expected side enters no tree,
+//! so code that does not know the answer cannot forge it.
 
 use contract::Coverage;
 use contract::report::{CheckResult, PassKind, TestComparison};
@@ -10,6 +10,8 @@ use super::{Examiner, pass_name};
 use crate::run::file::Stopped;
 
 impl Examiner<'_> {
+    /// Runs the contract's blind checks on the exam's tree. Without one that compares
+    /// output, the report's coverage says so.
     pub(super) fn blind(&mut self, exam: &Listing) -> Result<(), Stopped> {
         let checks = &self.setting.contract.blind_checks;
         // An exit code is what the patch itself says.

@@ -1,9 +1,11 @@
-//! The contract's `build` in a judged tree: never kept, never with network, and never a word in the exam.
+//! The contract's `build` in a judged tree: never kept, never with network, and never a
+//! word in the exam.
 //!
-//! A build runs code of the patch. Files of the exam set that the tree has are put back afterwards as the tree has them. A new file
-//! that runs unasked or configures a runner or a build is taken out, unless the build of the baseline makes it too: an interpreter's
-//! startup file wherever it lies, a package that announces a plugin of pytest, and what the exam set calls configuration where the tree
-//! has folders of its own.
+//! A build runs code of the patch. Files of the exam set that the tree has are put back
+//! afterwards as the tree has them. A new file that runs unasked or configures a runner or
+//! a build is taken out, unless the build of the baseline makes it too: an interpreter's
+//! startup file wherever it lies, a package that announces a plugin of pytest, and what the
+//! exam set calls configuration where the tree has folders of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -29,14 +31,16 @@ use crate::run::file::Stopped;
 const RESTORING: Duration = Duration::from_secs(600);
 /// Files that run without being named, wherever they lie on the way to a test.
 const HOOKS: &[&[u8]] = &[b"conftest.py", b"sitecustomize.py", b"usercustomize.py"];
-/// The file by which an installed package announces plugins, and the group of those that pytest loads unasked.
+/// The file by which an installed package announces plugins, and the group of those that
+/// pytest loads unasked.
 const ENTRY_POINTS: &[u8] = b"entry_points.txt";
 const PLUGINS_OF_PYTEST: &[u8] = b"pytest11";
 /// Size of a file up to which it is compared.
 const LARGEST: u64 = 64 << 20;
 
 impl Examiner<'_> {
-    /// Builds what is under test. Where that fails, the room says why, and no command is run in it.
+    /// Builds what is under test. Where that fails, the room says why, and no command is
+    /// run in it.
     pub(super) fn build(&mut self, room: &mut Room, listing: &Listing, name: &str) -> Result<(), Stopped> {
         let contract = self.setting.contract;
         for (index, command) in contract.environment.build.iter().enumerate() {
@@ -88,7 +92,8 @@ struct Restoring<'a> {
     restored: Vec<String>,
     /// New files that run unasked or configure something, and stay.
     hooks: BTreeMap<String, Digest>,
-    /// Files, and folders whole, that the build of the baseline leaves where the tree has nothing.
+    /// Files, and folders whole, that the build of the baseline leaves where the tree has
+    /// nothing.
     made: BTreeSet<String>,
 }
 
@@ -136,7 +141,8 @@ impl Restoring<'_> {
         }
     }
 
-    /// True for a new file that runs unasked wherever it lies, or that configures a runner or a build in a folder that the tree has.
+    /// True for a new file that runs unasked wherever it lies, or that configures a runner
+    /// or a build in a folder that the tree has.
     fn is_hook(&self, entry: &Entry<'_>) -> io::Result<bool> {
         if entry.name == ENTRY_POINTS {
             let content = read_entry(entry)?;
@@ -148,8 +154,9 @@ impl Restoring<'_> {
         Ok(is_known && self.rules.is_protected(entry.path))
     }
 
-    /// True for a hook that the build of the baseline makes as well. Code that runs unasked must have the same bytes; configuration that
-    /// is generated may follow what it is generated from. What the baseline's build makes is written down.
+    /// True for a hook that the build of the baseline makes as well. Code that runs unasked
+    /// must have the same bytes; configuration that is generated may follow what it is
+    /// generated from. What the baseline's build makes is written down.
     fn stays(&mut self, entry: &Entry<'_>) -> io::Result<bool> {
         let (path, digest) = (path_text(entry.path), Digest::of(&read_entry(entry)?));
         let runs_unasked = HOOKS.contains(&entry.name) || entry.name == ENTRY_POINTS;

@@ -1,5 +1,6 @@
-//! Attempts of tests while they ran. An attempt that the baseline's own tests make as well is nothing the patch did, and an action that is
-//! forbidden to an engine is what some tests are about: it is noted, and reaches nobody.
+//! Attempts of tests while they ran. An attempt that the baseline's own tests make as well
+//! is not the patch's doing, and some tests are about actions that are forbidden to an
+//! engine: these are noted, and have no effect outside.
 
 use contract::sandbox::{Attempt, AttemptVerdict};
 use gate::conduct::judge_conduct;
@@ -7,26 +8,29 @@ use gate::conduct::judge_conduct;
 use super::Examiner;
 use super::room::Room;
 
-/// What it is that was tried: the rest of a command line may be another each time.
+/// Class of an attempt. Only the first word counts, since the rest of a command line may
+/// differ each time.
 pub(crate) fn sort_of(attempt: &Attempt) -> String {
     let first = attempt.what.split(' ').next().unwrap_or_default();
     format!("{:?} {:?} {:?} {first}", attempt.kind, attempt.judged, attempt.action)
 }
 
 impl Examiner<'_> {
-    /// What was tried in the cell that ended last.
+    /// Attempts in the sandbox that ended last.
     pub(super) fn tried(&self) -> Vec<Attempt> {
         self.found.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default()
     }
 
-    /// Keeps what was tried by the command of this index, as far as the same command did not try it on the baseline.
+    /// Keeps what was tried by the command of this index, as far as the same command did
+    /// not try it on the baseline.
     pub(super) fn hold_conduct_against(&mut self, index: usize) {
         let known = self.before.commands.get(index).into_iter().flat_map(|before| &before.tried);
         let new = new_attempts(self.tried(), known);
         self.found.attempts.extend(new.into_iter().map(note_action));
     }
 
-    /// Keeps what setup and build of a judged tree tried, as far as neither did on the baseline.
+    /// Keeps what setup and build of a judged tree tried, as far as neither did on the
+    /// baseline.
     pub(super) fn hold_room_conduct(&mut self, room: &Room) {
         let commands = self.before.commands.iter().flat_map(|before| &before.tried);
         let known = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));

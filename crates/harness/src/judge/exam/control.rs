@@ -1,7 +1,9 @@
-//! Controls: the same exam, altered so that it must fail. If it passes, the exam proves nothing.
+//! Controls: the same exam, altered so that it must fail. If it passes, the exam proves
+//! nothing.
 //!
-//! Held on the exam's tree and, where the patch changes files of the exam, on the tree as it is delivered. The control of our own
-//! is a failing test in every file with tests that ran. Which runner it is and which files those are comes from the baseline's run.
+//! Held on the exam's tree and, where the patch changes files of the exam, on the tree as
+//! it is delivered. The control of our own is a failing test in every file with tests that
+//! ran. Which runner it is and which files those are comes from the baseline's run.
 
 use contract::report::{CheckResult, PassKind, VerificationPass};
 use contract::task::Command;
@@ -60,7 +62,8 @@ struct Controlling<'c> {
 }
 
 impl Examiner<'_> {
-    /// By the contract's patch, or by failing tests of our own in each command whose runner is known.
+    /// Holds the control: by the contract's patch, or by failing tests of our own in each
+    /// command whose runner is known.
     pub(super) fn control(&mut self, on: Controlled, listing: &Listing, ran: &[Ran]) -> Result<(), Stopped> {
         if let Some(patch) = &self.setting.contract.control_patch
             && self.control_by_patch(on, listing, patch.text.as_bytes())?
@@ -75,7 +78,8 @@ impl Examiner<'_> {
         Ok(())
     }
 
-    /// False if the patch cannot be applied to what is delivered; that it cannot be applied to the exam is held against the run.
+    /// False if the patch cannot be applied to what is delivered; that it cannot be applied
+    /// to the exam is held against the run.
     fn control_by_patch(&mut self, on: Controlled, listing: &Listing, patch: &[u8]) -> Result<bool, Stopped> {
         let altered = match self.trees.store.apply_into(listing, patch) {
             Ok(altered) => altered,
@@ -103,7 +107,8 @@ impl Examiner<'_> {
         Ok(true)
     }
 
-    /// True if the control could tell of every file: the runner must have seen each test of our own and called it a failure.
+    /// True if the control could tell of every file: the runner must have seen each test of
+    /// our own and called it a failure.
     fn control_command(&mut self, on: Controlled, listing: &Listing, index: usize, ran: &Ran) -> Result<bool, Stopped> {
         let held = self.found.passes.iter().any(|pass| pass.name == on.checked(index) && holds(pass));
         let Some(command) = self.setting.contract.verification_commands.get(index).filter(|_| held) else {
@@ -133,7 +138,8 @@ impl Examiner<'_> {
         self.try_further(&controlling, listing, &name, left)
     }
 
-    /// Tries files again that the first run did not reach, because the runner stopped at a failure before them.
+    /// Tries files again that the first run did not reach, because the runner stopped at a
+    /// failure before them.
     fn try_further(
         &mut self,
         controlling: &Controlling<'_>,
@@ -182,7 +188,8 @@ impl Examiner<'_> {
         Ok(ran)
     }
 
-    /// True if the command ended with 0 in spite of failures that were read, and does not do so on the baseline.
+    /// True if the command ended with 0 in spite of failures that were read, and does not
+    /// do so on the baseline.
     fn hides_failures(&mut self, controlling: &Controlling<'_>, ran: &Ran) -> Result<bool, Stopped> {
         if ran.exit != Some(0) {
             return Ok(false);
@@ -198,7 +205,8 @@ impl Examiner<'_> {
         Ok(on_baseline.is_some_and(|(ran, _)| ran.exit.is_some_and(|exit| exit != 0)))
     }
 
-    /// The exam failed and no test of our own was named. Where the baseline's runner names it, the patch keeps it from doing so.
+    /// The exam failed and no test of our own was named. Where the baseline's runner names
+    /// it, the patch keeps it from doing so.
     fn unseen_at_all(
         &mut self,
         controlling: &Controlling<'_>,
@@ -215,7 +223,8 @@ impl Examiner<'_> {
         Ok(false)
     }
 
-    /// Failing tests in files that the first run did not reach, and the exam passes: weakened if the baseline's exam fails by them.
+    /// Failing tests in files that the first run did not reach, and the exam passes:
+    /// weakened if the baseline's exam fails by them.
     fn not_failed_by(
         &mut self,
         controlling: &Controlling<'_>,
@@ -235,7 +244,8 @@ impl Examiner<'_> {
         Ok(true)
     }
 
-    /// The same control on the baseline, in the same files as far as the baseline has them: its end, and true if each was seen.
+    /// The same control on the baseline, in the same files as far as the baseline has them:
+    /// its end, and true if each was seen.
     fn control_of_baseline(
         &mut self,
         controlling: &Controlling<'_>,

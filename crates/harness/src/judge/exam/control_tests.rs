@@ -1,4 +1,4 @@
-//! Failing tests of our own for the trees of controls, and the places they stand in.
+//! Failing tests of our own for the trees of controls, and their places.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,10 @@ use crate::run::file::Stopped;
 const NAME: usize = 10;
 
 impl Examiner<'_> {
-    /// Failing tests in the files of a tree. On what is delivered they stand where the baseline has a place for them, under names that
-    /// the baseline's command runs: a patch that makes a file unfit for controls, or has the runner pick its tests, keeps none out.
+    /// Failing tests in the files of a tree. On what is delivered they stand where the
+    /// baseline has a place for them, under names that the baseline's command runs: a patch
+    /// that makes a file unfit for controls, or has the runner pick its tests, keeps none
+    /// out.
     pub(super) fn controls_for(
         &self,
         on: Controlled,
@@ -66,7 +68,8 @@ impl Examiner<'_> {
         })
     }
 
-    /// The tests by which files are found: those of the baseline, and those of this run beside them. The runner is the baseline's.
+    /// The tests by which files are found: those of the baseline, and those of this run
+    /// beside them. The runner is the baseline's.
     pub(super) fn tests_that_ran(&self, index: usize, ran: &Ran) -> Option<TestResults> {
         let before = self.before.commands.get(index);
         let told = before.and_then(|before| before.tests.as_ref()).filter(|tests| tests.counts.executed > 0);
@@ -98,13 +101,14 @@ impl Examiner<'_> {
     }
 }
 
-/// True if both stand in the same file. A control of Go is a new file each time, so that its folder must do.
+/// True if both are in the same file. A control of Go is a new file each time, so its
+/// folder is compared.
 pub(super) fn same_place(one: &ControlTest, other: &ControlTest) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
     one.path == other.path || other.path.ends_with("_test.go") && folder(&one.path) == folder(&other.path)
 }
 
-/// A name nobody can have foreseen.
+/// Random name that the patch cannot have foreseen.
 pub(super) fn letters() -> Result<String, Stopped> {
     let mut random = [0; NAME];
     getrandom::fill(&mut random)

@@ -1,4 +1,5 @@
-//! Changes that the patch makes to files of the exam: which are admitted, and which take the place of tests.
+//! Changes that the patch makes to files of the exam: which are admitted, and which take
+//! the place of tests.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,8 @@ pub(super) struct ReleasedChanges {
 }
 
 impl ReleasedChanges {
-    /// True if the test stands in one of them, so that its parameters may differ from the baseline's; also where nobody can tell.
+    /// True if the test is in one of them, so that its parameters may differ from the
+    /// baseline's; true in doubt.
     pub(super) fn relax(&self, examiner: &Examiner<'_>, listing: &Listing, index: usize, identity: &str) -> bool {
         if self.paths.is_empty() {
             return false;
@@ -37,6 +39,7 @@ impl ReleasedChanges {
 }
 
 impl Examiner<'_> {
+    /// Changes to exam files that the contract releases.
     pub(super) fn released_changes(&self) -> ReleasedChanges {
         let Trees { baseline, result, rules, .. } = self.trees;
         let changes = tree::changes(baseline, result).into_iter();
@@ -53,8 +56,8 @@ impl Examiner<'_> {
         self.with_control_room(listing, command, |room| declaring_files(identity, runner, room))
     }
 
-    /// The rules under which the result is judged: files that the contract names one by one are released where no test of the baseline
-    /// ran from them.
+    /// The rules under which the result is judged: files that the contract names one by one
+    /// are released where no test of the baseline ran from them.
     pub(super) fn rules_of_result(&self) -> Result<PathRules, Stopped> {
         let Trees { baseline, result, rules, store } = self.trees;
         let mut of_result = rules.clone();
@@ -67,7 +70,7 @@ impl Examiner<'_> {
         Ok(of_result)
     }
 
-    /// True if a test of the baseline may stand in the file; also where nobody can tell.
+    /// True if a test of the baseline may be in the file; true in doubt.
     fn may_hold_tests(&self, path: &[u8], content: &[u8]) -> bool {
         let Ok(path) = std::str::from_utf8(path) else { return true };
         let mut told = self.before.commands.iter().filter_map(|command| command.tests.as_ref()).peekable();
@@ -75,7 +78,8 @@ impl Examiner<'_> {
         is_unknown || told.any(|tests| may_declare_tests(path, content, tests))
     }
 
-    /// Says so where the patch defines again what a file of the exam defines: the later definition is the one that counts.
+    /// Reports a patch that defines again what a file of the exam defines: the later
+    /// definition counts.
     pub(super) fn note_redefinitions(&mut self) -> Result<(), Stopped> {
         let Trees { baseline, result, rules, store } = self.trees;
         for Change { path, before, after } in tree::changes(baseline, result) {
@@ -96,7 +100,8 @@ fn redefines(before: &[u8], after: &[u8]) -> bool {
     before.iter().any(|(definition, times)| after.get(definition).is_some_and(|now| now > times))
 }
 
-/// Functions and classes of Python and of a shell by their place, with how often each is defined.
+/// Functions and classes of Python and of a shell by their place, with how often each is
+/// defined.
 fn definitions(content: &[u8]) -> BTreeMap<Vec<String>, usize> {
     let mut found = BTreeMap::new();
     let mut place: Vec<(usize, String)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Failing tests that do not count against the patch: known failures that the contract declares, and tests that fail now and then
-//! on the baseline as well.
+//! Failing tests that do not count against the patch: known failures that the contract
+//! declares, and tests that fail now and then on the baseline as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,8 @@ struct HeldAgain {
 }
 
 impl Examiner<'_> {
-    /// Excuses every failing test of a command that ended with a failure, or none of them. A test that is not excused decides, so
-    /// that nothing is held again in vain.
+    /// Excuses every failing test of a command that ended with a failure, or none of them.
+    /// A test that is not excused decides, so that nothing is held again in vain.
     pub(super) fn excuse(
         &mut self,
         kind: PassKind,
@@ -87,8 +87,8 @@ impl Examiner<'_> {
         Ok(Some(excused))
     }
 
-    /// Holds the command again on both trees, the baseline alone and first. The exit codes of a baseline in which tests failed;
-    /// None if one of the tests is not flaky.
+    /// Holds the command again on both trees, the baseline alone and first. The exit codes
+    /// of a baseline in which tests failed; None if one of the tests is not flaky.
     fn are_flaky(
         &mut self,
         kind: PassKind,
@@ -121,7 +121,8 @@ impl Examiner<'_> {
         Ok(held)
     }
 
-    /// Each entry of `must_pass` needs a test that was red or absent and is green, and that stands in no file of the patch.
+    /// Checks each entry of `must_pass`: it needs a test that was red or absent and is
+    /// green, and that is in no file of the patch.
     pub(super) fn judge_must_pass(&mut self, exam: &Listing, ran: &[Ran]) -> Vec<String> {
         let contract = self.setting.contract;
         let unproven = contract.must_pass.iter().filter(|entry| !self.proves(exam, ran, entry));
@@ -142,7 +143,8 @@ impl Examiner<'_> {
         })
     }
 
-    /// True if every file in which the test may stand is one of the baseline's or of the operator's.
+    /// True if every file in which the test may stand is one of the baseline's or of the
+    /// operator's.
     fn is_of_baseline(&self, exam: &Listing, index: usize, tests: &TestResults, name: &str) -> bool {
         let Some(command) = self.setting.contract.verification_commands.get(index) else { return false };
         let files =

@@ -2,7 +2,7 @@
 
 use contract::text::shown;
 
-/// Of an output only the end is looked at.
+/// Bytes at the end of an output that are searched.
 const END: usize = 64 << 10;
 /// Lines and bytes that are kept to be shown.
 const LINES: usize = 8;
@@ -20,7 +20,8 @@ pub(super) fn last_lines(output: &[u8]) -> String {
     kept.join("\n").chars().take(LONGEST).collect()
 }
 
-/// The program or module that a failed command says it lacks. Looked for in the words of those that start programs for others.
+/// Program or module that a failed command lacks, from the messages of programs that start
+/// others.
 pub(super) fn missing_tool(argv: &[String], exit: Option<i32>, output: &[u8]) -> Option<String> {
     if exit == Some(0) {
         return None;
@@ -53,7 +54,8 @@ fn cargo_command(line: &str) -> Option<String> {
     Some(format!("cargo {}", rest.split('`').next()?))
 }
 
-/// `make: tsc: No such file or directory`, `make[1]: ./x: Permission denied`: the recipe's program, before `Error 127` or `126`.
+/// `make: tsc: No such file or directory`, `make[1]: ./x: Permission denied`: the recipe's
+/// program, before `Error 127` or `126`.
 fn make_program(line: &str) -> Option<String> {
     let rest = line.strip_prefix("make")?;
     let rest = rest.strip_prefix(": ").or_else(|| Some(rest.strip_prefix('[')?.split_once("]: ")?.1))?;

@@ -1,4 +1,5 @@
-//! Ground of a tree of the exam: the setup layer of the baseline, and one of its own where setup sees something else of it.
+//! Layers below a tree of the exam: the setup layer of the baseline, or one of its own if
+//! setup sees another view of the tree.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,8 @@ pub(super) struct Layers {
 }
 
 impl Examiner<'_> {
-    /// Makes the baseline's layer where it is not there yet; says why it cannot be made, if it cannot.
+    /// Makes the baseline's layer where it is not there yet; says why it cannot be made, if
+    /// it cannot.
     pub(super) fn cannot_set_up(&mut self) -> Result<Option<String>, Stopped> {
         if self.setting.contract.environment.setup.is_empty() || self.furnished.layer.is_some() {
             return Ok(None);
@@ -34,7 +36,8 @@ impl Examiner<'_> {
         })
     }
 
-    /// The layers under a judged tree. Setup runs again where it sees another tree than the baseline's.
+    /// The layers under a judged tree. Setup runs again where it sees another tree than the
+    /// baseline's.
     pub(super) fn layers(&mut self, listing: &Listing, ages: &Ages) -> Result<Layers, Stopped> {
         let Some(base) = self.furnished.layer.clone() else {
             return Ok(Layers { files: Ok(Vec::new()), attempts: Vec::new() });
@@ -53,7 +56,7 @@ impl Examiner<'_> {
         Ok(Layers { files, attempts })
     }
 
-    /// Makes a layer and keeps what is to be told of it.
+    /// Makes a layer and keeps its record.
     fn set_up(
         &mut self,
         make: impl FnOnce(&mut Setup<'_>, &super::Trees<'_>) -> Result<Option<Made>, Stopped>,
@@ -71,7 +74,8 @@ impl Examiner<'_> {
         Ok((made, attempts))
     }
 
-    /// Asked for again, for another room, a layer is there already: what is told is how it came to be.
+    /// Adds the record of a layer. If another tree needs the same layer, the record says
+    /// how it was first made.
     pub(super) fn tell_setup(&mut self, record: &SetupRecord) {
         if self.found.setup.iter().any(|known| known.key == record.key) {
             return;

@@ -1,8 +1,9 @@
 //! Files of a patch at places where setup or build of the baseline make something.
 //!
-//! They are absent from the exam: a tool that knows by content what it has built would find everything built already, and the
-//! source of the patch would never be compiled. What is made in their place is what is tested, so that the bundle says where
-//! that has other bytes than the patch.
+//! They are absent from the exam: a tool that knows by content what it has built would find
+//! everything built already, and the source of the patch would never be compiled. What is
+//! made in their place is what is tested, so that the bundle says where that has other
+//! bytes than the patch.
 
 use contract::Coverage;
 use contract::product::lock_file;
@@ -28,8 +29,8 @@ impl Examiner<'_> {
         }
     }
 
-    /// True for a path that the baseline does not have and at which its setup or build make something, or inside a folder that
-    /// they make.
+    /// True for a path that the baseline does not have and at which its setup or build make
+    /// something, or inside a folder that they make.
     pub(super) fn is_made(&self, path: &[u8]) -> bool {
         !self.trees.baseline.0.contains_key(path) && (self.before.builds(path) || self.is_set_up(path))
     }

@@ -1,7 +1,8 @@
-//! The exam: commands and blind checks on trees of their own, made from the baseline and the result alone, never the tree
-//! the engine worked in.
+//! The exam: commands and blind checks on trees of their own, made from the baseline and
+//! the result alone, never the tree the engine worked in.
 //!
-//! Knows no run and writes no artifact: what it finds is handed back, so that the same exam can be held again years later.
+//! Knows no run and writes no artifact: findings are returned, so that the same exam can be
+//! held again years later.
 
 mod added_data;
 mod ages;
@@ -46,7 +47,7 @@ use names::CommandRun;
 use room::Ran;
 use spare::SpareTrees;
 
-/// What is examined.
+/// Trees under examination.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trees<'a> {
     pub(crate) store: &'a Store,
@@ -62,7 +63,7 @@ pub(crate) struct LateCheck {
     pub(crate) seconds: u64,
 }
 
-/// What the exam came to.
+/// Findings of the exam.
 #[derive(Debug, Default)]
 pub(crate) struct Examined {
     pub(crate) passes: Vec<VerificationPass>,
@@ -72,7 +73,7 @@ pub(crate) struct Examined {
     /// Everything that was run and what it printed, for `test.log`.
     pub(crate) log: Vec<u8>,
     pub(crate) cells: Cells,
-    /// What was tried in them that the baseline's own tests do not try.
+    /// Attempts that the baseline's own tests do not make.
     pub(crate) attempts: Vec<Attempt>,
     /// Setup layers that were made for trees other than the baseline.
     pub(crate) setup: Vec<SetupRecord>,
@@ -83,7 +84,8 @@ pub(crate) struct Examined {
 }
 
 impl Examined {
-    /// Says of each file of the exam that the patch alters that a control shows the suite to fail still, and no more.
+    /// Says of each file of the exam that the patch alters that a control shows the suite
+    /// to fail still, and no more.
     pub(crate) fn note_altered(&mut self, paths: &[Vec<u8>]) {
         if self.passes.is_empty() || paths.is_empty() {
             return;
@@ -100,11 +102,11 @@ impl Examined {
 /// Paths that a reason names before the rest is only counted.
 const NAMED_PATHS: usize = 20;
 
-/// What the contract's environment came to before the exam.
+/// Environment of the exam, prepared beforehand.
 #[derive(Debug, Default)]
 pub(crate) struct Furnished {
     pub(crate) mounts: Vec<MountDigest>,
-    /// What setup made of the baseline.
+    /// Layer that setup made for the baseline.
     pub(crate) layer: Option<Layer>,
     /// The baseline's exam, where it was held before.
     pub(crate) baseline: Option<BaselineExam>,
@@ -134,6 +136,7 @@ pub(crate) struct Examiner<'a> {
 }
 
 impl<'a> Examiner<'a> {
+    /// Examiner for one run; nothing has run yet.
     pub(crate) fn new(
         setting: Setting<'a>,
         watch: Watch<'a>,
@@ -206,8 +209,8 @@ impl<'a> Examiner<'a> {
         Ok(self.found)
     }
 
-    /// The result with every protected path as in the baseline, removed where the baseline has none, and the operator's
-    /// files on top.
+    /// The result with every protected path as in the baseline, removed where the baseline
+    /// has none, and the operator's files on top.
     fn exam_listing(&self) -> Result<Listing, Stopped> {
         let Trees { baseline, result, rules, .. } = self.trees;
         let of = |listing: &Listing, protected: bool| {
@@ -274,8 +277,8 @@ impl<'a> Examiner<'a> {
         Ok(all)
     }
 
-    /// Leaves of what was read only the words of runners that the baseline's run shows: what others say in the same output was
-    /// printed by the patch or by a test.
+    /// Leaves of what was read only the words of runners that the baseline's run shows:
+    /// what others say in the same output was printed by the patch or by a test.
     fn hear_only_known(&self, index: usize, ran: &mut Ran) {
         let known = self.before.commands.get(index).map(|before| &before.runners).filter(|known| !known.is_empty());
         if let (Some(known), Some(tests)) = (known, &ran.tests) {
@@ -283,7 +286,7 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    /// Turns failed checks into what stands against the result.
+    /// Turns failed checks into blockers.
     fn conclude(&mut self) {
         let failed = |pass: &&VerificationPass| {
             let excused = !pass.tests.failed.is_empty() && pass.tests.failed.iter().all(|test| test.excused.is_some());
@@ -310,7 +313,8 @@ impl<'a> Examiner<'a> {
         self.found.blocks.extend(found.into_iter().filter_map(|(reason, text)| Some((reason, text?))));
     }
 
-    /// True if the command of a check ends in time on the baseline. Of controls and blind checks nobody knows.
+    /// True if the command of a check ends in time on the baseline. For controls and blind
+    /// checks this is unknown.
     fn ends_in_baseline(&self, name: &str) -> bool {
         let mut commands = self.before.commands.iter().enumerate();
         commands.any(|(index, before)| {
@@ -318,7 +322,8 @@ impl<'a> Examiner<'a> {
         })
     }
 
-    /// A patch that is good only with its own version of a protected file may be one whose task is to change that file.
+    /// A patch that is good only with its own version of a protected file may be one whose
+    /// task is to change that file.
     fn release_hint(&self) -> String {
         let of = |kind: PassKind| self.found.passes.iter().filter(move |pass| pass.kind == kind);
         let only_as_patched = of(PassKind::Exam).any(|pass| pass.result == CheckResult::Fail)
@@ -342,8 +347,8 @@ impl<'a> Examiner<'a> {
     }
 }
 
-/// Puts a file of the exam where it belongs; whatever the patch put in its way, a file above it or a folder in its place,
-/// makes room.
+/// Puts a file of the exam where it belongs; whatever the patch put in its way, a file
+/// above it or a folder in its place, makes room.
 fn put(listing: &mut Listing, path: Vec<u8>, entry: Entry) {
     for folder in folders_above(&path) {
         listing.0.remove(folder);
@@ -361,8 +366,8 @@ fn pass_name(kind: PassKind, index: usize) -> String {
     format!("{} {}", kind.as_str(), index + 1)
 }
 
-/// The weaknesses that count. A command that failed may have stopped early, so that tests are missing is no news then;
-/// what it skipped, or that it ran none, it said itself.
+/// The weaknesses that count. A command that failed may have stopped early, so that tests
+/// are missing is no news then; what it skipped, or that it ran none, it said itself.
 fn counting(ran: &Ran, weaknesses: Vec<Weakness>) -> Vec<Weakness> {
     let said = ran.tests.is_some();
     let counts = |weakness: &Weakness| match weakness {

@@ -1,5 +1,6 @@
-//! Tests of a command beside those of the baseline, by name. Some names are others in every run: only where one is missing and
-//! would count is the baseline held a second time, and what both runs do not name alike is compared by its number.
+//! Tests of a command beside those of the baseline, by name. Some names are others in every
+//! run: only where one is missing and would count is the baseline held a second time, and
+//! what both runs do not name alike is compared by its number.
 
 use contract::report::PassKind;
 use testimony::compare::{Compared, Terms, UnstableNames, Weakness, compare};

@@ -1,8 +1,9 @@
-//! Poison control: the exam with changed source files replaced by text that cannot compile. Where it still passes, nothing
-//! read that file, and the exam says nothing about the change in it.
+//! Poison control: the exam with changed source files replaced by text that cannot compile.
+//! Where it still passes, nothing read that file, and the exam says nothing about the
+//! change in it.
 //!
-//! Held only after an exam that passed, where a product could stand in for its source: the language is compiled, or a setup or
-//! a build saw the file.
+//! Held only after an exam that passed, where a product could stand in for its source: the
+//! language is compiled, or a setup or a build saw the file.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +31,8 @@ const LEAST_SECONDS: u64 = 10;
 const LARGEST: u64 = 256 << 20;
 
 impl Examiner<'_> {
-    /// Poisons changed files one after the other, the largest changes first. No pass begins after all of them together took as
-    /// long as the exam, `exam_ms`.
+    /// Poisons changed files one after the other, the largest changes first. No pass begins
+    /// after all of them together took as long as the exam, `exam_ms`.
     pub(super) fn poison(&mut self, exam: &Listing, ran: &[Ran], exam_ms: u64) -> Result<(), Stopped> {
         let generated = self.generated_files(exam)?;
         if !self.found.blocks.is_empty() || ran.is_empty() || !self.exam_passed() {
@@ -65,7 +66,8 @@ impl Examiner<'_> {
         Ok(())
     }
 
-    /// True while a contract that names tests which must pass lacks a changed file that is known to be exercised.
+    /// True while a contract that names tests which must pass lacks a changed file that is
+    /// known to be exercised.
     fn wants_exercised(&self) -> bool {
         let poisoned = &self.found.poisoned;
         !self.setting.contract.must_pass.is_empty() && (poisoned.is_empty() || no_change_exercised(poisoned))
@@ -76,7 +78,8 @@ impl Examiner<'_> {
         exam.all(|pass| pass.result == CheckResult::Pass)
     }
 
-    /// Holds the exam with these files replaced, up to its first failure. Nothing of it is held against the run.
+    /// Holds the exam with these files replaced, up to its first failure. Nothing of it is
+    /// held against the run.
     fn poison_files(
         &mut self,
         clean: &Listing,
@@ -126,7 +129,8 @@ impl Examiner<'_> {
         Ok(PoisonOutcome::NotExercised)
     }
 
-    /// Changed source files that could be left unread, the largest changes first. Files of the exam set are not the change.
+    /// Changed source files that could be left unread, the largest changes first. Files of
+    /// the exam set are not the change.
     fn poisonable(&self, exam: &Listing, generated: &BTreeSet<Vec<u8>>) -> Result<Vec<Vec<u8>>, Stopped> {
         let trees = self.trees;
         let seen_by_setup = self.sources_seen()?;
@@ -163,8 +167,8 @@ impl Examiner<'_> {
         Ok(move |path: &[u8]| all || sets_up && inputs.names(path))
     }
 
-    /// Files of the tree that `build` makes again when they are absent. Says whether products that the patch carries are among
-    /// them, with the same bytes.
+    /// Files of the tree that `build` makes again when they are absent. Says whether
+    /// products that the patch carries are among them, with the same bytes.
     fn generated_files(&mut self, exam: &Listing) -> Result<BTreeSet<Vec<u8>>, Stopped> {
         let trees = self.trees;
         let changes = tree::changes(trees.baseline, trees.result);
@@ -189,7 +193,8 @@ impl Examiner<'_> {
     }
 }
 
-/// True if a command ended as before, ran what it ran before, and nothing failed that did not fail before.
+/// True if a command ended as before, ran what it ran before, and nothing failed that did
+/// not fail before.
 pub(super) fn passes_like(before: &Ran, now: &Ran) -> bool {
     let terms = Terms { may_go: &[], is_relaxed: &|_| false, known_runner: before.tests.is_some() };
     let compared = compare(before.tests.as_ref(), now.tests.as_ref(), &terms);

@@ -18,22 +18,25 @@ use untrusted_fs::{plain_names, read_plain};
 use super::furnish::Layers;
 use super::{Examiner, LateCheck};
 use crate::run::file::Stopped;
+use crate::run::followed::FollowedProgram;
 use crate::run::quarters::Quarters;
 use crate::run::supervise::{self, exceeded, exit_code};
 
-/// What is read of the reports a command leaves.
+/// Upper bound on the reports of a command that are read.
 const MOST_REPORTS: usize = 16;
+/// Surefire leaves one for each class.
+const MOST_LEFT_REPORTS: usize = 2000;
 const LARGEST_REPORT: u64 = 64 << 20;
 
 /// A tree to run commands in.
 pub(super) struct Room {
     root: PathBuf,
     quarters: Quarters,
-    /// What commands wrote over the tree, where it lies on layers.
+    /// Folder of the changes to the tree, if it lies on layers.
     changes: Option<PathBuf>,
     /// Layers that setup put under the tree.
     layers: Vec<PathBuf>,
-    /// Where runners are asked to put their reports; outside the tree.
+    /// Folder for reports of runners, outside of the tree.
     reports: PathBuf,
     /// The reason why no command is run in it: setup or build failed on this tree.
     pub(super) unready: Option<String>,
@@ -48,6 +51,7 @@ pub(super) struct Room {
 }
 
 impl Room {
+    /// Folder of the changes to the tree, if it lies on layers.
     pub(super) fn changes(&self) -> Option<&Path> {
         self.changes.as_deref()
     }
@@ -58,7 +62,7 @@ impl Room {
     }
 }
 
-/// What came of one command.
+/// Result of one command.
 pub(super) struct Ran {
     pub(super) exit: Option<i32>,
     pub(super) timed_out: bool,
@@ -71,10 +75,12 @@ pub(super) struct Ran {
 }
 
 impl Ran {
+    /// True if the command ended with 0 in time.
     pub(super) fn ended_well(&self) -> bool {
         self.exit == Some(0) && !self.timed_out
     }
 
+    /// Row of the report for this command.
     pub(super) fn pass(
         &self,
         kind: PassKind,
@@ -220,13 +226,11 @@ impl Examiner<'_> {
         }
         let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
         let stage = self.stage.take().map_or_else(prepare, Ok)?;
-        let mut on_line = self.watch.follow_program(name, spec.wall);
-        let on_line = on_line.as_mut().map(|on_line| on_line as &mut dyn FnMut(sandbox::Line<'_>));
-        let mut watch = sandbox::Watch { cancel: Some(self.watch.cancel), stop: None, on_line, on_tick: None };
+        let followed = FollowedProgram::announce(&self.setting, self.watch, name, spec.wall);
         let (spare, store) = (self.next_spare(), self.trees.store);
         let (ended, spare) = std::thread::scope(|scope| {
             let copying = spare.map(|spare| scope.spawn(move || spare.lay_out(store)));
-            let ended = self.setting.run(stage, spec, &mut watch);
+            let ended = followed.hear(self.watch, |watch| self.setting.run(stage, spec, watch));
             (ended, copying.and_then(|copying| copying.join().ok()).flatten())
         });
         self.spares.keep(spare);
@@ -235,6 +239,7 @@ impl Examiner<'_> {
         Ok(ended)
     }
 
+    /// Appends a line to the log.
     pub(super) fn say(&mut self, sentence: &str) {
         self.found.log.extend_from_slice(sentence.as_bytes());
         self.found.log.push(b'\n');
@@ -254,7 +259,7 @@ impl Examiner<'_> {
     }
 }
 
-/// What the command says of its tests, from its output and the reports it left.
+/// Test results of the command, from its output and its reports.
 fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Option<TestResults> {
     let mut files = Vec::new();
     let names = plain_names(reports, b"", MOST_REPORTS).into_iter().filter_map(|name| String::from_utf8(name).ok());
@@ -262,14 +267,36 @@ fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Optio
         let bytes = read_plain(reports, name.as_bytes(), LARGEST_REPORT).unwrap_or_default();
         files.push((name, bytes));
     }
-    for name in results::report_files(&command.argv).into_iter().take(MOST_REPORTS) {
-        let below = command.cwd.as_ref().map_or_else(|| name.clone(), |cwd| format!("{cwd}/{name}"));
+    let named = results::report_files(&command.argv).into_iter().take(MOST_REPORTS);
+    let mut left = LARGEST_REPORT;
+    for name in named.chain(reports_left_by_runner(command, room)) {
+        let below = below_cwd(command, &name);
         let places = room.changes.iter().chain([&room.root]);
-        let found = places.into_iter().find_map(|place| read_plain(place, below.as_bytes(), LARGEST_REPORT));
+        let found = places.into_iter().find_map(|place| read_plain(place, below.as_bytes(), left));
+        left = left.saturating_sub(found.as_ref().map_or(0, |bytes| bytes.len() as u64));
         files.extend(found.map(|bytes| (name, bytes)));
     }
     let (stdout, stderr) = (ended.stdout.text_bytes(), ended.stderr.text_bytes());
     results::read(&Heard { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })
+}
+
+/// Names of the reports that the command's runner leaves in folders of its own.
+fn reports_left_by_runner(command: &Command, room: &Room) -> Vec<String> {
+    let mut names = Vec::new();
+    for (folder, prefix) in results::report_folders(&command.argv) {
+        let below = below_cwd(command, folder);
+        let places = room.changes.iter().chain([&room.root]);
+        let found = places.into_iter().map(|place| plain_names(place, below.as_bytes(), MOST_LEFT_REPORTS));
+        let found = found.into_iter().flatten().filter_map(|name| String::from_utf8(name).ok());
+        names.extend(found.filter(|name| name.starts_with(prefix)).map(|name| format!("{folder}/{name}")));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn below_cwd(command: &Command, name: &str) -> String {
+    command.cwd.as_ref().map_or_else(|| name.to_owned(), |cwd| format!("{cwd}/{name}"))
 }
 
 /// Of a command that could not be started.
@@ -285,6 +312,7 @@ fn not_started(why: &str) -> Ran {
     }
 }
 
+/// Result of an ended program. Output and errors are joined for the log.
 pub(super) fn ran(ended: &Ended, tests: Option<TestResults>) -> Ran {
     let mut output = ended.stdout.text_bytes();
     let errors = ended.stderr.text_bytes();

@@ -1,7 +1,9 @@
-//! A second copy of a check's tree, laid out while the check's command runs. The trees of one exam differ in a few files, so that
-//! the next of them is made of the copy and nobody waits for all its files.
+//! A second copy of a check's tree, laid out while the check's command runs. The trees of
+//! one exam differ in a few files, so that the next of them is made of the copy and nobody
+//! waits for all its files.
 //!
-//! Only where a sandbox shows a command nothing but its own tree: without one, code of the patch could write into the copy.
+//! Only where a sandbox shows a command nothing but its own tree: without one, code of the
+//! patch could write into the copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};

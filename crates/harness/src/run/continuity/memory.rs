@@ -1,5 +1,6 @@
-//! `trust/continuity.json`: the last entry about approvals that this home wrote. It has two slots of a disk sector each. The one that
-//! does not hold the newest entry is written over, so that a power cut leaves the other, and remembering costs one flush of data.
+//! `trust/continuity.json`: the last entry about approvals that this home wrote. It has two
+//! slots of a disk sector each. The one that does not hold the newest entry is written
+//! over, so that a power cut leaves the other, and remembering costs one flush of data.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -17,14 +18,18 @@ const SLOT: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LastEntry {
+    /// Id of the ledger.
     pub(super) ledger_id: String,
+    /// Identity of the home.
     pub(super) instance_id: Digest,
+    /// Number of the entry.
     pub(super) seq: u64,
+    /// Digest of the entry.
     pub(super) hash: Digest,
 }
 
 impl LastEntry {
-    /// Of one ledger and one home, so that the numbers of their entries can be compared.
+    /// True for the same ledger and home, so that entry numbers can be compared.
     fn continues(&self, other: &Self) -> bool {
         (&self.ledger_id, self.instance_id) == (&other.ledger_id, other.instance_id)
     }
@@ -49,7 +54,8 @@ pub(super) fn read(file: &Path) -> Result<Option<LastEntry>, String> {
     }
 }
 
-/// The newest entry and its slot. One slot may be torn or empty; a whole file of none is an error.
+/// The newest entry and its slot. One slot may be torn or empty; a whole file of none is an
+/// error.
 fn newest(bytes: &[u8]) -> Result<(usize, LastEntry), String> {
     let mut why = "it is empty".to_owned();
     let mut found: Option<(usize, LastEntry)> = None;
@@ -63,8 +69,9 @@ fn newest(bytes: &[u8]) -> Result<(usize, LastEntry), String> {
     found.ok_or(why)
 }
 
-/// Remembers an entry where it is newer than the remembered one. The caller holds the lock of `folder`, so that of two who read the
-/// same, the later to write is not the one with the earlier entry.
+/// Remembers an entry where it is newer than the remembered one. The caller holds the lock
+/// of `folder`, so that of two who read the same, the later to write is not the one with
+/// the earlier entry.
 pub(super) fn remember(file: &Path, folder: &File, last: &LastEntry) -> io::Result<()> {
     let bytes = own_files::read(file).unwrap_or_default();
     match newest(&bytes) {

@@ -1,4 +1,5 @@
-//! What a dead run left, taken over: the unbroken beginning of its events, its files, and the decision it rested on.
+//! Remains of a dead run, taken over: the unbroken beginning of its events, its files, and
+//! the decision it rested on.
 
 use std::collections::VecDeque;
 use std::io;
@@ -35,19 +36,20 @@ const LANDING_MARKER: &str = "landing.txt";
 const DEPTH: usize = 20;
 const ADOPTING: Duration = Duration::from_secs(600);
 
-/// A run that somebody else began and that is over.
+/// Run that another process began and that is over.
 pub(crate) struct Remains<'a> {
     run: RunFile<'a>,
     restored: Restored,
 }
 
 impl<'a> Remains<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Restored) {
         (self.run, self.restored)
     }
 }
 
-/// What a run is made of beside its own folder.
+/// Surroundings of the dead run, beside its own folder.
 pub(super) struct Scene<'a> {
     pub(super) harness: &'a Harness,
     pub(super) task: &'a Task,
@@ -61,6 +63,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
+    /// Builds a new draft from the remains of the dead run.
     pub(super) fn remains(
         &self,
         run_id: &RunId,

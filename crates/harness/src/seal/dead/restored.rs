@@ -1,5 +1,5 @@
-//! Remains of a dead run: its decision, its notes, the use of its model, its patch. All of it is held against the run's
-//! own events: of the chain is kept what the rest bears out, and of the rest what stands in the chain.
+//! Remains of a dead run: its decision, its notes, the use of its model, its patch. All of
+//! it is compared with the run's own events: only parts that both sides confirm are kept.
 
 use std::path::Path;
 
@@ -107,7 +107,8 @@ impl Left {
         }
     }
 
-    /// Number of the first events that the rest bears out. Notes that were made after the last of them are dropped.
+    /// Number of the first events that the rest bears out. Notes that were made after the
+    /// last of them are dropped.
     pub(super) fn keep(&mut self, events: &[Event]) -> usize {
         let kept = self.borne_out(events);
         if self.noted.as_ref().is_some_and(|noted| noted.rest.events > kept as u64) {
@@ -119,7 +120,8 @@ impl Left {
 
     fn borne_out(&self, events: &[Event]) -> usize {
         let kept = events.iter().position(|event| !self.bears_out(event)).unwrap_or(events.len());
-        // A patch that nobody had judged yet is not the run's: it lies under `backend/recovered`.
+        // A patch that nobody had judged yet is not the run's: it lies under
+        // `backend/recovered`.
         let place = |kind: EventKind| events[..kept].iter().position(|event| event.kind == kind);
         place(EventKind::PatchApplied).filter(|_| place(EventKind::GitDiffChecked).is_none()).unwrap_or(kept)
     }
@@ -162,7 +164,8 @@ impl Left {
         }
     }
 
-    /// Makes what the kept events bear out part of the run, and settles the decision it rested on.
+    /// Makes what the kept events bear out part of the run, and settles the decision it
+    /// rested on.
     pub(super) fn restore(self, run: &mut RunFile<'_>, events: &[Event]) -> Result<Restored, Stopped> {
         let Self { decision, noted, posture, usage, patch, test_log } = self;
         let started = run.standing.engine_started();
@@ -208,7 +211,7 @@ fn tells_of(event: &Event, attempt: &Attempt) -> bool {
     fields.iter().all(|(name, value)| event.data.get(name) == Some(value))
 }
 
-/// The decision the run rested on, or one that says that it came to none.
+/// Decision of the run, or one that says that there was none.
 fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<Decision, Stopped> {
     let unknown = || Inputs {
         contract_digest: run.contract_digest,

@@ -1,7 +1,9 @@
-//! Landings of runs that died: undone where the run has no bundle yet, told to the ledger where it has.
+//! Landings of dead runs: undone if the run has no bundle yet, recorded in the ledger if it
+//! has.
 //!
-//! A note is durable before the target is touched. A dead run does not pass, so its branch goes if it still names the run's
-//! commit; the mark of the used approval stays, and so does a branch that somebody built on.
+//! A note is durable before the target is touched. A dead run does not pass, so its branch
+//! goes if it still names the run's commit; the mark of the used approval stays, and so
+//! does a branch with later commits.
 
 use std::io;
 use std::path::PathBuf;
@@ -28,17 +30,17 @@ pub(crate) struct LandingNote {
 /// End that a recovery gave to a landing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LandingEnd {
-    /// Nothing of it was in the target but garbage, which is cleared.
+    /// The target contained nothing but garbage of it, which is cleared.
     NeverMade,
-    /// Its branch was there and is removed.
+    /// Its branch was removed.
     Undone,
     /// Its branch stays, for this reason.
     Left(String),
-    /// Its run is sealed, and the ledger says now that the change landed.
+    /// Its run is sealed, and the ledger now records that the change landed.
     Finished,
     /// Its rollback was cut off before it took the change back.
     NotRolledBack,
-    /// Its rollback took the change back, and was cut off before anybody said why.
+    /// Its rollback took the change back, and was cut off before the reason was recorded.
     RollbackUnsaid,
 }
 
@@ -85,6 +87,7 @@ impl RecoveredLanding {
 }
 
 impl LandingNote {
+    /// Makes the note durable. Must happen before the target is touched.
     pub(super) fn write(&self, journal: &Journal) -> io::Result<()> {
         journal.note_landing(&serde_json::to_vec(self)?)
     }

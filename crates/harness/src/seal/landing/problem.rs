@@ -12,6 +12,7 @@ use crate::gather::landing::describe_landing;
 use crate::run::commit_words::NameBranchError;
 use crate::run::file::{RunFile, Stopped};
 
+/// Reason why nothing landed; the repository is then as it was.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LandChangeError {
     #[error("git does not know who you are: {0} is not set")]

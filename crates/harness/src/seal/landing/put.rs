@@ -1,4 +1,5 @@
-//! Putting the commit of a verified result into its repository: objects, then the branch and the mark of the approval.
+//! Putting the commit of a verified result into its repository: objects, then the branch
+//! and the mark of the approval.
 
 use contract::approval::RepositoryKind;
 use contract::proof::LandedCommit;
@@ -30,6 +31,7 @@ pub(super) struct Put<'p, 'r, 'a> {
 }
 
 impl Put<'_, '_, '_> {
+    /// Writes commit, branch and mark. Fails if HEAD moved since the baseline was taken.
     pub(super) fn put(self) -> Result<LandedCommit, LandChangeError> {
         let LandingMaterial { repository, store, before, after, base } = self.material;
         let source = &repository.source;
@@ -72,7 +74,8 @@ impl Put<'_, '_, '_> {
         Ok(landed)
     }
 
-    /// A disposable repository goes with the run, so that nobody has to clear it.
+    /// Writes the note for a recovery. A disposable repository goes with the run and needs
+    /// none.
     fn note(&self, landed: &LandedCommit, token: &str) -> std::io::Result<()> {
         if self.material.repository.kind == RepositoryKind::Disposable {
             return Ok(());
@@ -145,7 +148,8 @@ impl Put<'_, '_, '_> {
     }
 }
 
-/// Takes the branch of a landing of this very run away again; gives its name, or the reason why it stays.
+/// Takes the branch of a landing of this very run away again; gives its name, or the reason
+/// why it stays.
 pub(super) fn undo(material: &LandingMaterial, landed: &LandedCommit, token: &str) -> Result<String, String> {
     let (Ok(branch), Ok(commit)) = (BranchName::parse(&landed.branch), landed.commit.parse::<Oid>()) else {
         return Err("its name cannot be read again".to_owned());
@@ -157,7 +161,8 @@ pub(super) fn undo(material: &LandingMaterial, landed: &LandedCommit, token: &st
     }
 }
 
-/// Takes a landed commit off its branch: one that was made for it goes, one that was moved for it goes back.
+/// Takes a landed commit off its branch: one that was made for it goes, one that was moved
+/// for it goes back.
 pub(crate) fn take_back(
     source: &Source,
     branch: &BranchName,
@@ -196,7 +201,8 @@ pub(crate) fn describe_removal(removal: &Removal) -> String {
     }
 }
 
-/// Tells the ledger of a change that landed in an admitted target, once its run is sealed. Saying it twice changes nothing.
+/// Tells the ledger of a change that landed in an admitted target, once its run is sealed.
+/// Saying it twice changes nothing.
 pub(crate) fn record_landing(
     harness: &Harness,
     sealed: &Sealed,

@@ -1,4 +1,5 @@
-//! The proofs of stages 4 and 5, made from the decision, the landing, and what the recorders saw.
+//! The proofs of stages 4 and 5, made from the decision, the landing, and the recorders'
+//! observations.
 
 use contract::approval::{RepositoryKind, RequestFact, TargetAdmissionFacts};
 use contract::proof::{
@@ -176,7 +177,7 @@ fn approval_proof(decision: &Decision, request: &RequestFact) -> ApprovalProof {
     }
 }
 
-/// Actions that leave the machine or end somebody's work.
+/// Actions that leave the machine or end other people's work.
 const OUTWARD: &[ForbiddenAction] = &[
     ForbiddenAction::Push,
     ForbiddenAction::Merge,

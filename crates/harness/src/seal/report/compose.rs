@@ -24,6 +24,7 @@ use crate::run::posture;
 use crate::seal::landing::approval_of;
 use crate::work::engines::RUNTIME_PROVIDER;
 
+/// Duration of the run so far in milliseconds.
 pub(super) fn duration_ms(run: &RunFile<'_>) -> u64 {
     u64::try_from(run.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
@@ -135,13 +136,14 @@ pub(super) fn compose(
     report
 }
 
-/// The repository that was made for the run, at stage 4, from the time on that the target was looked at.
+/// Repository that was made for the run at stage 4, once the target was read.
 fn disposable_dir(run: &RunFile<'_>, decision: &Decision) -> Option<String> {
     let is_made = run.ask.stage == Stage::DISPOSABLE_REPOSITORY && decision.inputs.target.is_some();
     is_made.then(|| run.harness.home.work_run(run.id()).join(DISPOSABLE).display().to_string())
 }
 
-/// Granted where the run rests on an approval and started, or was only stopped by something else.
+/// Granted where the run rests on an approval and started, or was only stopped by something
+/// else.
 fn approval_status(run: &RunFile<'_>, decision: &Decision) -> ApprovalStatus {
     let Some(request) = approval_of(decision).map(|facts| facts.request.as_ref()) else {
         return match decision.inputs.approval {
@@ -191,6 +193,7 @@ fn tests_command(run: &RunFile<'_>) -> Option<String> {
         .then(|| commands.iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>().join(" && "))
 }
 
+/// State of the engine's source admission for the report.
 pub(super) fn source_status(run: &RunFile<'_>, decision: &Decision) -> SourceAdmissionStatus {
     let inputs = &decision.inputs;
     // The harness itself writes it.

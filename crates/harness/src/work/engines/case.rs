@@ -1,6 +1,7 @@
-//! What a description in data cannot say of Case: the task file and its appendix, the project it works on, and the models of
-//! the agent inside it. All are JSON made of what others wrote, so they are built and not filled in; and all are read back,
-//! because the program takes what it cannot read for nothing and goes to its built-in model.
+//! Parts of Case that a description in data cannot express: the task file and its appendix,
+//! the project it works on, and the models of the agent inside it. All are JSON made of
+//! foreign text, so they are built and not filled in; and all are read back, because the
+//! program ignores files that it cannot read and goes to its built-in model.
 
 mod workspace;
 
@@ -11,7 +12,8 @@ use serde_json::{Value, json};
 use crate::run::file::RunFile;
 pub(super) use workspace::{prepare_workspace, work_branch};
 
-/// What the admitted model is called inside it, whoever provides it: its own provider of this name is pointed at the bridge.
+/// Provider name of the admitted model inside Case: its own provider of this name is
+/// pointed at the bridge, whatever the real provider is.
 pub(crate) const RUNTIME_PROVIDER: &str = "openai";
 
 const DATA: &str = "case-data";
@@ -22,30 +24,32 @@ const MODELS: &str = "case-data/pi-agent/models.json";
 /// The name by which task and project find each other.
 const PROJECT: &str = "workspace";
 
-/// What the files are made of.
+/// Inputs of the files.
 pub(super) struct Given<'a> {
     /// Made of the contract: the same in every run of it.
     pub(super) task_id: &'a str,
     pub(super) created: String,
     pub(super) contract: &'a TaskContract,
     pub(super) bounds: &'a TaskBounds,
-    /// True if nobody may push or open a pull request.
+    /// True if pushing and opening pull requests are forbidden.
     pub(super) is_close_out_forbidden: bool,
     pub(super) brief: &'a str,
-    /// As the program sees it.
+    /// Workspace as the program sees it.
     pub(super) workspace: &'a str,
     pub(super) pair: Option<&'a ModelPair>,
     pub(super) wire: Wire,
     pub(super) base_url: &'a str,
 }
 
-/// The name of the task. It stands in every prompt, so that it must not be the run's: recorded traffic would never be found again.
-/// The program's data are new in each run, so no task of this name was worked on before.
+/// Name of the task. It is part of every prompt, so it must not be the run's id: recorded
+/// traffic would never be found again. The program's data are new in each run, so no
+/// earlier task has this name.
 pub(super) fn task_id(run: &RunFile<'_>) -> String {
     format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8])
 }
 
-/// Place of the task file below its state: in the data directory, where the program looks for active tasks.
+/// Place of the task file below its state: in the data directory, where the program looks
+/// for active tasks.
 pub(super) fn task_file(task_id: &str) -> String {
     format!("{TASKS}/{task_id}.task.json")
 }
@@ -72,7 +76,8 @@ fn task(given: &Given<'_>) -> Value {
     json!({
         "branch": work_branch(given.task_id),
         "checkBaseline": null,
-        // It must print one number. A test command prints none, and work after which that is "unchanged" is thrown away.
+        // It must print one number. A test command prints none, and work after which that
+        // is "unchanged" is thrown away.
         "checkCommand": null,
         "checkTarget": null,
         "created": given.created,
@@ -105,7 +110,8 @@ fn config(pair: &ModelPair) -> Value {
     json!({"models": {"default": {"model": pair.model, "provider": RUNTIME_PROVIDER}}})
 }
 
-/// The model is named also where the address alone would do: the program knows no model that is not of its own list.
+/// The model is named also where the address alone would do: the program knows no model
+/// that is not of its own list.
 fn models(pair: &ModelPair, wire: Wire, base_url: &str) -> Value {
     let api = match wire {
         Wire::ChatCompletions => "openai-completions",
@@ -119,7 +125,8 @@ fn models(pair: &ModelPair, wire: Wire, base_url: &str) -> Value {
     }}})
 }
 
-/// What is wrong with the files as they lie there: the admitted pair and no other, at the bridge and nowhere else.
+/// Deviation of the written files from the admitted pair at the bridge; none if they are as
+/// intended.
 pub(super) fn differs(given: &Given<'_>, read: &[(String, Vec<u8>)]) -> Option<String> {
     let pair = given.pair?;
     let document = |name: &str| {
@@ -131,7 +138,8 @@ pub(super) fn differs(given: &Given<'_>, read: &[(String, Vec<u8>)]) -> Option<S
     Some(format!("{} does not say what {pair} was admitted for", name.trim_start_matches(DATA).trim_start_matches('/')))
 }
 
-/// States how the program's phases end their answers, and with which files: their own templates say it too, and models forget it.
+/// States how the program's phases end their answers, and with which files: their own
+/// templates say it too, and models forget it.
 fn appendix(given: &Given<'_>) -> String {
     let envelope = json!({
         "artifacts": {"commit": null, "filesChanged": given.bounds.allowed, "testsPassed": true},

@@ -1,5 +1,7 @@
 //! The use of an approval, in the transaction that records the start of the engine: after every other gate, once, or not at all.
 
+use std::time::{Duration, Instant};
+
 use contract::approval::{ApprovalFacts, ApprovalInput};
 use contract::decision::Refusal;
 use contract::{Decision, Digest, Gate, Reason, Stage, Stamp};
@@ -9,8 +11,9 @@ use ledger::{AppendEntryError, ApprovalUse, UnusableRequest};
 use serde_json::Value;
 
 use super::Blocked;
-use crate::gather::approval::refresh_approval;
+use crate::gather::approval::{CountedRequest, refresh_approval};
 use crate::run::continuity::note_entry;
+use crate::run::evidence_store::{ask_witness, tell_witness};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::used::{MarkDurability, mark_used, unmark_used};
 
@@ -20,18 +23,26 @@ pub(super) fn record_start(
     run: &RunFile<'_>,
     intent: &Value,
     decision: &Decision,
-    using: Option<&ApprovalUse>,
+    approval: Option<&CountedRequest>,
 ) -> Result<Result<(), Blocked>, Stopped> {
     let needs_approval = run.ask.stage.mutation_mode().needs_approval();
-    let using = match (needs_approval, using) {
+    let approval = match (needs_approval, approval) {
         (false, _) => None,
-        (true, Some(using)) => Some(using),
+        (true, Some(approval)) => Some(approval),
         (true, None) => return Err(Stopped::Impossible("a run that needs an approval was admitted without one")),
     };
-    if using.is_some()
-        && let Some(refusal) = weigh_again(run, decision)?
+    let using = approval.map(|approval| &approval.using);
+    if let Some(approval) = approval
+        && let Some(refusal) = weigh_again(run, decision, approval)?
     {
         return Ok(Err(Blocked::of_approval(refusal.reason, refusal.text)));
+    }
+    // Also a use that this ledger has forgotten: nothing is spent then.
+    let witness = run.harness.home.bundles().store();
+    if let (Some(store), Some(using)) = (witness, using)
+        && let Some(why) = ask_witness(store, using.request, run.id())?
+    {
+        return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
     }
     let marked = using.filter(|_| run.ask.stage == Stage::DISPOSABLE_REPOSITORY);
     if let Some(using) = marked
@@ -42,17 +53,25 @@ pub(super) fn record_start(
         return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
     }
     stop::here("approval.marked");
+    let deadline = EngineDeadline::begin(run)?;
     // The ledger is let go before anything else asks for it.
-    let started = run.harness.ledger().engine_starting(run.id(), run.clock.now(), intent, using);
+    let epoch = run.lease.map(|lease| lease.epoch);
+    let started = run.harness.ledger().engine_starting(run.id(), epoch, run.clock.now(), intent, using);
     match started {
         Ok(position) => {
-            let Some(using) = using else { return Ok(Ok(())) };
-            stop::here("approval.used");
-            // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
-            let _ = note_entry(run.harness, position);
-            if marked.is_none() {
-                mark_after_use(run, using);
+            if let Some(using) = using {
+                stop::here("approval.used");
+                // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
+                let _ = note_entry(run.harness, position);
+                if marked.is_none() {
+                    mark_after_use(run, using);
+                }
+                if let Some(why) = witness.and_then(|store| tell_witness(store, using.request, run.id())) {
+                    return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
+                }
             }
+            // Last of all: a store may take long to keep the witness.
+            deadline.check()?;
             Ok(Ok(()))
         }
         Err(AppendEntryError::RequestUnusable { why, .. }) => {
@@ -68,12 +87,36 @@ pub(super) fn record_start(
     }
 }
 
+/// The time in which an engine may be started on a lease that was just renewed. By the monotonic clock, and shorter than the lease: a
+/// process that was stopped in between finds it passed.
+struct EngineDeadline {
+    renewed: Instant,
+    most: Duration,
+}
+
+impl EngineDeadline {
+    /// Renews the lease, where others could take the run over.
+    fn begin(run: &RunFile<'_>) -> Result<Self, Stopped> {
+        let deadline = Self { renewed: Instant::now(), most: run.harness.lease / 2 };
+        if let (Some(lease), true) = (run.lease, run.harness.home.shares_ledger()) {
+            let until = run.harness.lease_end().map_err(|error| Stopped::Approval(error.into()))?;
+            run.harness.ledger().lease_renewed(run.id(), lease.epoch, until)?;
+            return Ok(deadline);
+        }
+        Ok(Self { most: Duration::MAX, ..deadline })
+    }
+
+    fn check(&self) -> Result<(), Stopped> {
+        if self.renewed.elapsed() < self.most { Ok(()) } else { Err(Stopped::LeaseDeadline) }
+    }
+}
+
 /// The approvals that the decision counted, by the keys and the policy of now: people may have taken either back while the run got
 /// ready, which can take as long as the baseline's exam does.
-fn weigh_again(run: &RunFile<'_>, decision: &Decision) -> Result<Option<Refusal>, Stopped> {
+fn weigh_again(run: &RunFile<'_>, decision: &Decision, approval: &CountedRequest) -> Result<Option<Refusal>, Stopped> {
     let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(None) };
     let target = decision.inputs.settings.target_admission.as_ref().map(|target| target.path.as_str());
-    let now = refresh_approval(run.harness, run.task, run.ask.stage, target, facts);
+    let now = refresh_approval(run.harness, run.task, run.ask.stage, target, facts, &approval.record);
     let now = now.map_err(|error| Stopped::Approval(error.into()))?;
     Ok(judge_refreshed(facts, &now, run.ask.stage, run.clock.now()))
 }

@@ -1,5 +1,6 @@
-//! How an engine with a result protocol ended by its own account, which can only speak against the run. Judged when it has
-//! ended, and again from the evidence when the report is made, so that what was missed once is not missed.
+//! End of an engine with a result protocol by its own account, which can only speak against
+//! the run. Judged when it has ended, and again from the evidence when the report is made,
+//! so that a finding missed once is not lost.
 
 use contract::claim::Speech;
 use contract::task::ForbiddenAction;
@@ -23,7 +24,8 @@ pub(super) fn has_protocol(equipped: Option<&Equipped>) -> bool {
     equipped.is_some_and(|equipped| equipped.engine.definition.events == Speech::Case)
 }
 
-/// True if the contract forbids what a closer is for, or the target's admission, which always does.
+/// True if the contract forbids what a closer is for, or the target's admission, which
+/// always does.
 pub(super) fn is_close_out_forbidden(run: &RunFile<'_>) -> bool {
     forbids_close_out(&run.task.contract.forbidden_actions, run.ask.stage)
 }
@@ -36,8 +38,8 @@ fn ended_how(run: &RunFile<'_>, engine: &EngineRun) -> EndedHow {
     EndedHow { by_itself: engine.end.ended_itself, is_close_out_forbidden: is_close_out_forbidden(run) }
 }
 
-/// Judges what was printed and logged, however the engine ended. True where the end is explained, also with an exit code that
-/// is a failure by itself.
+/// Judges what was printed and logged, however the engine ended. True where the end is
+/// explained, also with an exit code that is a failure by itself.
 pub(super) fn judge(
     run: &mut RunFile<'_>,
     engine: &mut EngineRun,
@@ -69,7 +71,7 @@ fn is_explained(reason: Reason, code: i32) -> bool {
     reason != Reason::ReviewerRejected || code == 0
 }
 
-/// What the engine's own account says against the run; the worst of it alone.
+/// Worst finding in the engine's own account; none if nothing speaks against the run.
 fn judge_ending(ending: &Ending, how: EndedHow, name: &str, code: i32) -> Option<(Reason, String)> {
     if let Some(why) = ending.broken_protocol(how) {
         return Some((Reason::AgentProtocol, why.to_owned()));
@@ -102,7 +104,7 @@ pub(crate) fn judge_again(
     judge_kept(&ending, how).map_or(Ok(()), |why| break_protocol(run, &why))
 }
 
-/// What the kept output says against a run that nothing was held against when its engine ended.
+/// Finding in the kept output against a run that had none when its engine ended.
 fn judge_kept(ending: &Ending, how: EndedHow) -> Option<String> {
     let why = ending.broken_protocol(how).map(str::to_owned);
     why.or_else(|| ending.failed(how).map(|why| format!("what is kept of it says that {why}")))

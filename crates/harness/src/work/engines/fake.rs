@@ -1,4 +1,5 @@
-//! The fake engine: the own executable, as a child that does what the case says.
+//! The fake engine: the harness's own executable, as a child that follows the script of the
+//! case.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ use super::outfit::Outfit;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::quarters::Quarters;
 
-/// How the engine is called. The script holds every patch, so that it needs nothing but this file.
+/// Command line of the fake engine. The script contains every patch, so that it needs
+/// nothing but this file.
 pub(super) fn outfit(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
     let mut steps = run.task.fake.clone().unwrap_or_default();
     if stop::has_defect("fake_does_nothing") {
@@ -39,7 +41,7 @@ struct Said {
     claims: Claims,
 }
 
-/// What the engine's own reviewer says in its last result line.
+/// Result of the engine's own review in its last result line.
 pub(super) fn review(stdout: &[u8]) -> Option<Review> {
     let lines = stdout.rsplit(|byte| *byte == b'\n');
     lines

@@ -1,4 +1,5 @@
-//! An engine at work: what it prints and asks becomes events as it comes, and how it ended becomes evidence.
+//! An engine at work: its output and requests become events as they come, and its end
+//! becomes evidence.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -89,7 +90,7 @@ pub(super) fn supervise(
     log.into_inner().failed.map_or(Ok((ended, settled)), |error| Err(error.into()))
 }
 
-/// Counts a report of the bridge for whoever looks on.
+/// Counts a report of the bridge for observers.
 fn count_use(used: &mut LiveUsage, event: &ModelEvent, observer: &dyn WatchRun) {
     match event {
         ModelEvent::Requested(_) => used.count_made(),
@@ -98,7 +99,7 @@ fn count_use(used: &mut LiveUsage, event: &ModelEvent, observer: &dyn WatchRun) 
     observer.live(&LiveFact::ModelUsed(*used));
 }
 
-/// Tells of an engine of which nothing is seen.
+/// Reports an engine that shows no activity.
 fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &dyn WatchRun) {
     let clock = log.clock;
     if stirred {

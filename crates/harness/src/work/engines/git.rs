@@ -1,5 +1,5 @@
-//! What is read of the repository an engine had: raw and through the door for untrusted files, because the engine may have
-//! written it, or put a link in its place. Git is never asked.
+//! Reading the repository that an engine had: raw and through the door for untrusted files,
+//! because the engine may have written it, or put a link in its place. Git is never asked.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ const HOOKS: &str = ".git/hooks";
 const LARGEST_CONFIG: u64 = 1 << 20;
 const MOST_HOOKS: usize = 1000;
 
-/// Its configuration now. In layers, what is not in the changes is as it was.
+/// Current configuration of the repository. In layers, paths outside of the changes are as
+/// before.
 pub(super) fn state(root: &Path, layers: Option<&Layered>) -> GitState {
     let places: Vec<PathBuf> = layers.map(Layered::path).into_iter().chain([root.to_owned()]).collect();
     let mut state = GitState::default();
@@ -27,7 +28,8 @@ pub(super) fn state(root: &Path, layers: Option<&Layered>) -> GitState {
                 read_hooks(&git, &mut state);
             }
             Ok(None) => {}
-            // A link, a file or a mark in its place: nothing beneath it shows, and nothing of it is believed.
+            // A link, a file or a mark in its place: nothing beneath it shows, and nothing
+            // of it is believed.
             Err(_) => {
                 let hidden = [CONFIG, HOOKS].into_iter().filter(|name| *name != CONFIG || !configured);
                 state.unread.extend(hidden.map(str::to_owned));

@@ -1,4 +1,5 @@
-//! Everything that an engine is given, searched for repositories of the operator's before anything is started.
+//! Everything that an engine is given, searched for repositories of the operator's before
+//! anything is started.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::run::file::{RunFile, Stopped};
 pub(crate) struct Given {
     pub(crate) places: Vec<PlaceLooked>,
     pub(crate) looked_for: Vec<String>,
-    /// As the engine sees them.
+    /// Writable paths as the engine sees them.
     pub(crate) writable: Vec<String>,
 }
 
@@ -24,14 +25,15 @@ pub(crate) struct Given {
 pub(super) struct Handed<'a> {
     pub(super) argv: &'a [String],
     pub(super) input: &'a [u8],
-    /// Without the run's token, which is worth nothing and stands nowhere.
+    /// Environment without the run's token, which is worthless and written nowhere.
     pub(super) environment: Vec<(String, String)>,
     pub(super) configuration: &'a [u8],
     pub(super) writable: Vec<String>,
 }
 
 impl Given {
-    /// Searches everything before anything is started. The place where a path stands, if one does.
+    /// Searches everything before anything is started. The place where a path stands, if
+    /// one does.
     pub(super) fn search(
         run: &RunFile<'_>,
         handed: &Handed<'_>,
@@ -66,8 +68,9 @@ impl Given {
 /// Places that every sandbox has of its own.
 const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
 
-/// Repositories of the operator's that records, configuration and contract name: everything that the proof looks for. A place
-/// that every sandbox has of its own is told from none; nor does the target count that the run is admitted to.
+/// Repositories of the operator's that records, configuration and contract name: everything
+/// that the proof looks for. A place that every sandbox has of its own is told from none;
+/// nor does the target count that the run is admitted to.
 pub(super) fn repository_paths(run: &RunFile<'_>, target: Option<&Path>) -> Result<Vec<String>, ReadTargetError> {
     let contract = &run.task.contract;
     let of_contract = contract.target_repository.iter().chain(&contract.source_repository).cloned();
@@ -85,7 +88,8 @@ pub(super) fn repository_paths(run: &RunFile<'_>, target: Option<&Path>) -> Resu
     Ok(paths)
 }
 
-/// Number of times that a path stands in a text. `/src/site-cache` is not `/src/site`; where that is in doubt, it is.
+/// Number of occurrences of a path in a text. `/src/site-cache` is not `/src/site`;
+/// doubtful cases count.
 fn occurrences(bytes: &[u8], path: &[u8]) -> u64 {
     let goes_on =
         |end: usize| bytes.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));

@@ -1,4 +1,5 @@
-//! An engine that does nothing is told of while it does nothing: no output, no model request and no changed file for a time.
+//! Detection of an idle engine: no output, no model request and no changed file for a time
+//! is reported while it lasts.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -7,21 +8,22 @@ use std::time::Duration;
 use rustix::fs::{Stat, fstat};
 use untrusted_fs::{Bounds, Met, Next, open_root, walk};
 
-/// How long, unless the configuration says otherwise.
+/// Idle time before it is reported, unless the configuration says otherwise.
 pub(super) const AFTER: Duration = Duration::from_secs(60);
-/// Files that are looked at for a change; a larger tree is judged by these.
+/// Upper bound on the files that are checked for a change; a larger tree is judged by
+/// these.
 const MOST_FILES: u64 = 20_000;
-/// For a look at all of them.
+/// Time limit for checking all of them.
 const MOST_TIME: Duration = Duration::from_secs(2);
 
 /// Seconds and nanoseconds since the epoch, as the file system has them.
 type Time = (i64, u64);
 
-/// What was last seen of an engine.
+/// Last sign of life of an engine.
 #[derive(Debug)]
 pub(super) struct Idle {
     after: Duration,
-    /// Where it writes.
+    /// Folders that it writes to.
     places: Vec<PathBuf>,
     newest: Option<Time>,
     /// On the run's clock.
@@ -30,6 +32,7 @@ pub(super) struct Idle {
 }
 
 impl Idle {
+    /// Starts watching at time `at` of the run's clock.
     pub(super) fn new(after: Duration, places: Vec<PathBuf>, at: Duration) -> Self {
         let newest = newest(&places);
         Self { after, places, newest, last: at, told: false }
@@ -40,7 +43,8 @@ impl Idle {
         (self.last, self.told) = (at, false);
     }
 
-    /// Seconds of nothing, once for each stretch of it. Files are looked at only when everything else was silent.
+    /// Seconds without activity, once for each such period. Files are checked only if
+    /// everything else was silent.
     pub(super) fn look(&mut self, at: Duration) -> Option<u64> {
         let silent = at.saturating_sub(self.last);
         if self.told || silent < self.after {

@@ -1,8 +1,9 @@
-//! Engines that stay after their work is done. Evidence of that is looked at from outside and raw, so that nobody runs git in a
-//! repository that the engine writes. An engine with an event log is done when that says so: its phases go on after a commit,
-//! and a tool that is open may take any time. Of one without a log there is only a commit on top of the baseline, a tree that is
-//! that commit's but for litter, and no word to the model. Either is a hint to end the engine and proves nothing: the result is
-//! taken and judged as always.
+//! Engines that stay after their work is done. Signs of that are read from outside and raw,
+//! so that git never runs in a repository that the engine writes. An engine with an event
+//! log is done when the log says so: its phases go on after a commit, and an open tool may
+//! take any time. For one without a log the signs are a commit on top of the baseline, a
+//! tree equal to that commit except for litter, and silence towards the model. Either is a
+//! hint to end the engine and proves nothing: the result is captured and judged as always.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,35 +26,36 @@ use crate::work::result::capture_into;
 
 /// Lies in `backend/` when the engine was ended because its work stood.
 pub(super) const MARKER: &str = "provider-lifecycle-harness-completed.txt";
-/// Between two looks; longer where a look takes long, and never so long that the end of the engine would wait for it.
+/// Between two looks; longer where a look takes long, and never so long that the end of the
+/// engine would wait for it.
 const PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// An engine whose review has ended may still close out: it is given this many times as long as one that says it has ended, so
-/// that a slow machine does not decide whether the rest is heard.
+/// Patience with an engine whose review has ended, as a multiple of that with one that
+/// reports its end, so that a slow machine does not cut it off.
 const REVIEWED_PATIENCE: u32 = 6;
 
 const BY_FINAL_EVENT: &str = "its event log says that its pipeline has ended, and it stayed";
 const BY_REVIEW: &str = "its review had ended, no tool was open, and nothing more came";
 const BY_COMMIT: &str = "the work stood committed and the tree clean";
 
-/// What is looked at.
+/// Inputs of the watch.
 pub(super) struct Linger<'a> {
     copy: &'a Copy,
     layers: Option<&'a Layered>,
     settle: Duration,
-    /// Of an engine without an event log.
+    /// Check of commits, for an engine without an event log.
     commit: Option<CommitLook>,
 }
 
 /// Needs of a look for a commit.
 struct CommitLook {
     litter: PathSet,
-    /// Of its own: what a look finds is not the result.
+    /// Store of its own: findings of this watch are not the result.
     store: Store,
     scratch: PathBuf,
 }
 
-/// What the supervising thread and the looking one share.
+/// State that the supervising thread and the watching one share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// The engine has ended, whatever ended it.
@@ -65,10 +67,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// No traffic yet.
     pub(super) fn new() -> Self {
         Self { over: AtomicBool::new(false), settled: OnceLock::new(), traffic: Mutex::new((0, Instant::now())) }
     }
 
+    /// Counts open requests and remembers the time of the last event.
     pub(super) fn note(&self, event: &ModelEvent) {
         let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.0 = match event {
@@ -96,7 +100,7 @@ impl<T: PartialEq> Standing<T> {
         Self { value, since: Instant::now() }
     }
 
-    /// For how long this value has stood.
+    /// Time for which this value has been unchanged.
     fn see(&mut self, value: T) -> Duration {
         if self.value != value {
             *self = Self::new(value);
@@ -186,7 +190,7 @@ impl<'a> Linger<'a> {
     }
 }
 
-/// Hands the last act of a log that has grown to whoever looks on.
+/// Shows the last act of a log that has grown to observers.
 fn show_last_act(logs: &[Vec<u8>], before: &[Vec<u8>], observer: &dyn WatchRun) {
     if !observer.is_live() || logs == before {
         return;

@@ -1,6 +1,7 @@
-//! The event log that Case leaves in its repository. It is read raw, without git and without following a link: while the program
-//! runs, to see how far it is, and when its processes are dead, because what is judged at its end is judged before its result
-//! is taken.
+//! The event log that Case leaves in its repository. It is read raw, without git and
+//! without following a link: while the program runs, to see how far it is, and when its
+//! processes are dead, because what is judged at its end is judged before its result is
+//! taken.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::judge::copy::Copy;
 
 const FOLDER: &str = ".case";
 const MOST_NAMES: usize = 64;
-/// Of all logs together.
+/// Upper bound on the bytes of all logs together.
 const MOST_BYTES: usize = 32 << 20;
 
 /// Name under which the bundle keeps the log as it was judged.
@@ -26,8 +27,9 @@ pub(super) fn read(copy: &Copy, layers: Option<&Layered>) -> Vec<u8> {
     all
 }
 
-/// Reads the events of this run, each log for itself. Events that the baseline has say nothing of this run: they are told by
-/// their content, because a log may go on under a name that was committed with the repository.
+/// Reads the events of this run, each log for itself. Events that the baseline has are left
+/// out by their content, because a log may go on under a name that was committed with the
+/// repository.
 pub(super) fn read_each(copy: &Copy, layers: Option<&Layered>) -> Vec<Vec<u8>> {
     let root: PathBuf = layers.map_or_else(|| copy.root.clone(), Layered::path);
     let mut left = MOST_BYTES;

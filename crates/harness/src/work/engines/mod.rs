@@ -100,12 +100,13 @@ pub(crate) struct BlockedRun<'a> {
 }
 
 impl<'a> BlockedRun<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, Blocked) {
         (self.run, self.admission, self.preparation, self.engine, self.blocked)
     }
 }
 
-/// What preparing comes to.
+/// Result of preparing.
 pub(crate) enum Prepared<'a> {
     Ready(Box<Workspace<'a>>),
     Blocked(Box<BlockedRun<'a>>),
@@ -134,6 +135,7 @@ pub(crate) struct WorkedIn {
 }
 
 impl<'a> Worked<'a> {
+    /// Parts for the next step.
     pub(crate) fn into_parts(self) -> (RunFile<'a>, Admission, Preparation, EngineRun, WorkedIn) {
         (self.run, self.admission, self.preparation, self.engine, self.place)
     }
@@ -153,7 +155,7 @@ impl Ready {
         stage.confine(spec).map(|confined| Self::Confined(Box::new(confined)))
     }
 
-    /// Where the changes of a workspace of layers go.
+    /// Directory that takes the changes of a workspace of layers.
     fn take_upper(&mut self) -> Option<OwnedFd> {
         match self {
             Self::Open(..) => None,
@@ -234,7 +236,8 @@ impl<'a> Building<'a> {
         self.announce_sandbox(&cell)?;
         let decision = self.admission.decision();
         let commit = baseline_commit(decision).unwrap_or_default();
-        let detail = format!("{files} files from baseline {}", commit.get(..7).unwrap_or(commit));
+        let noun = if files == 1 { "file" } else { "files" };
+        let detail = format!("{files} {noun} from baseline {}", commit.get(..7).unwrap_or(commit));
         self.run.step(Step::Workspace, StepState::Ended, &detail)?;
         Ok(Ok((cell, layers)))
     }
@@ -348,7 +351,7 @@ impl<'a> Workspace<'a> {
         let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
         stop::here("engine.intending");
         let began = run.clock.elapsed();
-        if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval_use())? {
+        if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval())? {
             drop(cell);
             // The sandbox stood ready, as its event says, and nothing came back from it.
             if let Some(posture) = run.posture.clone() {
@@ -358,7 +361,7 @@ impl<'a> Workspace<'a> {
             let building = Building { run, admission, preparation, engine };
             return Ok(Attempted::Blocked(building.block(blocked, Step::Engine)?));
         }
-        if preparation.approval_use().is_some() {
+        if preparation.approval().is_some() {
             let took = run.clock.elapsed().saturating_sub(began);
             run.trace("approval.used", json!({"micros": took.as_micros()}))?;
         }
@@ -367,7 +370,7 @@ impl<'a> Workspace<'a> {
         let seconds = wall(&run).as_secs();
         run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
         stop::here("engine.starting");
-        let started = LiveFact::ProgramStarted { name: run.ask.engine.clone(), limit: wall(&run) };
+        let started = LiveFact::ProgramStarted { name: run.ask.engine.clone(), limit: wall(&run), began: None };
         run.watch.observer.live(&started);
         let linger = Linger::of(&run, preparation.equipped(), &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
@@ -400,7 +403,8 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
     roots.iter().for_each(|root| drop(untrusted_fs::grant_owner(root)));
 }
 
-/// What the recorders saw of the engine, and what it made of its repository's configuration.
+/// Records the recorders' observations of the engine, and the changes to its repository's
+/// configuration.
 fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
     let mut cells = Cells::default();
     cells.add(ENGINE_CELL, ended);

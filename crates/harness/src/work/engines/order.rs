@@ -1,4 +1,5 @@
-//! What the engine's process is to be: its command line, its environment, its limits, and what it is shown.
+//! Order for the engine's process: its command line, its environment, its limits, and the
+//! paths it is shown.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ use crate::run::file::{RunFile, Stopped};
 use crate::run::quarters::Quarters;
 use crate::run::supervise::{space, wall};
 
-/// What the engine's process is to be, and what it will see.
+/// Order for the engine's process, and the paths that it will see.
 pub(super) fn order(
     run: &mut RunFile<'_>,
     engine: &mut EngineRun,
@@ -73,7 +74,8 @@ pub(super) fn order(
     Ok(Ok(spec))
 }
 
-/// Prepares the workspace of an engine that needs more than its files; the layer that is to lie on top, where there are layers.
+/// Prepares the workspace of an engine that needs more than its files; the layer that is to
+/// lie on top, where there are layers.
 fn prepare(
     run: &RunFile<'_>,
     equipped: Option<&Equipped>,
@@ -87,7 +89,8 @@ fn prepare(
     case::prepare_workspace(copy, &case::task_id(run), layer.as_deref())
 }
 
-/// Looks for repositories of the operator's in everything the engine is handed, and keeps what was looked at.
+/// Searches everything that the engine is given for repositories of the operator, and keeps
+/// a record of the search.
 fn named_target(
     run: &RunFile<'_>,
     engine: &mut EngineRun,

@@ -1,4 +1,5 @@
-//! How an engine is called: its arguments, its input, its environment and the configuration that is written for it.
+//! Call of an engine: its arguments, its input, its environment and the configuration that
+//! is written for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,17 +26,19 @@ pub(super) struct Outfit {
     pub(super) argv: Vec<String>,
     pub(super) stdin: Option<Vec<u8>>,
     pub(super) variables: Vec<(String, String)>,
-    /// What was written for it to read.
+    /// Text of the configuration files that were written for it.
     pub(super) configuration: String,
-    /// What it is told to do.
+    /// Task text of the engine.
     pub(super) brief: String,
-    /// Where it starts, if not in the tree.
+    /// Working directory, if it is not the tree.
     pub(super) cwd: Option<PathBuf>,
 }
 
-/// Where the engine finds the task, beside what it reads from its input.
+/// File with the task, beside the engine's standard input.
 const TASK: &str = "task.md";
 
+/// Fills the engine's definition in and writes its configuration. The inner error blocks
+/// the run; the outer one interrupts it.
 pub(super) fn dress(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
@@ -72,7 +75,7 @@ pub(super) fn dress(
     Ok(Ok(Outfit { argv, stdin, variables, configuration, brief, cwd }))
 }
 
-/// What stands for the names in a definition, but for those of the model.
+/// Values of the names in a definition, except those of the model.
 fn values(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
@@ -96,7 +99,8 @@ fn values(
     ]))
 }
 
-/// Writes what the engine will read, and reads it back: it is what the admission says, or nothing is started.
+/// Writes what the engine will read, and reads it back: it is what the admission says, or
+/// nothing is started.
 fn configure(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
@@ -129,12 +133,13 @@ fn configure(
     })
 }
 
-/// The reason to start nothing where what Case will read names another model than the admitted one.
+/// The reason to start nothing where what Case will read names another model than the
+/// admitted one.
 fn judge_configuration(given: &case::Given<'_>, read: &[(String, Vec<u8>)]) -> Option<Blocked> {
     case::differs(given, read).map(Blocked::of_other_model)
 }
 
-/// What every program's search path is.
+/// Search path of every program.
 fn search_path(run: &RunFile<'_>, quarters: &Quarters) -> String {
     let dirs = run.setting().path();
     dirs.iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":")
@@ -204,7 +209,8 @@ fn record(run: &mut RunFile<'_>, read: &[(String, Vec<u8>)], facts: Option<&Mode
     Ok(run.trace("engine.configured", json!({"files": files, "model": model}))?)
 }
 
-/// A definition is checked when it is loaded; what is still missing is a model it did not say it needs.
+/// A definition is checked when it is loaded; what is still missing is a model it did not
+/// say it needs.
 fn unfit(error: contract::engine::RenderError) -> Stopped {
     Stopped::Io(PathBuf::from("engine definition"), std::io::Error::other(error.to_string()))
 }
@@ -213,7 +219,8 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Tells the engine the task, its bounds, and how it will be judged. One that must commit is not told that it need not.
+/// Tells the engine the task, its bounds, and how it will be judged. One that must commit
+/// is not told that it need not.
 fn brief(contract: &TaskContract, bounds: &TaskBounds, commits: bool) -> String {
     let mut text = format!("# {}\n\n{}\n", contract.title, contract.brief.trim_end());
     let mut list = |title: &str, items: Vec<String>| {

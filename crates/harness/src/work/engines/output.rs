@@ -1,5 +1,5 @@
-//! What an engine prints while it works, as events: notes where its format is known, else its lines as they are. All of it stays
-//! in `backend/` whatever becomes of it here.
+//! Output of an engine at work, as events: notes if its format is known, otherwise its
+//! lines as they are. All of it also stays in `backend/`.
 
 use contract::EventKind;
 use contract::claim::Speech;
@@ -19,27 +19,30 @@ const LONGEST: usize = 2000;
 /// Notes that become events. They are short, and the last ones tell how it ended.
 const MOST_NOTES: usize = 2000;
 
+/// Reader of an engine's output while it works.
 pub(super) struct Listener<'a> {
     observer: &'a dyn WatchRun,
     speech: Speech,
     lines_left: usize,
     notes_left: usize,
-    /// By stream, for the censor.
+    /// Earlier output of each stream, for the censor.
     before: [Lines; 2],
 }
 
 impl<'a> Listener<'a> {
+    /// Reader for one format, with fresh limits on lines and notes.
     pub(super) fn new(speech: Speech, observer: &'a dyn WatchRun) -> Self {
         Self { observer, speech, lines_left: MOST_LINES, notes_left: MOST_NOTES, before: Default::default() }
     }
 
-    /// Whether a line makes a note that there is still room for. Asked before the search for secrets, which costs more and would
-    /// else go through a flood to no end.
+    /// True if a line makes a note that still fits. Asked before the search for secrets,
+    /// which costs more and would be wasted on a flood.
     fn would_note(&self, line: Line<'_>) -> bool {
         let room = self.notes_left > 0 && line.stream == Stream::Stdout;
         room && notes(self.speech, line.bytes).is_some_and(|notes| !notes.is_empty())
     }
 
+    /// Turns one line into events, redacted first.
     pub(super) fn hear(&mut self, log: &mut EventLog<'_>, line: Line<'_>) {
         if self.lines_left == 0 && !self.would_note(line) {
             return;
@@ -69,7 +72,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Hands an act of the engine to whoever looks on. Sums and turns are no acts.
+    /// Shows an act of the engine to observers. Sums and turns are no acts.
     fn show(&self, kind: NoteKind, text: &str) {
         let text = match kind {
             NoteKind::Command => format!("runs {text}"),

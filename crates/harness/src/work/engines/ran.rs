@@ -1,4 +1,4 @@
-//! Findings of the engine's run: how its process ended, what it was given, and what it says of itself.
+//! Findings of the engine's run: the end of its process, its inputs, and its own claims.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,8 @@ pub(super) struct EngineEnd {
     pub(super) argv_sha256: Option<Digest>,
     pub(super) leftovers: Vec<String>,
     pub(super) limits: Vec<HeldLimit>,
-    /// Time it was given, where its own start says so; else it follows from contract and request.
+    /// Time limit, if its own start recorded one; otherwise it follows from contract and
+    /// request.
     pub(super) wall_seconds: Option<u64>,
 }
 
@@ -50,10 +51,12 @@ pub(crate) struct EngineRun {
 }
 
 impl EngineRun {
+    /// Exit code; none if it ended otherwise or never ran.
     pub(crate) fn exit(&self) -> Option<i32> {
         self.end.exit
     }
 
+    /// True if the time limit ended it.
     pub(crate) fn has_timed_out(&self) -> bool {
         self.end.timed_out
     }
@@ -63,39 +66,48 @@ impl EngineRun {
         self.end.exit == Some(0) && !self.end.timed_out
     }
 
+    /// Reason for which the harness ended it, if it did.
     pub(crate) fn ended_by_harness(&self) -> Option<&String> {
         self.end.ended_by_harness.as_ref()
     }
 
+    /// Remarks of its own log that decide nothing.
     pub(crate) fn notes(&self) -> &[String] {
         &self.end.notes
     }
 
+    /// Duration of the process in milliseconds.
     pub(crate) fn duration_ms(&self) -> Option<u64> {
         self.end.duration_ms
     }
 
+    /// Digest of its command line.
     pub(crate) fn argv_sha256(&self) -> Option<Digest> {
         self.end.argv_sha256
     }
 
+    /// Limits that were in force, and the processes it left behind.
     pub(crate) fn limits(&self) -> EngineLimits<'_> {
         EngineLimits { wall_seconds: self.end.wall_seconds, limits: &self.end.limits, leftovers: &self.end.leftovers }
     }
 
+    /// Claims that it made.
     pub(crate) fn claims(&self) -> &[Claim] {
         &self.claims
     }
 
+    /// Inputs that it was given; none if it never started.
     pub(crate) fn given(&self) -> Option<&Given> {
         self.given.as_ref()
     }
 
+    /// Paths that it could write.
     pub(crate) fn writable(&self) -> &[PathBuf] {
         &self.writable
     }
 
-    /// Takes over what an event of a dead run says of it, which no note may contradict; the coverage that follows.
+    /// Takes over what an event of a dead run says of it, which no note may contradict; the
+    /// coverage that follows.
     pub(crate) fn restore_event(&mut self, event: &Event) -> Option<Coverage> {
         let data = |key: &str| event.data.get(key);
         match event.kind {

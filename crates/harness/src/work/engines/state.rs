@@ -1,4 +1,4 @@
-//! What an engine leaves beside its tree: what it printed, its own state, and what it says of itself.
+//! Remains of an engine beside its tree: its output, its own state, and its claims.
 
 use std::io;
 use std::path::Path;
@@ -17,19 +17,20 @@ use super::{fake, log};
 use crate::gather::engine::equip::Equipped;
 use crate::run::file::{RunFile, Stopped};
 
-/// What is collected of an engine's own state.
+/// Upper bound on the collected files of an engine's own state.
 const STATE_FILES: usize = 1000;
 const STATE_BYTES: u64 = 64 << 20;
 const STATE_DEPTH: usize = 16;
-/// What is looked at for it, and how long.
+/// Upper bounds on the search for them, in entries and time.
 const STATE_ENTRIES: u64 = 100_000;
 const STATE_TIME: Duration = Duration::from_secs(60);
 /// Entries that are named as left out.
 const STATE_NAMED: usize = 1000;
-/// Where it lies in the bundle.
+/// Folder in the bundle.
 const FOLDER: &str = "backend";
 
-/// Keeps what the engine printed and left in its own state; the verdict of its own reviewer counts against it.
+/// Keeps what the engine printed and left in its own state; the verdict of its own reviewer
+/// counts against it.
 pub(super) fn collect(
     run: &mut RunFile<'_>,
     equipped: Option<&Equipped>,
@@ -59,7 +60,7 @@ fn judge_review(review: Option<Review>) -> Option<(Reason, &'static str)> {
     (review == Some(Review::Rejected)).then_some((Reason::ReviewerRejected, text))
 }
 
-/// What may still be collected, and what may not at all.
+/// Rest of the limits, and the files that are never collected.
 struct Budget {
     files: usize,
     bytes: u64,
@@ -119,8 +120,9 @@ fn in_words(error: io::Error) -> &'static str {
     }
 }
 
-/// Copies regular files within limits. Neither a link nor a pipe is opened, whenever it takes the place of a file. A name the
-/// harness uses itself is not overwritten: the run fails.
+/// Copies regular files within limits. Neither a link nor a pipe is opened, whenever it
+/// takes the place of a file. A name the harness uses itself is not overwritten: the run
+/// fails.
 fn collect_state(run: &mut RunFile<'_>, from: &Path, budget: &mut Budget) -> Result<(), Stopped> {
     let root = match open_root(from) {
         Ok(root) => root,

@@ -1,4 +1,5 @@
-//! Litter: what tools leave beside the work. It is taken out first, listed, and never a verdict.
+//! Litter: files that tools leave beside the work. It is taken out first, listed, and never
+//! counts as a verdict.
 
 use std::collections::HashSet;
 
@@ -18,8 +19,9 @@ const MOST_LITTER: usize = 500;
 const LARGEST_MARK: usize = 64 << 10;
 
 impl TakenResult {
-    /// Takes out new files that ignore rules hide or that lie in a cache which its tool marks. By the baseline's rules they are
-    /// litter, by other rules that the run added they are dirt.
+    /// Takes out new files that ignore rules hide or that lie in a cache which its tool
+    /// marks. By the baseline's rules they are litter, by other rules that the run added
+    /// they are dirt.
     pub(super) fn without_litter(
         &mut self,
         run: &mut RunFile<'_>,
@@ -46,8 +48,8 @@ impl TakenResult {
         Ok(listing)
     }
 
-    /// Puts lock files back that a tool wrote by itself: those that the contract does not allow to change and that no changed
-    /// manifest needs.
+    /// Puts lock files back that a tool wrote by itself: those that the contract does not
+    /// allow to change and that no changed manifest needs.
     pub(super) fn with_lock_files_of_baseline(
         &mut self,
         baseline: &Listing,
@@ -74,8 +76,9 @@ impl TakenResult {
         listing
     }
 
-    /// Takes out what the engine is known to leave in a repository, which is no part of its work: it is moved to `backend/`. A file of
-    /// that kind that the baseline has is put back, unless the contract allows or forbids its change by name.
+    /// Takes out what the engine is known to leave in a repository, which is no part of its
+    /// work: it is moved to `backend/`. A file of that kind that the baseline has is put
+    /// back, unless the contract allows or forbids its change by name.
     pub(super) fn without_engine_litter(
         &mut self,
         run: &mut RunFile<'_>,
@@ -112,7 +115,7 @@ impl TakenResult {
     }
 }
 
-/// Folders that their tool marks as its own, of which the baseline has nothing.
+/// Folders that their tool marks as its own and of which the baseline has nothing.
 fn marked_folders(
     store: &Store,
     baseline: &Listing,

@@ -1,6 +1,6 @@
-//! The posture, measured: what must not work is tried from inside, in the program's own process, behind the walls that forbid
-//! it. Takes well under a millisecond of its own, and leaves nothing behind. `word` keeps most attempts between the probe and the
-//! filter.
+//! The measured posture: forbidden actions are tried from inside, in the program's own
+//! process, behind the walls that forbid them. Takes well under a millisecond, and leaves
+//! nothing behind. `word` keeps most attempts between the probe and the filter.
 
 mod network;
 mod places;
@@ -13,7 +13,8 @@ use sandbox_facts::Probe;
 use crate::confinement::Confinement;
 use crate::kernel::attempt::ATTEMPTS;
 
-/// What depends on the filter, on namespaces and on privileges alone, and can be tried before there is a root.
+/// Attempts that depend on filter, namespaces and privileges alone and can be made before
+/// there is a root.
 #[derive(Debug)]
 pub(crate) struct Early {
     calls: Vec<Probe>,
@@ -21,6 +22,8 @@ pub(crate) struct Early {
 }
 
 impl Early {
+    /// Makes the attempts. The first goes without the word, so that the path through the
+    /// stage is tested too.
     pub(crate) fn run(listener: Option<u16>, word: u64) -> Self {
         // The first one without the word: the way over the stage has to hold too.
         let words = std::iter::once(0).chain(std::iter::repeat(word));

@@ -1,4 +1,4 @@
-//! The network: nowhere to go, and nobody to talk to but the one listener.
+//! Probes of the network: no address may be reachable except the one listener.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,13 +12,14 @@ use untrusted_fs::own_files;
 use super::{failing, forbidden, nothing};
 use crate::kernel::attempt;
 
-/// Addresses set aside for documentation: nobody answers, wherever this runs.
+/// Address reserved for documentation: it never answers, wherever this runs.
 const OUTSIDE_4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const OUTSIDE_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 /// Services that many hosts have on loopback.
 const LOOPBACK_PORTS: [u16; 2] = [22, 2375];
 const FAMILIES: [(&str, u16); 2] = [("packet", 17), ("vsock", 40)];
 
+/// Tries addresses outside, other socket families and the one listener.
 pub(super) fn probe(listener: Option<u16>, word: u64) -> Vec<Probe> {
     let inet = |address: Ipv4Addr, port| SocketAddr::from((address, port));
     let reach = |address| reach(address, word);
@@ -39,7 +40,8 @@ pub(super) fn probe(listener: Option<u16>, word: u64) -> Vec<Probe> {
     probes
 }
 
-/// Works if there is a way there. Loopback answers at once, one way or the other; for anybody else nobody waits.
+/// Tries to connect. Loopback answers at once, with success or refusal; other addresses are
+/// not waited for.
 fn reach(address: SocketAddr, word: u64) -> io::Result<()> {
     let (family, bytes) = socket_address(address);
     let waiting = if address.ip().is_loopback() { 0 } else { SOCK_NONBLOCK };
@@ -82,6 +84,7 @@ fn family(number: c_int) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
 
+/// Looks for network interfaces other than loopback.
 pub(super) fn other_interfaces() -> Probe {
     let table = own_files::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let names = table.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned()));

@@ -51,6 +51,8 @@ const DEV: [&str; 14] = [
 ];
 const PROBE_FILE: &str = ".probe";
 
+/// Tries to write, create and read where that must fail, including the caller's read-only
+/// mounts.
 pub(super) fn probe(confinement: &Confinement, word: u64) -> Vec<Probe> {
     let read_only = confinement.mounts.iter().filter(|mount| mount.access == Access::ReadOnly);
     let given = read_only.map(|mount| mount.target.as_path());
@@ -84,7 +86,7 @@ fn look(path: &str) -> io::Result<()> {
     if own_files::metadata(path)?.is_dir() { own_files::read_dir(path).map(drop) } else { first_byte(path) }
 }
 
-/// Fails if there is none.
+/// Reads the first byte; an empty file is an error.
 fn first_byte(path: &str) -> io::Result<()> {
     io::Read::read_exact(&mut own_files::open(path)?, &mut [0])
 }
@@ -140,7 +142,8 @@ fn other_mounts(confinement: &Confinement) -> Vec<String> {
     places.filter(|place| !belongs(place)).collect()
 }
 
-/// A path of `mountinfo`, where the kernel writes what would end a field as a backslash and three octal digits.
+/// A path of `mountinfo`, where the kernel writes what would end a field as a backslash and
+/// three octal digits.
 fn unescaped(field: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")];
     escapes.iter().fold(field.to_owned(), |text, (escape, character)| text.replace(escape, character))

@@ -1,4 +1,5 @@
-//! What this process is and holds, and whom it can see.
+//! Probes of the process itself: its identity, its rights, and the processes that it can
+//! see.
 
 use rustix::process::{getegid, geteuid, getpid};
 use rustix::thread::{CapabilitySet, Uid, capabilities, no_new_privs, set_thread_res_uid};
@@ -9,6 +10,7 @@ use super::{failing, nothing};
 use crate::procs;
 use crate::strict::identity::INNER;
 
+/// Tries to gain rights, and lists rights and descriptors that must not be there.
 pub(super) fn probe() -> Vec<Probe> {
     vec![
         failing("become uid 0".to_owned(), become_root()),
@@ -43,7 +45,7 @@ fn new_privileges() -> Vec<String> {
     if no_new_privs().unwrap_or(false) { Vec::new() } else { vec!["no_new_privs is not set".to_owned()] }
 }
 
-/// Only the first process and this one are here.
+/// Visible processes other than process 1 and this one.
 fn other_processes() -> Vec<String> {
     let me = getpid().as_raw_pid().to_string();
     let names = own_files::read_dir("/proc")

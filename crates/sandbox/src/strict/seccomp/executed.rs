@@ -1,6 +1,8 @@
-//! The file behind an execution, found as the kernel will find it: by path, by descriptor, by its first line, by a dynamic loader.
+//! The file behind an execution, found as the kernel will find it: by path, by descriptor,
+//! by its first line, by a dynamic loader.
 //!
-//! A record and no permission: the program can put something else there before the kernel looks.
+//! A record and no permission: the program can put something else there before the kernel
+//! looks.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -26,10 +28,12 @@ const LOADER_OPTIONS: [&str; 7] = [
     "--preload",
 ];
 
-/// Where the path of an execution begins.
+/// Start of an execution's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathStart {
+    /// The path is relative to the working directory.
     WorkingDirectory,
+    /// The path is relative to this descriptor.
     Descriptor(i32),
 }
 
@@ -41,9 +45,9 @@ pub(super) struct Caller {
 
 enum Found {
     File(OwnedFd),
-    /// Nothing lies there.
+    /// There is no file at the path.
     Absent,
-    /// It leads through a part of `/proc` that only the caller can follow.
+    /// The path leads through a part of `/proc` that only the caller can follow.
     Elsewhere,
 }
 
@@ -53,7 +57,7 @@ impl Caller {
         own_files::read_link(self.proc("cwd")).ok().map(|path| cut(&path.to_string_lossy()))
     }
 
-    /// Describes the file that runs in the end. `None` where there is none.
+    /// Describes the file that runs in the end; `None` if there is none.
     pub(super) fn executed_file(
         self,
         from: PathStart,
@@ -121,7 +125,7 @@ impl Caller {
         own_files::read_link(self.proc(&start)).ok().map(|start| start.join(path))
     }
 
-    /// What the kernel holds for the process.
+    /// Opens a link of the process in `/proc`, such as its executable.
     fn held(self, name: &str) -> Found {
         openat(CWD, self.proc(name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_or(Found::Absent, Found::File)
     }
@@ -155,7 +159,8 @@ fn describe(opened: &OwnedFd) -> Option<ExecutedFile> {
     Some(ExecutedFile { kind, path: cut(path), interpreter: Vec::new(), same_as: None })
 }
 
-/// A path that means a descriptor of whoever uses it, or the file it runs, as the kernel names it for a process.
+/// Name of the `/proc` entry, if the path means a descriptor of its user or the file that
+/// it runs.
 fn by_descriptor(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     let number = |text: &str| text.parse::<u32>().ok();
@@ -180,7 +185,7 @@ fn interpreter(head: &[u8]) -> Vec<String> {
     words.by_ref().filter(|word| !word.is_empty()).collect()
 }
 
-/// The program that a dynamic loader is told to load.
+/// Program that a dynamic loader loads.
 fn loaded_program<'a>(path: &str, argv: &'a [String]) -> Option<&'a str> {
     let name = Path::new(path).file_name()?.to_str()?;
     if !(name.starts_with("ld-") && name.contains(".so") || name == "ld.so") {

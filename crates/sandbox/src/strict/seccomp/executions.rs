@@ -1,5 +1,5 @@
-//! The list of executions: each different one once, with room of its own for each weight, so that none that counts gives way to
-//! those that count for nothing.
+//! The list of executions: each different one once, with room of its own for each weight,
+//! so that none that counts gives way to those that count for nothing.
 
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use super::likeness::KnownPrograms;
 use super::memory::cut;
 use crate::execution_rules::{ExecutionRules, Weight};
 
+/// Recorded executions, each different one once.
 #[derive(Debug)]
 pub(crate) struct Executions {
     rules: ExecutionRules,
@@ -24,7 +25,8 @@ impl Executions {
         Self { rules, known: KnownPrograms::new(rules.programs, path), rows: Vec::new() }
     }
 
-    /// What is to be executed, with the file behind it where that says more than the path.
+    /// Describes an execution before it happens, with the file behind it if that says more
+    /// than the path.
     pub(super) fn look(
         &mut self,
         caller: Caller,
@@ -52,6 +54,7 @@ impl Executions {
         ((self.rules.weigh)(&whole), whole)
     }
 
+    /// Counts an execution, or adds it while its weight has space left.
     pub(super) fn add(&mut self, weight: Weight, execution: Execution) {
         let same = |known: &Execution| {
             let Execution { path, argv, file, directory, count: _ } = known;
@@ -64,6 +67,7 @@ impl Executions {
         }
     }
 
+    /// Returns the list and starts a new one.
     pub(super) fn take(&mut self) -> Vec<Execution> {
         std::mem::take(&mut self.rows).into_iter().map(|(_, execution)| execution).collect()
     }

@@ -2,8 +2,9 @@
 
 use untrusted_fs::own_files;
 
-/// True if `named`, a number in the caller's pid namespace, is a thread of the caller's process or, where children count, one of
-/// its children. `caller` is a thread, by its number here.
+/// True if `named`, a number in the caller's pid namespace, is a thread of the caller's
+/// process or, where children count, one of its children. `caller` is a thread, by its
+/// number here.
 pub(super) fn is_own_process(caller: u32, named: i32, with_children: bool) -> bool {
     let Some(leader) = status_field(caller, "Tgid:").and_then(|leader| leader.parse().ok()) else { return false };
     let threads = threads_of(leader);
@@ -22,7 +23,8 @@ fn children_of(leader: u32, thread: u32) -> Vec<u32> {
     children.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
-/// The last word of a line of a process's status: of `NSpid`, the number in the innermost namespace.
+/// The last word of a line of a process's status: of `NSpid`, the number in the innermost
+/// namespace.
 fn status_field(process: u32, name: &str) -> Option<String> {
     let status = own_files::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;

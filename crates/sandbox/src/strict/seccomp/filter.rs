@@ -4,7 +4,8 @@ use libc::{ENOSYS, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_USER_NOTIF,
 
 use super::table::{Action, Is, LAST_KNOWN, Rule, Test, rules};
 
-/// Offsets in `struct seccomp_data`; both processors are little-endian, so the low half of an argument comes first.
+/// Offsets in `struct seccomp_data`; both processors are little-endian, so the low half of
+/// an argument comes first.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const ARGS: u32 = 16;
@@ -29,21 +30,24 @@ const HERE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const HERE: Option<u32> = None;
 
-/// Who hears of a call.
+/// Receiver of reports about calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// What would be reported is refused all the same, and what would be recorded is allowed.
+    /// Calls that would be reported are refused all the same, and those that would be
+    /// recorded are allowed.
     Nobody,
-    /// A listener, but for calls that carry this word. They are judged as if there were nobody, so that the probe does not wait for
-    /// the stage each time. Nobody knows the word any more when the program runs.
+    /// A listener, except for calls that carry this word. They are judged as if there were
+    /// none, so that the probe does not wait for the stage each time. When the program
+    /// runs, the word is forgotten.
     ListenerBut(u64),
 }
 
-/// The filter; `None` on a processor whose calls nobody has looked at.
+/// The filter; `None` on a processor for which there is no table.
 pub(crate) fn build(audience: Audience) -> Option<Vec<sock_filter>> {
     let mut program = vec![
         load(ARCH),
-        // Calls of another processor mode (i386) have other numbers and would pass for something else.
+        // Calls of another processor mode (i386) have other numbers and would pass for
+        // something else.
         jump(JUMP_EQUAL, HERE?, 1, 0),
         give(refusal(ENOSYS)),
         load(NUMBER),
@@ -65,7 +69,7 @@ pub(crate) fn build(audience: Audience) -> Option<Vec<sock_filter>> {
     Some(program)
 }
 
-/// Leads each open jump, which stands for a question, to where it is decided: whether the call carries the word.
+/// Completes each open jump: leads it to the test whether the call carries the word.
 fn append_questions(program: &mut Vec<sock_filter>, word: u64) -> Option<()> {
     let (low, high) = (u32::try_from(word & u64::from(u32::MAX)).ok()?, u32::try_from(word >> 32).ok()?);
     let mut known: Vec<(u32, usize)> = Vec::new();
@@ -95,8 +99,9 @@ fn append_questions(program: &mut Vec<sock_filter>, word: u64) -> Option<()> {
     Some(())
 }
 
-/// The rules of a range of numbers, behind one test that skips them all: the kernel runs the filter for every call there is when
-/// it is installed, and for many of them whenever they are made.
+/// The rules of a range of numbers, behind one test that skips them all: the kernel runs
+/// the filter for every call there is when it is installed, and for many of them whenever
+/// they are made.
 fn grouped(rules: &[&Rule], audience: Audience) -> Option<Vec<sock_filter>> {
     let mut sections = Vec::new();
     for rule in rules {
@@ -108,7 +113,8 @@ fn grouped(rules: &[&Rule], audience: Audience) -> Option<Vec<sock_filter>> {
     Some(group)
 }
 
-/// The last step of a rule. A jump is still open, and holds the verdict for calls that carry the word.
+/// The last step of a rule. A jump is still open, and holds the verdict for calls that
+/// carry the word.
 fn verdict(action: Action, audience: Audience) -> sock_filter {
     let open = |quiet: u32| sock_filter { code: JUMP, jt: 0, jf: 0, k: quiet };
     match (action, audience) {

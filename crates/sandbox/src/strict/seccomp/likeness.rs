@@ -1,4 +1,5 @@
-//! Programs that are recognised by their content: a copy, a link or a file in memory runs the same code under any name.
+//! Programs that are recognised by their content: a copy, a link or a file in memory runs
+//! the same code under any name.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, fstatvfs, openat2};
 
-/// What is read of a file: enough for the mark that a linker leaves.
+/// Bytes that are read of a file: enough for the mark that a linker leaves.
 const HEAD_MAX: u64 = 8192;
 /// Begins the note of an ELF file that holds the linker's digest of it: sizes, type, owner.
 const BUILD_NOTE: &[u8] = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
@@ -21,7 +22,8 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Reads a plain file that is held by path. Whoever has a lease on it cannot make this wait.
+    /// Reads a plain file that is held by path. Whoever has a lease on it cannot make this
+    /// wait.
     pub(super) fn read(file: &OwnedFd) -> Option<Self> {
         let size = u64::try_from(fstat(file).ok()?.st_size).ok()?;
         let held = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
@@ -36,8 +38,9 @@ impl Content {
         head.get(at..at + BUILD_LEN)
     }
 
-    /// The same program: by the linker's digest, which stays where bytes are added or taken away behind it, else by beginning and
-    /// size. A file that may not be read is known by its size alone.
+    /// The same program: by the linker's digest, which stays where bytes are added or taken
+    /// away behind it, else by beginning and size. A file that may not be read is known by
+    /// its size alone.
     fn is_like(&self, known: &Self) -> bool {
         match (self.build(), known.build()) {
             (Some(build), Some(known)) => build == known,
@@ -55,6 +58,8 @@ pub(super) struct KnownPrograms {
 }
 
 impl KnownPrograms {
+    /// Remembers names and search path; the programs are read when the first comparison
+    /// needs them.
     pub(super) fn new(names: fn() -> Vec<&'static str>, path: Vec<PathBuf>) -> Self {
         Self { names, path, read: None }
     }
@@ -72,7 +77,8 @@ fn read_programs(root: &OwnedFd, names: &[&'static str], path: &[PathBuf]) -> Ve
     places.filter_map(|(name, place)| Some((name, read_program(root, &place)?))).collect()
 }
 
-/// What lies where the program can write is whatever it made of it.
+/// Reads a program of the search path, only from a read-only mount: a writable file may be
+/// the program's own work.
 fn read_program(root: &OwnedFd, place: &Path) -> Option<Content> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
@@ -81,6 +87,7 @@ fn read_program(root: &OwnedFd, place: &Path) -> Option<Content> {
     is_read_only(&file).then(|| Content::read(&file)).flatten().filter(|content| content.head.is_some())
 }
 
+/// True if the file lies on a mount that nobody inside can write.
 pub(super) fn is_read_only(file: &OwnedFd) -> bool {
     fstatvfs(file).is_ok_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
 }

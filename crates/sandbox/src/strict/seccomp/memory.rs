@@ -1,5 +1,5 @@
-//! Reading arguments out of the memory of a process that waits for an answer. Bounded, and never trusted: the process can
-//! change what was read before the kernel reads it again.
+//! Reads arguments from the memory of a process that waits for an answer. Bounded, and
+//! never trusted: the process can change them before the kernel reads them again.
 
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,12 +14,14 @@ const ARGS_MAX: usize = 128;
 const ADDRESS_MAX: usize = 128;
 const WORD: usize = 8;
 
+/// Memory of a process that waits for an answer.
 #[derive(Debug)]
 pub(super) struct Memory {
     file: File,
 }
 
 impl Memory {
+    /// Opens the memory of a process; none if it is gone or may not be read.
     pub(super) fn of(pid: u32) -> Option<Self> {
         own_files::open(format!("/proc/{pid}/mem")).ok().map(|file| Self { file })
     }
@@ -51,7 +53,8 @@ impl Memory {
         pointers.take_while(|pointer| *pointer != 0).map_while(|pointer| self.text(pointer)).collect()
     }
 
-    /// A socket address as text; `None` for one of this host inside, which is no attempt to leave.
+    /// A socket address as text; `None` for one of this host inside, which is no attempt to
+    /// leave.
     pub(super) fn address(&self, at: u64, length: u64) -> Option<String> {
         let mut bytes = [0; ADDRESS_MAX];
         let wanted = usize::try_from(length).ok()?.min(ADDRESS_MAX);
@@ -60,7 +63,7 @@ impl Memory {
     }
 }
 
-/// As much of a text as is kept.
+/// Text cut to the length that is kept.
 pub(super) fn cut(text: &str) -> String {
     let ends = text.char_indices().map(|(at, letter)| at + letter.len_utf8());
     text.get(..ends.take_while(|end| *end <= TEXT_MAX).last().unwrap_or(0)).unwrap_or_default().to_owned()

@@ -1,5 +1,5 @@
-//! The filter of system calls: the table of what is forbidden, the program made of it, and the stage's side, which answers and
-//! records the calls that are passed on.
+//! The filter of system calls: the table of forbidden calls, the program made of it, and
+//! the stage's side, which answers and records the calls that are passed on.
 
 mod executed;
 mod executions;
@@ -27,7 +27,7 @@ pub(crate) use recorder::CallLog;
 #[derive(Debug)]
 pub(crate) struct Filtered {
     pub(crate) seccomp: Seccomp,
-    /// Where refused calls arrive, or why they do not.
+    /// Listener for refused calls, or the error for which there is none.
     pub(crate) listener: Result<OwnedFd, io::Error>,
 }
 

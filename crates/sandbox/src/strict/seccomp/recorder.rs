@@ -14,6 +14,7 @@ use super::memory::Memory;
 use super::table::{Action, rules};
 use crate::kernel::seccomp::{Answer, Call, answer, receive, still_waits};
 
+/// Log of calls that the filter passed on.
 #[derive(Debug)]
 pub(crate) struct CallLog {
     listener: OwnedFd,
@@ -27,25 +28,29 @@ pub(crate) struct CallLog {
 }
 
 impl CallLog {
+    /// Starts without recording, so that calls of the probe are not counted.
     pub(crate) fn new(listener: OwnedFd, executions: Executions) -> Self {
         Self { listener, over: false, recording: false, blind: false, executions, seen: ObservedConduct::default() }
     }
 
-    /// What to wait for, as long as calls can come.
+    /// Descriptor to wait for, as long as calls can come.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
         (!self.over).then(|| self.listener.as_fd())
     }
 
-    /// Begins to record. Until then calls are answered only: what the probe tries is not the program's doing.
+    /// Begins to record. Until then calls are answered only: what the probe tries is not
+    /// the program's doing.
     pub(crate) fn record(&mut self) {
         self.recording = true;
     }
 
+    /// Returns the observations so far and starts anew.
     pub(crate) fn take(&mut self) -> ObservedConduct {
         ObservedConduct { executions: self.executions.take(), ..std::mem::take(&mut self.seen) }
     }
 
-    /// Whether the lists may lack what the counts hold.
+    /// True if arguments could not be read at least once, so that lists may lack entries
+    /// which the counts include.
     pub(crate) fn is_blind(&self) -> bool {
         self.blind
     }
@@ -89,8 +94,8 @@ impl CallLog {
         given
     }
 
-    /// Allows a call on a process that is the caller's own. Its number is in a register, which nobody can change while the call
-    /// waits, and numbers of process 1 never reach this.
+    /// Allows a call on the caller's own process. The pid is in a register, which cannot
+    /// change while the call waits, and pids of process 1 never reach this.
     fn judge_process(&self, call: &Call, pid_arg: usize, with_children: bool, errno: i32) -> Answer {
         let named = call.args.get(pid_arg).and_then(|arg| i32::try_from(arg & u64::from(u32::MAX)).ok());
         let own = named.is_some_and(|named| is_own_process(call.pid, named, with_children));
@@ -135,7 +140,7 @@ impl CallLog {
     }
 }
 
-/// The first argument of `execveat`, of which the kernel reads the low half.
+/// Start of the path of `execveat`; the kernel reads the low half of the argument.
 fn from(directory: u64) -> PathStart {
     let low = u32::try_from(directory & u64::from(u32::MAX)).unwrap_or(u32::MAX);
     match low.cast_signed() {
@@ -144,7 +149,7 @@ fn from(directory: u64) -> PathStart {
     }
 }
 
-/// Whether the last process under the filter is gone.
+/// True if the last process under the filter is gone.
 fn abandoned(listener: BorrowedFd<'_>) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     let mut polled = [PollFd::from_borrowed_fd(listener, PollFlags::IN)];

@@ -1,37 +1,45 @@
-//! Which system calls are refused, reported or recorded. What is not named here is allowed.
+//! Table of system calls that are refused, reported or recorded. A call that is not named
+//! here is allowed.
 //!
-//! A list of what is forbidden, because programs that build and test software use nearly everything else; capabilities,
-//! namespaces and mounts are the first line, and this closes what they leave open. Calls newer than [`LAST_KNOWN`] do not exist.
+//! A list of what is forbidden, because programs that build and test software use nearly
+//! everything else; capabilities, namespaces and mounts are the first line, and this closes
+//! the gaps that they leave. Calls newer than [`LAST_KNOWN`] do not exist.
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, c_long};
 
-/// The last call that was looked at when this table was written.
+/// Last call that was known when this table was written.
 pub(super) const LAST_KNOWN: u32 = 466;
 
+/// Treatment of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Refused, without a word: programs try these and fall back.
     Refuse(i32),
     /// Refused and reported.
     Report(i32),
-    /// Allowed and recorded, whoever asks.
+    /// Allowed and recorded, also if the probe makes it.
     Record,
     /// Allowed and recorded, unless it is the probe's own.
     Note,
-    /// Allowed on the caller's own threads, which the stage finds out; refused and reported on others. Refused where nobody
-    /// listens.
+    /// Allowed on the caller's own threads, which the stage finds out; refused and reported
+    /// on others. Refused where nobody listens.
     OwnThread { pid_arg: usize, errno: i32 },
-    /// Allowed on the caller's own threads and children, which the stage finds out; refused and reported on others. Allowed
-    /// where nobody listens: runtimes need it to wait for their children.
+    /// Allowed on the caller's own threads and children, which the stage finds out; refused
+    /// and reported on others. Allowed where nobody listens: runtimes need it to wait for
+    /// their children.
     OwnFamily { pid_arg: usize, errno: i32 },
 }
 
+/// Row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
+    /// Name of the call in records.
     pub(super) name: &'static str,
+    /// Number of the call on this architecture.
     pub(super) number: c_long,
     /// All of them have to hold.
     pub(super) when: &'static [Test],
+    /// Treatment if all tests hold.
     pub(super) action: Action,
 }
 
@@ -42,9 +50,11 @@ impl Rule {
     }
 }
 
-/// About the low half of an argument, which is all the kernel looks at in each of these.
+/// Condition on the low half of an argument; the kernel ignores the high half in these
+/// calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Test {
+    /// Index of the argument, from 0.
     pub(super) arg: u32,
     pub(super) is: Is,
 }
@@ -61,10 +71,14 @@ impl Test {
     }
 }
 
+/// Condition on one argument.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Is {
+    /// At least one of these bits is set.
     AnyBit(u32),
+    /// The value is one of these.
     OneOf(&'static [u32]),
+    /// The value is none of these.
     NoneOf(&'static [u32]),
 }
 
@@ -75,13 +89,15 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u32;
-/// Only in `unshare`: in `clone` the bit belongs to the exit signal.
+/// Flag of `unshare` only: in `clone` the bit belongs to the exit signal.
 const NEW_TIME: u32 = 0x80;
 const CREATES: u32 = (libc::O_CREAT | 0o20_000_000) as u32;
-/// A file with these bits would be a way to the owner's rights for every user of the host, long after the run.
+/// A file with these bits would be a way to the owner's rights for every user of the host,
+/// long after the run.
 const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
 const NETLINK: u32 = libc::AF_NETLINK as u32;
-/// Of netlink only the list of interfaces, which name resolution and runtimes read.
+/// Socket families that are allowed. Of netlink only the list of interfaces, which name
+/// resolution and runtimes read.
 const FAMILIES: &[u32] = &[libc::AF_UNIX as u32, libc::AF_INET as u32, libc::AF_INET6 as u32, NETLINK];
 const PERSONALITIES: &[u32] = &[0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, u32::MAX];
 /// Typing into a terminal, and changing what it means.
@@ -142,7 +158,8 @@ const CONDITIONAL: &[Rule] = &[
     rule("personality", libc::SYS_personality, &[arg(0, Is::NoneOf(PERSONALITIES))], Action::Report(EPERM)),
 ];
 
-/// Calls on a process that its first argument names: 0 is the caller and is free, process 1 is the harness's.
+/// Calls on a process that its first argument names: 0 is the caller and is free, process 1
+/// is the harness's.
 macro_rules! calls_on_processes {
     ($($name:ident = $number:ident as $action:ident),* $(,)?) => {
         &[$(
@@ -157,7 +174,8 @@ macro_rules! calls_on_processes {
     };
 }
 
-/// With these a program could starve, blind or stop process 1, which has the same user.
+/// Calls with which a program could starve, blind or stop process 1, which has the same
+/// user.
 const ON_PROCESSES: &[Rule] = calls_on_processes! {
     prlimit64 = SYS_prlimit64 as OwnThread,
     sched_setscheduler = SYS_sched_setscheduler as OwnThread,
@@ -256,13 +274,15 @@ const REPORTED_HERE: &[Rule] = calls! { Action::Report(EPERM);
 #[cfg(not(target_arch = "x86_64"))]
 const REPORTED_HERE: &[Rule] = &[];
 
-/// Their arguments are in memory, where a filter cannot look. Everybody has to cope with kernels that lack them.
+/// Their arguments are in memory, where a filter cannot look. Everybody has to cope with
+/// kernels that lack them.
 const ABSENT: &[Rule] = calls! { Action::Refuse(ENOSYS);
     clone3 = SYS_clone3, openat2 = SYS_openat2, io_uring_setup = SYS_io_uring_setup,
     io_uring_enter = SYS_io_uring_enter, io_uring_register = SYS_io_uring_register,
     name_to_handle_at = SYS_name_to_handle_at, lookup_dcookie = SYS_lookup_dcookie, nfsservctl = SYS_nfsservctl,
 };
 
+/// All rules of the table; those with conditions on arguments come first.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     let about_arguments = [CONDITIONAL, CONDITIONAL_HERE, ON_PROCESSES, PRIORITIES];
     about_arguments.into_iter().chain([RECORDED, NOTED, REPORTED, REPORTED_HERE, ABSENT]).flatten()

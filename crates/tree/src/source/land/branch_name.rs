@@ -1,8 +1,9 @@
-//! Names that git takes for a branch, by the rules of `git check-ref-format --branch`, without its shorthands.
+//! Names that git takes for a branch, by the rules of `git check-ref-format --branch`,
+//! without its shorthands.
 
 use std::fmt;
 
-/// With `.lock` behind it a component must still fit into a file name.
+/// Longest component: with `.lock` appended it must still fit into a file name.
 const LONGEST_COMPONENT: usize = 240;
 const LONGEST: usize = 1000;
 
@@ -10,7 +11,7 @@ const LONGEST: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchName(String);
 
-/// Why text is no branch's name.
+/// Rule that a text breaks as a branch name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BranchNameProblem {
     #[error("it is empty")]
@@ -36,6 +37,7 @@ pub enum BranchNameProblem {
 }
 
 impl BranchName {
+    /// Accepts a name that git would accept for a new branch.
     pub fn parse(text: &str) -> Result<BranchName, BranchNameProblem> {
         match problem(text) {
             Some(problem) => Err(problem),
@@ -43,6 +45,7 @@ impl BranchName {
         }
     }
 
+    /// Name without `refs/heads/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,6 +1,6 @@
-//! Removing what a landing left that was killed: everything under the token it was begun with, and the lock that is its own.
-//! Whole objects stay: git writes none that is there already, so that somebody may rest on one by now. No branch names them, and
-//! git removes them in time.
+//! Clean-up after a killed landing: everything under its token, and its own lock. Whole
+//! objects stay: git does not rewrite an existing object, so another commit may use one by
+//! now. No branch names them, and git removes them in time.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -17,7 +17,8 @@ use crate::source::Source;
 use crate::worktree::fsdir::{lstat, names, open_dir};
 
 impl Source {
-    /// Removes what a dead landing of this token left. The caller knows that nobody uses the token any more.
+    /// Removes the remains of a dead landing with this token. The caller must know that no
+    /// live process uses the token.
     pub fn clear_landing(&self, branch: &BranchName, token: &str) -> Result<(), TreeError> {
         self.clear_young_objects(token)?;
         clear_lock(self.common(), PACKED, token).doing("clearing the lock of the packed references of", self.root())?;
@@ -56,7 +57,8 @@ impl Source {
         Ok(())
     }
 
-    /// As git does when a reference goes: folders in which nothing is left, below `refs/heads` and `refs/cto`.
+    /// Removes empty folders below `refs/heads` and `refs/cto`, as git does when a
+    /// reference goes.
     pub(super) fn remove_empty_folders(&self, name: &RefName) -> Result<(), TreeError> {
         let refs = open_dir(self.common(), b"refs").doing("opening refs of", self.root())?;
         let above = Path::new(name.as_str()).ancestors().skip(1);
@@ -70,7 +72,8 @@ impl Source {
     }
 }
 
-/// A lock is the landing's own if it is the same file as the one that bears its token.
+/// Removes a lock that is the landing's own: the same file as the one that carries its
+/// token.
 fn clear_lock(dir: &OwnedFd, leaf: &str, token: &str) -> Result<(), Errno> {
     let young = young_lock(token);
     let Ok(own) = lstat(dir, young.as_bytes()) else { return Ok(()) };
@@ -81,6 +84,7 @@ fn clear_lock(dir: &OwnedFd, leaf: &str, token: &str) -> Result<(), Errno> {
     remove(dir, young.as_bytes())
 }
 
+/// Removes a file; one that is gone already is no error.
 pub(super) fn remove(dir: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
     match unlinkat(dir, name, AtFlags::empty()) {
         Err(Errno::NOENT) => Ok(()),

@@ -1,4 +1,5 @@
-//! Moving a branch forward that names a known commit, under git's own lock; never one that a work tree has checked out.
+//! Moving a branch forward that names a known commit, under git's own lock; never one that
+//! a work tree has checked out.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
@@ -16,10 +17,11 @@ const LARGEST_HEAD: u64 = 4096;
 /// Result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Forwarding {
+    /// The branch names the new commit.
     Moved,
-    /// It names something else than was expected; none if that is not simply a commit, or nothing.
+    /// The branch names something unexpected; none if that is no plain commit, or missing.
     Elsewhere(Option<Oid>),
-    /// A work tree has it checked out: the git directory that says so.
+    /// A work tree has it checked out; its git directory.
     CheckedOut(PathBuf),
     /// Somebody holds this lock.
     Locked(PathBuf),
@@ -35,11 +37,14 @@ impl Source {
         BranchName::parse(std::str::from_utf8(name).ok()?).ok()
     }
 
-    /// The git directory of a work tree that has this branch checked out. A bare repository has no work tree of its own.
+    /// The git directory of a work tree that has this branch checked out. A bare repository
+    /// has no work tree of its own.
     pub fn checked_out_at(&self, branch: &BranchName) -> Result<Option<PathBuf>, TreeError> {
         self.find_checkout(&RefName::branch(branch))
     }
 
+    /// Git directory of a work tree that has the branch checked out; none if no work tree
+    /// has.
     pub(super) fn find_checkout(&self, name: &RefName) -> Result<Option<PathBuf>, TreeError> {
         let symbolic = [b"ref: ".as_slice(), &name.full()].concat();
         let is_at = |head: Option<Vec<u8>>| head.is_some_and(|head| head.trim_ascii_end() == symbolic);
@@ -58,8 +63,9 @@ impl Source {
         Ok(None)
     }
 
-    /// Moves a branch from `old` to `commit`; where it is to mark an approval as used, the mark is made first. After a kill in
-    /// between the mark is there and the branch where it was.
+    /// Moves a branch from `old` to `commit`. If an approval is to be marked as used, the
+    /// mark is made first: after a kill in between, the mark exists and the branch is
+    /// unchanged.
     pub fn forward_branch(
         &self,
         branch: &BranchName,

@@ -1,4 +1,5 @@
-//! Loose objects written into an object directory that git also writes: whole under another name, then by rename.
+//! Loose objects written into an object directory that git also writes: whole under another
+//! name, then by rename.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -30,13 +31,15 @@ pub(super) struct LooseObjects<'t> {
 }
 
 impl<'t> LooseObjects<'t> {
+    /// Opens the object directory of a source; temporary names carry `token`, so that a
+    /// recovery can find them.
     pub(super) fn of(source: &Source, token: &'t str) -> Result<LooseObjects<'t>, TreeError> {
         let objects = open_dir(source.common(), b"objects").doing("opening the objects of", source.root())?;
         Ok(LooseObjects { token, objects, open: RefCell::default(), next: Cell::new(0) })
     }
 
-    /// Writes an object, also where one of that name is there: its age is then today's, so that git does not prune it before
-    /// a branch names it.
+    /// Writes an object, even if it exists: a fresh file keeps git from pruning it before a
+    /// branch names it.
     pub(super) fn put(&self, kind: Kind, oid: Oid, body: &[u8]) -> Result<(), TreeError> {
         if Oid::of(kind.word(), body) != oid {
             return Err(malformed("object", oid.to_string()));
@@ -59,7 +62,7 @@ impl<'t> LooseObjects<'t> {
         written
     }
 
-    /// True if a file of the object's name is there.
+    /// True if the object has a loose file.
     pub(super) fn has(&self, oid: Oid) -> bool {
         let hex = oid.to_string();
         let (folder, name) = hex.split_at(2);
@@ -89,7 +92,8 @@ impl<'t> LooseObjects<'t> {
     }
 }
 
-/// The name of an object that is not whole yet, or how all such names begin. Git, too, removes what is left under them.
+/// The name of an object that is not whole yet, or how all such names begin. Git, too,
+/// removes what is left under them.
 pub(super) fn young_object(token: &str, number: Option<u64>) -> String {
     let number = number.map(|number| number.to_string()).unwrap_or_default();
     format!("tmp_obj_cto_{token}_{number}")

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::BranchName;
 
-/// Where marks of used approvals lie below `refs/`.
+/// Folder of the marks of used approvals, below `refs/`.
 const USED: &str = "cto/used";
 
 /// A name below `refs/`, of plain components.
@@ -12,10 +12,12 @@ const USED: &str = "cto/used";
 pub(super) struct RefName(String);
 
 impl RefName {
+    /// Reference of a branch.
     pub(super) fn branch(name: &BranchName) -> Self {
         Self(format!("heads/{}", name.as_str()))
     }
 
+    /// Name below `refs/`.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -25,13 +27,13 @@ impl RefName {
         self.0.rsplit_once('/').unwrap_or(("", &self.0))
     }
 
-    /// As git's files have it.
+    /// Full name, as git's files have it.
     pub(super) fn full(&self) -> Vec<u8> {
         format!("refs/{}", self.0).into_bytes()
     }
 }
 
-/// For people: a branch by its own name, anything else in full.
+/// Form for people: a branch by its own name, anything else in full.
 impl fmt::Display for RefName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.strip_prefix("heads/") {
@@ -41,7 +43,8 @@ impl fmt::Display for RefName {
     }
 }
 
-/// The mark in a repository that an approval was used there: `refs/cto/used/<request digest>`. Nothing of ours ever removes it.
+/// The mark in a repository that an approval was used there: `refs/cto/used/<request
+/// digest>`. Nothing of ours ever removes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedMark(RefName);
 
@@ -53,6 +56,7 @@ impl UsedMark {
         fits.then(|| Self(RefName(format!("{USED}/{request_digest}"))))
     }
 
+    /// Reference of the mark.
     pub(super) fn name(&self) -> &RefName {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! A branch that must not exist, made by git's own protocol: its lock file first, then a look at every place where it or one
-//! in its way could stand, then one rename.
+//! A branch that must not exist, made by git's own protocol: its lock file first, then a
+//! look at every place where it or one in its way could stand, then one rename.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -32,28 +32,31 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Result of making a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landing {
+    /// The branch was made.
     Made,
-    /// There is one of that name; none if it is not simply a commit.
+    /// A reference of that name exists; none if it is no plain commit.
     There(Option<Oid>),
     /// A branch of this name stands where a folder is needed, or the other way round.
     InTheWay(String),
     /// Somebody holds the lock of the name.
     Locked(PathBuf),
-    /// The approval was used here before, by this commit; none if the mark is not simply a commit.
+    /// The approval was used here before, by this commit; none if the mark is not simply a
+    /// commit.
     Used(Option<Oid>),
 }
 
 impl Source {
-    /// What stands where this branch would be; none if nothing does.
+    /// Obstacle at the branch's place; none if it is free.
     pub fn find_branch(&self, name: &BranchName) -> Result<Option<Landing>, TreeError> {
         self.find_reference(&RefName::branch(name))
     }
 
-    /// What stands where this mark would be; none if nothing does.
+    /// Obstacle at the mark's place; none if it is free.
     pub fn find_mark(&self, mark: &UsedMark) -> Result<Option<Landing>, TreeError> {
         self.find_reference(mark.name())
     }
 
+    /// Obstacle at the reference's place, loose or packed.
     pub(super) fn find_reference(&self, name: &RefName) -> Result<Option<Landing>, TreeError> {
         match self.folder_of(name, false)? {
             Folder::Open(dir) => self.look(&dir, name, is_empty),
@@ -67,8 +70,9 @@ impl Source {
         self.make_references(&[&RefName::branch(name)], commit, token)
     }
 
-    /// Makes a branch and the mark of the approval that it rests on, neither of which may exist: both or none, but for a kill
-    /// between the two renames, after which the mark is there and the branch is not.
+    /// Makes a branch and the mark of its approval, neither of which may exist. Both are
+    /// made or none, except after a kill between the two renames, when only the mark
+    /// exists.
     pub fn make_marked_branch(
         &self,
         name: &BranchName,
@@ -87,7 +91,7 @@ impl Source {
         self.make_references(&[mark.name()], commit, token)
     }
 
-    /// Locks all of them, looks at all of them, and only then makes the first.
+    /// Locks all references, checks all of them, and only then makes the first.
     fn make_references(&self, names: &[&RefName], commit: Oid, token: &str) -> Result<Landing, TreeError> {
         let mut locked = Vec::new();
         for name in names {
@@ -119,7 +123,8 @@ impl Source {
         Ok(Landing::Made)
     }
 
-    /// Takes the lock of a reference, with the folder that it lies in. Git holds one for moments, so that it is tried for a while.
+    /// Takes the lock of a reference, with the folder that it lies in. Git holds one for
+    /// moments, so that it is tried for a while.
     pub(super) fn lock_reference(
         &self,
         name: &RefName,
@@ -143,7 +148,8 @@ impl Source {
         Ok(Err(Landing::Locked(self.common_path().join(lock))))
     }
 
-    /// `free` says whether a folder in the reference's place is none: git leaves empty ones behind.
+    /// `free` says whether a folder in the reference's place is none: git leaves empty ones
+    /// behind.
     pub(super) fn look(
         &self,
         dir: &OwnedFd,
@@ -219,9 +225,13 @@ fn step(at: &OwnedFd, part: &str, walked: &str, make: bool) -> Result<Folder, Tr
     }
 }
 
+/// Folder of a reference.
 pub(super) enum Folder {
+    /// The folder exists and is open.
     Open(OwnedFd),
+    /// The folder does not exist yet.
     Missing,
+    /// This branch occupies the path of the folder.
     InTheWay(String),
 }
 
@@ -229,6 +239,7 @@ fn is_below(path: &[u8], folder: &[u8]) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
+/// True if `name` is a directory without entries. Git leaves such directories behind.
 pub(super) fn is_empty(dir: &OwnedFd, name: &str) -> bool {
     open_dir(dir, name.as_bytes()).and_then(names).is_ok_and(|names| names.is_empty())
 }
@@ -237,19 +248,22 @@ fn remove_empty(dir: &OwnedFd, name: &str) -> bool {
     matches!(unlinkat(dir, name, AtFlags::REMOVEDIR), Ok(()) | Err(Errno::NOENT))
 }
 
+/// Name of git's own lock file for a reference.
 pub(super) fn lock_name(leaf: &str) -> String {
     format!("{leaf}.lock")
 }
 
-/// The other name of a lock while it is held, which tells whose it is. Git passes over names like it.
+/// The other name of a lock while it is held, which tells whose it is. Git passes over
+/// names like it.
 pub(super) fn young_lock(token: &str) -> String {
     format!(".cto-{token}.lock")
 }
 
-/// A lock file of a reference, or of all packed ones; gone with the value unless it became the file that it locks.
+/// A lock file of a reference, or of all packed ones; gone with the value unless it became
+/// the file that it locks.
 pub(super) struct RefLock {
     dir: Rc<OwnedFd>,
-    /// Its other name.
+    /// Name under which it was first made.
     young: String,
     name: String,
     leaf: String,
@@ -258,7 +272,8 @@ pub(super) struct RefLock {
 }
 
 impl RefLock {
-    /// Made under its other name first and linked: should we be killed, nobody else's lock is ever taken for ours.
+    /// Takes the lock: made under another name first and then linked, so that after a kill
+    /// no foreign lock can be taken for ours.
     pub(super) fn take(folder: &Rc<OwnedFd>, leaf: &str, token: &str) -> Result<RefLock, Errno> {
         let dir = &**folder;
         let make = |name: &str| openat(dir, name, LOCK | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
@@ -291,7 +306,8 @@ impl RefLock {
         self.file.sync_all()
     }
 
-    /// Puts these bytes in the place of what the file holds. The caller has looked, under this lock.
+    /// Puts these bytes in the place of what the file holds. The caller has looked, under
+    /// this lock.
     pub(super) fn replace(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.write(bytes)?;
         renameat(&*self.dir, self.name.as_str(), &*self.dir, self.leaf.as_str())?;
@@ -300,7 +316,8 @@ impl RefLock {
         Ok(())
     }
 
-    /// Never over something, where the file system can tell; the lock keeps git away where it cannot.
+    /// Never over something, where the file system can tell; the lock keeps git away where
+    /// it cannot.
     fn place(&mut self) -> Result<(), Errno> {
         let (from, to) = (self.name.as_str(), self.leaf.as_str());
         match renameat_with(&*self.dir, from, &*self.dir, to, RenameFlags::NOREPLACE) {

@@ -18,11 +18,11 @@ use crate::source::Source;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removal {
     Removed,
-    /// There is no such branch.
+    /// The branch does not exist.
     Gone,
-    /// It names something else by now; none if that is not simply a commit.
+    /// The branch names something else by now; none if that is no plain commit.
     Moved(Option<Oid>),
-    /// A work tree has it checked out: the git directory that says so.
+    /// A work tree has it checked out; its git directory.
     CheckedOut(PathBuf),
     /// Somebody holds this lock.
     Locked(PathBuf),
@@ -60,7 +60,8 @@ impl Source {
         Ok(Removal::Removed)
     }
 
-    /// Takes a reference out of the packed ones, where it is there; false where somebody holds their lock.
+    /// Removes a reference from the packed ones, if it is there; false if another process
+    /// holds their lock.
     fn unpack_reference(&self, name: &RefName, token: &str) -> Result<bool, TreeError> {
         if without(&self.packed_refs()?, &name.full()).is_none() {
             return Ok(true);
@@ -78,7 +79,8 @@ impl Source {
     }
 }
 
-/// Packed references without one of them and the line about the object it was peeled to; none where it is not among them.
+/// Packed references without one of them and the line about the object it was peeled to;
+/// none where it is not among them.
 fn without(packed: &[u8], name: &[u8]) -> Option<Vec<u8>> {
     let (mut kept, mut found, mut skipping) = (Vec::with_capacity(packed.len()), false, false);
     for line in packed.split_inclusive(|byte| *byte == b'\n') {

@@ -1,4 +1,5 @@
-//! The full look at a checkout: everything its manifest names is there unchanged, and nothing else is.
+//! The full examination of a checkout: everything in its manifest exists unchanged, and
+//! nothing else does.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The manifest of a checkout as it is kept on disk: its files, those of its `.git` too, with the stat each had when it was built.
+//! The manifest of a checkout on disk: its files, those of its `.git` too, with the stat
+//! that each had when it was built.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -41,13 +42,15 @@ fn add_files(dir: &OwnedFd, path: &mut Vec<u8>, into: &mut Listing) -> Result<()
     Ok(())
 }
 
-/// Whether a kept manifest is of this listing: the same paths but for `.git`, each with the same entry.
+/// True if a kept manifest fits this listing: the same paths except `.git`, each with the
+/// same entry.
 pub(super) fn holds(manifest: &Manifest, listing: &Listing) -> bool {
     let own = manifest.recorded.keys().filter(|path| !path.starts_with(b".git/")).count();
     own == listing.0.len() && listing.0.iter().all(|(path, entry)| manifest.entry(path) == Some(*entry))
 }
 
-/// Rows sorted by path: bits of the mode, id, stat, length of the path, path; before them what the stats are worth.
+/// Rows sorted by path: bits of the mode, id, stat, length of the path, path; before them
+/// what the stats are worth.
 pub(super) fn encode(manifest: &Manifest) -> Vec<u8> {
     let mut rows: Vec<_> = manifest.recorded.iter().collect();
     rows.sort_unstable_by_key(|(path, _)| *path);
@@ -69,6 +72,8 @@ pub(super) fn encode(manifest: &Manifest) -> Vec<u8> {
     out
 }
 
+/// Reads a manifest back. Any deviation in form is an error, so that the checkout is built
+/// anew.
 pub(super) fn decode(bytes: &[u8]) -> Result<Manifest, TreeError> {
     Reader(bytes).manifest().ok_or_else(|| malformed("manifest", "truncated or of another form"))
 }

@@ -1,7 +1,9 @@
-//! Where checkouts lie: found under their name, built aside and put there whole, removed only by who has them alone.
+//! Places of checkouts: found by name, built aside and moved there whole, removed only by a
+//! process that holds them alone.
 //!
-//! A folder's lock says who uses it: shared while somebody works on it, exclusive while it is built or removed. A lock goes
-//! with its process, so a folder aside that can be locked is a dead builder's.
+//! A folder's lock shows its use: shared while a process works on it, exclusive while it is
+//! built or removed. A lock ends with its process, so a folder aside that can be locked
+//! belonged to a dead builder.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -20,6 +22,7 @@ use crate::worktree::fsdir::{open_root, read_beneath};
 
 const ASIDE: &str = "aside-";
 
+/// Result of looking for a checkout under its name.
 pub(super) enum Found {
     Good(Checkout),
     /// Something that is not what its name says.
@@ -134,7 +137,8 @@ pub(super) fn sweep(cache: &Path) {
     }
 }
 
-/// Removes a checkout nobody uses; from its name by one rename, so that nobody finds half of it.
+/// Removes an unused checkout, from its name by one rename, so that no process finds half
+/// of it.
 pub(super) fn set_aside(cache: &Path, folder: &Path) -> Result<(), TreeError> {
     let Some(lock) = open_locked(folder, alone)? else {
         return match folder.own_exists() {

@@ -1,4 +1,5 @@
-//! The stamp of a checkout: what it is of, what is known of it, and which directory it is.
+//! The stamp of a checkout: the digests of its content and manifest, and the identity of
+//! its directory.
 
 use std::os::fd::OwnedFd;
 
@@ -15,6 +16,7 @@ use crate::worktree::work_repository::Author;
 pub(super) const NAME: &str = "stamp";
 pub(super) const LONGEST: u64 = 4096;
 
+/// Identity of a checkout's content, manifest and root directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stamp {
     content: String,
@@ -54,16 +56,18 @@ impl Stamp {
         Ok(Stamp { content: content.to_owned(), manifest: hex(&Sha256::digest(manifest)), root: FileStat::of(&root) })
     }
 
-    /// Whether it is the stamp of this content and of the directory that is in the open folder.
+    /// True if the stamp fits this content and the directory in the open folder.
     pub(super) fn holds(&self, folder: &OwnedFd, content: &str) -> bool {
         let root = lstat(folder, TREE.as_bytes()).map(|stat| FileStat::of(&stat));
         self.content == content && root == Ok(self.root)
     }
 
+    /// True if the manifest has the stamped digest.
     pub(super) fn is_of_manifest(&self, bytes: &[u8]) -> bool {
         self.manifest == hex(&Sha256::digest(bytes))
     }
 
+    /// Text form, one fact per line.
     pub(super) fn text(&self) -> String {
         let FileStat { size, mtime, ctime, inode, mode } = self.root;
         format!(

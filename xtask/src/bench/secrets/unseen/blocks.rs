@@ -1,8 +1,10 @@
-//! Private keys in the formats of programs, wrapped as files, logs, mails and programs wrap them.
+//! Private keys in the formats of programs, wrapped as files, logs, mails and programs wrap
+//! them.
 
 use super::Sample;
 use super::random::{ALNUM, BASE64, HEX, Random};
 
+/// Samples of every format in every wrapping.
 pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (kind, first, lines) in KINDS {

@@ -6,6 +6,7 @@ use super::shapes::any_secret;
 
 const EACH: usize = 5;
 
+/// Samples of every encoding and way of joining.
 pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for _ in 0..EACH {

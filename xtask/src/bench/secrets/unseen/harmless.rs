@@ -5,6 +5,7 @@ use super::random::Random;
 
 const VARIANTS: usize = 4;
 
+/// Samples in which every finding is a false alarm.
 pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for _ in 0..VARIANTS {

@@ -1,5 +1,6 @@
-//! A second set for secret scanners, made without their rules: from what vendors, formats and programs say in public of the
-//! shapes of secrets and of the places they stand in. Each class is measured by itself.
+//! A second set for secret scanners, made without their rules: from what vendors, formats
+//! and programs say in public of the shapes of secrets and of the places they stand in.
+//! Each class is measured by itself.
 
 mod blocks;
 mod encoded;
@@ -21,7 +22,7 @@ pub(super) struct Sample {
     pub(super) text: String,
 }
 
-/// What a scanner is measured by: the name in the table, the folder, and whether its texts hold secrets.
+/// Class of samples: its name in the table, its folder, and true if its texts hold secrets.
 pub(super) struct Class {
     pub(super) name: &'static str,
     pub(super) folder: &'static str,
@@ -37,7 +38,8 @@ pub(super) const CLASSES: [Class; 5] = [
     Class { name: "harmless", folder: "harmless", holds_secrets: false, make: harmless::samples },
 ];
 
-/// Writes every class into a folder of its own, one file for each sample, and gives the number of files of each.
+/// Writes every class into a folder of its own, one file for each sample, and gives the
+/// number of files of each.
 pub(super) fn write(root: &Path) -> Outcome<[usize; CLASSES.len()]> {
     let mut random = Random::new(SEED);
     let mut counts = [0; CLASSES.len()];

@@ -5,6 +5,7 @@ use super::random::Random;
 
 const VARIANTS: usize = 4;
 
+/// Samples of every place, each with random values.
 pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for _ in 0..VARIANTS {

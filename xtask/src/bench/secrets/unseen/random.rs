@@ -13,10 +13,12 @@ pub(super) const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 pub(super) struct Random(u64);
 
 impl Random {
+    /// Generator with a fixed seed, so that every run makes the same samples.
     pub(super) fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// Number below `limit`.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -24,6 +26,7 @@ impl Random {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit.max(1)
     }
 
+    /// One of the given values.
     pub(super) fn pick<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len())]
     }
@@ -42,6 +45,7 @@ impl Random {
         text
     }
 
+    /// Text in the form of a UUID.
     pub(super) fn uuid(&mut self) -> String {
         let parts = [8, 4, 4, 4, 12].map(|len| self.text(HEX, len));
         parts.join("-")
@@ -57,7 +61,8 @@ impl Random {
         }
     }
 
-    /// Pieces in braces are made: a letter for the set and a length, `{A24}`; `{G}` is a UUID, `{P}` a password.
+    /// Pieces in braces are made: a letter for the set and a length, `{A24}`; `{G}` is a
+    /// UUID, `{P}` a password.
     pub(super) fn fill(&mut self, template: &str) -> String {
         let (mut out, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('{') {

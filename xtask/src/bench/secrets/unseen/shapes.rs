@@ -3,9 +3,10 @@
 use super::Sample;
 use super::random::Random;
 
-/// How often each shape is made, each time in other words around it.
+/// Number of samples of each shape, each with other words around it.
 const VARIANTS: usize = 4;
 
+/// Samples of every published shape.
 pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for variant in 0..VARIANTS {

@@ -27,7 +27,7 @@ pub(super) struct BundleFacts {
     /// Keys of its report.
     pub(super) keys: BTreeSet<String>,
     pub(super) events: Vec<EventKind>,
-    /// Files of which the report has digest and times.
+    /// Files for which the report has digest and times.
     pub(super) files: BTreeSet<String>,
     pub(super) allowed_writes_passed: bool,
     pub(super) forbidden_paths_passed: bool,
@@ -58,7 +58,8 @@ pub(super) struct LaneFacts {
     pub(super) missing: String,
 }
 
-/// A row of the fail-closed matrix with the bundle that shows it, or a reason why it needs none.
+/// A row of the fail-closed matrix with the bundle that shows it, or a reason why it needs
+/// none.
 #[derive(Debug, Clone)]
 pub(super) struct MatrixFact {
     pub(super) fixture: &'static str,
@@ -81,7 +82,8 @@ pub(super) struct ComparisonFacts {
 }
 
 impl BundleFacts {
-    /// Reads what the report does not type; none where a file is gone since the bundle was verified.
+    /// Reads what the report does not type; none where a file is gone since the bundle was
+    /// verified.
     pub(super) fn read(bundle: &VerifiedBundle) -> Option<Self> {
         let report = bundle.report();
         let file = |name: &str| untrusted_fs::read_plain(bundle.dir(), name.as_bytes(), LARGEST);
@@ -111,6 +113,7 @@ impl BundleFacts {
 }
 
 impl OwnedPass {
+    /// Reads the stage 5 proof of a verified bundle; none if it cannot be read.
     pub(super) fn read(bundle: &VerifiedBundle) -> Option<Self> {
         let mut facts = BundleFacts::read(bundle)?;
         let written = untrusted_fs::read_plain(bundle.dir(), names::STAGE_5.as_bytes(), LARGEST);

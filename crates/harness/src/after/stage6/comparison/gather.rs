@@ -1,16 +1,20 @@
-//! Gathering the facts of a comparison from the ledger and its verified bundles. Nothing is started.
+//! Gathering the facts of a comparison from the ledger and its verified bundles. Nothing is
+//! started.
 
 use contract::record::{Found, SourceAdmission};
 use contract::stage6::comparison::{FAILURE_MATRIX, SourceFreshness};
-use contract::{CitedBundle, Purpose, Reason, Stage, Stamp, Status, TaskId};
+use contract::{CitedBundle, Digest, Purpose, Reason, Stage, Stamp, Status, TaskId};
 use cortex::{RecordSigners, load_source_admission};
+use evidence::names;
 use evidence::verify::VerifiedBundle;
 use ledger::{EngineIdentity, ReadLedgerError, RunFilter, RunRow, RunStatus, RungPart, RungRuns};
+use serde::Deserialize;
+use untrusted_fs::own_files;
 use views::{RungIdentity, RungSource, asked_run};
 
 use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass};
 use super::{Candidate, CompareCandidateError};
-use crate::after::stage6::newest::find_newest;
+use crate::after::stage6::newest::{find_newest, find_newest_of};
 use crate::gather::ladder::ask_rungs;
 use crate::home::clock::RunClock;
 use crate::home::engines::FAKE;
@@ -18,15 +22,12 @@ use crate::run::harness::Harness;
 
 /// Engines that a candidate is compared with.
 const OTHERS: [&str; 3] = [FAKE, "codex", "pi"];
-/// Newest runs of a failing case that are looked at for one of this build.
-const LOOKED_AT: usize = 32;
-/// Newest refused runs that are looked at for a denied approval.
-const REFUSED: usize = 1000;
 
 /// Reason for which the row of a denied approval needs no bundle.
 const NO_DENIAL: &str = "cases of the fake engine ask for no approval; each pass of stage 5 here used a granted one, and a denied request \
                          is refused by the approval gate before an engine starts";
 
+/// Gathers all facts of a comparison. Starts no program.
 pub(super) fn gather_facts(harness: &Harness, candidate: &Candidate) -> Result<ComparisonFacts, CompareCandidateError> {
     let now = RunClock::start()?.now();
     let gathered = ask_rungs(harness, |source| Gatherer { harness, source, candidate, now }.gather());
@@ -62,7 +63,8 @@ impl Gatherer<'_> {
         VerifiedBundle::verify(&folder, self.source.keys, Some(&asked_run(row))).ok()
     }
 
-    /// The accepted passes of stage 5 and the newest pass of each stage below, by the candidate's own identity; and its newest failure.
+    /// The accepted passes of stage 5 and the newest pass of each stage below, by the
+    /// candidate's own identity; and its newest failure.
     fn candidate_lane(&self, passes: &[OwnedPass], matrix: &[MatrixFact]) -> Result<LaneFacts, ReadLedgerError> {
         let Candidate { engine, source_id, model } = self.candidate;
         let identity = EngineIdentity { source_id: source_id.clone(), model: model.clone() };
@@ -80,7 +82,8 @@ impl Gatherer<'_> {
         Ok(LaneFacts { engine: engine.clone(), bundles, missing })
     }
 
-    /// The newest pass of each stage, of whatever source and model; of the fake engine also the rows of the matrix.
+    /// The newest pass of each stage, of whatever source and model; of the fake engine also
+    /// the rows of the matrix.
     fn other_lane(&self, engine: &str, matrix: &[MatrixFact]) -> Result<LaneFacts, ReadLedgerError> {
         let purposes =
             if engine == FAKE { &[Purpose::Governed, Purpose::Validation][..] } else { &[Purpose::Governed] };
@@ -176,26 +179,48 @@ impl Gatherer<'_> {
     fn find_failure(&self, fixture: &str, reason: Reason) -> Result<Option<CitedBundle>, ReadLedgerError> {
         let Ok(task_id) = TaskId::try_from(format!("fail-{fixture}")) else { return Ok(None) };
         let filter = RunFilter { task_id: Some(task_id), engine: Some(FAKE.to_owned()), ..RunFilter::default() };
-        let rows = self.source.ledger.runs_recent(&filter, LOOKED_AT)?;
-        Ok(self.first_closed(&rows, reason))
+        self.find_closed(&filter, reason)
     }
 
     fn find_denial(&self) -> Result<Option<CitedBundle>, ReadLedgerError> {
         let engine = Some(self.candidate.engine.clone());
         let filter = RunFilter { status: Some(RunStatus::Blocked), engine, ..RunFilter::default() };
-        let rows = self.source.ledger.runs_recent(&filter, REFUSED)?;
-        Ok(self.first_closed(&rows, Reason::ApprovalDenied))
+        self.find_closed(&filter, Reason::ApprovalDenied)
     }
 
     /// The newest run that this build closed for a reason.
-    fn first_closed(&self, rows: &[RunRow], reason: Reason) -> Option<CitedBundle> {
-        let build = self.harness.host.harness_sha256;
-        let mut bundles = rows.iter().filter(|row| row.reasons.contains(&reason)).filter_map(|row| self.verify(row));
-        let shown = bundles.find(|bundle| {
-            let report = bundle.report();
-            report.host.harness_sha256 == build && report.status != Status::Pass && report.kind.is_none()
-        })?;
-        Some(CitedBundle { run_id: shown.report().run_id.clone(), attestation_sha256: shown.attestation_sha256() })
+    fn find_closed(&self, filter: &RunFilter, reason: Reason) -> Result<Option<CitedBundle>, ReadLedgerError> {
+        find_newest_of(self.source.ledger, filter, |row| self.read_closed(row, reason))
+    }
+
+    fn read_closed(&self, row: &RunRow, reason: Reason) -> Option<CitedBundle> {
+        if !row.reasons.contains(&reason) || !self.claims_this_build(row) {
+            return None;
+        }
+        let bundle = self.verify(row)?;
+        let report = bundle.report();
+        let is_shown = report.host.harness_sha256 == self.harness.host.harness_sha256
+            && report.status != Status::Pass
+            && report.kind.is_none();
+        let (run_id, attestation_sha256) = (report.run_id.clone(), bundle.attestation_sha256());
+        is_shown.then_some(CitedBundle { run_id, attestation_sha256 })
+    }
+
+    /// True if a report says that this build made it. There may be many of earlier builds,
+    /// and verifying one costs far more than to look: a report that is wrong about its
+    /// build does not verify anyway.
+    fn claims_this_build(&self, row: &RunRow) -> bool {
+        #[derive(Deserialize)]
+        struct Claimed {
+            host: ClaimedHost,
+        }
+        #[derive(Deserialize)]
+        struct ClaimedHost {
+            harness_sha256: Digest,
+        }
+        let file = self.source.bundles.bundle_dir(&row.run_id).join(names::REPORT);
+        let claimed = own_files::read(file).ok().and_then(|bytes| serde_json::from_slice::<Claimed>(&bytes).ok());
+        claimed.is_some_and(|claimed| claimed.host.harness_sha256 == self.harness.host.harness_sha256)
     }
 
     fn admission_of(&self, engine: &str) -> Found<SourceAdmission> {

@@ -37,6 +37,7 @@ const REQUIRED_KEYS: [&str; 16] = [
     "freshness",
 ];
 
+/// Judges a comparison. The same facts always give the same document.
 pub(super) fn judge_comparison(facts: &ComparisonFacts) -> CandidateComparison {
     let lanes: Vec<CandidateLane> = facts.lanes.iter().map(|lane| judge_lane(lane, &facts.candidate.engine)).collect();
     let mut subjects: Vec<ComparedSubject> =
@@ -95,7 +96,8 @@ fn cited(facts: &ComparisonFacts, lanes: &[CandidateLane]) -> Vec<CitedBundle> {
     all.into_iter().cloned().collect()
 }
 
-/// What is wrong with a bundle by a criterion; the outer none where the criterion does not apply to it.
+/// Problem of a bundle by one criterion; the outer none means that the criterion does not
+/// apply.
 fn find_problem(criterion: ComparisonSubject, facts: &BundleFacts) -> Option<Option<String>> {
     let passed = facts.status == Status::Pass;
     match criterion {
@@ -233,7 +235,8 @@ fn judge_repeatability(facts: &ComparisonFacts, count: u64) -> ComparedSubject {
     blocked(subject, text, contract::engine::climb_command(&facts.candidate.engine, Stage::OWNED_REPOSITORY))
 }
 
-/// Judges each pass of stage 5; a problem in one fails the subject, and without a pass nothing is said.
+/// Judges each pass of stage 5. A problem in one fails the subject; without a pass there is
+/// no finding.
 fn judge_passes(
     subject: ComparisonSubject,
     facts: &ComparisonFacts,

@@ -33,7 +33,7 @@ pub(super) struct PassFacts {
 /// The bundle of a pass.
 #[derive(Debug, Clone)]
 pub(super) enum PassBundle {
-    /// It is missing or does not verify.
+    /// The bundle is missing or does not verify.
     Unusable(String),
     Verified(Box<PassBundleFacts>),
 }
@@ -134,6 +134,7 @@ impl PassFacts {
         Self { row, bundle: PassBundle::Unusable(why), uncounted: None }
     }
 
+    /// Facts of the pass's bundle, if it verifies.
     pub(super) fn verified(&self) -> Option<&PassBundleFacts> {
         match &self.bundle {
             PassBundle::Verified(facts) => Some(facts),
@@ -178,7 +179,7 @@ pub(super) struct CarriedVerdict {
 #[derive(Debug, Clone)]
 pub(super) enum AdmissionFacts {
     Current,
-    /// Reason for which it does not stand for that source.
+    /// The admission does not hold for that source, for this reason.
     Stale(String),
     /// There is no pass whose source could be admitted.
     Unknown,

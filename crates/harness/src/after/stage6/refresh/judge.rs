@@ -43,6 +43,7 @@ struct RefreshFinding {
     rejection: RefreshRejection,
 }
 
+/// Findings of a refresh, in the order in which they came up.
 #[derive(Debug)]
 pub(super) struct RefreshFindings {
     engine: String,
@@ -86,7 +87,8 @@ impl RefreshFindings {
         match pass.row.operator_outcome {
             OperatorOutcome::Accepted => {}
             OperatorOutcome::Rejected => {
-                let remedy = format!("run the case again: cto run {} --stage 5", pass.row.case_id);
+                let (case, engine) = (&pass.row.case_id, &self.engine);
+                let remedy = format!("cto request {case} --engine {engine} --stage 5     asks for the case again");
                 let text = format!("the operator rejected {run}");
                 self.add(subject, RefreshFault::OutcomeRejected, Some(run), text, remedy);
             }
@@ -221,6 +223,7 @@ impl RefreshFindings {
         count
     }
 
+    /// Worst status of all findings; a pass if there are none.
     pub(super) fn status(&self) -> Status {
         join_verdicts(self.list.iter().map(|finding| finding.rejection.fault.status()))
     }

@@ -22,7 +22,8 @@ use super::targets::PassExam;
 use crate::after::stage6::secret_fields::find_secret_fields;
 use crate::run::harness::Harness;
 
-/// A pass with everything that was read of it. Its bundle is not collected while this value lives.
+/// A pass with everything that was read of it. Its bundle is not collected while this value
+/// lives.
 #[derive(Debug)]
 pub(super) struct ReadPass {
     pub(super) facts: PassFacts,
@@ -44,8 +45,9 @@ pub(super) fn read_named(
     Ok(passes)
 }
 
-/// The newest counting passes of an identity since its rung was last lost, on different cases and commits, as many as repeatability asks
-/// for; newest first. Where too few count, passes that may yet count stand in for them.
+/// The newest counting passes of an identity since its rung was last lost, on different
+/// cases and commits, as many as repeatability asks for; newest first. Where too few count,
+/// passes that may yet count stand in for them.
 pub(super) fn read_counting(
     harness: &Harness,
     source: &RungSource<'_>,
@@ -70,9 +72,10 @@ pub(super) fn read_counting(
     Ok(passes.into_iter().map(|(_, pass)| pass).collect())
 }
 
-/// Runs of a rung in the order in which they are taken: those that decide it, then the passes that count, then what else is there. A pass that waits
-/// for its outcome decides while no pass that counts is newer; one that was rejected, or whose bundle is gone or damaged, is looked at
-/// and not passed over.
+/// Runs of a rung in the order in which they are taken: those that decide it, then the
+/// passes that count, then what else is there. A pass that waits for its outcome decides
+/// while no pass that counts is newer; one that was rejected, or whose bundle is gone or
+/// damaged, is looked at and not passed over.
 fn order_runs(runs: &[RungRun]) -> Vec<&RungRun> {
     let counts = |run: &RungRun| run.counts == RunCount::For;
     let first = runs.iter().position(counts).unwrap_or(runs.len());

@@ -23,6 +23,7 @@ pub(super) struct FoundPrior {
 }
 
 impl FoundPrior {
+    /// Citation of the comparison's bundle.
     pub(super) fn cite(&self) -> CitedBundle {
         let PriorComparison { run_id, attestation_sha256, .. } = &self.facts.comparison;
         CitedBundle { run_id: run_id.clone(), attestation_sha256: *attestation_sha256 }

@@ -1,4 +1,5 @@
-//! Targets of passes, read only: each verification is held on a copy of HEAD, and the target's state is taken before and after.
+//! Targets of passes, read only: each verification is held on a copy of HEAD, and the
+//! target's state is taken before and after.
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,7 @@ pub(super) struct TargetExaminer<'a> {
 }
 
 impl TargetExaminer<'_> {
+    /// Holds each exam on a copy of its target, and compares every target before and after.
     pub(super) fn validate_targets(&self, exams: &[PassExam]) -> Result<TargetsFacts, RefreshError> {
         if let (_, Some(shortfall)) = availability::profiles(self.harness, self.profile) {
             return Ok(TargetsFacts::NoSandbox(shortfall.text, shortfall.remedy));
@@ -100,7 +102,8 @@ impl TargetExaminer<'_> {
         })
     }
 
-    /// The commands and blind checks of a pass on HEAD, which is baseline and result at once. Its control speaks of another tree.
+    /// The commands and blind checks of a pass on HEAD, which is baseline and result at
+    /// once. Its control speaks of another tree.
     fn hold_exam(
         &self,
         exam: &PassExam,

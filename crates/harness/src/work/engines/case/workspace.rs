@@ -1,6 +1,7 @@
-//! The workspace as the prompts of Case need it. `ca run --task` skips what its other commands prepare, and its agents then look
-//! at the wrong thing: verifier and reviewer compare with `main`, so that the work needs a branch of its own, and its markers
-//! are refused without an active task. Nothing of this is part of the result.
+//! The workspace as the prompts of Case need it. `ca run --task` skips what its other
+//! commands prepare, and its agents then look at the wrong thing: verifier and reviewer
+//! compare with `main`, so that the work needs a branch of its own, and its markers are
+//! refused without an active task. Nothing of this is part of the result.
 
 use std::fs;
 use std::path::{Path, PathBuf};

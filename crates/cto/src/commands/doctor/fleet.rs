@@ -1,0 +1,92 @@
+//! `cto doctor --fleet`: the ledger and the object store that several machines share, each tried out.
+
+use harness::{find_discontinuity, name_rights};
+use ledger::{LedgerPlace, ObjectStore, StoreProbe};
+
+use super::{Finding, Level};
+use crate::context::Context;
+use crate::error::CommandError;
+
+fn ok(name: &'static str, text: String) -> Finding {
+    Finding { level: Level::Ok, name, text, remedy: None }
+}
+
+fn warn(name: &'static str, text: String, remedy: &str) -> Finding {
+    Finding { level: Level::Warn, name, text, remedy: Some(remedy.to_owned()) }
+}
+
+fn missing(name: &'static str, text: String, remedy: &str) -> Finding {
+    Finding { level: Level::Missing, name, text, remedy: Some(remedy.to_owned()) }
+}
+
+/// Tries the shared ledger and the object store, and says what each allows.
+pub(super) fn examine_fleet(context: &Context) -> Result<Vec<Finding>, CommandError> {
+    let mut findings = examine_ledger(context)?;
+    let Some(place) = &context.config.evidence else {
+        let text = "no evidence.url: bundles lie in the home alone, and approvals have no witness".to_owned();
+        findings.push(warn("evidence", text, "docs/fleet.md: evidence.url in your own config.yaml"));
+        return Ok(findings);
+    };
+    let store = ObjectStore::at_place(place.clone(), harness::read_clock);
+    match store.probe() {
+        Ok(probe) => findings.extend(describe_store(&store, probe)),
+        Err(error) => findings.push(missing("evidence", error.to_string(), error.remedy())),
+    }
+    Ok(findings)
+}
+
+/// The ledger by its place and, on a server, the timeline that it is written on; and what keeps approvals from being used there.
+fn examine_ledger(context: &Context) -> Result<Vec<Finding>, CommandError> {
+    let place = match &context.config.store.ledger {
+        None => "the home's own file".to_owned(),
+        Some(LedgerPlace::File(path)) => path.display().to_string(),
+        Some(LedgerPlace::Server(server)) => server.address.to_string(),
+    };
+    let Some(home) = context.home_as_it_is()? else {
+        return Ok(vec![ok("ledger", format!("{place}, made by the first run"))]);
+    };
+    let ledger = match home.ledger_to_read() {
+        Ok(Some(ledger)) => ledger,
+        Ok(None) => return Ok(vec![ok("ledger", format!("{place}, made by the first run"))]),
+        Err(error) => return Ok(vec![missing("ledger", error.to_string(), &error.remedy())]),
+    };
+    let identity = ledger.identity()?;
+    let timeline = match identity.split_once('@') {
+        Some((_, timeline)) => format!("timeline {timeline}"),
+        None => "a file, which has no timeline".to_owned(),
+    };
+    let found = ok("ledger", format!("{place}, {}, {timeline}", ledger.ledger_id()));
+    drop(ledger);
+    Ok(vec![found, examine_continuity(context)?])
+}
+
+fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
+    let harness = context.harness_at(&context.config.place())?;
+    Ok(match find_discontinuity(&harness)? {
+        None => ok("continuity", "this home goes on with the ledger that it knows".to_owned()),
+        Some(why) => warn(
+            "continuity",
+            format!("approvals are refused: {why}"),
+            "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
+        ),
+    })
+}
+
+fn describe_store(store: &ObjectStore, probe: StoreProbe) -> Vec<Finding> {
+    let kept = "creates a name once, gives back the bytes that it was given";
+    let mut findings = vec![ok("evidence", format!("{}, probed: {kept}", store.place()))];
+    let rights = format!("our credential may {}", name_rights(probe));
+    findings.push(match (probe.is_guarded(), store.can_witness(probe)) {
+        (true, _) => ok("witness", format!("approvals are witnessed there; {rights}")),
+        (false, true) => ok(
+            "witness",
+            format!("approvals are witnessed in a folder of this machine, where we may {}", name_rights(probe)),
+        ),
+        (false, false) => warn(
+            "witness",
+            format!("stage 4 and up is refused: {rights}"),
+            "give this machine a credential that can create and read alone; docs/fleet.md has a policy",
+        ),
+    });
+    findings
+}

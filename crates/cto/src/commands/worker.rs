@@ -1,0 +1,216 @@
+//! `cto worker`: takes runs from the queue and runs them, as `cto run` would.
+//!
+//! Each slot is a thread with a connection of its own, and runs one run at a time. The first thread looks for signals and seals what
+//! others left: the first signal drains, the second one interrupts.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use contract::Purpose;
+use harness::{ClaimedTurn, GovernError, Harness, Quiet, RunClock, Watch, govern_claimed};
+use ledger::{AppendEntryError, ClaimAsk, Ledger, QueuedRun};
+use serde_json::{Value, json};
+
+use super::INTERRUPTED;
+use super::submit::QueuedAsk;
+use crate::args::WorkerArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// The shortest and the longest wait of a slot that found nothing.
+const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Pause between two looks for a signal.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A lease, where the configuration says nothing of it.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// Bytes of a slot's stack, as the first thread has.
+const STACK: usize = 8 << 20;
+
+struct Worker<'a> {
+    context: &'a Context,
+    harness: &'a Harness,
+    arguments: &'a WorkerArgs,
+    lease: Duration,
+    /// Nothing new is taken.
+    draining: AtomicBool,
+    /// Runs are interrupted and sealed.
+    interrupt: AtomicBool,
+}
+
+/// Takes runs from the queue until a signal, or an empty queue, ends it.
+pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, CommandError> {
+    for engine in arguments.engines.iter().flatten() {
+        context.known_engine(engine)?;
+    }
+    let harness = context.harness()?;
+    let worker = Worker {
+        context,
+        harness: &harness,
+        arguments,
+        lease: context.config.store.lease.unwrap_or(LEASE),
+        draining: AtomicBool::new(false),
+        interrupt: AtomicBool::new(false),
+    };
+    std::thread::scope(|scope| {
+        let begin = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, || worker.serve_slot());
+        let slots = (0..arguments.slots).map(begin).collect::<io::Result<Vec<_>>>();
+        if slots.is_err() {
+            worker.draining.store(true, Ordering::Relaxed);
+        }
+        let slots = slots?;
+        worker.attend(&slots);
+        let ended_early = |_| Err(CommandError::blocked("a slot ended early"));
+        slots.into_iter().try_for_each(|slot| slot.join().unwrap_or_else(ended_early))
+    })?;
+    Ok(if worker.interrupt.load(Ordering::Relaxed) { INTERRUPTED } else { 0 })
+}
+
+impl Worker<'_> {
+    /// Looks for signals, and for runs that others left, until every slot has ended.
+    fn attend(&self, slots: &[ScopedJoinHandle<'_, Result<(), CommandError>>]) {
+        let mut looked = Instant::now();
+        while !slots.iter().all(ScopedJoinHandle::is_finished) {
+            std::thread::sleep(LOOK);
+            if self.context.cancel.swap(false, Ordering::Relaxed) {
+                self.heed_signal();
+            }
+            if looked.elapsed() > self.lease / 2 {
+                self.recover();
+                looked = Instant::now();
+            }
+        }
+    }
+
+    fn heed_signal(&self) {
+        let output = self.context.output;
+        if self.draining.swap(true, Ordering::Relaxed) {
+            self.interrupt.store(true, Ordering::Relaxed);
+            output.note("interrupting: what runs is sealed as interrupted\n");
+        } else {
+            output.note("draining: nothing new is taken; once more to interrupt\n");
+        }
+    }
+
+    /// Seals runs of workers that died, and of other homes whose leases have lapsed. What cannot be done now is tried again.
+    fn recover(&self) {
+        if let Err(error) = self.context.recover(self.harness) {
+            self.note_trouble(&error);
+        }
+    }
+
+    fn note_trouble(&self, error: &CommandError) {
+        self.context.output.note(&format!("{}\n", contract::text::shown_lines(&error.message)));
+    }
+
+    /// Takes one run after the other.
+    fn serve_slot(&self) -> Result<(), CommandError> {
+        let ledger = self.harness.home.ledger()?;
+        let mut wait = SHORTEST_WAIT;
+        while !self.draining.load(Ordering::Relaxed) {
+            match self.take(&ledger) {
+                Ok(Some(run)) => {
+                    self.run_claimed(&ledger, &run)?;
+                    wait = SHORTEST_WAIT;
+                    continue;
+                }
+                Ok(None) if self.arguments.until_empty && ledger.queue_runs(false, 1)?.is_empty() => return Ok(()),
+                Ok(None) => {}
+                Err(error) => self.note_trouble(&error),
+            }
+            self.pause(wait);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        Ok(())
+    }
+
+    /// Sleeps, and wakes early to drain.
+    fn pause(&self, wait: Duration) {
+        let begun = Instant::now();
+        while begun.elapsed() < wait && !self.draining.load(Ordering::Relaxed) {
+            std::thread::sleep(SHORTEST_WAIT);
+        }
+    }
+
+    /// The run whose turn it is. While the kill switch is set nothing is taken: it would only be refused.
+    fn take(&self, ledger: &Ledger) -> Result<Option<QueuedRun>, CommandError> {
+        if harness::halted(&self.context.config.home).is_some() {
+            return Ok(None);
+        }
+        let ask = ClaimAsk {
+            owner: self.harness.home.instance()?,
+            engines: self.arguments.engines.clone(),
+            labels: self.arguments.labels.clone(),
+            limits: self.context.config.store.queue_limits.clone(),
+            lease: self.lease,
+            now: RunClock::start().map_err(CommandError::blocked)?.started(),
+        };
+        ledger.queue_claimed(&ask).map_err(|error| CommandError::blocked(&error))
+    }
+
+    /// Runs it, and tells what came of it. One that cannot be asked for here is taken out of the queue, with the reason.
+    fn run_claimed(&self, ledger: &Ledger, run: &QueuedRun) -> Result<(), CommandError> {
+        let turn = ClaimedTurn { run_id: run.run_id.clone(), epoch: run.epoch };
+        let told = match self.govern(ledger, run, &turn) {
+            Ok(told) => told,
+            Err(error) => {
+                let why = json!({"epoch": run.epoch, "why": error.message});
+                let now = RunClock::start().map_err(CommandError::blocked)?.started();
+                let cancelled = ledger.queue_cancelled(&run.run_id, now, &why);
+                cancelled.map_err(|error| CommandError::blocked(&error))?;
+                self.note_trouble(&error);
+                json!({"epoch": run.epoch, "run_id": run.run_id, "state": "cancelled", "why": error.message})
+            }
+        };
+        self.tell(&told)
+    }
+
+    fn govern(&self, ledger: &Ledger, run: &QueuedRun, turn: &ClaimedTurn) -> Result<Value, CommandError> {
+        let order = ledger.queue_order(run)?;
+        let queued: QueuedAsk = serde_json::from_value(order.detail)?;
+        let task = queued.load_task(self.context, order.contract_sha256)?;
+        let mut ask = self.context.ask(&queued.asked()?, &task, Purpose::Governed)?;
+        ask.timeout_seconds = queued.timeout.into_iter().chain(ask.timeout_seconds).min();
+        let watch = Watch { cancel: &self.interrupt, observer: &Quiet };
+        let (run_id, epoch) = (&turn.run_id, turn.epoch);
+        match govern_claimed(self.harness, &task, &ask, watch, turn) {
+            Ok(outcome) => {
+                let report = &outcome.sealed.report;
+                let (status, reasons) = (report.status, &report.blocker_reasons);
+                Ok(json!({"epoch": epoch, "reasons": reasons, "run_id": run_id, "state": "sealed", "status": status}))
+            }
+            // Whoever has the run by now ends it; a run that could not be sealed or opened now is found by recovery or by the next claim.
+            Err(error) => {
+                let state = if is_late(&error) { "late" } else { "failed" };
+                Ok(json!({"epoch": epoch, "run_id": run_id, "state": state, "why": error.to_string()}))
+            }
+        }
+    }
+
+    fn tell(&self, told: &Value) -> Result<(), CommandError> {
+        let output = self.context.output;
+        if output.json {
+            return output.print_json(told);
+        }
+        let text = |key: &str| told[key].as_str().map(contract::text::shown).unwrap_or_default();
+        let word = if told["status"].is_string() { text("status") } else { text("state") };
+        let why = if told["why"].is_string() { format!(" {}", text("why")) } else { String::new() };
+        output.print(&format!("{word} {}{why}\n", text("run_id")));
+        Ok(())
+    }
+}
+
+/// True of a run that belongs to somebody else by now.
+fn is_late(error: &GovernError) -> bool {
+    use harness::OpenRunError::Ledger;
+    matches!(
+        error,
+        GovernError::Late { .. }
+            | GovernError::Open(Ledger(AppendEntryError::TurnRefused { .. } | AppendEntryError::LeaseLost { .. }))
+    )
+}

@@ -1,0 +1,345 @@
+//! A home of which every text is the same hostile one, and which remembers the acts that it is told of.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use contract::approval::PacketStatus;
+use contract::text::shown_lines;
+use contract::{Digest, Purpose, RunId, Stage, Stamp, Status, TaskId};
+use hermes::{
+    BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk, FindingFacts,
+    LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile, PatchLine,
+    PatchLineKind, RecordFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
+    SessionPolicy, SourceError, SpendFacts, WaitingFacts,
+};
+use ledger::{RunRow, RunStatus};
+use views::{
+    ControlSummary, Lane, LaneComparison, RequestPage, RequestState, RequestSummary, RunPage, RunPhase, RunSummary,
+    RungStatus, SpendRow, VerifyResult,
+};
+
+/// Says one text everywhere.
+#[derive(Debug, Default)]
+pub(crate) struct HostileSource {
+    text: Mutex<String>,
+    acts: Mutex<Vec<OperatorAct>>,
+}
+
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn now() -> Stamp {
+    "2026-11-18T12:00:00Z".parse().unwrap()
+}
+
+fn task() -> TaskId {
+    TaskId::try_from("made".to_owned()).unwrap()
+}
+
+fn run_id() -> RunId {
+    RunId::new("20261118T120000Z", &task(), "abcd").unwrap()
+}
+
+impl HostileSource {
+    pub(crate) fn say(&self, text: &str) {
+        text.clone_into(&mut hold(&self.text));
+    }
+
+    pub(crate) fn acts(&self) -> Vec<OperatorAct> {
+        hold(&self.acts).clone()
+    }
+
+    fn text(&self) -> String {
+        hold(&self.text).clone()
+    }
+
+    fn row(&self) -> RunRow {
+        RunRow {
+            run_id: run_id(),
+            task_id: task(),
+            engine: self.text(),
+            stage: Stage::OWNED_REPOSITORY,
+            purpose: Purpose::Governed,
+            status: RunStatus::Fail,
+            started_at: now(),
+            finished_at: Some(now()),
+            duration_ms: Some(10),
+            reasons: Vec::new(),
+            tests_passed: None,
+            tests_executed: None,
+            attestation_sha256: None,
+            bundle: Some(self.text()),
+            seq: 1,
+            sealed_seq: None,
+            owner: None,
+            identity: None,
+            collected_seq: None,
+            outcome_seq: None,
+        }
+    }
+
+    fn spend_rows(&self) -> Vec<SpendRow> {
+        let (day, engine, pair) = ("2026-11-18".to_owned(), Some(self.text()), self.text());
+        vec![SpendRow { day, engine, pair, runs: 1, open_runs: 1, requests: 1, tokens: 1, money_micros: 1 }]
+    }
+
+    fn summary(&self) -> RequestSummary {
+        RequestSummary {
+            request: "req-1".to_owned(),
+            request_digest: Digest::ZERO,
+            state: RequestState::Open,
+            task_id: task(),
+            title: Some(self.text()),
+            target: Some(self.text()),
+            stage: Stage::OWNED_REPOSITORY,
+            requested_at: now(),
+            age_seconds: 1,
+            approvals: 0,
+            approvals_required: 1,
+            expires_at: now(),
+            consumed_by: None,
+            sentence: Some(self.text()),
+        }
+    }
+
+    fn ladder(&self) -> LadderFacts {
+        let rung = LadderRung { stage: 1, name: "gated engine", scope: "none", status: RungStatus::Stale };
+        LadderFacts {
+            engine: self.text(),
+            model: Some(self.text()),
+            source_id: Some(self.text()),
+            rungs: vec![rung],
+            next_stage: Some(1),
+            missing: Some(self.text()),
+            remedy: Some(self.text()),
+        }
+    }
+}
+
+impl ConsoleSource for HostileSource {
+    fn compose_summary(&self) -> Result<ControlSummary, SourceError> {
+        Err(SourceError::refused(self.text()))
+    }
+
+    fn view_overview(&self) -> Result<OverviewFacts, SourceError> {
+        let waiting = ["decision", "outcome", "recovery", "resume"].map(|waits_for| WaitingFacts {
+            waits_for: waits_for.to_owned(),
+            subject: self.text(),
+            text: self.text(),
+            since: Some(now()),
+            remedy: self.text(),
+        });
+        let running = RunningFacts {
+            run_id: run_id().to_string(),
+            task_id: self.text(),
+            engine: self.text(),
+            stage: 2,
+            started_at: now(),
+            phase: RunPhase::Working,
+        };
+        Ok(OverviewFacts {
+            waiting: waiting.into(),
+            older_waiting: true,
+            running: vec![running],
+            ladders: vec![self.ladder()],
+            verified_bundles: 1,
+            days: vec![DayCount { day: "2026-11-18".to_owned(), pass: 1, fail: 1, blocked: 1 }],
+            rates: vec![PassRate { engine: self.text(), passed: 1, ran: 2, low: 10, high: 900 }],
+            spend: self.spend_rows(),
+            total_runs: 1,
+            halted: Some(self.text()),
+            now: now(),
+        })
+    }
+
+    fn list_runs(&self, _: &RunsAsked) -> Result<RunPage, SourceError> {
+        let run = RunSummary { row: self.row(), kind: None, collected: None, interrupted: false, answer: None };
+        Ok(RunPage { runs: vec![run], next: Some(self.text()), total: 1 })
+    }
+
+    fn view_run(&self, _: &str) -> Result<RunFacts, SourceError> {
+        let line = |kind| PatchLine { kind, old: Some(1), new: Some(1), text: self.text() };
+        let lines = [
+            PatchLineKind::Header,
+            PatchLineKind::Hunk,
+            PatchLineKind::Context,
+            PatchLineKind::Added,
+            PatchLineKind::Removed,
+        ];
+        let patch = PatchFile {
+            path: self.text(),
+            verdict: contract::paths::PathVerdict::Outside,
+            added: 1,
+            removed: 1,
+            lines: lines.map(line).into(),
+        };
+        Ok(RunFacts {
+            state: RunState::Broken,
+            row: self.row(),
+            phase: None,
+            report: None,
+            sentence: self.text(),
+            verification: None,
+            signer: Some(self.text()),
+            attestation_sha256: None,
+            origin: None,
+            collected: None,
+            answer: None,
+            events: Vec::new(),
+            events_left_out: 0,
+            patch: vec![patch],
+            patch_cut: true,
+            artifacts: Vec::new(),
+            claims: Vec::new(),
+            problem: Some(self.text()),
+            now: now(),
+        })
+    }
+
+    fn verify_run(&self, _: &str) -> Result<Arc<VerifyResult>, SourceError> {
+        Err(SourceError::refused(self.text()).hint(self.text()))
+    }
+
+    fn read_log(&self, _: &str, _: &str, _: &LogAsked) -> Result<LogWindow, SourceError> {
+        let lines = vec![(1, self.text()), (2, self.text())];
+        Ok(LogWindow { name: self.text(), total_lines: 2, matching_lines: 2, lines, next_line: Some(3) })
+    }
+
+    fn read_events(&self, _: &str, _: u64) -> Result<EventChunk, SourceError> {
+        Err(SourceError::missing(self.text()))
+    }
+
+    fn list_requests(&self, _: Option<&str>) -> Result<RequestPage, SourceError> {
+        Ok(RequestPage { requests: vec![self.summary()], next: Some(self.text()), total: 1 })
+    }
+
+    fn view_request(&self, _: &str) -> Result<RequestFacts, SourceError> {
+        let row = || [self.text(), self.text(), self.text(), self.text()];
+        Ok(RequestFacts {
+            summary: self.summary(),
+            // A packet is printable from its beginning: its digest is of what is shown.
+            packet: shown_lines(&self.text()),
+            packet_digest: Digest::ZERO,
+            packet_status: PacketStatus::NotReady,
+            sentence_text: self.text(),
+            missing: vec![row()],
+            history: vec![row()],
+            news: vec![self.text()],
+            next: self.text(),
+            may_capture: true,
+        })
+    }
+
+    fn compare_runs(&self, _: &[String]) -> Result<LaneComparison, SourceError> {
+        let lane = Lane {
+            engine: self.text(),
+            model: Some(self.text()),
+            status: Status::Fail,
+            reasons: Vec::new(),
+            why: Some(self.text()),
+            remedy: Some(self.text()),
+            run_id: None,
+            task_id: Some(task()),
+            stage: None,
+            contract_digest: None,
+            engine_started: true,
+            changed_files: 1,
+            tests: None,
+            duration_ms: None,
+            used: None,
+            claims: 0,
+            claims_contradicted: 0,
+            attestation_sha256: None,
+        };
+        Ok(LaneComparison::of(vec![lane]))
+    }
+
+    fn list_records(&self) -> Result<Vec<RecordFacts>, SourceError> {
+        let text = || Some(self.text());
+        let record = RecordFacts {
+            file: self.text(),
+            kind: self.text(),
+            subject: text(),
+            status: text(),
+            problem: None,
+            signed_by: text(),
+            sha256: text(),
+        };
+        let problem = RecordFacts { problem: text(), ..record.clone() };
+        Ok(vec![record, problem])
+    }
+
+    fn mark_run(&self, _reference: &str) -> Option<RunMark> {
+        None
+    }
+
+    fn view_board(&self, _from: usize) -> Result<BoardFacts, SourceError> {
+        let item = BoardItemFacts {
+            id: self.text(),
+            title: self.text(),
+            work_type: self.text(),
+            status: self.text(),
+            waits_for: vec![self.text()],
+            evidence: vec![self.text()],
+        };
+        let (place, rule, message, remedy) = (self.text(), self.text(), self.text(), self.text());
+        let finding = FindingFacts { place, rule, is_error: true, message, remedy };
+        let (items, findings) = (vec![item], vec![finding]);
+        Ok(BoardFacts { has_workspace: true, items, total: 1, validated: 0, ready: 1, findings, errors: 1, advice: 0 })
+    }
+
+    fn view_spend(&self) -> Result<SpendFacts, SourceError> {
+        let limit = Some(5);
+        Ok(SpendFacts {
+            rows: self.spend_rows(),
+            limit_requests: limit,
+            limit_tokens: limit,
+            limit_money_micros: limit,
+            today: "2026-11-18".to_owned(),
+        })
+    }
+
+    fn deny_request(&self, _: &str, _: &str) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn approve_request(&self, _: &str, _: &str) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn stop_run(&self, _: &str) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn read_sidecar_token(&self) -> Option<String> {
+        None
+    }
+
+    fn record_act(&self, act: &OperatorAct) -> Result<(), SourceError> {
+        hold(&self.acts).push(act.clone());
+        Ok(())
+    }
+}
+
+/// Ends a server when the test ends, however it ends.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Serves a source in this process while the work goes on, which gets the origin and the path of an operator's login link.
+pub(crate) fn serve_source(source: &Arc<HostileSource>, sessions: SessionPolicy, work: impl FnOnce(&str, &str)) {
+    let settings = ConsoleSettings { listen: ([127, 0, 0, 1], 0).into(), names: Vec::new(), sessions, tls: None };
+    let console = Console::bind(&settings, Arc::clone(source) as Arc<dyn ConsoleSource>).unwrap();
+    let (origin, link) = (console.origin(), console.make_link(Role::Operator).unwrap());
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
+        scope.spawn(|| console.run(&stop));
+        work(&origin, &link.path);
+    });
+}

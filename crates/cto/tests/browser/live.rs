@@ -1,0 +1,299 @@
+//! A live run in the browser: opened at any moment and cut at any moment, a page ends with exactly the history of the bundle.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{World, moment};
+
+use crate::scene::find_live;
+use crate::{Browser, Look, Page, Served, world};
+
+/// A case that says something all the time.
+fn lay_case(world: &World, name: &str, lines: u32, pause: &str) {
+    let talk = format!("for i in $(seq {lines}); do echo line $i; sleep {pause}; done; printf 'two\\n' > a.txt");
+    world.case(name, &[("fake", &json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string())]);
+}
+
+/// Passes bytes on between browser and server, and can cut every connection.
+struct Relay {
+    host: String,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Relay {
+    /// A relay on a port of its own, to a server whose address is told later.
+    fn start() -> (Self, std::sync::mpsc::Sender<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let open: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
+        let (tell, told) = std::sync::mpsc::channel::<String>();
+        let kept = Arc::clone(&open);
+        std::thread::spawn(move || {
+            let Ok(server) = told.recv() else { return };
+            for client in listener.incoming().flatten() {
+                let Ok(upstream) = TcpStream::connect(&server) else { continue };
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend([client.try_clone().unwrap(), upstream.try_clone().unwrap()]);
+                pass_on(client.try_clone().unwrap(), upstream.try_clone().unwrap());
+                pass_on(upstream, client);
+            }
+        });
+        (Self { host, open }, tell)
+    }
+
+    fn cut(&self) -> usize {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
+        let count = open.len();
+        open.clear();
+        count
+    }
+}
+
+fn pass_on(mut from: TcpStream, mut to: TcpStream) {
+    std::thread::spawn(move || {
+        let mut bytes = [0; 16 << 10];
+        while let Ok(read @ 1..) = from.read(&mut bytes) {
+            if to.write_all(&bytes[..read]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+    });
+}
+
+/// Keeps what the list on the page has when the page goes, because it loads itself anew at the end.
+const KEEP_LIST: &str = "(() => { const keep = () => sessionStorage.setItem('list', JSON.stringify([...document.querySelectorAll('.events li')].map((li) => [li.querySelector('.seq').textContent, li.querySelector('.type').textContent]))); \
+    if (document.querySelector('.events[data-live]')) addEventListener('pagehide', keep); else keep(); })()";
+
+/// Follows the stream by itself, as any page may, and keeps lines with the time at which each came.
+fn follow_code(run: &str) -> String {
+    format!(
+        "(() => {{ window.got = []; window.opened = Date.now(); window.ended = ''; const s = new EventSource('/api/cto/runs/{run}/events'); \
+         s.onmessage = (e) => window.got.push([Date.now(), e.data]); s.addEventListener('sealed', () => {{ s.close(); window.ended = 'sealed'; }}); }})()"
+    )
+}
+
+#[test]
+fn ten_pages_that_are_cut_again_and_again_end_with_the_same_history() {
+    let Some(browser) = Browser::start("ten_pages_that_are_cut_again_and_again_end_with_the_same_history") else {
+        return;
+    };
+    let world = world();
+    let seconds = testkit::times("CTO_TEST_LIVE_SECONDS", 18);
+    lay_case(&world, "made", seconds * 10, "0.1");
+    let (relay, tell) = Relay::start();
+    let served = Served::start(&world, &["--read-only", "--name", &relay.host]);
+    tell.send(served.host.clone()).unwrap();
+    let (origin, cookie) = (format!("http://{}", relay.host), served.log_in());
+    let child = world.start(["run", "./made", "--json"]);
+    let run = find_live(&world);
+    let first = browser.open(Look::at(&origin, &cookie));
+    let direct = format!("http://{}", served.host);
+    let uncut = browser.open(Look::at(&direct, &cookie));
+    uncut.visit("/spend");
+    uncut.evaluate(&follow_code(&run));
+    let (mut lists, mut streams): (Vec<Page<'_>>, Vec<Page<'_>>) = (Vec::new(), Vec::new());
+    for number in 0..10 {
+        std::thread::sleep(moment(Duration::from_secs(seconds.into()) / 12));
+        let page = first.another();
+        if number % 2 == 0 {
+            page.visit(&format!("/runs/{run}"));
+            page.evaluate(KEEP_LIST);
+            lists.push(page);
+        } else {
+            page.visit("/spend");
+            page.evaluate(&follow_code(&run));
+            streams.push(page);
+        }
+        if number % 3 == 2 {
+            assert!(relay.cut() > 0, "something was cut");
+        }
+    }
+    let ran = World::finish(child);
+    let bundle = world.bundles().join(&run);
+    let text =
+        std::fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap_or_else(|_| panic!("{}", ran.told()));
+    let expected: Vec<&str> = text.lines().collect();
+    assert!(expected.len() > seconds as usize * 8, "{}", ran.told());
+    for (number, page) in streams.iter().enumerate() {
+        page.wait("window.ended === 'sealed'");
+        let got: Vec<(i64, String)> = serde_json::from_value(page.evaluate("window.got")).unwrap();
+        let lines: Vec<&str> = got.iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!(lines, expected, "stream {number}");
+    }
+    let names: Vec<(String, String)> = expected.iter().map(|line| name_of(line)).collect();
+    for (number, page) in lists.iter().enumerate() {
+        page.wait("sessionStorage.getItem('list') !== null");
+        let list = page.evaluate("sessionStorage.getItem('list')");
+        let list: Vec<(String, String)> = serde_json::from_str(list.as_str().unwrap()).unwrap();
+        assert_eq!(list, names, "page {number}");
+        page.wait(
+            "document.querySelector('.verdict-word') !== null && document.querySelector('.verdict-running') === null",
+        );
+    }
+    let replayed = world.cto(["replay", &run, "--json"]).expect(0).json();
+    assert_eq!(replayed["run_id"], json!(run));
+    println!("{}", describe_delay(&uncut));
+}
+
+/// Delay between the time of an event and its arrival in a page that was never cut, of events since the page was opened. It is told, and
+/// not judged here: the machine has other work.
+fn describe_delay(page: &Page<'_>) -> String {
+    let opened = page.evaluate("window.opened").as_i64().unwrap();
+    let got: Vec<(i64, String)> = serde_json::from_value(page.evaluate("window.got")).unwrap();
+    let timed = got.iter().filter_map(|(came, line)| Some((*came, millis_of(line)?)));
+    let mut late: Vec<i64> = timed.filter(|(_, time)| *time > opened).map(|(came, time)| came - time).collect();
+    late.sort_unstable();
+    let at = |percent: usize| late.get(late.len() * percent / 100).copied().unwrap_or_default();
+    format!("{} events came live: p50 {} ms, p95 {} ms after their time", late.len(), at(50), at(95))
+}
+
+fn millis_of(line: &str) -> Option<i64> {
+    let event: Value = serde_json::from_str(line).ok()?;
+    let time: jiff::Timestamp = event["time"].as_str()?.parse().ok()?;
+    Some(time.as_millisecond())
+}
+
+fn name_of(line: &str) -> (String, String) {
+    let event: Value = serde_json::from_str(line).unwrap();
+    (event["seq"].to_string(), event["type"].as_str().unwrap().to_owned())
+}
+
+/// Makes a page think that another tab lies over it, or no longer.
+fn set_hidden(page: &Page<'_>, hidden: bool) {
+    page.evaluate(&format!(
+        "(() => {{ Object.defineProperty(document, 'hidden', {{configurable: true, get: () => {hidden}}}); \
+         document.dispatchEvent(new Event('visibilitychange')); }})()"
+    ));
+}
+
+/// Streams that the server sends now.
+fn count_streams(served: &Served, cookie: &str) -> Option<u32> {
+    let figures = served.get("/metrics", cookie).text();
+    figures.lines().find_map(|line| line.strip_prefix("hermes_live_viewers "))?.trim().parse().ok()
+}
+
+#[test]
+fn hidden_pages_hold_no_connection_and_catch_up_when_they_are_shown() {
+    const PAGES: usize = 9;
+    let Some(browser) = Browser::start("hidden_pages_hold_no_connection_and_catch_up_when_they_are_shown") else {
+        return;
+    };
+    let world = world();
+    lay_case(&world, "made", 200, "0.1");
+    let child = world.start(["run", "./made", "--json"]);
+    let run = find_live(&world);
+    let served = Served::start(&world, &["--read-only"]);
+    let (origin, cookie) = (format!("http://{}", served.host), served.log_in());
+    let first = browser.open(Look::at(&origin, &cookie));
+    let follow = |page: &Page<'_>| {
+        page.visit(&format!("/runs/{run}"));
+        page.wait("document.querySelector('.events').dataset.seen !== undefined");
+        page.evaluate(KEEP_LIST);
+    };
+    follow(&first);
+    testkit::wait_for("control: a page that is shown holds a stream", || {
+        (count_streams(&served, &cookie)? == 1).then_some(())
+    });
+    set_hidden(&first, true);
+    // More pages than a browser has connections to one server; each is covered by the next.
+    let others: Vec<Page<'_>> = (1..PAGES)
+        .map(|number| {
+            let page = first.another();
+            follow(&page);
+            set_hidden(&page, number + 1 < PAGES);
+            page
+        })
+        .collect();
+    testkit::wait_for("one stream of all pages", || (count_streams(&served, &cookie)? == 1).then_some(()));
+    let kept = first.evaluate("document.querySelectorAll('.events li').length").as_u64().unwrap();
+    set_hidden(&first, false);
+    first.wait(&format!("document.querySelectorAll('.events li').length > {kept}"));
+    let ran = World::finish(child);
+    let bundle = world.bundles().join(&run);
+    let text =
+        std::fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap_or_else(|_| panic!("{}", ran.told()));
+    let expected: Vec<(String, String)> = text.lines().map(name_of).collect();
+    others.iter().for_each(|page| set_hidden(page, false));
+    for (number, page) in std::iter::once(&first).chain(&others).enumerate() {
+        page.wait("sessionStorage.getItem('list') !== null");
+        let list = page.evaluate("sessionStorage.getItem('list')");
+        let list: Vec<(String, String)> = serde_json::from_str(list.as_str().unwrap()).unwrap();
+        assert_eq!(list, expected, "page {number}");
+    }
+}
+
+#[test]
+fn a_page_says_that_its_run_was_killed_and_then_shows_the_sealed_end() {
+    let Some(browser) = Browser::start("a_page_says_that_its_run_was_killed_and_then_shows_the_sealed_end") else {
+        return;
+    };
+    let world = world();
+    lay_case(&world, "made", 600, "0.2");
+    let mut child = world.start(["run", "./made", "--json"]);
+    let run = find_live(&world);
+    let served = Served::start(&world, &["--read-only"]);
+    let (origin, cookie) = (format!("http://{}", served.host), served.log_in());
+    let page = browser.open(Look::at(&origin, &cookie));
+    page.visit(&format!("/runs/{run}"));
+    page.wait("document.querySelector('#live-state').textContent.includes('live')");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    page.wait("document.querySelector('#live-state').textContent.includes('is gone')");
+    assert!(page.text("#live-state").contains("cto recover"), "and what seals it");
+    world.recover_killed();
+    page.wait(
+        "document.querySelector('.verdict-running') === null && document.body.textContent.includes('Verify bundle')",
+    );
+    assert!(page.text(".reasons").contains("interrupted"), "{}", page.text("main"));
+    assert!(page.faults().is_empty());
+}
+
+#[test]
+fn an_operator_stops_one_run_and_no_other() {
+    let Some(browser) = Browser::start("an_operator_stops_one_run_and_no_other") else { return };
+    let world = world();
+    for name in ["one", "other"] {
+        lay_case(&world, name, 600, "0.2");
+    }
+    let one = world.start(["run", "./one", "--json"]);
+    let first = find_live(&world);
+    let other = world.start(["run", "./other", "--json"]);
+    let second = testkit::wait_for("two runs", || {
+        let running = world.cto(["status", "--json"]).json()["running"].take();
+        let ids = running.as_array()?.iter().filter_map(|run| Some(run["run_id"].as_str()?.to_owned()));
+        ids.into_iter().find(|id| *id != first)
+    });
+    let reader = Served::start(&world, &["--read-only"]);
+    let reading = browser.open(Look::at(&format!("http://{}", reader.host), &reader.log_in()));
+    reading.visit(&format!("/runs/{first}"));
+    assert!(
+        !reading.has("form[action$=stop]") && reading.text(".next").contains("cto stop "),
+        "a reader has the command"
+    );
+    let served = Served::start(&world, &[]);
+    let (origin, cookie) = (format!("http://{}", served.host), served.log_in());
+    let page = browser.open(Look::at(&origin, &cookie));
+    page.visit(&format!("/runs/{first}"));
+    assert!(page.text(".next").contains("cto stop "), "the command stands beside the button");
+    page.click("form[action$=stop] button");
+    let ended = World::finish(one).expect(130);
+    assert_eq!(ended.json()["blocker_reasons"], json!(["harness_interrupted"]), "{}", ended.told());
+    page.wait(
+        "document.querySelector('.verdict-running') === null && document.body.textContent.includes('Verify bundle')",
+    );
+    let running = world.cto(["status", "--json"]).expect(0).json()["running"].take();
+    assert_eq!(running[0]["run_id"], json!(second), "the other goes on");
+    assert_eq!(served.post(&format!("/runs/{first}/stop"), &cookie, "token=x").status, 409);
+    let stopped = world.cto(["stop", &second, "--json"]).expect(0).json();
+    assert_eq!(stopped["stopping"], true);
+    let _ = World::finish(other).expect(130);
+    let _ = world.cto(["stop", &second]).expect(3);
+    let _ = world.cto(["verify", &second]).expect(0);
+    let _ = world.cto(["stop", "nothing"]).expect(2);
+    assert_eq!(std::fs::read_dir(world.home().join("stops")).unwrap().count(), 0, "nothing is left behind");
+}

@@ -1,0 +1,57 @@
+//! Beyond loopback: only with TLS and a login, and then the cookie is sent over TLS alone.
+
+use serde_json::json;
+use testkit::program;
+
+use crate::{Browser, Look, Served, world};
+
+#[test]
+fn beyond_loopback_the_console_speaks_tls_and_wants_a_login() {
+    let Some(browser) = Browser::start("beyond_loopback_the_console_speaks_tls_and_wants_a_login") else { return };
+    let world = world();
+    world.make_home();
+    let made = program("openssl", &world.here())
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ])
+        .args(["-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem"])
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        testkit::skip(
+            "beyond_loopback_the_console_speaks_tls_and_wants_a_login",
+            "there is no openssl that makes a certificate",
+        );
+        return;
+    }
+    let refused = world.cto(["serve", "--listen", "0.0.0.0:0", "--json"]).expect(2).json();
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("without TLS"), "the control");
+    let words = ["serve", "--listen", "0.0.0.0:0", "--json", "--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let served = Served::spawn(world.command(words));
+    let port = served.host.rsplit_once(':').unwrap().1;
+    let origin = format!("https://localhost:{port}");
+    let page = browser.open(Look::at(&origin, ""));
+    page.visit("/runs");
+    assert_eq!(page.path(), "/login");
+    page.visit(&served.login);
+    page.click("main button[type=submit]");
+    assert_eq!(page.path(), "/");
+    let cookies = page.cookies();
+    assert_eq!((&cookies[0]["secure"], &cookies[0]["httpOnly"]), (&json!(true), &json!(true)));
+    assert!(page.faults().is_empty());
+    let plain = served.send(format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n").as_bytes());
+    assert!(plain.is_none(), "nothing is said without TLS");
+    std::fs::create_dir_all(world.user().join(".config/cto")).unwrap();
+    std::fs::write(world.user().join(".config/cto/config.yaml"), "hermes:\n  open_read_only: true\n").unwrap();
+    let refused = world.cto(words).expect(2).json();
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("without a login"), "{refused}");
+}

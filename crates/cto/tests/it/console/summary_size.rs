@@ -1,0 +1,117 @@
+//! The control summary of a home with many runs: small, the same each time, without anything secret, and the console's own numbers.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status};
+use ledger::{EngineIdentity, Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
+use serde_json::{Value, json};
+
+use super::Served;
+use crate::world;
+
+/// Largest summary.
+const LARGEST: usize = 256 << 10;
+/// The shape of a cloud key, in two parts so that this file does not hold one.
+const KEY: &str = concat!("AK", "IAQ3EGRIZD7KWNV2TB");
+const TOKEN: &str = concat!("gh", "p_aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYz1a2");
+
+/// Made-up runs of the last days, with models and sources of their own now and then.
+fn fill(ledger: &Path, runs: u32) {
+    let ledger = Ledger::open(ledger).unwrap();
+    for number in 0..runs {
+        let (hour, minute, second) = (number / 3600 % 24, number / 60 % 60, number % 60);
+        let day = 1 + number / 86_400;
+        let time: Stamp = format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.000000Z").parse().unwrap();
+        let suffix = number.wrapping_mul(2_654_435_761);
+        let id = format!("202601{day:02}T{hour:02}{minute:02}{second:02}Z-made-up-{suffix:08x}");
+        let run_id = RunId::try_from(id).unwrap();
+        let intent = RunIntent {
+            task_id: format!("made-up-{}", number % 500).try_into().unwrap(),
+            engine: ["fake", "case", "codex", "pi"][(number % 4) as usize].to_owned(),
+            stage: Stage::ARTIFICIAL_FIXTURE,
+            purpose: Purpose::Governed,
+            owner: None,
+            epoch: None,
+            detail: Value::Null,
+        };
+        ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();
+        let status = [Status::Pass, Status::Fail, Status::Blocked][(number % 3) as usize];
+        let model: ModelPair = format!("local/model-{}", number % 7).parse().unwrap();
+        let seal = RunSeal {
+            status,
+            finished_at: time,
+            duration_ms: 5,
+            reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff] },
+            tests_passed: Some(7),
+            tests_executed: Some(7),
+            attestation_sha256: Digest::of(&number.to_le_bytes()),
+            bundle: format!("harness-runs/{run_id}"),
+            owner: None,
+            identity: Some(EngineIdentity { source_id: format!("made@{}", number % 50), model: Some(model) }),
+        };
+        ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal }).unwrap();
+    }
+}
+
+fn ledger_holds(world: &testkit::World, word: &str) -> bool {
+    let files = ["ledger.db", "ledger.db-wal"].map(|file| std::fs::read(world.home().join(file)).unwrap_or_default());
+    files.iter().any(|bytes| bytes.windows(word.len()).any(|part| part == word.as_bytes()))
+}
+
+fn without_time(mut summary: Value) -> Value {
+    summary.as_object_mut().unwrap().remove("generated_at");
+    summary
+}
+
+/// A sample of the 100,000 runs of `cargo xtask soak summary`.
+#[test]
+fn the_summary_stays_small_and_the_same_however_many_runs_there_are() {
+    let runs = testkit::times("CTO_TEST_SUMMARY_RUNS", 600);
+    let world = world();
+    // Secrets in what an engine says, and in what a person writes.
+    let print =
+        format!("{{steps: [{{write: {{path: a.txt, text: \"two\\n\"}}}}, {{print: {{text: \"{KEY} {TOKEN}\"}}}}]}}");
+    world.case("made", &[("mutation_mode", "candidate-default"), ("fake", &print)]);
+    let leaked = world.cto(["run", "./made", "--json"]).expect(1).json();
+    assert_eq!(leaked["blocker_reasons"][0], "secret_leak", "the control: there was something to find");
+    let _ = world.cto(["key", "init"]).expect(0);
+    let _ = world.cto(["request", "./made", "--stage", "4"]).expect(0);
+    // A request is kept in the ledger and its sentence stands in the summary, so that none is made of a contract with a secret.
+    let title = format!("'rotate {KEY}'");
+    world.case("titled", &[("mutation_mode", "candidate-default"), ("title", &title)]);
+    let refused = world.cto(["request", "./titled", "--stage", "4"]).expect(2).told();
+    assert!(refused.contains("`title` of the contract looks like a secret") && !refused.contains(KEY), "{refused}");
+    fill(&world.home().join("ledger.db"), runs);
+
+    let told = world.cto(["summary", "--json"]).expect(0);
+    assert!(told.stdout.len() < LARGEST, "{} bytes", told.stdout.len());
+    let again = world.cto(["summary", "--json"]).expect(0).json();
+    assert_eq!(without_time(told.json()), without_time(again), "the same but for its time");
+    let text = told.text();
+    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    for secret in [KEY, TOKEN, &STANDARD.encode(KEY), &STANDARD.encode(TOKEN), &hex] {
+        assert!(!text.contains(secret), "a secret in the summary");
+        assert!(!ledger_holds(&world, secret), "a secret in the ledger");
+    }
+    assert!(!text.contains("http://") && !text.contains("https://"), "no endpoint");
+    let file = world.write("summary.json", &told.stdout);
+    let _ = world.cto(["validate", "summary", file.to_str().unwrap()]).expect(0);
+
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let overview = served.get("/api/cto/overview", &cookie).json();
+    let summary = told.json();
+    assert_eq!(summary["health"]["total_runs"], overview["total_runs"]);
+    assert_eq!(overview["total_runs"], json!(runs + 1));
+    let rungs = |ladders: &Value| -> Vec<Value> {
+        let all = ladders.as_array().unwrap().iter();
+        all.flat_map(|one| {
+            one["rungs"].as_array().unwrap().iter().map(|rung| json!([one["engine"], rung["stage"], rung["status"]]))
+        })
+        .collect()
+    };
+    assert_eq!(rungs(&summary["ladder"]), rungs(&overview["ladders"]), "one truth about every rung");
+    assert_eq!(without_time(summary), without_time(served.get("/api/cto/control-summary", &cookie).json()));
+}

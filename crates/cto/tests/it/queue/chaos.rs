@@ -1,0 +1,112 @@
+//! Workers of two homes that are killed and stopped at random while they empty a queue, and a checker that reads what is left.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ledger::{Entry, EntryKind};
+use rustix::process::Signal;
+use serde_json::Value;
+use testkit::{left_running, moment, times};
+
+use super::{LEASE, Started, Yard, lines, on_a_file, text};
+
+/// Works for a moment, so that signals meet it in every phase.
+const SHORT: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 1}}]}";
+
+/// Workers in each home.
+const WORKERS: usize = 2;
+
+/// A worker that is left alone, or stopped until then.
+struct Harried {
+    worker: Started,
+    home: usize,
+    stopped_until: Option<Instant>,
+}
+
+impl Harried {
+    fn begin(yard: &Yard, home: usize) -> Self {
+        let worker = Started::worker(&yard.worlds[home], &["--slots", "2"]);
+        Self { worker, home, stopped_until: None }
+    }
+
+    /// Kills it and starts another, or stops it for longer than its lease.
+    fn harry(&mut self, yard: &Yard) {
+        if self.stopped_until.is_some() {
+            return;
+        }
+        if moment(Duration::from_secs(2)) > Duration::from_secs(1) {
+            *self = Self::begin(yard, self.home);
+        } else {
+            self.worker.signal(Signal::STOP);
+            let longer = Duration::from_secs(u64::from(LEASE) + 2);
+            self.stopped_until = Some(Instant::now() + longer);
+        }
+    }
+
+    fn wake(&mut self) {
+        if self.stopped_until.is_some_and(|until| until <= Instant::now()) {
+            self.worker.signal(Signal::CONT);
+            self.stopped_until = None;
+        }
+    }
+}
+
+#[test]
+fn no_run_is_lost_or_started_twice() {
+    on_a_file(2, check_chaos);
+}
+
+pub(crate) fn check_chaos(yard: &Yard) {
+    let number = times("CTO_TEST_QUEUED_RUNS", 24) as usize;
+    let made = yard.first().case("made", &[("fake", SHORT)]);
+    let made = made.to_str().unwrap();
+    let words = ["submit"].into_iter().chain(std::iter::repeat_n(made, number));
+    let submitted = yard.first().cto(words).expect(0).text();
+    let runs: Vec<&str> = submitted.lines().filter_map(|line| line.strip_prefix("queued ")).collect();
+    assert_eq!(runs.len(), number);
+    let mut workers: Vec<Harried> = (0..2 * WORKERS).map(|at| Harried::begin(yard, at % 2)).collect();
+    // Once for every second run.
+    for round in 0..number / 2 {
+        std::thread::sleep(moment(Duration::from_secs(2)));
+        let count = workers.len();
+        workers[(round * 7 + 3) % count].harry(yard);
+        workers.iter_mut().for_each(Harried::wake);
+    }
+    while workers.iter().any(|harried| harried.stopped_until.is_some()) {
+        std::thread::sleep(Duration::from_millis(50));
+        workers.iter_mut().for_each(Harried::wake);
+    }
+    let empty: Vec<Started> = yard.worlds.iter().map(|world| Started::worker(world, &["--until-empty"])).collect();
+    empty.into_iter().for_each(|worker| drop(worker.finish().expect(0)));
+    for harried in workers {
+        harried.worker.signal(Signal::TERM);
+        let _ = harried.worker.finish().expect(0);
+    }
+    yard.check();
+    check_left(yard, &runs);
+}
+
+/// One bundle for each run, in the home of whoever sealed it; nothing of a run that still works; no refused epoch that sealed.
+fn check_left(yard: &Yard, runs: &[&str]) {
+    for world in &yard.worlds {
+        let _ = world.recover_killed();
+    }
+    let rows = lines(&yard.first().cto(["queue", "--all", "--json", "--limit", "100000"]).expect(0));
+    let epochs: BTreeMap<&str, &Value> = rows.iter().map(|row| (text(&row["run_id"]), &row["epoch"])).collect();
+    let mut ends: BTreeMap<String, usize> = BTreeMap::new();
+    for run in runs {
+        let row = rows.iter().find(|row| row["run_id"] == **run).expect("no run is lost");
+        *ends.entry(format!("{} {}", text(&row["state"]), text(&row["status"]))).or_default() += 1;
+        let has_bundle = |world: &&testkit::World| Path::new(&world.bundles()).join(run).is_dir();
+        let kept: Vec<_> = yard.worlds.iter().filter(has_bundle).collect();
+        assert_eq!(kept.len(), 1, "{run} has one bundle");
+        let _ = kept[0].cto(["verify", run]).expect(0);
+        assert_eq!(left_running(run), Vec::<String>::new(), "{run}");
+    }
+    let refused = yard.ledger().entries_of(&[EntryKind::LateRefused], None).unwrap();
+    let accepted = |entry: &&Entry| epochs[text(&entry.body["run_id"])] == &entry.body["epoch"];
+    assert_eq!(refused.iter().filter(accepted).count(), 0, "an epoch that was refused has sealed nothing");
+    println!("{} runs: {ends:?}; {} refused as late", runs.len(), refused.len());
+    assert!(ends.contains_key("sealed pass"), "control: some are left alone: {ends:?}");
+}

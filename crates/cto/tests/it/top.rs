@@ -1,0 +1,64 @@
+//! `cto top` on a real terminal: what goes on, a resize, and a terminal that is given back as it was.
+
+use std::time::Duration;
+
+use testkit::{Tmux, World, content_digest};
+
+use crate::world;
+
+/// A case whose engine says what it does, in words that would move a cursor, and then takes its time.
+fn slow_case(world: &World, seconds: u64) {
+    let act = r#"{"type":"item.started","item":{"type":"command_execution","command":"python3 -m pytest \u001b[2J\u001b[H\u202e -q"}}"#;
+    let fake = format!(
+        "{{speaks: codex, steps: [{{write: {{path: a.txt, text: \"two\\n\"}}}}, {{print: {{text: '{act}'}}}}, {{sleep: {{seconds: {seconds}}}}}]}}"
+    );
+    world.case("slow", &[("fake", &fake), ("verification_commands", "[[\"true\"]]")]);
+}
+
+#[test]
+fn runs_acts_and_refusals_are_shown_at_every_width_and_the_terminal_is_given_back() {
+    let test = "runs_acts_and_refusals_are_shown_at_every_width_and_the_terminal_is_given_back";
+    let world = world();
+    let _ = world.run("fail-no-diff", 1);
+    let bundles = content_digest(&world.bundles(), &[]);
+    slow_case(&world, 12);
+    let run = world.start(["run", "./slow"]);
+    let Some(terminal) = Tmux::start(test, &world, 90, ["top"]) else {
+        let _ = World::finish(run);
+        return;
+    };
+    let lines = terminal.wait_for("runs python3");
+    let text = lines.join("\n");
+    for word in ["cto top  2 runs, 1 running", "works", "made  fake  stage 2", "no_diff", "fail-no-diff", "q quits"] {
+        assert!(text.contains(word), "no `{word}` in\n{text}");
+    }
+    for columns in [60, 120, 41] {
+        terminal.resize(columns);
+        std::thread::sleep(Duration::from_millis(700));
+        let lines = terminal.lines();
+        assert!(lines.iter().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {lines:#?}");
+        assert_eq!(lines.iter().filter(|line| line.starts_with("cto top")).count(), 1, "{lines:#?}");
+    }
+    terminal.press("q");
+    let end = terminal.wait_for("ended with 0");
+    assert!(!end.iter().any(|line| line.contains("cto top")), "the screen before is back: {end:#?}");
+    terminal.press("x");
+    assert_eq!(content_digest(&world.bundles(), &[]), bundles, "looking changed nothing");
+
+    let Some(again) = Tmux::start(test, &world, 80, ["top"]) else { return };
+    again.wait_for("q quits");
+    again.press("C-c");
+    let end = again.wait_for("ended with 0");
+    assert!(!end.iter().any(|line| line.contains("q quits")), "{end:#?}");
+    assert_eq!(World::finish(run).code, 0, "looking ended nothing");
+}
+
+#[test]
+fn without_a_terminal_the_command_for_programs_is_named() {
+    let world = world();
+    for words in [&["top"][..], &["top", "--json"]] {
+        let told = world.cto(words).expect(2).told();
+        assert!(told.contains("cto status --json"), "{told}");
+    }
+    assert!(!world.home().exists(), "nothing is made by looking");
+}

@@ -1,0 +1,235 @@
+//! Packs that a sender made with evil in mind. Each is signed by a key that counts, so that its own defence refuses it and not
+//! the signature before it; nothing is written.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use contract::{Digest, canonical_bytes};
+use evidence::HarnessKey;
+use serde_json::{Value, json};
+use tar::EntryType;
+use testkit::{World, each_row};
+
+use super::packed::{key_of, names_in, pack_of, packed_world, unpack};
+use crate::archive::craft::{entry, header, with_content};
+
+/// A pack taken apart: the list, and the raw entries behind list and signature.
+struct OpenedPack {
+    list: Value,
+    entries: Vec<u8>,
+}
+
+fn open_pack(path: &Path) -> OpenedPack {
+    let plain = zstd::decode_all(fs::File::open(path).unwrap()).unwrap();
+    let size = |at: usize| {
+        let digits = std::str::from_utf8(&plain[at + 124..at + 135]).unwrap();
+        usize::from_str_radix(digits.trim_matches(['\0', ' ']), 8).unwrap()
+    };
+    let list = size(0);
+    let signature = 512 + list.next_multiple_of(512);
+    let rest = signature + 512 + size(signature).next_multiple_of(512);
+    OpenedPack {
+        list: serde_json::from_slice(&plain[512..512 + list]).unwrap(),
+        entries: plain[rest..plain.len() - 1024].to_vec(),
+    }
+}
+
+impl OpenedPack {
+    /// Adds a file to the list, with this size.
+    fn list_file(&mut self, name: &str, size: u64, content: &[u8]) {
+        let file = json!({"name": name, "size": size, "sha256": Digest::of(content)});
+        self.list["files"].as_array_mut().unwrap().push(file);
+    }
+
+    /// Adds a plain file, to the list and behind it.
+    fn add_file(&mut self, name: &str, content: &[u8]) {
+        self.list_file(name, content.len() as u64, content);
+        self.entries.extend(entry(name, content));
+    }
+
+    fn write_signed(&self, world: &World, name: &str, key: &Path) -> PathBuf {
+        self.write_with_list(world, name, key, &canonical_bytes(&self.list).unwrap())
+    }
+
+    /// Writes the entries behind another list, which need not fit.
+    fn write_with_list(&self, world: &World, name: &str, key: &Path, list: &[u8]) -> PathBuf {
+        let signature = HarnessKey::open(key).unwrap().sign(&[b"cto-pack@v1\n", list].concat());
+        let path = world.path().join("hostile").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut out = zstd::Encoder::new(fs::File::create(&path).unwrap(), 3).unwrap();
+        for part in [entry("pack.json", list), entry("pack.sig", &signature), self.entries.clone(), vec![0; 1024]] {
+            out.write_all(&part).unwrap();
+        }
+        out.finish().unwrap();
+        path
+    }
+}
+
+/// Sorts behind everything that a workspace of the tests holds.
+const LAST: &str = "workspace/~";
+
+type Edit = fn(&mut OpenedPack);
+
+/// Ways to be hostile, each with a part of the refusal.
+const ROWS: &[(&str, Edit, &str)] = &[
+    ("a name that leads out", |pack| pack.add_file("workspace/~/../../EVIL", b"x"), "leads out of the pack"),
+    ("an absolute name", |pack| pack.add_file("~/EVIL", b"x"), "neither in the workspace nor in the home"),
+    ("a backslash", |pack| pack.add_file("workspace/~\\EVIL", b"x"), "control character or backslash"),
+    ("a link", |pack| add_link(pack, EntryType::Symlink), "is no plain file"),
+    ("a hard link", |pack| add_link(pack, EntryType::Link), "is no plain file"),
+    ("a device", |pack| add_link(pack, EntryType::Char), "is no plain file"),
+    ("a file twice in the list", |pack| [b"x", b"y"].iter().for_each(|text| pack.add_file(LAST, *text)), "twice"),
+    (
+        "a file twice behind the list",
+        |pack| {
+            pack.add_file(LAST, b"x");
+            pack.entries.extend(entry(LAST, b"x"));
+        },
+        "has a file that is not listed",
+    ),
+    ("a file that is not listed", |pack| pack.entries.extend(entry(LAST, b"x")), "has a file that is not listed"),
+    ("a listed file that is not there", |pack| pack.list_file(LAST, 1, b"x"), "is listed and is not there"),
+    ("another content", |pack| other_content(pack), "is not the file that was packed"),
+    ("more bytes than listed", |pack| longer_than_listed(pack), "is larger than it may be"),
+    ("a bomb by its size", |pack| pack.list_file(LAST, 65 << 30, b""), "makes the pack too large"),
+    ("a bomb by its ratio", |pack| zeros(pack, 72 << 20), "far larger than what was packed of it"),
+    ("a bomb by its depth", |pack| pack.list_file(&format!("{LAST}{}", "/a".repeat(63)), 0, b""), "lies too deep"),
+    (
+        "a bomb by the length of a name",
+        |pack| pack.list_file(&format!("{LAST}{}", "/aaaaaaaaaaaaaaa".repeat(64)), 0, b""),
+        "has a name that is too long",
+    ),
+    (
+        "a name that no file system takes",
+        |pack| pack.list_file(&format!("{LAST}{}", "a".repeat(255)), 0, b""),
+        "has a name that is too long",
+    ),
+    ("a private key", |pack| put_first(pack, "home/keys/harness.pem"), "could be a private key"),
+    ("another format", |pack| pack.list["schema_version"] = json!("2"), "is not a pack"),
+];
+
+/// The same shapes without harm.
+const CONTROLS: &[(&str, Edit)] = &[
+    ("as it was", |_| {}),
+    ("a file more", |pack| pack.add_file(LAST, b"x")),
+    ("many zeros", |pack| zeros(pack, 2 << 20)),
+    ("deep folders", |pack| pack.add_file(&format!("workspace{}/~", "/~".repeat(40)), b"x")),
+    ("many files", |pack| (0..2_000).for_each(|number| pack.add_file(&format!("{LAST}{number:07}"), b""))),
+];
+
+fn add_link(pack: &mut OpenedPack, kind: EntryType) {
+    pack.list_file(LAST, 0, b"");
+    pack.entries.extend(header(LAST, 0, |header| {
+        header.set_entry_type(kind);
+        header.set_link_name("/etc/passwd").unwrap();
+    }));
+}
+
+fn other_content(pack: &mut OpenedPack) {
+    pack.list_file(LAST, 1, b"x");
+    pack.entries.extend(entry(LAST, b"y"));
+}
+
+fn longer_than_listed(pack: &mut OpenedPack) {
+    pack.list_file(LAST, 1, b"x");
+    pack.entries.extend(entry(LAST, &[b'x'; 4096]));
+}
+
+fn zeros(pack: &mut OpenedPack, count: usize) {
+    let content = vec![0; count];
+    pack.list_file(LAST, count as u64, &content);
+    pack.entries.extend(with_content(header(LAST, count as u64, |_| {}), &content));
+}
+
+/// The list is sorted, so that a file of the home stands in front.
+fn put_first(pack: &mut OpenedPack, name: &str) {
+    pack.add_file(name, b"x");
+    let files = pack.list["files"].as_array_mut().unwrap();
+    let file = files.pop().unwrap();
+    let at = files.iter().position(|known| known["name"].as_str() > file["name"].as_str()).unwrap();
+    files.insert(at, file);
+}
+
+#[test]
+fn a_hostile_pack_is_refused_by_its_own_defence_and_nothing_is_written() {
+    let (world, _) = packed_world();
+    let (signer, key) = (world.home().join("keys/harness.pem"), key_of(&world));
+    fs::create_dir(world.path().join("hostile")).unwrap();
+    each_row(ROWS.iter().map(|row| (row.0, row)), |(name, edit, refusal)| {
+        let mut pack = open_pack(&pack_of(&world));
+        edit(&mut pack);
+        let file = pack.write_signed(&world, name, &signer);
+        let before = names_in(&world);
+        let ran = unpack(&world, &file, &key, "refused", &["--trust-sender"]);
+        assert!([1, 2].contains(&ran.code) && ran.stderr.contains(refusal), "{}", ran.told());
+        assert_eq!(names_in(&world), before, "something was written");
+    });
+    for (number, (name, edit)) in CONTROLS.iter().enumerate() {
+        let mut pack = open_pack(&pack_of(&world));
+        edit(&mut pack);
+        let file = pack.write_signed(&world, name, &signer);
+        let _ = unpack(&world, &file, &key, &format!("control-{number}"), &["--trust-sender"]).expect(0);
+    }
+    assert!(world.path().join("control-1/~").is_file(), "control: an added file arrives");
+}
+
+/// Most files that a pack may list.
+const MOST_FILES: usize = 1_000_000;
+
+/// A list with so many empty files more, written as text: as values it would take more memory than the program under test has.
+fn swollen_list(pack: &OpenedPack, count: usize) -> Vec<u8> {
+    let list = String::from_utf8(canonical_bytes(&pack.list).unwrap()).unwrap();
+    let (files, rest) = list.split_once("],\"format\"").unwrap();
+    let digest = Digest::of(b"");
+    let mut text = files.to_owned();
+    for number in 0..count {
+        text.push_str(&format!(",{{\"name\":\"{LAST}{number:07}\",\"sha256\":\"{digest}\",\"size\":0}}"));
+    }
+    format!("{text}],\"format\"{rest}").into_bytes()
+}
+
+#[test]
+fn a_pack_with_too_many_files_is_refused_before_the_first_is_written() {
+    let (world, _) = packed_world();
+    let (signer, key) = (world.home().join("keys/harness.pem"), key_of(&world));
+    let pack = open_pack(&pack_of(&world));
+    let listed = pack.list["files"].as_array().unwrap().len();
+    let list = swollen_list(&pack, MOST_FILES - listed + 1);
+    let file = pack.write_with_list(&world, "many", &signer, &list);
+    let before = names_in(&world);
+    let ran = unpack(&world, &file, &key, "refused", &["--trust-sender"]).expect(1);
+    assert!(ran.stderr.contains("is one file too many"), "{}", ran.told());
+    assert_eq!(names_in(&world), before, "something was written");
+}
+
+#[test]
+fn a_pack_of_another_key_or_with_a_changed_byte_is_refused() {
+    let (world, _) = packed_world();
+    let (pack, key) = (pack_of(&world), key_of(&world));
+    let _ = world.cto(["--home", world.path().join("another").to_str().unwrap(), "key", "init"]).expect(0);
+    let other = world.path().join("another/keys/harness.pem");
+    fs::create_dir(world.path().join("hostile")).unwrap();
+    let by_other = open_pack(&pack).write_signed(&world, "by-other", &other);
+    let plain = zstd::decode_all(fs::File::open(&pack).unwrap()).unwrap();
+    let before = names_in(&world);
+    let refused = |file: &Path, key: &Path| {
+        let ran = unpack(&world, file, key, "refused", &["--trust-sender"]).expect(1);
+        assert_eq!(names_in(&world), before, "something was written");
+        ran.stderr
+    };
+    assert!(refused(&by_other, &key).contains("signed by none of the given keys"));
+    assert!(refused(&pack, &other.with_extension("pub")).contains("signed by none of the given keys"));
+    // A byte of the list, of the signature, and of the last file.
+    let list = plain[..].windows(7).position(|part| part == b"cto-pac").unwrap();
+    for (at, refusal) in
+        [(list, "none of the given keys"), (plain.len() - 1024 - 512, "is not the file that was packed")]
+    {
+        let mut changed = plain.clone();
+        changed[at] ^= 1;
+        let file = world.path().join("hostile/changed");
+        fs::write(&file, zstd::encode_all(&changed[..], 3).unwrap()).unwrap();
+        assert!(refused(&file, &key).contains(refusal), "{at}");
+    }
+    let _ = unpack(&world, &pack, &key, "control", &["--trust-sender"]).expect(0);
+}

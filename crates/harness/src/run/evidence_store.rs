@@ -1,0 +1,106 @@
+//! The object store before a run and at the use of an approval: tried out before anything rests on it, asked before and told after a use.
+
+use contract::{Digest, RunId, Stage};
+use ledger::{Bundles, ObjectStore, ProbeStoreError, StoreProbe, UseObjectError, WitnessedUse};
+
+/// Why no run starts with the object store as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckEvidenceError {
+    #[error(transparent)]
+    Probe(#[from] ProbeStoreError),
+    #[error("stage {stage} needs a witness that cannot be taken back: in {store} our credential may {rights}")]
+    Unguarded { stage: Stage, store: String, rights: &'static str },
+}
+
+impl CheckEvidenceError {
+    /// What would help.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Probe(error) => error.remedy(),
+            Self::Unguarded { .. } => {
+                "Give this machine a credential that can create and read alone; docs/fleet.md has a policy."
+            }
+        }
+    }
+}
+
+/// Tries the object store out, where there is one. From stage 4 on it has to be one that can be a witness.
+pub(crate) fn check_evidence(bundles: &Bundles, stage: Stage) -> Result<(), CheckEvidenceError> {
+    let Some(store) = bundles.store() else { return Ok(()) };
+    let probe = store.probe()?;
+    match stage.mutation_mode().needs_approval() && !store.can_witness(probe) {
+        true => {
+            let rights = name_rights(probe);
+            Err(CheckEvidenceError::Unguarded { stage, store: store.place().to_string(), rights })
+        }
+        false => Ok(()),
+    }
+}
+
+/// The rights that a credential has beyond creating and reading.
+pub fn name_rights(probe: StoreProbe) -> &'static str {
+    match (probe.may_overwrite, probe.may_remove) {
+        (true, true) => "overwrite and delete objects",
+        (true, false) => "overwrite objects",
+        (false, true) => "delete objects",
+        (false, false) => "only create and read objects",
+    }
+}
+
+/// The sentence of a use by another run that the witness knows of; `None` where this run may use the request.
+pub(crate) fn ask_witness(store: &ObjectStore, request: Digest, run: &RunId) -> Result<Option<String>, UseObjectError> {
+    Ok(store.find_witness(request, run)?.and_then(|used| describe_other(store, used)))
+}
+
+/// Leaves the witness of a use that the ledger has recorded. The sentence where the engine must not start.
+pub(crate) fn tell_witness(store: &ObjectStore, request: Digest, run: &RunId) -> Option<String> {
+    match store.witness_use(request, run) {
+        Ok(used) => describe_other(store, used),
+        Err(error) => Some(format!("the approval is used up, and no witness can be left of it: {error}")),
+    }
+}
+
+fn describe_other(store: &ObjectStore, used: WitnessedUse) -> Option<String> {
+    match used {
+        WitnessedUse::Ours => None,
+        WitnessedUse::Other(run) => {
+            Some(format!("the witness in {} says that run {run} used the approval", store.place()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ledger::EvidencePlace;
+
+    use super::*;
+
+    #[test]
+    fn a_use_is_witnessed_once_for_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ObjectStore::at_place(EvidencePlace::Folder(folder.path().to_owned()), || None);
+        let [one, two] =
+            ["20260101T000000Z-t-aaaa", "20260101T000000Z-t-bbbb"].map(|id| id.to_owned().try_into().unwrap());
+        let request = Digest::of(b"request");
+        assert_eq!(ask_witness(&store, request, &one).unwrap(), None);
+        assert_eq!(tell_witness(&store, request, &one), None);
+        assert_eq!(tell_witness(&store, request, &one), None, "the same run again");
+        assert_eq!(ask_witness(&store, request, &one).unwrap(), None);
+        let said = tell_witness(&store, request, &two).unwrap();
+        assert!(said.contains("20260101T000000Z-t-aaaa used the approval"), "{said}");
+        assert_eq!(ask_witness(&store, request, &two).unwrap(), Some(said));
+    }
+
+    /// A witness that cannot be read is none that agrees.
+    #[test]
+    fn a_witness_that_cannot_be_read_stops_the_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ObjectStore::at_place(EvidencePlace::Folder(folder.path().to_owned()), || None);
+        let run = "20260101T000000Z-t-aaaa".to_owned().try_into().unwrap();
+        let request = Digest::of(b"request");
+        let at = folder.path().join("approval-use").join(request.to_string());
+        std::fs::create_dir_all(at).unwrap();
+        let said = tell_witness(&store, request, &run).unwrap();
+        assert!(said.contains("no witness can be left"), "{said}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Connecting to a server: verified TLS, or a server of this machine.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use postgres::config::SslMode;
+use postgres::{Config, NoTls};
+
+use super::tls::VerifiedTls;
+use super::{Link, told};
+use crate::fault::{FaultKind, StoreFault};
+use crate::place::{ServerAddress, ServerPlace};
+use crate::tls::PrepareTlsError;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A server that restarts is back by then; one that is not is told of.
+const RECONNECT_LIMIT: Duration = Duration::from_secs(10);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A lock is waited for so long, as in a file. A commit is in the log of the server, and of its synchronous standby where it has one,
+/// before it is said to be done, whatever the server's own setting.
+const SESSION: &str = "SET lock_timeout = '30s'; SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
+     SELECT set_config('synchronous_commit', 'on', FALSE) WHERE current_setting('synchronous_commit') IN ('off', 'local')";
+
+const READ_ONLY: &str = "SET default_transaction_read_only = on";
+
+/// Failure to reach a server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConnectServerError {
+    #[error("it is on another machine, and no certificate authorities are named that vouch for it")]
+    Unprotected,
+    #[error(transparent)]
+    Tls(#[from] PrepareTlsError),
+    #[error("{0}")]
+    Server(String),
+}
+
+impl ConnectServerError {
+    /// Fault without a more precise kind.
+    pub(super) fn into_fault(self) -> StoreFault {
+        StoreFault { kind: FaultKind::Other, cause: self.into() }
+    }
+}
+
+impl From<postgres::Error> for ConnectServerError {
+    fn from(error: postgres::Error) -> Self {
+        Self::Server(told(&error))
+    }
+}
+
+/// Connects. A server of another machine needs TLS with a verified certificate.
+pub(super) fn connect(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
+    let ServerPlace { address, password, authorities } = place;
+    let mut config = plain_config(address);
+    if let Some(password) = password {
+        config.password(password.as_str());
+    }
+    let mut client = match authorities {
+        Some(file) => config.ssl_mode(SslMode::Require).connect(VerifiedTls::trusting(file)?)?,
+        None if address.is_loopback() => config.ssl_mode(SslMode::Disable).connect(NoTls)?,
+        None => return Err(ConnectServerError::Unprotected),
+    };
+    client.batch_execute(SESSION)?;
+    if !may_write {
+        client.batch_execute(READ_ONLY)?;
+    }
+    Ok(Link { client, statements: HashMap::new(), is_lost: false })
+}
+
+/// Connects again to a server that may be restarting.
+pub(super) fn reconnect(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
+    let mut tries = RECONNECT_LIMIT.as_millis() / RECONNECT_PAUSE.as_millis();
+    loop {
+        match connect(place, may_write) {
+            Err(ConnectServerError::Server(_)) if tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(RECONNECT_PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
+fn plain_config(address: &ServerAddress) -> Config {
+    let mut config = Config::new();
+    config
+        .host(&address.host)
+        .port(address.port)
+        .user(&address.user)
+        .dbname(&address.database)
+        .application_name("cto")
+        .connect_timeout(CONNECT_TIMEOUT)
+        .keepalives_idle(Duration::from_secs(30));
+    config
+}

@@ -1,0 +1,41 @@
+//! The table of leases.
+
+use contract::{RunId, Stamp};
+use postgres::Row;
+
+use super::PostgresStore;
+use super::column::{number, typed, written};
+use crate::fault::StoreResult;
+use crate::runs::Lease;
+
+impl PostgresStore {
+    /// Lease of a run.
+    pub(crate) fn read_lease(&self, run_id: &RunId) -> StoreResult<Option<Lease>> {
+        let sql = "SELECT owner, epoch, lease_until FROM cto.read_lease($1)";
+        self.ask(sql, &[&run_id.as_str()])?.first().map(from_row).transpose()
+    }
+
+    /// Sets the lease of a run.
+    pub(crate) fn put_lease(&self, run_id: &RunId, lease: &Lease) -> StoreResult<()> {
+        let (owner, until) = (lease.owner.to_string(), lease.until.to_string());
+        let epoch = written(lease.epoch)?;
+        self.ask("SELECT cto.put_lease($1, $2, $3, $4)", &[&run_id.as_str(), &owner, &epoch, &until])?;
+        Ok(())
+    }
+
+    /// Extends a lease of this epoch; false if another instance has taken the run over.
+    pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
+        let (epoch, until) = (written(epoch)?, until.to_string());
+        self.ask_value("SELECT cto.renew_lease($1, $2, $3)", &[&run_id.as_str(), &epoch, &until])
+    }
+
+    /// Removes the lease of a run.
+    pub(crate) fn remove_lease(&self, run_id: &RunId) -> StoreResult<()> {
+        self.ask("SELECT cto.remove_lease($1)", &[&run_id.as_str()])?;
+        Ok(())
+    }
+}
+
+fn from_row(row: &Row) -> StoreResult<Lease> {
+    Ok(Lease { owner: typed(row, 0, "owner")?, epoch: number(row, 1, "epoch")?, until: typed(row, 2, "lease_until")? })
+}

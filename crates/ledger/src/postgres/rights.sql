@@ -1,0 +1,12 @@
+-- Rights, given anew with every migration: nobody may do anything but the owner, and workers may call what stands here.
+REVOKE ALL ON SCHEMA cto FROM PUBLIC, cto_worker;
+REVOKE ALL ON ALL TABLES IN SCHEMA cto FROM PUBLIC, cto_worker;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA cto FROM PUBLIC, cto_worker;
+GRANT USAGE ON SCHEMA cto TO cto_worker;
+GRANT EXECUTE ON FUNCTION
+    cto.read_meta(), cto.read_timeline(), cto.read_head(), cto.read_time_base(), cto.read_latest_time(), cto.count_rows(TEXT),
+    cto.read_lease(TEXT), cto.runs_named_beside(TEXT[]), cto.find_entries(JSONB), cto.find_runs(JSONB), cto.find_requests(JSONB),
+    cto.insert_entry(BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT),
+    cto.put_lease(TEXT, TEXT, BIGINT, TEXT), cto.renew_lease(TEXT, BIGINT, TEXT), cto.remove_lease(TEXT),
+    cto.queue_clock(DOUBLE PRECISION), cto.queue_claim(JSONB), cto.find_queue(JSONB)
+    TO cto_worker;

@@ -1,0 +1,166 @@
+//! The table of runs, and the lists taken from it.
+
+use contract::{ModelPair, Purpose, RunId, Stage};
+use postgres::Row;
+use serde_json::{Value, json};
+
+use super::PostgresStore;
+use super::column::{as_written, limit, number, number_or_null, typed, typed_or_null, unreadable, written};
+use crate::fault::StoreResult;
+use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
+
+const FIND: &str = "SELECT * FROM cto.find_runs($1::TEXT::JSONB)";
+
+/// Runs that are fetched at a time where all of them are shown.
+const PAGE: usize = 1000;
+
+impl PostgresStore {
+    /// Rows that fit a question of the schema's function.
+    pub(super) fn find_rows(&self, asked: &Value) -> StoreResult<Vec<Row>> {
+        self.ask(FIND, &[&asked.to_string()])
+    }
+
+    /// Runs that fit a question of the schema's function.
+    pub(super) fn find_runs(&self, asked: &Value) -> StoreResult<Vec<RunRow>> {
+        self.find_rows(asked)?.iter().map(from_row).collect()
+    }
+
+    /// Row of a run.
+    pub(crate) fn read_run(&self, run_id: &RunId) -> StoreResult<Option<RunRow>> {
+        Ok(self.find_runs(&json!({"run_id": run_id}))?.pop())
+    }
+
+    /// Runs that pass a filter, newest first.
+    pub(crate) fn recent_runs(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
+        let mut asked = json!({"order": "newest", "limit": limit(most)});
+        let mut ask = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                asked[key] = value;
+            }
+        };
+        ask("status", filter.status.map(|status| json!(status.as_str())));
+        ask("engine", filter.engine.as_ref().map(|engine| json!(engine)));
+        ask("task_id", filter.task_id.as_ref().map(|task_id| json!(task_id)));
+        ask("since", filter.since.map(|since| json!(since)));
+        ask("before", filter.after.map(|place| json!(place.started_at)));
+        ask("before_seq", filter.after.map(|place| json!(place.seq)));
+        self.find_runs(&asked)
+    }
+
+    /// Runs that a person may mean, newest first.
+    pub(crate) fn matching_runs(&self, wanted: &RunMatch<'_>, most: usize) -> StoreResult<Vec<RunRow>> {
+        let end = |start: &str| format!("{start}\u{10FFFF}");
+        let mut asked = match wanted {
+            RunMatch::Id(id) => json!({"run_id": id}),
+            RunMatch::Suffix(suffix) => json!({"suffix": suffix}),
+            RunMatch::IdStart(start) => json!({"id_start": start, "id_end": end(start)}),
+            RunMatch::SuffixStart(start) => json!({"suffix_start": start, "suffix_end": end(start)}),
+            RunMatch::Purpose(purpose) => json!({"purpose": purpose.as_str()}),
+        };
+        asked["limit"] = json!(limit(most));
+        self.find_runs(&asked)
+    }
+
+    /// Run that many steps before the newest. Documents of stage 6 are left out.
+    pub(crate) fn run_back(&self, purpose: Option<Purpose>, steps: u32) -> StoreResult<Option<RunRow>> {
+        let mut asked = json!({"no_document": true, "order": "newest", "skip": steps, "limit": 1});
+        if let Some(purpose) = purpose {
+            asked["purpose"] = json!(purpose.as_str());
+        }
+        Ok(self.find_runs(&asked)?.pop())
+    }
+
+    /// Runs sealed by entries in this range.
+    pub(crate) fn sealed_between(&self, after: u64, up_to: u64) -> StoreResult<Vec<RunRow>> {
+        self.find_runs(&json!({"sealed_after": written(after)?, "sealed_up_to": written(up_to)?}))
+    }
+
+    /// Runs that are not sealed, oldest first.
+    pub(crate) fn open_runs(&self) -> StoreResult<Vec<RunRow>> {
+        self.find_runs(&json!({"status": RunStatus::Running.as_str(), "order": "oldest"}))
+    }
+
+    /// A page at a time, so that `show` may ask the ledger too. No run is shown twice or
+    /// left out: rows are never removed, and their places stay.
+    pub(crate) fn each_run(&self, mut show: impl FnMut(RunRow)) -> StoreResult<()> {
+        let mut asked = json!({"order": "oldest", "limit": PAGE});
+        loop {
+            let runs = self.find_runs(&asked)?;
+            let Some(last) = runs.last() else { return Ok(()) };
+            asked["after"] = json!(last.started_at);
+            asked["after_seq"] = json!(last.seq);
+            runs.into_iter().for_each(&mut show);
+        }
+    }
+
+    /// Number of runs.
+    pub(crate) fn count_runs(&self) -> StoreResult<u64> {
+        self.count_rows("runs")
+    }
+
+    /// Number of rows of a table.
+    pub(super) fn count_rows(&self, table: &str) -> StoreResult<u64> {
+        let rows = self.ask("SELECT cto.count_rows($1)", &[&table])?;
+        rows.first().map_or(Ok(0), |row| number(row, 0, "count"))
+    }
+
+    /// The database has counted it with the entry.
+    pub(crate) fn count_run(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// The database makes all rows again, from the entries.
+    pub(crate) fn clear_rows(&self) -> StoreResult<()> {
+        self.ask("SELECT cto.project_again()", &[])?;
+        Ok(())
+    }
+
+    /// The database has made the row with the entry; this compares it.
+    pub(crate) fn put_run(&self, run: &RunRow) -> StoreResult<()> {
+        let made = self.read_run(&run.run_id)?;
+        let (started_at, finished_at) = (as_written(run.started_at), run.finished_at.map(as_written));
+        let same = made == Some(RunRow { started_at, finished_at, ..run.clone() });
+        if same { Ok(()) } else { Err(unreadable("the row of the run")) }
+    }
+}
+
+/// Run of a row, in the order of the columns.
+pub(super) fn from_row(row: &Row) -> StoreResult<RunRow> {
+    let (status, reasons): (String, String) = (row.try_get(7)?, row.try_get(11)?);
+    let stage: i16 = row.try_get(5)?;
+    let stage = u8::try_from(stage).ok().and_then(|stage| Stage::try_from(stage).ok());
+    Ok(RunRow {
+        seq: number(row, 0, "seq")?,
+        run_id: typed(row, 1, "run_id")?,
+        task_id: typed(row, 3, "task_id")?,
+        engine: row.try_get(4)?,
+        stage: stage.ok_or_else(|| unreadable("stage"))?,
+        purpose: typed(row, 6, "purpose")?,
+        status: RunStatus::parse(&status).ok_or_else(|| unreadable("status"))?,
+        started_at: typed(row, 8, "started_at")?,
+        finished_at: typed_or_null(row, 9, "finished_at")?,
+        duration_ms: number_or_null(row, 10, "duration_ms")?,
+        reasons: serde_json::from_str(&reasons).map_err(|_| unreadable("reasons"))?,
+        tests_passed: number_or_null(row, 12, "tests_passed")?,
+        tests_executed: number_or_null(row, 13, "tests_executed")?,
+        attestation_sha256: typed_or_null(row, 14, "attestation_sha256")?,
+        bundle: row.try_get(15)?,
+        sealed_seq: number_or_null(row, 16, "sealed_seq")?,
+        owner: typed_or_null(row, 17, "owner")?,
+        identity: read_identity(row)?,
+        collected_seq: number_or_null(row, 20, "collected_seq")?,
+        outcome_seq: number_or_null(row, 21, "outcome_seq")?,
+    })
+}
+
+/// Model of an identity as its column has it: empty without one.
+pub(super) fn written_model(identity: &EngineIdentity) -> String {
+    identity.model.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn read_identity(row: &Row) -> StoreResult<Option<EngineIdentity>> {
+    let Some(source_id) = row.try_get(18)? else { return Ok(None) };
+    let text: Option<String> = row.try_get(19)?;
+    let model = text.filter(|text| !text.is_empty()).map(|text| text.parse::<ModelPair>()).transpose();
+    Ok(Some(EngineIdentity { source_id, model: model.map_err(|_| unreadable("model"))? }))
+}

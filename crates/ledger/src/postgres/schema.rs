@@ -1,0 +1,113 @@
+//! The schema of a ledger on a server: how a new one is laid out, and how an older one is brought forward.
+
+use postgres::Client;
+
+use super::CHANGE_LOCK;
+
+/// Raised with every migration.
+pub(super) const VERSION: i32 = 2;
+
+/// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
+/// server while the workers are replaced one after the other.
+const ACCEPTS: i32 = 1;
+
+/// Statements that make a ledger of the next version. Each is run once, in the transaction that also raises the version, and never
+/// edited once it was released.
+const MIGRATIONS: &[&[&str]] =
+    &[&[include_str!("schema.sql"), include_str!("read.sql"), include_str!("write.sql")], &[include_str!("queue.sql")]];
+
+/// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.
+const ROLE: &str = "DO $$ BEGIN CREATE ROLE cto_worker NOLOGIN; \
+     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$";
+
+/// The facts that a ledger keeps of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SchemaFacts {
+    pub(super) ledger_id: String,
+    pub(super) version: i32,
+    /// The oldest program that may use it.
+    pub(super) accepts: i32,
+}
+
+/// Reads them; `None` where there is no ledger.
+pub(super) fn read_facts(client: &mut Client) -> Result<Option<SchemaFacts>, postgres::Error> {
+    if !has_schema(client)? {
+        return Ok(None);
+    }
+    let rows = client.query("SELECT key, value FROM cto.read_meta()", &[])?;
+    let value = |name: &str| {
+        let row = rows.iter().find(|row| row.get::<_, String>(0) == name);
+        row.map(|row| row.get::<_, String>(1)).unwrap_or_default()
+    };
+    let number = |name: &str| value(name).parse().unwrap_or(0);
+    Ok(Some(SchemaFacts {
+        ledger_id: value("ledger_id"),
+        version: number("schema_version"),
+        accepts: number("accepts"),
+    }))
+}
+
+fn has_schema(client: &mut Client) -> Result<bool, postgres::Error> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'cto')";
+    Ok(client.query_one(sql, &[])?.get(0))
+}
+
+/// Lays out an empty database and brings an older ledger forward, all the way or not at all; whoever comes second finds it done.
+pub(super) fn migrate(client: &mut Client, new_id: &str) -> Result<(), postgres::Error> {
+    let mut change = client.transaction()?;
+    change.execute("SELECT pg_advisory_xact_lock($1)", &[&CHANGE_LOCK])?;
+    let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'cto')";
+    let is_new = !change.query_one(sql, &[])?.get::<_, bool>(0);
+    if is_new {
+        change.batch_execute(ROLE)?;
+        change.batch_execute("CREATE SCHEMA cto")?;
+    }
+    let from = match is_new {
+        true => 0,
+        false => change.query_one("SELECT value::INTEGER FROM cto.meta WHERE key = 'schema_version'", &[])?.get(0),
+    };
+    for (version, statements) in (0_i32..).zip(MIGRATIONS).filter(|(version, _)| *version >= from) {
+        for statement in *statements {
+            change.batch_execute(statement)?;
+        }
+        put_meta(&mut change, "schema_version", &(version + 1).to_string())?;
+        put_meta(&mut change, "accepts", &ACCEPTS.to_string())?;
+    }
+    if is_new {
+        put_meta(&mut change, "ledger_id", new_id)?;
+        let timeline: String = change.query_one("SELECT cto.read_timeline()", &[])?.get(0);
+        put_meta(&mut change, "timeline", &timeline)?;
+    }
+    change.batch_execute(include_str!("rights.sql"))?;
+    change.commit()
+}
+
+fn put_meta(change: &mut postgres::Transaction<'_>, key: &str, value: &str) -> Result<(), postgres::Error> {
+    let sql = "INSERT INTO cto.meta VALUES ($1::TEXT, $2::TEXT) ON CONFLICT (key) DO UPDATE SET value = $2::TEXT";
+    change.execute(sql, &[&key, &value]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_lead_to_this_version() {
+        assert_eq!(i32::try_from(MIGRATIONS.len()).unwrap(), VERSION);
+        const { assert!(ACCEPTS <= VERSION) };
+    }
+
+    /// A function that borrows its owner's rights and not its own search path would run what its caller put before our tables.
+    #[test]
+    fn every_function_with_its_owners_rights_names_its_search_path() {
+        let text = MIGRATIONS.concat().concat().replace("CREATE OR REPLACE FUNCTION", "CREATE FUNCTION");
+        let functions = text.split("CREATE FUNCTION").skip(1);
+        let mut seen = 0;
+        for function in functions {
+            let head = function.split("AS $$").next().unwrap();
+            assert!(head.contains("SET search_path = cto, pg_temp"), "{head}");
+            seen += usize::from(head.contains("SECURITY DEFINER"));
+        }
+        assert!(seen > 10, "the functions were looked at");
+    }
+}

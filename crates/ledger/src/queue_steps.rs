@@ -1,0 +1,120 @@
+//! Steps of runs in the queue: each is one change of the store, with the entry that says so.
+
+use contract::{RunId, Stamp};
+use serde_json::{Value, json};
+
+use crate::entry::Position;
+use crate::kind::EntryKind;
+use crate::queue::{CancelledTurn, ClaimAsk, QueueOrder, QueueRefusal, QueuedRun};
+use crate::read::{ReadLedgerError, parse_entries};
+use crate::store::{Change, Ledger};
+use crate::write::AppendEntryError;
+
+impl Ledger {
+    /// Puts a run into the queue. The run's id is taken from now on.
+    pub fn queue_submitted(&self, order: &QueueOrder, time: Stamp) -> Result<Position, AppendEntryError> {
+        let body = serde_json::to_value(order)?;
+        self.store.change(|change| {
+            let (queued, run) = (change.store.read_queued(&order.run_id)?, change.store.read_run(&order.run_id)?);
+            if queued.is_some() || run.is_some() {
+                return Err(AppendEntryError::AlreadyStarted { run_id: order.run_id.clone() });
+            }
+            let position = change.push(EntryKind::QueueSubmitted, None, time, &body)?;
+            change.insert_queued(&QueuedRun::submitted(order, position.seq, time))?;
+            Ok(position)
+        })
+    }
+
+    /// Takes the run whose turn it is, if there is one for this worker. Claims that have lapsed are queued again first.
+    pub fn queue_claimed(&self, ask: &ClaimAsk) -> Result<Option<QueuedRun>, AppendEntryError> {
+        Ok(self.store.claim_queued(ask)?)
+    }
+
+    /// The order of a queued run, as the entry that submitted it has it.
+    pub fn queue_order(&self, run: &QueuedRun) -> Result<QueueOrder, ReadLedgerError> {
+        let unreadable = || ReadLedgerError::Entry { seq: run.seq };
+        let stored = self.store.entries_after(run.seq.saturating_sub(1), 1)?;
+        let entry = parse_entries(stored)?.into_iter().next().filter(|entry| entry.is(EntryKind::QueueSubmitted));
+        let order: QueueOrder = serde_json::from_value(entry.ok_or_else(unreadable)?.body).map_err(|_| unreadable())?;
+        if order.run_id == run.run_id { Ok(order) } else { Err(unreadable()) }
+    }
+
+    /// One run of the queue.
+    pub fn queue_run(&self, run_id: &RunId) -> Result<Option<QueuedRun>, ReadLedgerError> {
+        Ok(self.store.read_queued(run_id)?)
+    }
+
+    /// Runs of the queue that have not ended, in the order in which they are taken; with `ended` also those that have, newest first
+    /// and after the others.
+    pub fn queue_runs(&self, ended: bool, limit: usize) -> Result<Vec<QueuedRun>, ReadLedgerError> {
+        Ok(self.store.list_queued(ended, limit)?)
+    }
+
+    /// Takes a run out of the queue, or asks the worker that runs it to stop; `detail` says who and why.
+    pub fn queue_cancelled(
+        &self,
+        run_id: &RunId,
+        time: Stamp,
+        detail: &Value,
+    ) -> Result<CancelledTurn, AppendEntryError> {
+        self.store.change(|change| {
+            let Some(run) = change.store.read_queued(run_id)? else {
+                return Err(AppendEntryError::NotStarted { run_id: run_id.clone() });
+            };
+            let (turn, outcome) = run.turn().cancel();
+            if matches!(outcome, CancelledTurn::Over | CancelledTurn::Before) {
+                return Ok(outcome);
+            }
+            let body = json!({"detail": detail, "run_id": run_id});
+            change.push(EntryKind::QueueCancelled, None, time, &body)?;
+            change.put_turn(run_id, &turn, None)?;
+            Ok(outcome)
+        })
+    }
+
+    /// True where somebody has asked a started run of the queue to stop.
+    pub fn queue_stopping(&self, run_id: &RunId) -> Result<bool, ReadLedgerError> {
+        Ok(self.store.read_queued(run_id)?.is_some_and(|run| run.stopping))
+    }
+
+    /// Records that a step under an epoch that no longer holds was refused.
+    pub fn late_refused(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        time: Stamp,
+        detail: &Value,
+    ) -> Result<Position, AppendEntryError> {
+        let body = json!({"detail": detail, "epoch": epoch, "run_id": run_id});
+        self.store.change(|change| change.push(EntryKind::LateRefused, None, time, &body))
+    }
+
+    /// The time by the clock of the store: that of a server where the ledger lies on one, else the caller's.
+    pub fn store_time(&self, now: Stamp) -> Result<Stamp, ReadLedgerError> {
+        Ok(self.store.read_clock(now)?)
+    }
+}
+
+impl Change<'_> {
+    /// Lets a run start: one of the queue under the epoch of its claim, every other one under none.
+    pub(crate) fn start_queued(&self, run_id: &RunId, epoch: Option<u64>, time: Stamp) -> Result<(), AppendEntryError> {
+        let refuse = |why| AppendEntryError::TurnRefused { run_id: run_id.clone(), why };
+        let now = self.store.read_clock(time)?;
+        match (self.store.read_queued(run_id)?, epoch) {
+            (None, None) => Ok(()),
+            (None, Some(_)) => Err(refuse(QueueRefusal::NotClaimed)),
+            (Some(run), epoch) => {
+                let turn = run.turn().start(epoch.unwrap_or_default(), now).map_err(refuse)?;
+                Ok(self.put_turn(run_id, &turn, Some(now))?)
+            }
+        }
+    }
+
+    /// Ends the turn of a run that is sealed, where it has one.
+    pub(crate) fn seal_queued(&self, run_id: &RunId) -> Result<(), AppendEntryError> {
+        match self.store.read_queued(run_id)? {
+            Some(run) => Ok(self.put_turn(run_id, &run.turn().seal(), None)?),
+            None => Ok(()),
+        }
+    }
+}

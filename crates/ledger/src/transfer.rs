@@ -1,0 +1,123 @@
+//! Moving a ledger to another place: the same entries, the same name, the same rows.
+
+use std::path::Path;
+
+use crate::entry::Position;
+use crate::fault::StoreFault;
+use crate::open_error::OpenLedgerError;
+use crate::read::ReadLedgerError;
+use crate::rebuild::RebuiltRows;
+use crate::replay::LedgerProblem;
+use crate::store::Ledger;
+use crate::write::AppendEntryError;
+
+/// A ledger that was copied whole into another place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedLedger {
+    pub ledger_id: String,
+    /// The head of both.
+    pub head: Position,
+    pub runs: u64,
+    pub requests: u64,
+}
+
+/// Reason why nothing was moved. The destination is left empty.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MoveLedgerError {
+    #[error("the ledger there has {entries} entries: a ledger is moved to where there is none")]
+    NotEmpty { entries: u64 },
+    #[error("{runs} runs are not sealed: they would go on in the ledger that is left")]
+    RunsGoOn { runs: usize },
+    #[error("{runs} runs wait in the queue: they would be taken from the ledger that is left")]
+    RunsWait { runs: usize },
+    #[error("the ledger does not hold at entry {seq}: {what}", seq = .0.seq, what = .0.what)]
+    Broken(LedgerProblem),
+    #[error("entries came in while the ledger was moved: head {before} and then {after}")]
+    Changed { before: u64, after: u64 },
+    #[error("the ledger that was made is not the same: its head is {made}, and it should be {expected}")]
+    Different { expected: u64, made: u64 },
+    #[error(transparent)]
+    Read(#[from] ReadLedgerError),
+    #[error(transparent)]
+    Write(#[from] AppendEntryError),
+    #[error(transparent)]
+    Open(#[from] OpenLedgerError),
+}
+
+impl From<StoreFault> for MoveLedgerError {
+    fn from(fault: StoreFault) -> Self {
+        Self::Read(fault.into())
+    }
+}
+
+/// Entries that are read at a time.
+const PAGE: usize = 2000;
+
+impl Ledger {
+    /// Copies this ledger whole into an empty one, which takes its name, and checks both before and after. This one is left as it
+    /// is: whoever uses it further makes a second ledger of the same name.
+    pub fn move_to(&self, to: &Ledger) -> Result<MovedLedger, MoveLedgerError> {
+        let runs = self.store.open_runs()?.len();
+        if runs > 0 {
+            return Err(MoveLedgerError::RunsGoOn { runs });
+        }
+        let runs = self.store.list_queued(false, usize::MAX)?.len();
+        if runs > 0 {
+            return Err(MoveLedgerError::RunsWait { runs });
+        }
+        let before = self.require_intact()?;
+        let rows = self.copy_into(to)?;
+        let made = to.require_intact()?;
+        if made != before {
+            return Err(MoveLedgerError::Different { expected: before.seq, made: made.seq });
+        }
+        let after = self.store.read_head()?;
+        if after != before {
+            return Err(MoveLedgerError::Changed { before: before.seq, after: after.seq });
+        }
+        Ok(MovedLedger { ledger_id: self.ledger_id().to_owned(), head: made, runs: rows.runs, requests: rows.requests })
+    }
+
+    /// Writes a whole copy of the ledger as a file, whoever writes to it meanwhile. The file must not exist.
+    pub fn copy_to(&self, path: &Path) -> Result<(), ReadLedgerError> {
+        match self.store.copy_to(path) {
+            Some(copied) => Ok(copied?),
+            None => self.copy_by_entries(path).map_err(|error| ReadLedgerError::Store(error.into())),
+        }
+    }
+
+    fn copy_by_entries(&self, path: &Path) -> Result<(), MoveLedgerError> {
+        self.copy_into(&Ledger::open(path)?).map(drop)
+    }
+
+    fn require_intact(&self) -> Result<Position, MoveLedgerError> {
+        let check = self.verify()?;
+        check.problems.into_iter().next().map_or(Ok(check.head), |problem| Err(MoveLedgerError::Broken(problem)))
+    }
+
+    /// All or nothing: one change of the ledger that is filled.
+    fn copy_into(&self, to: &Ledger) -> Result<RebuiltRows, MoveLedgerError> {
+        to.store.change(|change| {
+            let entries = change.store.read_head()?.seq;
+            if entries > 0 {
+                return Err(MoveLedgerError::NotEmpty { entries });
+            }
+            change.adopt_ledger(self.ledger_id())?;
+            let mut last = 0;
+            loop {
+                let page = self.store.entries_after(last, PAGE)?;
+                let Some(end) = page.last() else { break };
+                last = end.entry.seq;
+                change.copy_entries(&page)?;
+            }
+            let rows = change.make_rows()?;
+            for run in self.store.open_runs()? {
+                if let Some(lease) = self.store.read_lease(&run.run_id)? {
+                    change.put_lease(&run.run_id, &lease)?;
+                }
+            }
+            Ok(rows)
+        })
+    }
+}

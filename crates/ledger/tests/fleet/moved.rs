@@ -1,0 +1,80 @@
+//! A ledger is moved from a file to a server and back: the same chain, the same rows, the same name.
+
+use crate::fixtures::{TIME, at, digest, run, sealed, started};
+use crate::world::{World, open_at};
+use ledger::{EntryKind, Ledger, LedgerPlace, MoveLedgerError, RequestIntent, RequestStep, RunStarted};
+use serde_json::json;
+
+/// A ledger in a file with every kind of row.
+fn filled(folder: &tempfile::TempDir) -> Ledger {
+    let ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+    for number in 0..40 {
+        let id = run(&format!("{number:04}"));
+        ledger.run_started(&started(&id, number)).unwrap();
+        ledger.run_sealed(&sealed(&id)).unwrap();
+    }
+    ledger.append(EntryKind::OutcomeRecorded, Some(&run("0001")), *TIME, &json!({"signature": "s"})).unwrap();
+    let intent = |pair: &str| -> RequestIntent {
+        serde_json::from_value(
+            json!({"request": digest(pair), "task_id": "r1", "stage": 4, "detail": {"odd": "\u{0}\u{1f}é\u{2028}"}}),
+        )
+        .unwrap()
+    };
+    ledger.request_recorded(*TIME, &intent("aa")).unwrap();
+    ledger.request_stepped(digest("aa"), RequestStep::Held, *TIME, &json!({})).unwrap();
+    ledger.append(EntryKind::HaltSet, None, at("2099-01-01T00:00:00.000000Z"), &json!({})).unwrap();
+    ledger.set_time_back(*TIME, &json!({"reason": "r"})).unwrap();
+    ledger.request_recorded(*TIME, &intent("bb")).unwrap();
+    ledger
+}
+
+fn rows(ledger: &Ledger) -> String {
+    let (runs, requests) = (ledger.runs_recent(&Default::default(), 99), ledger.requests_recent(None, 99));
+    format!("{:?}\n{:?}\n{:?}", runs.unwrap(), requests.unwrap(), ledger.latest_time().unwrap())
+}
+
+#[test]
+fn there_and_back_it_is_the_same_ledger() {
+    let (folder, world) = (tempfile::tempdir().unwrap(), World::new());
+    let file = filled(&folder);
+    let moved = file.move_to(&world.open()).unwrap();
+    assert_eq!((moved.head, moved.runs, moved.requests), (file.head().unwrap(), 40, 2));
+    let server = world.open();
+    assert_eq!((server.ledger_id(), rows(&server)), (file.ledger_id(), rows(&file)));
+
+    let back = LedgerPlace::File(folder.path().join("back.db"));
+    server.move_to(&open_at(&back)).unwrap();
+    let back = open_at(&back);
+    assert_eq!(
+        (back.ledger_id(), back.verify().unwrap(), rows(&back)),
+        (file.ledger_id(), file.verify().unwrap(), rows(&file))
+    );
+    server.copy_to(&folder.path().join("copy.db")).unwrap();
+    let copy = Ledger::open(&folder.path().join("copy.db")).unwrap();
+    assert_eq!((copy.verify().unwrap(), rows(&copy)), (file.verify().unwrap(), rows(&file)));
+}
+
+#[test]
+fn what_cannot_be_moved_leaves_nothing_behind() {
+    let (folder, world) = (tempfile::tempdir().unwrap(), World::new());
+    let file = filled(&folder);
+    let server = world.open();
+    let live = started(&run("live"), 50);
+    file.run_started(&RunStarted { ..live }).unwrap();
+    assert!(matches!(file.move_to(&server), Err(MoveLedgerError::RunsGoOn { runs: 1 })));
+    file.run_sealed(&sealed(&run("live"))).unwrap();
+
+    let raw = rusqlite::Connection::open(folder.path().join("ledger.db")).unwrap();
+    let edit = |time: &str| {
+        raw.execute_batch(&format!(
+            "DROP TRIGGER IF EXISTS entries_are_never_changed; UPDATE entries SET time = '{time}' WHERE seq = 1"
+        ))
+        .unwrap();
+    };
+    edit("2026-03-01T09:00:00.000000Z");
+    assert!(matches!(file.move_to(&server), Err(MoveLedgerError::Broken(problem)) if problem.seq == 1));
+    assert_eq!(server.head().unwrap().seq, 0);
+    edit("2026-03-01T10:00:00.000000Z");
+    file.move_to(&server).expect("control: it holds again");
+    assert!(matches!(file.move_to(&server), Err(MoveLedgerError::NotEmpty { .. })));
+}

@@ -1,0 +1,102 @@
+//! The binary under test as a test starts it. Everything that it prints to its end is searched for claims; what a test reads piece by piece
+//! it has to hand in itself.
+
+use std::ffi::OsStr;
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::claims::{search_printed, search_shared_worlds};
+
+/// A command whose output is searched. It has the builders of [`Command`] that tests use, so that a chain of them ends here.
+#[derive(Debug)]
+pub struct CtoCommand {
+    command: Command,
+    /// True in a world that is never dropped, whose files are searched after each command.
+    in_shared_world: bool,
+}
+
+impl CtoCommand {
+    pub(crate) fn new(command: Command, in_shared_world: bool) -> Self {
+        Self { command, in_shared_world }
+    }
+
+    pub(crate) fn into_command(self) -> Command {
+        self.command
+    }
+
+    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub fn args<S: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn envs<K: AsRef<OsStr>, V: AsRef<OsStr>>(&mut self, all: impl IntoIterator<Item = (K, V)>) -> &mut Self {
+        self.command.envs(all);
+        self
+    }
+
+    pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    pub fn env_clear(&mut self) -> &mut Self {
+        self.command.env_clear();
+        self
+    }
+
+    pub fn current_dir(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub fn stdin(&mut self, from: impl Into<Stdio>) -> &mut Self {
+        self.command.stdin(from);
+        self
+    }
+
+    pub fn stdout(&mut self, to: impl Into<Stdio>) -> &mut Self {
+        self.command.stdout(to);
+        self
+    }
+
+    pub fn stderr(&mut self, to: impl Into<Stdio>) -> &mut Self {
+        self.command.stderr(to);
+        self
+    }
+
+    /// Runs it to its end.
+    pub fn output(&mut self) -> io::Result<Output> {
+        let output = self.command.output()?;
+        search_printed(&output.stdout, &output.stderr);
+        if self.in_shared_world {
+            search_shared_worlds();
+        }
+        Ok(output)
+    }
+}
+
+impl Deref for CtoCommand {
+    type Target = Command;
+
+    fn deref(&self) -> &Command {
+        &self.command
+    }
+}
+
+impl DerefMut for CtoCommand {
+    fn deref_mut(&mut self) -> &mut Command {
+        &mut self.command
+    }
+}

@@ -1,0 +1,59 @@
+//! What a home remembers of the binary and of the machine, handed from one home of the suite to the next.
+//!
+//! The first run in a home digests the binary, a hundred megabytes without optimisation, and tries the sandbox. The binary takes
+//! what it remembers only where the file, the kernel and the user are the same, so a home that is given it is like one in which
+//! something ran before.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use contract::Digest;
+
+/// Files below `cache` that are about the binary and the machine, not about the home.
+const REMEMBERED: [&str; 2] = ["executables.json", "sandbox.json"];
+
+/// Commands that make a home where there is none and run something in it.
+const RUNNING: [&str; 4] = ["run", "matrix", "race", "repeat"];
+
+/// The folder that the suite keeps for it; there is none where a test program is started by hand.
+#[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
+fn kept_for(binary: &Path) -> Option<PathBuf> {
+    let name = Digest::of(binary.as_os_str().as_bytes()).to_string().replace(':', "-");
+    Some(PathBuf::from(std::env::var_os("CTO_TEST_WARM")?).join(name))
+}
+
+/// Before a command: keeps what the home has found out, or gives a home that remembers nothing what an earlier one has.
+pub(crate) fn share_memory(binary: &Path, home: &Path, command: Option<&[u8]>) {
+    let Some(kept) = kept_for(binary) else { return };
+    let cache = home.join("cache");
+    if cache.exists() {
+        keep_memory(&cache, &kept);
+    } else if command.is_some_and(|word| RUNNING.iter().any(|running| running.as_bytes() == word)) && kept.is_dir() {
+        warm_home(&cache, &kept);
+    }
+}
+
+fn warm_home(cache: &Path, kept: &Path) {
+    let made = fs::DirBuilder::new().mode(0o700).recursive(true).create(cache);
+    made.expect("a cache in the home");
+    for name in REMEMBERED {
+        // The sandbox is only tried by a run that asks for one.
+        let _ = fs::copy(kept.join(name), cache.join(name));
+    }
+}
+
+/// The home's own is the newer: the binary writes it again when the file that it is about has changed.
+fn keep_memory(cache: &Path, kept: &Path) {
+    for name in REMEMBERED {
+        let Ok(found) = fs::read(cache.join(name)) else { continue };
+        if fs::read(kept.join(name)).is_ok_and(|known| known == found) {
+            continue;
+        }
+        let aside = kept.join(format!("{name}-{}", std::process::id()));
+        if fs::create_dir_all(kept).is_ok() && fs::write(&aside, found).is_ok() {
+            let _ = fs::rename(aside, kept.join(name));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Two grammar checkers over every full sentence: proselint from PyPI and Harper from npm. `xtask/prose/` has their rules.
+
+use std::path::Path;
+
+use super::sentences::Sentence;
+use super::texts::PlacedText;
+use crate::Outcome;
+use crate::process::{cache, program, root};
+use crate::tools::{agents, fill_venv};
+
+const PROSELINT: &str = "proselint==0.16.0";
+const HARPER: &str = "harper.js@2.10.0";
+
+/// Faults that a checker which works finds: one of them for each of the two.
+const PLANTED: [&str; 2] = ["This word is is written twice.", "An bundle is in this folder."];
+
+/// Fewest words of a sentence that is checked: cells and headings are no sentences.
+const LEAST_WORDS: usize = 4;
+
+/// A sentence and where it is.
+struct Checked<'a> {
+    place: &'a str,
+    line: usize,
+    text: String,
+}
+
+/// Findings of both checkers.
+pub(super) fn find_faults(texts: &[PlacedText]) -> Outcome<Vec<String>> {
+    let checked = choose_sentences(texts);
+    let folder = cache()?.join("prose");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    let file = folder.join("sentences.txt");
+    let lines: Vec<&str> = checked.iter().map(|it| it.text.as_str()).collect();
+    std::fs::write(&file, lines.join("\n\n")).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let mut found = Vec::new();
+    for (name, said) in [("proselint", run_proselint(&folder, &file)?), ("harper", run_harper(&folder, &file)?)] {
+        found.extend(read_findings(name, &said, &file, &checked)?);
+    }
+    Ok(found)
+}
+
+fn choose_sentences(texts: &[PlacedText]) -> Vec<Checked<'_>> {
+    let planted = PLANTED.iter().enumerate().map(|(line, text)| Checked { place: "", line, text: (*text).to_owned() });
+    let all = texts.iter().flat_map(|text| text.sentences.iter().map(move |sentence| (text, sentence)));
+    let full = all.filter(|(_, sentence)| is_full(sentence));
+    let full = full.map(|(text, it)| Checked { place: &text.place, line: it.line, text: without_code(&it.text) });
+    planted.chain(full).collect()
+}
+
+/// True for a sentence with an end, as opposed to a heading or a fragment in a table.
+fn is_full(sentence: &Sentence) -> bool {
+    let begins = sentence.text.trim_start_matches(['*', '(', '"']).chars().next().is_some_and(char::is_uppercase);
+    let ends = sentence.text.trim_end_matches(['*', ')', '"']).ends_with(['.', '?', '!']);
+    begins && ends && sentence.count_words() >= LEAST_WORDS
+}
+
+/// First letters of names that follow `an`.
+const VOWELS: [char; 8] = ['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O'];
+
+/// A sentence with a plain word in the place of each name in backticks, which checkers do not know.
+fn without_code(sentence: &str) -> String {
+    let mut number = 0;
+    let words = sentence.split_whitespace().map(|word| {
+        let Some((before, rest)) = word.split_once('`') else { return word.replace("**", "") };
+        number += 1;
+        let name = if rest.starts_with(VOWELS) { "Item" } else { "Thing" };
+        format!("{before}{name}{number}{}", rest.rsplit_once('`').map_or("", |(_, after)| after))
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn run_proselint(folder: &Path, file: &Path) -> Outcome<String> {
+    let python = fill_venv(&folder.join("venv"), &[PROSELINT])?;
+    let rules = root().join("xtask/prose/proselint.json");
+    let words = ["-m", "proselint", "--output-format", "compact", "--config"];
+    read_output(program(&python, words).arg(rules).arg("check").arg(file))
+}
+
+fn run_harper(folder: &Path, file: &Path) -> Outcome<String> {
+    let place = folder.join("harper");
+    agents::install(&place, &[HARPER])?;
+    let script = place.join("harper.mjs");
+    let own = root().join("xtask/prose/harper.mjs");
+    std::fs::copy(&own, &script).map_err(|error| format!("cannot copy {}: {error}", own.display()))?;
+    read_output(program("node", [&script]).arg(root().join("xtask/prose/harper.json")).arg(file))
+}
+
+/// What a checker printed; it ends with 1 where it found something.
+fn read_output(command: &mut std::process::Command) -> Outcome<String> {
+    let output = command.output().map_err(|error| format!("cannot start a grammar checker: {error}"))?;
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        return Err(format!("a grammar checker failed: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Findings `FILE:LINE:COLUMN: TEXT`, with the place of each sentence. A checker that overlooks a planted fault does not work.
+fn read_findings(name: &str, said: &str, file: &Path, checked: &[Checked<'_>]) -> Outcome<Vec<String>> {
+    let prefix = format!("{}:", file.display());
+    let (mut found, mut planted) = (Vec::new(), 0);
+    for line in said.lines().filter_map(|line| line.strip_prefix(&prefix)) {
+        let (number, text) = line.split_once(':').unwrap_or((line, ""));
+        let index = number.parse::<usize>().map_err(|_| format!("{name}: {line}"))?.saturating_sub(1) / 2;
+        let Some(it) = checked.get(index) else { return Err(format!("{name} found a line that is not there: {line}")) };
+        if it.place.is_empty() {
+            planted += 1;
+        } else {
+            found.push(format!("{}:{}: {name}: {text}\n    {}", it.place, it.line, it.text));
+        }
+    }
+    if planted == 0 { Err(format!("{name} does not find a fault that was planted")) } else { Ok(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sentences::split_page;
+    use super::*;
+
+    #[test]
+    fn full_sentences_are_checked_without_their_code() {
+        let page = "# A head of four words\n\n`cto run` takes a `TASK`. Then you read a `cto show` page.\n\n| a cell of four | b |\n";
+        let texts = [PlacedText { place: "page".to_owned(), most_words: 30, sentences: split_page(page) }];
+        let chosen: Vec<String> = choose_sentences(&texts).into_iter().map(|it| it.text).collect();
+        assert_eq!(chosen[PLANTED.len()..], ["Then you read a Thing1 page."]);
+    }
+
+    #[test]
+    fn a_checker_that_finds_nothing_planted_does_not_work() {
+        let checked = [("", "Bad bad."), ("docs/a.md", "Good one.")].map(|(place, text)| Checked {
+            place,
+            line: 7,
+            text: text.to_owned(),
+        });
+        let file = Path::new("/s.txt");
+        let found = |said: &str| read_findings("tool", said, file, &checked);
+        assert!(found("").is_err(), "control");
+        assert_eq!(found("/s.txt:1:2: twice\n"), Ok(Vec::new()));
+        let told = found("/s.txt:1:2: twice\nnoise\n/s.txt:3:1: fault\n");
+        assert_eq!(told, Ok(vec!["docs/a.md:7: tool: 1: fault\n    Good one.".to_owned()]));
+    }
+}

@@ -1,0 +1,49 @@
+//! `cargo xtask prose`: holds pages, help and reasons to plain English. Sentences are short, words are those of the field, and two
+//! grammar checkers find nothing.
+
+mod grammar;
+mod plain_words;
+mod sentences;
+mod texts;
+
+use crate::Outcome;
+use texts::{PlacedText, read_pages, read_program};
+
+/// Checks every text that a person reads: sentences, words, grammar.
+pub(crate) fn check() -> Outcome {
+    let pages = read_pages()?;
+    let program = read_program()?;
+    let mut found: Vec<String> = pages.iter().chain(&program).flat_map(find_long).collect();
+    found.extend(pages.iter().flat_map(plain_words::find_banned));
+    found.extend(plain_words::find_unused_terms(&pages)?);
+    let texts: Vec<PlacedText> = pages.into_iter().chain(program).collect();
+    found.extend(grammar::find_faults(&texts)?);
+    println!("{} texts, {} sentences", texts.len(), texts.iter().map(|text| text.sentences.len()).sum::<usize>());
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} sentences to mend:\n{}", found.len(), found.join("\n"))),
+    }
+}
+
+/// Sentences with more words than their text allows.
+fn find_long(text: &PlacedText) -> Vec<String> {
+    let long = text.sentences.iter().filter(|sentence| sentence.count_words() > text.most_words);
+    let told = long.map(|it| format!("{}:{}: {} words: {}", text.place, it.line, it.count_words(), it.text));
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_sentence_is_found() {
+        let text = |words: usize| PlacedText {
+            place: "docs/a.md".to_owned(),
+            most_words: 30,
+            sentences: sentences::split_page(&format!("{}end.", "word ".repeat(words - 1))),
+        };
+        assert!(find_long(&text(30)).is_empty(), "control");
+        assert_eq!(find_long(&text(31)).len(), 1);
+    }
+}

@@ -1,0 +1,92 @@
+//! Words that pages keep to: no metaphor where the field has a word, and a glossary whose terms are used.
+
+use super::texts::PlacedText;
+use crate::Outcome;
+use crate::process::root;
+
+/// Metaphors and turns of phrase that readers stumble over, and the plain words for them. Names in backticks are not looked at.
+const BANNED: &[(&str, &str)] = &[
+    ("quarters", "mounts"),
+    ("room", "exam sandbox, or space"),
+    ("rooms", "exam sandboxes"),
+    ("cell", "sandbox"),
+    ("cells", "sandboxes"),
+    ("outfit", "environment"),
+    ("stuff", "the thing itself"),
+    ("tape", "recording"),
+    ("tapes", "recordings"),
+    ("held against", "compared with, or counts against"),
+    ("what came of", "the result of"),
+    ("what becomes of", "what happens to"),
+    ("is said", "a subject and an active verb"),
+    ("are told", "a subject and an active verb"),
+    ("in earnest", "with real runs"),
+    ("says of", "says about"),
+    ("speaks of", "is about"),
+    ("thrown away", "temporary"),
+    ("believed in", "trusted"),
+];
+
+/// Sentences that use a banned word.
+pub(super) fn find_banned(text: &PlacedText) -> Vec<String> {
+    let mut found = Vec::new();
+    for sentence in &text.sentences {
+        let words = plain_words(&sentence.text);
+        for (word, instead) in BANNED.iter().filter(|(word, _)| words.contains(&format!(" {word} "))) {
+            found.push(format!("{}:{}: `{word}`, say {instead}: {}", text.place, sentence.line, sentence.text));
+        }
+    }
+    found
+}
+
+/// Words in small letters between single spaces, without punctuation and without code.
+fn plain_words(sentence: &str) -> String {
+    let words = sentence.split_whitespace().map(|word| match word.contains('`') {
+        true => "`".to_owned(),
+        false => word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase(),
+    });
+    format!(" {} ", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Terms of the glossary that no other page uses.
+pub(super) fn find_unused_terms(texts: &[PlacedText]) -> Outcome<Vec<String>> {
+    let page = root().join("docs/glossary.md");
+    let page = std::fs::read_to_string(&page).map_err(|error| format!("cannot read {}: {error}", page.display()))?;
+    let terms: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### ")).collect();
+    if terms.len() < 30 {
+        return Err(format!("docs/glossary.md has only {} terms", terms.len()));
+    }
+    let others = texts.iter().filter(|text| text.place != "docs/glossary.md").flat_map(|text| &text.sentences);
+    let used: String = others.map(|sentence| plain_words(&sentence.text)).collect();
+    let unused = terms.into_iter().filter(|term| !is_used(&used, term));
+    Ok(unused.map(|term| format!("docs/glossary.md: no page uses `{term}`")).collect())
+}
+
+/// True for a term that occurs in its singular or plural.
+fn is_used(words: &str, term: &str) -> bool {
+    words.contains(&format!(" {term} ")) || words.contains(&format!(" {term}s "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sentences::split_page;
+    use super::*;
+
+    fn count(page: &str) -> usize {
+        find_banned(&PlacedText { place: "page".to_owned(), most_words: 30, sentences: split_page(page) }).len()
+    }
+
+    #[test]
+    fn a_metaphor_is_found_and_a_name_is_not() {
+        assert_eq!(count("The engine has a room, and its Cell."), 2);
+        assert_eq!(count("The result is held\nagainst the run. It says so."), 1);
+        assert_eq!(count("`cells[].seen` lists `room` in the bedroom; the exam runs."), 0);
+    }
+
+    #[test]
+    fn a_term_is_used_in_singular_or_plural() {
+        let words = plain_words("Two blind checks, one rung.");
+        assert!(is_used(&words, "blind check") && is_used(&words, "rung"));
+        assert!(!is_used(&words, "ladder"), "control");
+    }
+}

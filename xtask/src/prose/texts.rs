@@ -1,0 +1,146 @@
+//! Texts that a person reads: pages of the documentation, help pages and reasons of the program.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::sentences::{Sentence, split_page};
+use crate::Outcome;
+use crate::process::{cargo, output, program, root, run, target};
+
+/// Pages beside those of docs/.
+const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
+
+/// Sentences with the name of their place, and the words that each may have.
+#[derive(Debug)]
+pub(super) struct PlacedText {
+    pub(super) place: String,
+    pub(super) most_words: usize,
+    pub(super) sentences: Vec<Sentence>,
+}
+
+/// Words that a sentence of a page or of help may have.
+const MOST_PAGE_WORDS: usize = 30;
+/// Words that a reason or a remedy may have.
+const MOST_REASON_WORDS: usize = 20;
+
+/// Prose of every page, with file and line.
+pub(super) fn read_pages() -> Outcome<Vec<PlacedText>> {
+    let mut files: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
+    add_pages(&root().join("docs"), &mut files)?;
+    files.sort();
+    files.iter().map(|file| read_page(file)).collect()
+}
+
+fn read_page(file: &Path) -> Outcome<PlacedText> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let place = file.strip_prefix(root()).unwrap_or(file).display().to_string();
+    Ok(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_page(&text) })
+}
+
+fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
+    let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        if path.ends_with("docs/examples") {
+            // Documents of an example workspace keep to its own rules.
+            continue;
+        } else if path.is_dir() {
+            add_pages(&path, files)?;
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Help of every command and the table of reasons, as the program of this source prints them.
+pub(super) fn read_program() -> Outcome<Vec<PlacedText>> {
+    run(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+    let cto = target().join("debug/cto");
+    let mut texts = Vec::new();
+    add_help(&cto, &[], &mut texts)?;
+    texts.extend(read_reasons(&cto)?);
+    Ok(texts)
+}
+
+/// Help of a command and of those below it. So wide a terminal breaks no line.
+fn add_help(cto: &Path, command: &[&str], texts: &mut Vec<PlacedText>) -> Outcome {
+    let words = command.iter().chain(&["--help"]);
+    let help = output(program(cto, words).env("COLUMNS", "2000"))?;
+    let place = format!("cto {} --help", command.join(" "));
+    texts.push(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_help(&help) });
+    for below in find_commands(&help).into_iter().filter(|below| *below != "help") {
+        add_help(cto, &[command, &[below]].concat(), texts)?;
+    }
+    Ok(())
+}
+
+/// Names of the commands that a help page lists.
+fn find_commands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| line.starts_with("  "));
+    listed.filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+/// Descriptions of a help page: what stands behind the names of commands and options, and its paragraphs. Examples are left out.
+fn split_help(help: &str) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    let mut in_examples = false;
+    for (index, line) in help.lines().enumerate() {
+        in_examples = (in_examples && line.starts_with("  ")) || line == "Examples:";
+        if in_examples || line.starts_with("Usage:") {
+            continue;
+        }
+        let text = match line.starts_with("  ") {
+            true => line.trim().split_once("  ").map_or("", |(_, described)| described.trim()),
+            false => line,
+        };
+        let text = text.split(" [env:").next().unwrap_or_default().split(" [possible").next().unwrap_or_default();
+        sentences.extend(split_page(text).into_iter().map(|sentence| Sentence { line: index + 1, ..sentence }));
+    }
+    sentences
+}
+
+/// A row of `cto explain --json`.
+#[derive(Debug, Deserialize)]
+struct ReasonRow {
+    reason: String,
+    sentence: String,
+    remedy: String,
+}
+
+fn read_reasons(cto: &Path) -> Outcome<Vec<PlacedText>> {
+    let rows = output(&mut program(cto, ["explain", "--json"]))?;
+    let rows: Vec<ReasonRow> = serde_json::from_str(&rows).map_err(|error| format!("cto explain --json: {error}"))?;
+    let place = |row: ReasonRow| PlacedText {
+        place: format!("reason {}", row.reason),
+        most_words: MOST_REASON_WORDS,
+        sentences: [split_page(&row.sentence), split_page(&row.remedy)].concat(),
+    };
+    Ok(rows.into_iter().map(place).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_is_read_without_its_names_and_examples() {
+        let help = "About it. More\n\nUsage: cto x\n\nCommands:\n  one  First thing [env: A]\n  help  Print\n\nOptions:\n      --at <A>   Go there\n\nExamples:\n  cto x     long words\n\nLast words";
+        let found: Vec<(usize, String)> = split_help(help).into_iter().map(|it| (it.line, it.text)).collect();
+        let found: Vec<(usize, &str)> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
+        let expected = [
+            (1, "About it."),
+            (1, "More"),
+            (5, "Commands:"),
+            (6, "First thing"),
+            (7, "Print"),
+            (9, "Options:"),
+            (10, "Go there"),
+            (15, "Last words"),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(find_commands(help), ["one", "help"]);
+    }
+}
