@@ -61,16 +61,19 @@ impl Tmux {
 
     /// Waits until a line of the screen holds this, and gives the screen.
     pub fn wait_for(&self, text: &str) -> Vec<String> {
+        self.wait_until(&format!("`{text}`"), |lines| lines.iter().any(|line| line.contains(text)))
+    }
+
+    /// Waits until the screen is as a test wants it, and gives it. A screen can be read while it is half drawn, so whatever
+    /// a test wants of one screen belongs into `is_shown`.
+    pub fn wait_until(&self, what: &str, is_shown: impl Fn(&[String]) -> bool) -> Vec<String> {
         let began = Instant::now();
         loop {
             let lines = self.lines();
-            if lines.iter().any(|line| line.contains(text)) {
+            if is_shown(&lines) {
                 return lines;
             }
-            assert!(
-                began.elapsed() < crate::process::PATIENCE,
-                "waited in vain for `{text}` on the screen: {lines:#?}"
-            );
+            assert!(began.elapsed() < crate::process::PATIENCE, "waited in vain for {what} on the screen: {lines:#?}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
