@@ -52,8 +52,22 @@ impl Tmux {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The lines on the screen; lines that the terminal had to wrap are one line here, so that they are too long.
+    /// Lines on the screen. A screen can be read while it is half drawn, so two readings in a row must agree.
     pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.read_lines();
+        for _ in 0..50 {
+            std::thread::sleep(Duration::from_millis(4));
+            let again = self.read_lines();
+            if again == lines {
+                break;
+            }
+            lines = again;
+        }
+        lines
+    }
+
+    /// Lines as they are at this moment; those that the terminal had to wrap are one line here, so that they are too long.
+    fn read_lines(&self) -> Vec<String> {
         let text = self.ask(&["capture-pane", "-p", "-J"]);
         search_bytes("on a screen", text.as_bytes());
         text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
@@ -64,8 +78,7 @@ impl Tmux {
         self.wait_until(&format!("`{text}`"), |lines| lines.iter().any(|line| line.contains(text)))
     }
 
-    /// Waits until the screen is as a test wants it, and gives it. A screen can be read while it is half drawn, so whatever
-    /// a test wants of one screen belongs into `is_shown`.
+    /// Waits until the screen is as a test wants it, and gives it.
     pub fn wait_until(&self, what: &str, is_shown: impl Fn(&[String]) -> bool) -> Vec<String> {
         let began = Instant::now();
         loop {

@@ -130,14 +130,14 @@ fn four_lanes_are_four_rows_at_every_width() {
     for columns in WIDTHS {
         let words = ["repeat", "./race", "-n", "4", "--jobs", "2"];
         let Some(terminal) = Tmux::start(test, &world, columns, words) else { return };
-        let lines = terminal.wait_for("engine");
+        let lines = terminal.wait_until("four rows in order, two of them waiting", |lines| {
+            let rows = lines.iter().skip(1).zip(["run 1", "run 2", "run 3", "run 4"]);
+            lines.first().is_some_and(|head| head.starts_with("running  made  fake  0 of 4 lanes done"))
+                && rows.filter(|(line, name)| line.trim_start().starts_with(name)).count() == 4
+                && lines.iter().filter(|line| line.contains("waiting")).count() == 2
+                && lines.iter().any(|line| line.contains("engine"))
+        });
         assert_fits(&lines, columns);
-        assert!(lines[0].starts_with("running  made  fake  0 of 4 lanes done"), "{lines:#?}");
-        for (line, name) in lines[1..5].iter().zip(["run 1", "run 2", "run 3", "run 4"]) {
-            assert!(line.trim_start().starts_with(name), "rows stay in order: {lines:#?}");
-        }
-        let waiting = lines.iter().filter(|line| line.contains("waiting")).count();
-        assert_eq!(waiting, 2, "two at a time: {lines:#?}");
         terminal.press("C-c");
         terminal.wait_for("ended with 130");
     }
@@ -145,10 +145,11 @@ fn four_lanes_are_four_rows_at_every_width() {
     let Some(terminal) = Tmux::start(test, &world, 80, words) else { return };
     terminal.wait_for("lane 1 of 4");
     terminal.wait_for("lane 2 of 4");
-    std::thread::sleep(Duration::from_millis(1500));
-    let second = terminal.lines();
-    assert!(second[1].contains("pass") && second.iter().any(|line| line == "lane 2 of 4"), "{second:#?}");
-    assert!(second.iter().any(|line| line.contains("• engine")), "the steps of the lane that runs: {second:#?}");
+    terminal.wait_until("the lane that is done and the steps of the lane that runs", |lines| {
+        lines.get(1).is_some_and(|line| line.contains("pass"))
+            && lines.iter().any(|line| line == "lane 2 of 4")
+            && lines.iter().any(|line| line.contains("• engine"))
+    });
 }
 
 #[test]
