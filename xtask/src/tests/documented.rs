@@ -117,6 +117,28 @@ fn every_file_that_a_page_names_is_there() {
     assert!(seen > 30, "{seen}");
 }
 
+/// Lines that open a block of code without saying its language. Commands in such a block are read by no test.
+fn bare_blocks(text: &str) -> Vec<usize> {
+    let mut is_open = false;
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("```")) {
+        if !is_open && line.trim() == "```" {
+            found.push(index + 1);
+        }
+        is_open = !is_open;
+    }
+    found
+}
+
+#[test]
+fn every_block_of_code_names_its_language() {
+    for page in &read_pages() {
+        let bare = bare_blocks(&page.text);
+        assert!(bare.is_empty(), "{}: {bare:?}: write sh, console or text behind the marks", page.name);
+    }
+    assert_eq!(bare_blocks("```sh\na\n```\n\n```\ncto run\n```\n"), [5], "control");
+}
+
 /// True for a code, a key or a variable: two words and more between underscores.
 fn is_code_name(name: &str) -> bool {
     let letters = |wanted: fn(&u8) -> bool| name.bytes().all(|it| wanted(&it) || it.is_ascii_digit() || it == b'_');
