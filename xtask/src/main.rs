@@ -36,13 +36,13 @@ Usage: cargo xtask CHORE
                             --skip, --exact, --show-output as libtest, -p PACKAGE, --test NAME
        --durations          print the slowest, and write xtask/slow-tests.txt
        --changed [BASE]     only tests that the difference between BASE (HEAD) and the work tree can touch
-  ci [--without-test]       test, then formatting, lints, documentation and drift of schemas and exam set
+  ci [--without-test]       test, then formatting, lints, documentation, drift of schemas and exam set, house and prose
   dist [--key FILE] [--try] [--debug]
                             build the program as it is shipped, one file that needs no library, and pack it into target/dist: archive,
                             checksums, SBOM, signed provenance; --try installs it on a bare root file system and runs it there
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
-  prose                     hold pages, help and reasons to short sentences, plain words and grammar
+  prose                     hold pages, help and all other texts of the program to short sentences, plain words and grammar
   browser                   the tests of the console in Chromium alone, which `test` runs too
   browser shots DIR         pictures of every page of the console
   shots [DIR]               pictures of the console of `cto demo --serve` for the docs (docs/images)

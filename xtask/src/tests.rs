@@ -1,7 +1,10 @@
 //! Files and functions that the pages for contributors name are there. A page that names what was moved leads nowhere.
 
 mod documented;
+mod documented_keys;
+mod figures;
 mod reader_test;
+mod stale_words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,6 +60,67 @@ fn files_that_a_page_names_are_there() {
         let lost: Vec<&&str> = named.iter().filter(|text| meant(&sources, text).is_empty()).collect();
         assert!(lost.is_empty(), "{page} names files that are not there: {lost:?}");
     }
+}
+
+/// Words between a name and the file that has it: `NAME` (`file.rs`).
+const BEFORE_FILE: [&str; 3] = [" (", " of ", " in "];
+
+/// Names of a line with the file beside them.
+fn named_places(line: &str) -> Vec<(&str, &str)> {
+    let parts: Vec<&str> = line.split('`').collect();
+    let mut found = Vec::new();
+    for at in (3..parts.len()).step_by(2).filter(|at| is_source(parts[*at])) {
+        if BEFORE_FILE.contains(&parts[at - 1]) {
+            found.push((parts[at - 2], parts[at]));
+            if at > 4 && parts[at - 3] == " or " {
+                found.push((parts[at - 4], parts[at]));
+            }
+        }
+    }
+    found.into_iter().filter(|(name, _)| is_name(name)).collect()
+}
+
+fn is_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_:!".contains(&byte);
+    text.bytes().all(is_letter) && text.contains(|letter: char| letter.is_ascii_alphabetic())
+}
+
+/// True if the code declares a macro, a table, a function, a type or a closure of this name.
+fn declares(code: &str, name: &str) -> bool {
+    let last = name.rsplit("::").next().unwrap_or(name);
+    if let Some(name) = last.strip_suffix('!') {
+        return code.contains(&format!("macro_rules! {name} "));
+    }
+    let words = ["const", "static", "fn", "struct", "enum", "trait", "let"];
+    words.iter().any(|word| {
+        let declared = format!("{word} {last}");
+        code.match_indices(&declared).any(|(at, _)| !code[at + declared.len()..].starts_with(is_word_letter))
+    })
+}
+
+fn is_word_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+#[test]
+fn tables_and_functions_that_a_page_names_are_in_their_files() {
+    let sources = all_sources();
+    let mut seen = 0;
+    for page in PAGES {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        for (name, file) in text.lines().flat_map(named_places) {
+            let own = fs::read_to_string(root().join(file)).unwrap_or_default();
+            let code = meant(&sources, file);
+            let is_there = declares(&own, name) || code.iter().any(|code| declares(code, name));
+            assert!(is_there, "{page} names `{name}` in {file}, which does not declare it");
+            seen += 1;
+        }
+    }
+    assert!(seen > 12, "{seen}");
+    let line = "A row in `one!` (`a/b.rs`), in `A` or `B` of `c.rs`, or in `+= 1` (`d.rs`).";
+    assert_eq!(named_places(line), [("one!", "a/b.rs"), ("B", "c.rs"), ("A", "c.rs")]);
+    assert!(declares("const ONE: u8 = 1;", "ONE") && declares("macro_rules! one {", "one!"));
+    assert!(!declares("const ONES: u8 = ONE;", "ONE") && !declares("one!()", "one!"), "control");
 }
 
 #[test]

@@ -37,7 +37,7 @@ coverage! {
     TestsNotCompared "tests_not_compared" "Tests were not compared by name with those of the baseline.",
     ExamChangeNotControlled "exam_change_not_controlled" "The patch changes files of the exam, and no control shows that they check as much as before.",
     KnownFailures "known_failures" "Tests fail that failed in the baseline, and the contract says that they may.",
-    FlakyTests "flaky_tests" "Tests failed that fail now and then in the baseline as well, and passed when they were held again.",
+    FlakyTests "flaky_tests" "Some tests failed and then passed when they ran again; they also fail now and then on the baseline.",
     ProductNotRebuilt "product_not_rebuilt" "The patch carries a product of a build that the contract names and nothing here made again.",
     ChangeNotExercised "change_not_exercised" "The exam passes with a changed file replaced by what cannot compile: nothing here read that change.",
     NoVerification "no_verification" "Nothing was verified; the contract says why.",

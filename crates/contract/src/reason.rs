@@ -83,16 +83,16 @@ reasons! {
         "see it: cto diff RUN --protected",
     DisallowedFileChange "disallowed_file_change" Fail GitDiffChecked
         "A path outside the allowed paths changed."
-        "see it: cto diff RUN --outside; widen allowed_paths only if that change is wanted",
+        "widen allowed_paths if you want the change, and see it first: cto diff RUN --outside",
     BuildProductInPatch "build_product_in_patch" Fail GitDiffChecked
         "The patch contains a build product."
-        "see it: cto diff RUN; name the file itself in allowed_paths only if it belongs to the change",
+        "name the file in allowed_paths if it belongs to the change, and see it first: cto diff RUN",
     PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked
         "The patch does not reproduce the same result."
-        "report it with the bundle: this should not happen",
+        "report this as a bug of cto, with the bundle",
     NoDiff "no_diff" Fail GitDiffChecked
         "Nothing changed, and the contract requires a change."
-        "see what the engine said: cto logs RUN; or set diff_required: false",
+        "set diff_required: false, or see what the engine said: cto logs RUN",
     VerificationWeakened "verification_weakened" Fail VerificationCompleted
         "The exam proves less than it did on the baseline."
         "see the verification: cto logs RUN --checks",
@@ -125,7 +125,7 @@ reasons! {
         "see the paths: cto show RUN -v",
     ArtifactWriteFailure "artifact_write_failure" Fail RunCompleted
         "An artifact could not be written."
-        "free disk space or mend the path that trace.jsonl names, then run again",
+        "free disk space or fix the path that trace.jsonl names, then run again",
     ClaimContradicted "claim_contradicted" Fail RunCompleted
         "A claim of the engine is false."
         "see the claims: cto show RUN -v",
@@ -179,16 +179,16 @@ reasons! {
         "use a model or a server setting that answers with content",
     EnvironmentBroken "environment_broken" Blocked BackendGateBlocked
         "The contract's commands cannot be run on the baseline."
-        "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
+        "see what failed, then fix the contract's environment: cto logs RUN --verification",
     ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked
         "The contract makes a false statement about the baseline's tests."
-        "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
+        "correct must_pass or may_stay_red by the tests' names: cto logs RUN --verification",
     EngineCopyMissing "engine_copy_missing" Blocked BackendGateBlocked
         "The harness's own copy of the admitted engine is gone."
-        "admit it anew: cto admit source ENGINE --replace",
+        "admit it again: cto admit source ENGINE --replace",
     SourceMissing "source_missing" Blocked BackendGateBlocked
         "The source repository is missing or unreadable."
-        "mend what is named, or name another repository with --repo DIR",
+        "fix what is named, or name another repository with --repo DIR",
     ToolMissing "tool_missing" Blocked BackendGateBlocked
         "A program that the contract needs is missing."
         "install it, or show it to the sandbox: cto environment suggest",
@@ -230,10 +230,10 @@ reasons! {
         "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
     ApprovalDenied "approval_denied" Blocked ApprovalDenied
         "The approval was denied."
-        "a denial ends the request; another plan may be asked for: cto request TASK",
+        "request approval of another plan: cto request TASK",
     SandboxUnavailable "sandbox_unavailable" Blocked BackendGateBlocked
         "The requested sandbox cannot be applied."
-        "cto doctor",
+        "see what is missing: cto doctor",
     DirtyStartingTree "dirty_starting_tree" Blocked TaskContractCreated
         "The work tree is not clean at the start."
         "commit or stash what is there: git stash -u",
@@ -290,6 +290,22 @@ mod tests {
             assert_eq!(Reason::from_code(reason.code()), Some(*reason));
             assert_eq!(reason.to_string(), reason.code());
         }
+    }
+
+    /// True for an act in the imperative with at most one command, which stands at the end.
+    fn is_one_act(remedy: &str) -> bool {
+        let commands = remedy.matches("cto ").count() + remedy.matches("git ").count();
+        let begins = remedy.starts_with(char::is_lowercase)
+            && !["a ", "the ", "it ", "there "].iter().any(|it| remedy.starts_with(it));
+        let (_, end) = remedy.rsplit_once(": cto ").unwrap_or_default();
+        begins && commands <= 1 && !end.contains(';')
+    }
+
+    #[test]
+    fn a_remedy_is_one_act() {
+        let several: Vec<&str> = Reason::ALL.iter().map(|it| it.remedy()).filter(|it| !is_one_act(it)).collect();
+        assert!(several.is_empty(), "{several:?}");
+        assert!(!is_one_act("a denial ends the request") && !is_one_act("see it: cto a; then: cto b"), "control");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::stage::{MutationMode, Stage};
 use crate::status::{Purpose, Status};
 use crate::time::Stamp;
 
-/// One reason that stands against a run.
+/// One problem of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocker {
     /// Stable code of the reason.
@@ -141,7 +141,7 @@ pub struct TestCounts {
 }
 
 /// Test results of the baseline beside those of the result. A test that vanished or is
-/// newly skipped stands against the run.
+/// newly skipped counts against the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestComparison {
     /// Counts on the baseline; null if its output could not be read.
@@ -177,7 +177,7 @@ pub enum Excuse {
     /// It failed in the baseline, and `may_stay_red` names it.
     KnownFailure,
     /// It fails now and then in the baseline too, and passed with the patch when it was
-    /// held again.
+    /// repeated.
     Flaky,
 }
 
@@ -538,7 +538,7 @@ pub struct Report {
     pub baseline_commit: Option<String>,
     /// Tree that the engine started from.
     pub baseline_tree: Option<String>,
-    /// The one commit of a run that passed at stage 4 or 5; null otherwise.
+    /// The one commit of a run that passed at stage 4, 5 or 6; null otherwise.
     pub result_commit: Option<String>,
     /// Tree that was captured after all processes were dead; null if nothing was captured.
     pub result_tree: Option<String>,
@@ -571,7 +571,7 @@ pub struct Report {
     /// Result of the verification; null if nothing was run.
     pub tests_passed: Option<bool>,
     pub verification: Verification,
-    /// Everything that stands against the run, worst first.
+    /// Every problem of the run, worst first.
     pub blockers: Vec<Blocker>,
     /// Codes of the blockers, in the same order.
     pub blocker_reasons: Vec<Reason>,

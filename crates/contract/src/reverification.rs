@@ -1,4 +1,4 @@
-//! The signed statement that a sealed run's verification was held again. It is about the
+//! The signed statement that a sealed run's verification was repeated. It is about the
 //! bundle's attestation and never touches the bundle.
 
 use schemars::JsonSchema;

@@ -54,7 +54,7 @@ pub const PUBLISHED: &[Published] = &[
     ),
     published::<crate::reverification::ReverificationStatement>(
         "reverification",
-        "the in-toto statement of a verification that was held again",
+        "the in-toto statement of a verification that was repeated",
     ),
     published::<crate::taken::TakenStatement>("patch-taken", "the in-toto statement of a patch that was taken"),
     published::<crate::approval::Plan>("plan", "exactly what a run would do; its digest is the request digest"),

@@ -126,8 +126,8 @@ Examples:
     },
     /// Connect an engine: its program, its model, its records, the first rungs
     #[command(after_help = "\
-Drafts records and settings, shows them, and asks for the yes that makes them count; then the gate is opened and the engine climbs
-stages 1 and 2 with real runs. Each step can be done by hand with the command that is printed beside it.
+Drafts records and settings, shows them and asks you to agree. Then it opens the gate, and the engine earns stages 1 and 2 with real
+runs. The command printed beside each step does that step alone.
 
 Examples:
   cto setup codex --key env:OPENAI_API_KEY --model gpt-5.5
@@ -148,8 +148,8 @@ Exit codes: 0 connected, 1 a run failed, 2 wrong usage, 3 something is missing, 
     },
     /// Test this build, and whether Case has earned its stages; for CI
     #[command(after_help = "\
-The program is tried by real runs in temporary homes, with a stand-in for Case and a model server that answers from a script. That
-Case passes is shown by nothing but the verified bundles of this home. Nothing here counts for a stage.
+Tries the program by real runs in temporary homes, with a stand-in for Case and a model server that answers from a script. Only
+verified bundles of this home show that Case passes. Nothing here counts for a stage.
 
 Examples:
   cto health
@@ -163,8 +163,8 @@ Exit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something
     Validate(ValidateCommand),
     /// Run a command in the sandbox that engines get
     #[command(after_help = "\
-The folder is shown as it is and not written to: what the command writes is gone afterwards. There is no terminal inside; what is
-piped in is handed on. The exit code is the command's own.
+The command sees the folder as it is. What it writes is gone afterwards. There is no terminal inside, but standard input is passed
+on. The exit code is the command's own.
 
 Examples:
   cto sandbox -- ls -la / /home/user
@@ -186,8 +186,8 @@ Examples:
     },
     /// Draft a contract from a repository
     #[command(after_help = "\
-Reads languages, lock files, test commands and CI files; runs nothing. The contract is written into the workspace's contracts/, or into
-the home's, never over a file that is there. On a terminal without --from and --issue it asks what is to be done.
+Reads languages, lock files, test commands and CI files; runs nothing. Writes the contract into the workspace's contracts/, or into
+the home's, and overwrites no file. On a terminal without --from and --issue it asks what to do.
 
 Examples:
   cto new --from \"fix the crash in parse()\" --repo ~/src/site
@@ -241,7 +241,7 @@ Exit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to a
     Request(RequestArgs),
     /// Show exactly what would be approved, and the state of the request
     #[command(after_help = "\
-`cto packet promotion` is the decision packet about Core: how far the evidence goes, computed; requesting is never promoting.
+`cto packet promotion` is the decision packet about Core. It computes how far the evidence goes and promotes nothing.
 
 Examples:
   cto packet req-143
@@ -256,7 +256,7 @@ Examples:
     },
     /// Approve a request with its exact sentence, signed, for one run
     #[command(after_help = "\
-On a terminal the sentence is asked for, up to three times; on a pipe one line is read.
+On a terminal it asks for the sentence, up to three times. On a pipe it reads one line.
 
 Examples:
   cto approve req-143
@@ -311,8 +311,8 @@ Exit codes: 0 every run passed, 1 one failed, 3 none failed and one was blocked.
     Repeat(RepeatArgs),
     /// Any runs side by side: verdict, why, time, requests, tokens, cost, claims
     #[command(after_help = "\
-With --candidate the comparison is the one that stage 6 asks for: it is made from the verified bundles of this home alone, starts nothing
-and is sealed. It counts once it is accepted with `cto outcome`, and never activates a default.
+With --candidate it makes the sealed comparison that stage 6 asks for, from the verified bundles of this home alone. It starts no run.
+The comparison counts once you accept it with `cto outcome`, and never activates a default.
 
 Examples:
   cto compare @ @-1
@@ -333,8 +333,8 @@ Exit codes with --candidate: 0 pass, 1 a fact is wrong, 2 wrong usage, 3 somethi
     },
     /// Put a verified patch on a new branch of your own repository
     #[command(after_help = "\
-From stage 3 on, of runs that passed. The bundle is verified and the result built anew first. Nothing but the new branch and its
-objects is written; no hook runs. That you took it is signed and recorded.
+Takes patches of passed runs, from stage 3 on. Verifies the bundle and builds the result again first. Writes only the new branch and
+its objects, and runs no hook. A signed record says that you took it.
 
 Examples:
   cto take @
@@ -344,8 +344,8 @@ Exit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usag
     Take(TakeArgs),
     /// Accept or reject a finished run, signed; a run of stage 5 counts only then
     #[command(after_help = "\
-The bundle is verified first and never touched: the answer is a signed statement beside it and an entry of the ledger. A rejection
-prints the commands that take the change back.
+Verifies the bundle first and never touches it. Your answer is a signed statement beside it and an entry of the ledger. A rejection
+prints the commands that undo the change.
 
 Examples:
   cto outcome @ accept --reason \"read and tried\"
@@ -355,7 +355,7 @@ Exit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused."
     Outcome(OutcomeArgs),
     /// Undo what a run landed in its target
     #[command(after_help = "\
-The branch is deleted if it still names the run's commit. Where somebody built on it, the revert is printed, and made only with
+Deletes the branch if it still names the run's commit. If somebody built on it, prints the revert, and makes it only with
 --revert. The mark of the used approval is never removed.
 
 Examples:
@@ -366,7 +366,7 @@ Exit codes: 0 taken back, 1 the bundle does not verify, 2 wrong usage, 3 refused
     Rollback(RollbackArgs),
     /// One screen: what waits for you, what runs, how far each engine is proven
     #[command(after_help = "\
-Looks only: nothing is recovered and nothing is sealed.
+Only looks: recovers nothing and seals nothing.
 
 Examples:
   cto status
@@ -376,7 +376,7 @@ Exit code: 0, whatever waits.")]
     Status,
     /// The same live: runs, what engines do now, model use, refusals
     #[command(after_help = "\
-Needs a terminal. q or Ctrl-C leaves; no run ends by that.
+Needs a terminal. q or Ctrl-C leaves; the runs go on.
 
 Examples:
   cto top")]
@@ -397,7 +397,7 @@ Exit codes: 0 ended by a signal, 2 wrong usage, 3 it cannot listen.")]
     Hermes(HermesCommand),
     /// The control summary: ladders, health, approvals and the next action in one bounded document
     #[command(after_help = "\
-The same bytes for the same ledger, but for generated_at. With --write it is put into CTO_HOME/matrix/webui-summary.json.
+The same ledger gives the same bytes, except generated_at. --write puts them into CTO_HOME/matrix/webui-summary.json.
 
 Examples:
   cto summary
@@ -408,7 +408,7 @@ Exit code: 0.")]
     Summary(SummaryArgs),
     /// How far each engine is proven, computed from verified bundles, and what is missing
     #[command(after_help = "\
-No rung is stored and none can be set. A later run that did not pass ends a rung until there is a newer pass.
+Rungs are computed: none is stored and none can be set. A later run that does not pass ends a rung until a newer one passes.
 
 Examples:
   cto ladder
@@ -420,8 +420,9 @@ Exit code: 0; printing a ladder is not a verdict.")]
     Ladder(LadderArgs),
     /// Check real stage 5 passes and their targets again, read-only, and seal the result
     #[command(after_help = "\
-Reads the bundles of accepted passes (two or more, different cases and commits), their signed outcomes and the newest comparison of
-stage 6, and holds each verification on a copy of its target's HEAD. Starts no engine, changes no repository, activates nothing.
+Reads the bundles of accepted passes, their signed outcomes and the newest comparison of stage 6. There must be two passes or more,
+of different cases and commits. Repeats each verification on a copy of its target's HEAD. Starts no engine, changes no repository,
+activates nothing.
 
 Examples:
   cto refresh
@@ -522,7 +523,7 @@ Exit codes: 0 every check holds, 1 one does not, 2 not a bundle.")]
     },
     /// Look for secrets in files, folders or standard input
     #[command(after_help = "\
-A hit is told by rule, place and the digest of its value, never by the value. Links are not followed.
+A hit shows its rule, its place and the digest of its value, never the value. Links are not followed.
 
 Examples:
   cto scan .
@@ -537,7 +538,7 @@ Exit codes: 0 nothing found, 1 something found or a file not read, 2 no such pat
     },
     /// Re-run a bundle's checks from scratch
     #[command(after_help = "\
-The bundle is only read. What came of it is a signed statement beside the bundles and a ledger entry.
+Only reads the bundle. The result is a signed statement beside the bundles and a ledger entry.
 
 Examples:
   cto reverify @
@@ -567,7 +568,7 @@ Exit codes: as `cto run`; 130 left before the end.")]
     },
     /// Replay a run as it was shown
     #[command(after_help = "\
-The bundle is verified first. On a terminal its steps come as they came then, in three seconds at most unless --speed is said.
+The bundle is verified first. A terminal shows its steps as they came, in at most three seconds unless you set --speed.
 On a pipe and with --json, stdout is what `cto run` printed.
 
 Examples:
@@ -610,8 +611,8 @@ Examples:
     },
     /// Check an archive of `cto export` and take its run into this home
     #[command(after_help = "\
-Everything is checked before anything is kept. The key in the archive is never used: give the sender's key, obtained separately
-from the archive.
+Checks everything before it keeps anything. Never uses the key in the archive: give the sender's key, obtained separately from the
+archive.
 
 Examples:
   cto import b9tc.cto.tar.zst --key alice.pub
@@ -659,7 +660,7 @@ Exit codes: 0 it was asked to stop, 2 there is no such run, 3 it does not run.")
     },
     /// Put runs into the queue, for workers to take
     #[command(after_help = "\
-The contract is resolved now, and its digest stands in the ledger: a worker that finds another contract does not run it.
+Resolves the contract now and records its digest. A worker that finds another contract does not run it.
 
 Examples:
   cto submit r1-string-slugify
@@ -700,7 +701,7 @@ Exit codes: 0 cancelled, or asked to stop, 2 there is no such run in the queue, 
     },
     /// Take runs from the queue and run them
     #[command(after_help = "\
-SIGTERM or Ctrl-C: take nothing new, finish what runs, end. The second one: interrupt and seal.
+After SIGTERM or Ctrl-C it takes nothing new, finishes its runs and ends. A second one interrupts and seals them.
 
 Examples:
   cto worker
@@ -770,7 +771,7 @@ Exit codes: 0 passed, 2 wrong usage, 3 blocked.")]
     },
     /// Check the ten requirements of the end goal against the evidence
     #[command(after_help = "\
-Nothing is asserted: what cannot be shown is not proven, and its gap is printed as a draft work item.
+A requirement without evidence is not proven. Its gap is printed as a draft work item.
 
 Examples:
   cto audit
@@ -804,8 +805,8 @@ Exit codes: 0 unpacked, 1 damaged, hostile or by an unknown signer, 2 wrong usag
     Trust(TrustCommand),
     /// The model bridge on its own, until it is interrupted
     #[command(after_help = "\
-What crosses it is shown as it happens: a line a request on a pipe, a JSON object a line with --json.
-The token is what clients present as their key; without one it is made and printed.
+Shows each request as it happens: one line on a pipe, one JSON object a line with --json.
+Clients present the token as their key. Without one, the bridge makes and prints it.
 
 Examples:
   cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3

@@ -345,7 +345,7 @@ fn read_layer(path: &Path) -> Result<Option<Loaded<ConfigFile>>, CommandError> {
         },
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(CommandError::usage(format!("cannot read {}: {error}", path.display()))
-            .hint("mend it or move it away; without the file its layer is empty")),
+            .hint("fix it or move it away; without the file its layer is empty")),
     }
 }
 

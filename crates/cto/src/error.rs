@@ -169,7 +169,7 @@ impl From<harness::WorkerPanicked> for CommandError {
 
 impl From<harness::RecoverError> for CommandError {
     fn from(error: harness::RecoverError) -> Self {
-        Self::blocked(&error).hint("free disk space or mend what is named, then: cto recover")
+        Self::blocked(&error).hint("free disk space or fix what is named, then: cto recover")
     }
 }
 
@@ -181,13 +181,13 @@ impl From<harness::DecideError> for CommandError {
 
 impl From<harness::RecordStatementError> for CommandError {
     fn from(error: harness::RecordStatementError) -> Self {
-        Self::blocked(&error).hint("free disk space or mend what is named, then run the same command again")
+        Self::blocked(&error).hint("free disk space or fix what is named, then run the same command again")
     }
 }
 
 impl From<harness::ReadTrustError> for CommandError {
     fn from(error: harness::ReadTrustError) -> Self {
-        Self::blocked(&error).hint("mend the file that is named; until then nothing is approved")
+        Self::blocked(&error).hint("fix the file that is named; until then nothing is approved")
     }
 }
 

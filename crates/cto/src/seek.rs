@@ -122,7 +122,7 @@ fn listed_keys(context: &Context) -> Result<Vec<PublicKey>, CommandError> {
     }
     let people = PersonSigners::read(&context.config.records).map_err(|error| {
         CommandError::blocked(format!("the keys that are trusted cannot be read: {error}"))
-            .hint("mend the file below CTO_HOME/trust, or restore it from a backup")
+            .hint("fix the file below CTO_HOME/trust, or restore it from a backup")
     })?;
     let now = RunClock::start().map_err(CommandError::blocked)?.started();
     let named = people.allowed().lines().iter().filter(|line| line.namespaces().is_some_and(names_bundles));

@@ -193,7 +193,7 @@ impl OperatorKey {
         }
         if self.private == PrivateHalf::InAgent {
             let text = format!("the agent does not have {}, and {path} is only its public half", self.fingerprint());
-            return CommandError::blocked(text).hint("ssh-add FILE, then say it again");
+            return CommandError::blocked(text).hint("ssh-add FILE, then run the command again");
         }
         let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it said nothing");
         CommandError::blocked(format!("ssh-keygen did not sign with {path}: {}", shown(said))).hint("cto key show")

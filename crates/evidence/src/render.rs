@@ -67,11 +67,11 @@ pub fn verdict_sentence(report: &Report) -> String {
         return document_sentence(report);
     }
     match report.status {
-        Status::Pass if report.changed_files.is_empty() => "The proof holds; nothing had to change.".to_owned(),
+        Status::Pass if report.changed_files.is_empty() => "Verified; nothing had to change.".to_owned(),
         Status::Pass => {
             let files = count(report.changed_files.len(), "file", "files");
             format!(
-                "The proof holds: {files} changed inside the allowed paths, and the verification passes on baseline + patch."
+                "Verified: {files} changed inside the allowed paths, and the verification passes on baseline + patch."
             )
         }
         Status::Fail => "The run finished but failed verification.".to_owned(),

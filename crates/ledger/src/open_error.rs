@@ -45,7 +45,7 @@ pub enum OpenLedgerError {
     #[error("cannot use the ledger {path}: {why}")]
     Unreachable { path: PathBuf, why: String },
     /// The connection to the server would not be confidential.
-    #[error("the ledger {path} is not spoken to: {why}")]
+    #[error("the ledger {path} is not used: {why}")]
     Unprotected { path: PathBuf, why: String },
     /// This program was built for files alone.
     #[error("the ledger {path} is on a server, and this program was built without the feature fleet")]

@@ -63,7 +63,7 @@ const NO_CHECKS: &str = "Nothing in the repository says how it is tested. Name t
                          without either a run is blocked.";
 const NO_SOURCES: &str =
     "No folder of sources was found. Name the paths that may change; without any a run is blocked.";
-const UNSAID: &str = "Unless said: title is the first line of the brief, mutation_mode is copied-fixture, forbidden_actions are all ten, the \
+const UNSAID: &str = "Unless said: title is the first line of the brief, mutation_mode is copied-fixture, forbidden_actions are all ten. The \
                       owner is who git says you are. cto decide shows what the contract resolves to.";
 
 /// A draft of an environment, and what tells it from the others.

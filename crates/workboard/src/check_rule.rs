@@ -61,7 +61,7 @@ check_rules! {
     WorkIdTwice "work_id_twice" "Two items have the same id.",
     WorkTitle "work_title" "An item has no title.",
     WorkStatus "work_status" "The status of an item is none of the four.",
-    WorkType "work_type" "The type of an item is neither AFK nor HITL.",
+    WorkType "work_type" "The type of an item is neither `AFK` nor `HITL`.",
     BlockedByUnknown "blocked_by_unknown" "An item waits for one that is not on the board.",
     BlockedByCycle "blocked_by_cycle" "Items wait for each other.",
     ValidatedTooEarly "validated_too_early" "An item is validated before one that it depends on.",

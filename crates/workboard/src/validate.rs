@@ -107,7 +107,7 @@ fn load_rule_book(files: &WorkspaceFiles, found: &mut Vec<Finding>) -> RuleBook 
                 path,
                 CheckRule::RuleFile,
                 first,
-                "mend the rule; `cto schema rules` has its shape",
+                "fix the rule; `cto schema rules` has its shape",
             ));
         }
     }

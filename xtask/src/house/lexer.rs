@@ -1,5 +1,5 @@
 //! Rust source as tokens: identifiers and punctuation with their lines. Comments and
-//! literals are passed over; comment lines and doc comments are counted on the way.
+//! literals are no tokens; comment lines, doc comments and strings are noted on the way.
 
 /// A token and the line it stands on, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(super) struct Lexed<'a> {
     pub(super) tokens: Vec<Token<'a>>,
     /// First lines of doc comments, without their slashes.
     pub(super) docs: Vec<(usize, &'a str)>,
+    /// Strings as the source spells them, without their quotes; raw ones and bytes are left out.
+    pub(super) strings: Vec<Token<'a>>,
     /// Lines that hold nothing but a comment.
     pub(super) comment_lines: usize,
     /// Lines with code, and the characters on them without indentation.
@@ -32,7 +34,12 @@ pub(super) fn lex(text: &str) -> Lexed<'_> {
         let end = match bytes[at] {
             b'/' if bytes.get(at + 1) == Some(&b'/') => line_end(bytes, at),
             b'/' if bytes.get(at + 1) == Some(&b'*') => block_end(bytes, at),
-            b'"' => string_end(bytes, at + 1),
+            b'"' => {
+                let end = string_end(bytes, at + 1);
+                let inner = text.get(at + 1..end.saturating_sub(1)).unwrap_or_default();
+                lexed.strings.push(Token { text: inner, line });
+                end
+            }
             b'r' | b'b' | b'c' => match raw_or_prefixed(bytes, at) {
                 Some(end) => end,
                 None => word(text, at, line, &mut lexed),
@@ -153,6 +160,7 @@ mod tests {
             lexed.tokens.iter().map(|token| token.text).filter(|text| text.len() > 1 || text.is_empty()).collect();
         assert_eq!(words, ["fn", "let", "let"]);
         assert_eq!((lexed.docs, lexed.comment_lines, lexed.code_lines), (vec![(1, "Doc one.")], 2, 2));
+        assert_eq!(lexed.strings, [Token { text: r#"fn d \" fn e"#, line: 4 }]);
         assert_eq!(lexed.tokens.last().map(|token| (token.text, token.line)), Some(("}", 4)));
     }
 }

@@ -7,6 +7,7 @@ mod direction;
 mod imports;
 mod items;
 mod lexer;
+mod literals;
 mod modules;
 mod tree;
 
@@ -18,6 +19,7 @@ use crate::Outcome;
 use crate::process::root;
 use cycles::Cycle;
 use direction::against_direction;
+pub(crate) use literals::{SourceText, read_source_texts};
 use tree::{Measured, Packages, measure};
 
 /// The side on which a figure is better.

@@ -59,7 +59,7 @@ pub(super) fn measure(root: &Path) -> Outcome<Measured> {
     Ok(measured)
 }
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Outcome {
+pub(super) fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Outcome {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -73,7 +73,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Outcome {
     Ok(())
 }
 
-fn is_test(path: &Path) -> bool {
+pub(super) fn is_test(path: &Path) -> bool {
     let part = |part: std::path::Component<'_>| {
         matches!(
             part.as_os_str().to_str(),
@@ -84,7 +84,7 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// The code of a file, and how many lines of tests it has. Tests stand at its end.
-fn split_tests(text: &str, is_test: bool) -> (&str, usize) {
+pub(super) fn split_tests(text: &str, is_test: bool) -> (&str, usize) {
     if is_test {
         return ("", text.lines().count());
     }

@@ -44,7 +44,8 @@ fn choose_sentences(texts: &[PlacedText]) -> Vec<Checked<'_>> {
     let all = texts.iter().flat_map(|text| text.sentences.iter().map(move |sentence| (text, sentence)));
     let full = all.filter(|(_, sentence)| is_full(sentence));
     let full = full.map(|(text, it)| Checked { place: &text.place, line: it.line, text: without_code(&it.text) });
-    planted.chain(full).collect()
+    // A literal with a hole for a value is no sentence before it is filled.
+    planted.chain(full.filter(|it| !it.text.contains('{'))).collect()
 }
 
 /// True for a sentence with an end, as opposed to a heading or a fragment in a table.

@@ -1,22 +1,24 @@
-//! `cargo xtask prose`: holds pages, help and reasons to plain English. Sentences are short, words are those of the field, and two
-//! grammar checkers find nothing.
+//! `cargo xtask prose`: holds pages, help, reasons and all other output to plain English. Sentences are short, words are those of the
+//! field, and two grammar checkers find nothing.
 
 mod grammar;
+mod output;
 mod plain_words;
-mod sentences;
+pub(crate) mod sentences;
 mod texts;
 
 use crate::Outcome;
+use output::read_output;
 use texts::{PlacedText, read_pages, read_program};
 
 /// Checks every text that a person reads: sentences, words, grammar.
 pub(crate) fn check() -> Outcome {
     let pages = read_pages()?;
-    let program = read_program()?;
-    let mut found: Vec<String> = pages.iter().chain(&program).flat_map(find_long).collect();
-    found.extend(pages.iter().flat_map(plain_words::find_banned));
-    found.extend(plain_words::find_unused_terms(&pages)?);
+    let mut found = plain_words::find_unused_terms(&pages)?;
+    let program = read_program()?.into_iter().chain(read_output()?);
     let texts: Vec<PlacedText> = pages.into_iter().chain(program).collect();
+    found.extend(texts.iter().flat_map(find_long));
+    found.extend(texts.iter().flat_map(plain_words::find_banned));
     found.extend(grammar::find_faults(&texts)?);
     println!("{} texts, {} sentences", texts.len(), texts.iter().map(|text| text.sentences.len()).sum::<usize>());
     match found.is_empty() {

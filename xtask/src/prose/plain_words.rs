@@ -23,7 +23,15 @@ const BANNED: &[(&str, &str)] = &[
     ("in earnest", "with real runs"),
     ("says of", "says about"),
     ("speaks of", "is about"),
+    ("speak of", "be about"),
+    ("spoken of", "named"),
+    ("spoken to", "used, or reached"),
     ("thrown away", "temporary"),
+    ("stands against", "blocks"),
+    ("stand against", "block"),
+    ("what came of", "the result of"),
+    ("whatever came of", "whatever the result of"),
+    ("held again", "repeated"),
     ("believed in", "trusted"),
 ];
 

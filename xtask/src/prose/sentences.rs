@@ -192,6 +192,7 @@ mod tests {
         check("One two,\nthree. Four", &[(1, 3), (2, 1)]);
         check("Version 1.2 is out, e.g. here. `cto run` works.", &[(1, 6), (1, 2)]);
         check("It has (a note.) Then more.", &[(1, 4), (1, 2)]);
+        check("It ends. [A page](a.md) follows.", &[(1, 2), (1, 3)]);
         check("See [the long page](a/b.md#c) now.", &[(1, 5)]);
         check("`cto run TASK. Now` is one word.", &[(1, 4)]);
         check("Keys are `a`, `b`, `c` and `d`.", &[(1, 5)]);

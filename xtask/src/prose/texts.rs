@@ -20,7 +20,7 @@ pub(super) struct PlacedText {
 }
 
 /// Words that a sentence of a page or of help may have.
-const MOST_PAGE_WORDS: usize = 30;
+pub(super) const MOST_PAGE_WORDS: usize = 30;
 /// Words that a reason or a remedy may have.
 const MOST_REASON_WORDS: usize = 20;
 
@@ -32,7 +32,8 @@ pub(super) fn read_pages() -> Outcome<Vec<PlacedText>> {
     files.iter().map(|file| read_page(file)).collect()
 }
 
-fn read_page(file: &Path) -> Outcome<PlacedText> {
+/// Prose of one page in Markdown.
+pub(super) fn read_page(file: &Path) -> Outcome<PlacedText> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let place = file.strip_prefix(root()).unwrap_or(file).display().to_string();
     Ok(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_page(&text) })
@@ -83,23 +84,34 @@ fn find_commands(help: &str) -> Vec<&str> {
     listed.filter_map(|line| line.split_whitespace().next()).collect()
 }
 
-/// Descriptions of a help page: what stands behind the names of commands and options, and its paragraphs. Examples are left out.
+/// Descriptions of a help page: text behind the names of commands and options, and its paragraphs. Examples are left out. A paragraph
+/// that is wrapped by hand is read as one, so that no sentence is short only because its line ends.
 fn split_help(help: &str) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
+    let mut page = String::new();
     let mut in_examples = false;
-    for (index, line) in help.lines().enumerate() {
+    for line in help.lines() {
         in_examples = (in_examples && line.starts_with("  ")) || line == "Examples:";
-        if in_examples || line.starts_with("Usage:") {
-            continue;
+        if !in_examples && !line.starts_with("Usage:") {
+            page.push_str(&describe_line(line));
         }
-        let text = match line.starts_with("  ") {
-            true => line.trim().split_once("  ").map_or("", |(_, described)| described.trim()),
-            false => line,
-        };
-        let text = text.split(" [env:").next().unwrap_or_default().split(" [possible").next().unwrap_or_default();
-        sentences.extend(split_page(text).into_iter().map(|sentence| Sentence { line: index + 1, ..sentence }));
+        page.push('\n');
     }
-    sentences
+    split_page(&page)
+}
+
+/// Description in a line of help, as an item of a list where it stands behind a name.
+fn describe_line(line: &str) -> String {
+    let without_values = |text: &str| {
+        let text = text.split(" [env:").next().unwrap_or_default();
+        text.split(" [possible").next().unwrap_or_default().to_owned()
+    };
+    match line.starts_with("  ") {
+        true => match line.trim().split_once("  ") {
+            Some((_, described)) => format!("- {}", without_values(described.trim())),
+            None => String::new(),
+        },
+        false => without_values(line),
+    }
 }
 
 /// A row of `cto explain --json`.
@@ -142,5 +154,13 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(find_commands(help), ["one", "help"]);
+    }
+
+    #[test]
+    fn a_wrapped_sentence_of_help_is_one() {
+        let half = |end: &str| format!("Word{}{end}\n", " word".repeat(15));
+        let counts = |help: &str| split_help(help).iter().map(|it| (it.line, it.count_words())).collect::<Vec<_>>();
+        assert_eq!(counts(&format!("\n{}{}", half(""), half("."))), [(2, 32)]);
+        assert_eq!(counts(&format!("{}{}", half("."), half("."))), [(1, 16), (2, 16)], "control: two sentences");
     }
 }

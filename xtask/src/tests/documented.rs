@@ -23,7 +23,7 @@ fn find_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-fn read_pages() -> Vec<DocumentedPage> {
+pub(super) fn read_pages() -> Vec<DocumentedPage> {
     let mut files = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|page| root().join(page)).to_vec();
     find_files(&root().join("docs"), &["md"], &mut files);
     let own = files.iter().filter(|file| !file.starts_with(root().join("docs/examples")));
@@ -33,6 +33,11 @@ fn read_pages() -> Vec<DocumentedPage> {
 pub(super) fn read_page(file: &Path) -> DocumentedPage {
     let name = file.strip_prefix(root()).unwrap().display().to_string();
     DocumentedPage { name, text: fs::read_to_string(file).unwrap() }
+}
+
+/// A text as one line, however it is wrapped.
+pub(super) fn join_lines(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Lines outside of code blocks.
@@ -46,7 +51,7 @@ fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Texts between backticks.
-fn find_names(text: &str) -> BTreeSet<&str> {
+pub(super) fn find_names(text: &str) -> BTreeSet<&str> {
     prose_lines(text).flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
 }
 
@@ -112,6 +117,28 @@ fn every_file_that_a_page_names_is_there() {
     assert!(seen > 30, "{seen}");
 }
 
+/// Lines that open a block of code without saying its language. Commands in such a block are read by no test.
+fn bare_blocks(text: &str) -> Vec<usize> {
+    let mut is_open = false;
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("```")) {
+        if !is_open && line.trim() == "```" {
+            found.push(index + 1);
+        }
+        is_open = !is_open;
+    }
+    found
+}
+
+#[test]
+fn every_block_of_code_names_its_language() {
+    for page in &read_pages() {
+        let bare = bare_blocks(&page.text);
+        assert!(bare.is_empty(), "{}: {bare:?}: write sh, console or text behind the marks", page.name);
+    }
+    assert_eq!(bare_blocks("```sh\na\n```\n\n```\ncto run\n```\n"), [5], "control");
+}
+
 /// True for a code, a key or a variable: two words and more between underscores.
 fn is_code_name(name: &str) -> bool {
     let letters = |wanted: fn(&u8) -> bool| name.bytes().all(|it| wanted(&it) || it.is_ascii_digit() || it == b'_');
@@ -124,6 +151,8 @@ const FOREIGN: &[&str] = &[
     // Of the kernel, pip, npm and Python.
     "RLIMIT_FSIZE",
     "O_NOATIME",
+    "O_TMPFILE",
+    "LD_PRELOAD",
     "PIP_FIND_LINKS",
     "npm_config_cache",
     "sort_keys",
@@ -131,8 +160,13 @@ const FOREIGN: &[&str] = &[
     "GITHUB_ORG",
     "DEFAULT_SANDCASTLE_PROVIDER",
     "SANDCASTLE_REPO",
+    // Read by a hermes-webui.
+    "HERMES_WEBUI_EXTENSION_DIR",
     // Made of an engine's name.
     "case_pass",
+    "case_stage1",
+    "case_stage5",
+    "case_stage6",
 ];
 
 /// True for a name that the source spells out, or that it makes of an engine's name: `CTO_HARNESS_CODEX_STAGE`.
@@ -145,19 +179,37 @@ fn is_in_source(words: &BTreeSet<String>, name: &str) -> bool {
     words.contains(name) || FOREIGN.contains(&name) || is_composed
 }
 
-/// Words of every file that is part of the program or of its chores.
-fn source_words() -> BTreeSet<String> {
+/// Text of every file that is part of the program or of its chores, without tests and comments.
+pub(super) fn source_texts() -> Vec<String> {
     let mut files = Vec::new();
     let endings = ["rs", "yaml", "json", "sql", "html", "js", "css", "toml", "py", "sh"];
     for folder in ["crates", "xtask", "docs/formats", "docs/examples"] {
         find_files(&root().join(folder), &endings, &mut files);
     }
-    let texts = files.iter().filter_map(|file| fs::read_to_string(file).ok());
+    let own = files.iter().filter(|file| !is_of_tests(file));
+    own.filter_map(|file| Some(without_tests(file, &fs::read_to_string(file).ok()?))).collect()
+}
+
+fn is_of_tests(file: &Path) -> bool {
+    let names = ["tests", "tests.rs", "benches"];
+    file.strip_prefix(root()).unwrap().iter().any(|part| names.iter().any(|name| part == *name))
+}
+
+fn without_tests(file: &Path, text: &str) -> String {
+    if file.extension().is_none_or(|it| it != "rs") {
+        return text.to_owned();
+    }
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = code.split("#[cfg(test)]\n#[expect").next().unwrap_or_default();
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn source_words() -> BTreeSet<String> {
     let split = |text: String| {
         let words = text.split(|it: char| !it.is_ascii_alphanumeric() && it != '_').map(str::to_owned);
         words.collect::<Vec<_>>()
     };
-    texts.flat_map(split).collect()
+    source_texts().into_iter().flat_map(split).collect()
 }
 
 #[test]
@@ -185,6 +237,8 @@ fn names_and_anchors_are_read_as_a_forge_reads_them() {
     assert_eq!(anchor("## `cto run` and 2, again"), "cto-run-and-2-again");
     assert!(is_code_name("verification_failed") && is_code_name("CTO_HOME"));
     assert!(!is_code_name("verification") && !is_code_name("Some_Type") && !is_code_name("a.b_c"));
+    let code = "let a = \"one\";\n// two\n#[cfg(test)]\nmod tests {\n\"three\"";
+    assert_eq!(without_tests(Path::new("a.rs"), code), "let a = \"one\";");
     let text = "a `one`\n```\n`two`\n```\n[x](a.md#b) [y](https://a.b)";
     assert_eq!(find_names(text).into_iter().collect::<Vec<_>>(), ["one"]);
     assert_eq!(find_links(text), ["a.md#b"]);

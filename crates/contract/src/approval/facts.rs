@@ -21,7 +21,7 @@ pub struct TargetAdmissionFacts {
     /// Path of the record's file as commands take it; absent without a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The command that drafts or mends the record.
+    /// The command that drafts or fixes the record.
     pub remedy: String,
 }
 

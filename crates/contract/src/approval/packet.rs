@@ -186,7 +186,7 @@ fn add_end(text: &mut Text, plan: &Plan) {
     text.heading("afterwards");
     text.labelled("success", &contract.success_criteria.iter().map(|sentence| shown(sentence)).collect::<Vec<_>>());
     let undo = match plan.repository.kind {
-        RepositoryKind::Disposable => "the repository is thrown away",
+        RepositoryKind::Disposable => "the repository is temporary",
         RepositoryKind::Admitted => "cto rollback RUN takes the one commit back",
     };
     let expectation = contract.rollback_expectation.iter().map(|sentence| shown(sentence));

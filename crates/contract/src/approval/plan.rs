@@ -66,7 +66,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepositoryKind {
-    /// Made for the run and thrown away, at stage 4.
+    /// Temporary: made for the run, at stage 4.
     Disposable,
     /// Owned and admitted, from stage 5 on.
     Admitted,

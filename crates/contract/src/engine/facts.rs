@@ -176,7 +176,7 @@ impl RungLack {
         }
     }
 
-    /// The one command that mends it, where a further run is not what is missing.
+    /// The one command that fixes it, where a further run is not what is missing.
     pub fn remedy(self, run: &str) -> Option<String> {
         match self {
             Self::MissingOperatorOutcome => Some(format!("cto outcome {run} accept --reason \"...\"")),

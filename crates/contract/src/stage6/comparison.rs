@@ -144,7 +144,7 @@ pub struct ComparedSubject {
     pub verdict: Status,
     /// One sentence that states the finding.
     pub text: String,
-    /// The one command that mends it; absent in a pass.
+    /// The one command that fixes it; absent in a pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

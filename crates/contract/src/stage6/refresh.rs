@@ -35,7 +35,7 @@ pub struct RefreshComparison {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelPair>,
     pub subjects: Vec<SubjectVerdict>,
-    /// Everything that stands against it, worst first.
+    /// Every problem, worst first.
     pub rejections: Vec<RefreshRejection>,
     pub lanes: Vec<RefreshLane>,
     /// The comparison of stage 6 that lanes and failure closure are carried from; paths are

@@ -101,7 +101,7 @@ pub struct TaskFile {
     #[serde(default)]
     #[schemars(inner(length(min = 1, max = 1000)))]
     pub may_stay_red: Vec<String>,
-    /// Number of times that a test is held again on both trees if it passed in the baseline
+    /// Number of times that a test is repeated on both trees if it passed in the baseline
     /// and fails with the patch; 2 unless said.
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]

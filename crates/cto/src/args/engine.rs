@@ -10,7 +10,7 @@ pub(crate) enum EngineCommand {
     List,
     /// Check everything that an engine needs, without starting it
     #[command(after_help = "\
-Only where its gate is open: the program is copied into CTO_HOME/engines and asked in a sandbox who it is.
+Needs an open gate. Copies the program into CTO_HOME/engines and runs its identity check in a sandbox.
 
 Examples:
   cto engine probe codex
@@ -29,7 +29,7 @@ Exit codes: 0 it could start, 3 something is missing.")]
     },
     /// Open the gate of an engine for one stage, in the workspace's harness.yaml
     #[command(after_help = "\
-An act of the operator, which the ledger remembers. A gate is open for one stage and no other.
+The ledger records it. A gate is open for one stage and no other.
 
 Examples:
   cto engine enable codex --stage 1")]

@@ -37,7 +37,7 @@ Exit codes: 0 everything holds, 1 something does not.")]
     Verify,
     /// Rebuild the index rows from the entries
     #[command(after_help = "\
-For a ledger of which `cto ledger verify` says that a row is not what the entries say. Entries, bundles and leases are not touched, and a chain that does not hold is refused.
+Use it when `cto ledger verify` finds a row that differs from the entries. Touches no entry, bundle or lease. Refuses a broken chain.
 
 Examples:
   cto ledger rebuild
@@ -82,7 +82,7 @@ Exit codes: 0 recorded, 3 not recorded: see the message.")]
 pub(crate) enum EnvironmentCommand {
     /// Draft a contract's environment from a repository
     #[command(after_help = "\
-Prints the block with the reason for each part; nothing is written, and nothing is run without --try.
+Prints the block with the reason for each part. Writes nothing, and runs nothing without --try.
 
 Examples:
   cto environment suggest ~/src/site

@@ -50,8 +50,8 @@ Exit codes: 0 every check holds, 1 one does not, 2 wrong usage.")]
     },
     /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
     #[command(after_help = "\
-The harness is tried by real runs of `fake` in a temporary home; no engine is started and nothing counts for a stage. With --engine
-that engine's passes are looked for as well, among the verified bundles of this home.
+Tries the harness by real runs of `fake` in a temporary home. Starts no other engine, and nothing counts for a stage. --engine also
+looks for that engine's passes among the verified bundles of this home.
 
 Examples:
   cto validate stage 3

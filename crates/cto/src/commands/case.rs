@@ -227,14 +227,14 @@ struct Advice {
 const NO_CONTROL: Advice = Advice {
     coverage: Some(Coverage::ExamWithoutControl),
     key: "control_patch",
-    text: "no exam that must fail was run, so a pass does not prove that the exam can fail; \
-           add a patch that alters one of the tests so that it must fail",
+    text: "no exam that must fail was run, so a pass does not prove that the exam can fail. \
+           Add a patch that makes one of the tests fail",
 };
 const NO_BLIND: Advice = Advice {
     coverage: Some(Coverage::ExamInProcess),
     key: "blind_checks",
-    text: "the patch may share a process with the test runner, so a pass does not prove that the runner told the truth; \
-           add input whose expected output stands only in the case",
+    text: "the patch may share a process with the test runner, so a pass does not prove that the runner told the truth. \
+           Add input whose expected output only the case has",
 };
 
 impl Advice {

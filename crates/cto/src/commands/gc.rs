@@ -174,7 +174,7 @@ impl From<CollectError> for CommandError {
     fn from(error: CollectError) -> Self {
         match error {
             CollectError::Home(error) => error.into(),
-            other => Self::blocked(&other).hint("mend what is named, then: cto gc     it goes on where it stopped"),
+            other => Self::blocked(&other).hint("fix what is named, then: cto gc     it goes on where it stopped"),
         }
     }
 }

@@ -91,8 +91,8 @@ fn document(set: bool, before: bool, halted: Option<&Halted>, stopping: &[&str])
 impl From<HaltError> for CommandError {
     fn from(error: HaltError) -> Self {
         let hint = match &error {
-            HaltError::Ledger(_) | HaltError::Home(_) => "cto doctor, mend what it names, then say it again",
-            _ => "mend what is named, then say it again",
+            HaltError::Ledger(_) | HaltError::Home(_) => "fix what cto doctor names, then run the command again",
+            _ => "fix what is named, then run the command again",
         };
         Self::blocked(&error).hint(hint)
     }

@@ -80,7 +80,7 @@ impl From<ImportArchiveError> for CommandError {
             ImportArchiveError::Another { .. } => Self::fail(message).hint("import it into another home: --home DIR"),
             ImportArchiveError::Home(error) => error.into(),
             ImportArchiveError::Read(..) | ImportArchiveError::Write(..) | ImportArchiveError::Ledger(_) => {
-                Self::blocked(message).hint("free disk space or mend what is named, then import it again")
+                Self::blocked(message).hint("free disk space or fix what is named, then import it again")
             }
         }
     }

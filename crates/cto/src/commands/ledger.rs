@@ -105,7 +105,7 @@ impl From<MoveLedgerError> for CommandError {
             MoveLedgerError::NotEmpty { .. } => "name a place without a ledger",
             MoveLedgerError::RunsGoOn { .. } => "wait for them, or: cto recover",
             MoveLedgerError::Broken(_) => "cto ledger verify",
-            _ => "mend what is named, then say it again",
+            _ => "fix what is named, then run the command again",
         };
         Self::blocked(&error).hint(hint)
     }
@@ -117,7 +117,7 @@ impl From<harness::ContinueLedgerError> for CommandError {
             harness::ContinueLedgerError::Append(AppendEntryError::TimeNotAhead { .. }) => {
                 Self::blocked(&error).hint("nothing to do: approvals are judged by the clock")
             }
-            _ => Self::blocked(&error).hint("mend what is named, then say it again"),
+            _ => Self::blocked(&error).hint("fix what is named, then run the command again"),
         }
     }
 }

@@ -48,7 +48,7 @@ fn sign(context: &Context, file: &Path, key: Option<&Path>, replace: bool) -> Re
     let (row, good_for) = check_record(&context.config.records, file, now)?;
     if row.signed_by.as_deref() != Some(key.fingerprint().as_str()) {
         let text = format!("{} changed while it was signed", shown(&file.display().to_string()));
-        return Err(CommandError::fail(text).hint("say it again"));
+        return Err(CommandError::fail(text).hint("run the command again"));
     }
     show_signed(context, &row, good_for, &key, &beside)
 }
@@ -218,8 +218,8 @@ impl From<CheckRecordError> for CommandError {
             CheckRecordError::UnknownKind(_) => {
                 Self::usage(&error).hint("draft one: cto admit source E, cto admit model P/M, cto admit target REPO")
             }
-            CheckRecordError::Unfilled { .. } => Self::fail(&error).hint("a person fills it in; then say it again"),
-            CheckRecordError::Unusable(_) => Self::fail(&error).hint("mend it, then say it again"),
+            CheckRecordError::Unfilled { .. } => Self::fail(&error).hint("fill it in, then run the command again"),
+            CheckRecordError::Unusable(_) => Self::fail(&error).hint("fix it, then run the command again"),
         }
     }
 }

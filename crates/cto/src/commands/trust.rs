@@ -137,7 +137,7 @@ pub(super) fn warn_by_hand(context: &Context, by_hand: &[Value]) {
     for row in by_hand {
         let file = shown(row["file"].as_str().unwrap_or_default());
         let why = match row["never_logged"] == true {
-            true => "no entry of the ledger speaks of it",
+            true => "no entry of the ledger names it",
             false => "it is not as the last entry of the ledger says",
         };
         let line = format!("changed_by_hand {file}: {why}\n");
@@ -168,7 +168,7 @@ impl From<ChangeTrustError> for CommandError {
     fn from(error: ChangeTrustError) -> Self {
         match error {
             ChangeTrustError::Home(error) => error.into(),
-            other => Self::blocked(&other).hint("mend what is named, then say it again"),
+            other => Self::blocked(&other).hint("fix what is named, then run the command again"),
         }
     }
 }
@@ -178,7 +178,7 @@ impl From<FindTrustError> for CommandError {
         match error {
             FindTrustError::Home(error) => error.into(),
             FindTrustError::Ledger(error) => error.into(),
-            other => Self::blocked(&other).hint("mend what is named, then say it again"),
+            other => Self::blocked(&other).hint("fix what is named, then run the command again"),
         }
     }
 }

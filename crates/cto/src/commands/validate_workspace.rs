@@ -91,7 +91,7 @@ pub(crate) fn judge_workspace(
             "harness.yaml",
             CheckRule::ValidatorFailed,
             message,
-            "run it yourself with `cto sandbox --` and mend what it says",
+            "run it yourself with `cto sandbox --` and fix what it names",
         )
     });
     check.add_findings(failed.collect());

@@ -25,7 +25,7 @@ pub(crate) struct EvidenceFile {
     pub(crate) access_key_env: Option<String>,
     /// The variable of the environment that has its secret.
     pub(crate) secret_key_env: Option<String>,
-    /// PEM file with the certificate authorities that vouch for the server. A server of another machine is not spoken to without it.
+    /// PEM file with the certificate authorities that vouch for the server. Required for a server of another machine.
     pub(crate) ca: Option<PathBuf>,
     /// The longest time that one object is waited for: 1 to 3600, 60 unless said.
     #[schemars(range(min = 1, max = 3600))]

@@ -21,7 +21,7 @@ pub(crate) struct StoreFile {
     pub(crate) url: Option<String>,
     /// The variable of the environment that has the password for the server.
     pub(crate) password_env: Option<String>,
-    /// PEM file with the certificate authorities that vouch for the server. A server of another machine is not spoken to without it.
+    /// PEM file with the certificate authorities that vouch for the server. Required for a server of another machine.
     pub(crate) ca: Option<PathBuf>,
     /// A run of another home whose lease has lapsed for so long may be sealed as interrupted: 1 to 86400.
     #[schemars(range(min = 1, max = 86400))]

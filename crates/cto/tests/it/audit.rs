@@ -85,7 +85,7 @@ fn an_end_that_was_cut_off_is_told() {
     raw.execute("DELETE FROM entries WHERE seq > 2", []).unwrap();
     raw.execute("DELETE FROM runs WHERE run_id = ?1", [&runs[1]]).unwrap();
     raw.execute("UPDATE counters SET value = 1", []).unwrap();
-    check(&world, &["lies under harness-runs/ and no entry speaks of it"]);
+    check(&world, &["lies under harness-runs/ and no entry names it"]);
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn whatever_something_rests_on_stays() {
     let problems = world.cto(["ledger", "verify"]).expect(1).text();
     let told = |words: &str| problems.lines().filter(|line| line.contains(words)).count();
     assert_eq!(told("is not the one that was sealed"), 1, "{problems}");
-    assert_eq!(told("no entry speaks of it"), 2, "{problems}");
+    assert_eq!(told("no entry names it"), 2, "{problems}");
     assert_eq!(problems.lines().count(), 4, "{problems}");
 }
 

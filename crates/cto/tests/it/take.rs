@@ -136,7 +136,7 @@ fn a_patch_is_one_commit_on_a_new_branch_and_nothing_else_changed() {
     assert_eq!(text("%an <%ae> %cn <%ce>"), "Ada <ada@example.invalid> Ada <ada@example.invalid>");
     assert_eq!(text("%s"), "turn one into two");
     let body = text("%b");
-    assert!(body.contains("The proof holds") && body.contains("exam: 1 of 1 held"), "{body}");
+    assert!(body.contains("Verified: ") && body.contains("exam: 1 of 1 held"), "{body}");
     let patch = Digest::of(&fs::read(scene.bundle().join("patch.diff")).unwrap());
     let trailers = text("%(trailers:only,unfold)");
     let contract = scene.report["contract_digest"].as_str().unwrap();

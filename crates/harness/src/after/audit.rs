@@ -62,7 +62,7 @@ pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
         audit.compare(home, &ledger, bundle, &row)?;
     }
     for (name, _) in here {
-        audit.problem(audit.head.seq, format!("{name} lies under harness-runs/ and no entry speaks of it"));
+        audit.problem(audit.head.seq, format!("{name} lies under harness-runs/ and no entry names it"));
     }
     Ok(Some(audit))
 }

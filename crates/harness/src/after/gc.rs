@@ -83,7 +83,7 @@ kept! {
     Unverified "unverified" "it is not whole: evidence of tampering stays",
     Unrecorded "unrecorded" "the ledger does not know it",
     Unsealed "unsealed" "the ledger does not have it as sealed",
-    Stated "stated" "a signed statement or a ledger entry speaks of it",
+    Stated "stated" "a signed statement or a ledger entry names it",
     LatestPass "latest_pass" "it is the latest pass of its task, engine and stage",
     Rung "rung" "a rung of the ladder rests on it",
     Named "named" "a matrix, a comparison or a repetition that stays names it",

@@ -49,7 +49,7 @@ refresh_faults! {
     SandboxUnavailable "sandbox_unavailable" Blocked "The verification cannot be held on this machine.",
 }
 
-/// One thing that stands against a refresh.
+/// One problem of a refresh.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefreshRejection {
     pub fault: RefreshFault,
@@ -57,6 +57,6 @@ pub struct RefreshRejection {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
     pub text: String,
-    /// The one command or act that mends it.
+    /// The one command or act that fixes it.
     pub remedy: String,
 }

@@ -154,4 +154,8 @@ fn the_page_of_reasons_is_in_step() {
         assert!(row.ends_with(&reason_row(*reason)), "docs/reasons.md: {row}\nshould end with {}", reason_row(*reason));
     }
     assert_eq!(rows.len(), Reason::ALL.len(), "reasons that the program does not have");
+    // A reader takes the worst reason from the order of the page.
+    let listed: Vec<&str> = rows.iter().filter_map(|row| row.split('`').nth(1)).collect();
+    let in_order: Vec<&str> = Reason::ALL.iter().map(|reason| reason.code()).collect();
+    assert_eq!(listed, in_order, "docs/reasons.md lists the reasons in the order of their severity");
 }

@@ -77,7 +77,7 @@ pub(super) fn serve_history(context: &Context, arguments: &DemoArgs) -> Result<u
             CommandError::usage("the console of a demo listens on loopback alone").hint("--listen 127.0.0.1:4170")
         );
     }
-    context.output.note("making a history of real runs in a home that is thrown away\n");
+    context.output.note("making a history of real runs in a temporary home\n");
     let trial = TrialHome::make(context, Engines::default())?;
     match play_history(context, &trial) {
         Ok(()) => {}

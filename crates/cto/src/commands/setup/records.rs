@@ -55,7 +55,7 @@ pub(super) fn admit_model(
     agree(&path, &format!("Admit the model {}?", model.pair), &by_hand, consent)?;
     let row = check_model_admission(&context.config.records, &path, now()?);
     if let Some(problem) = row.problem {
-        return Err(CommandError::blocked(problem).hint(format!("mend {}, then again", typed_path(&path))));
+        return Err(CommandError::blocked(problem).hint(format!("fix {} and run it again", typed_path(&path))));
     }
     steps.tell("model", &format!("{} admitted by {}", model.pair, path.display()), &by_hand);
     Ok(())
@@ -90,7 +90,7 @@ pub(super) fn admit_source(
     agree(&path, &format!("Admit this build of {engine} for copies of your repositories?"), &by_hand, consent)?;
     let row = check_source_admission(&context.config.records, &path, now()?);
     if let Some(problem) = row.problem {
-        return Err(CommandError::blocked(problem).hint(format!("mend {}, then again", typed_path(&path))));
+        return Err(CommandError::blocked(problem).hint(format!("fix {} and run it again", typed_path(&path))));
     }
     steps.tell("source", &format!("admitted by {}", path.display()), &by_hand);
     Ok(())

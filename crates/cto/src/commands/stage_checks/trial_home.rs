@@ -113,7 +113,7 @@ impl<'a> TrialHome<'a> {
         let mut record = json!({
             "admission_status": "admitted", "allowed_paths": ADMITTED_PATHS, "approval_source": "cto validate",
             "approval_timestamp": "2026-01-01", "forbidden_actions": ForbiddenAction::ALL,
-            "forbidden_paths": [], "noncritical_rationale": "a repository that is thrown away",
+            "forbidden_paths": [], "noncritical_rationale": "a temporary repository",
             "operator_outcome_required": true, "ownership_evidence": "made by this command",
             "repository_owner": "cto", "review_trigger": "never", "risk_classification": "low_risk_noncritical",
             "target_repository_path": repository.display().to_string(),

@@ -95,7 +95,7 @@ fn allows_already(list: &AllowedSigners, new: &NewSigner, now: Stamp) -> bool {
 fn read_people(context: &Context) -> Result<PersonSigners, CommandError> {
     PersonSigners::read(&context.config.records).map_err(|error| {
         CommandError::blocked(format!("the keys of people cannot be read: {error}"))
-            .hint("mend the file below CTO_HOME/trust, or restore it from a backup")
+            .hint("fix the file below CTO_HOME/trust, or restore it from a backup")
     })
 }
 

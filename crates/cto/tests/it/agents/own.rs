@@ -521,7 +521,7 @@ fn tampered(scene: &Scene, contract: &str, repo: &[&str]) {
     fs::rename(folder, &aside).unwrap();
     let (report, bundle) = scene.run_task(contract, "3", repo, 3);
     assert_eq!(reasons(&report), ["engine_copy_missing"]);
-    assert_eq!(report["blockers"][0]["remedy"], "admit it anew: cto admit source toy --replace");
+    assert_eq!(report["blockers"][0]["remedy"], "admit it again: cto admit source toy --replace");
     assert!(!bundle.join("backend/provider-unavailable.txt").exists());
     let events = fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap();
     assert!(events.contains(r#""gate":"identity","mutation_mode":"copied-fixture","reason":"engine_copy_missing""#));

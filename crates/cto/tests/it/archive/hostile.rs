@@ -261,7 +261,7 @@ fn contents_that_do_not_hold() {
         manifest[key] = value;
         scene.edited(|files| drop(files.insert("archive.json".to_owned(), canonical_bytes(&manifest).unwrap())))
     };
-    let another = "speaks of another run than the bundle";
+    let another = "is about another run than the bundle";
     scene.check("a run", &with("run_id", json!("20260101T000000Z-a-aaaa")), 1, another);
     scene.check("a digest", &with("attestation_sha256", json!(Digest::ZERO)), 1, another);
     scene.check("a way out", &with("run_id", json!("../../outside")), 1, "`archive.json` cannot be read");

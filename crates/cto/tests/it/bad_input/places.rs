@@ -146,7 +146,7 @@ fn configuration() {
 
     directory: 2
     error: cannot read <world>/user/.config/cto/config.yaml: Is a directory (os error 21)
-    next  mend it or move it away; without the file its layer is empty
+    next  fix it or move it away; without the file its layer is empty
     ");
 }
 

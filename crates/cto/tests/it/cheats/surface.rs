@@ -106,10 +106,10 @@ fn text<'a>(advice: &'a Value, key: &str) -> &'a str {
 fn an_author_is_told_what_a_pass_does_not_prove() {
     let blind = r#"[{argv: [cat, a.txt], expect_stdout: "two\n"}]"#;
     insta::assert_snapshot!(advice(&[]), @"
-    advice made exam_without_control control_patch: no exam that must fail was run, so a pass does not prove that the exam can fail; add a patch that alters one of the tests so that it must fail
-    advice made exam_in_process blind_checks: the patch may share a process with the test runner, so a pass does not prove that the runner told the truth; add input whose expected output stands only in the case
+    advice made exam_without_control control_patch: no exam that must fail was run, so a pass does not prove that the exam can fail. Add a patch that makes one of the tests fail
+    advice made exam_in_process blind_checks: the patch may share a process with the test runner, so a pass does not prove that the runner told the truth. Add input whose expected output only the case has
     ");
-    insta::assert_snapshot!(advice(&[("blind_checks", blind)]), @"advice made exam_without_control control_patch: no exam that must fail was run, so a pass does not prove that the exam can fail; add a patch that alters one of the tests so that it must fail");
+    insta::assert_snapshot!(advice(&[("blind_checks", blind)]), @"advice made exam_without_control control_patch: no exam that must fail was run, so a pass does not prove that the exam can fail. Add a patch that makes one of the tests fail");
     assert_eq!(advice(&[("verification_commands", ""), ("no_test_rationale", "nothing to test")]), "");
     let refused = r#"{status: fail, reasons: [verification_failed]}"#;
     assert_eq!(

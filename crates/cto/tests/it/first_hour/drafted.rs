@@ -51,7 +51,7 @@ fn a_contract_is_drafted_from_what_lies_there() {
       - {argv: [python3, -m, unittest, discover, -s, tests], timeout_seconds: 600}
     source_repository: /python
     # Unless said: title is the first line of the brief, mutation_mode is copied-fixture,
-    # forbidden_actions are all ten, the owner is who git says you are. cto decide shows what the contract
+    # forbidden_actions are all ten. The owner is who git says you are. cto decide shows what the contract
     # resolves to.
     "#);
 }

@@ -90,6 +90,20 @@ fn expectations_hold_or_are_named() {
     }
 }
 
+/// A pass with exam, control and blind checks in the strict sandbox leaves nothing unproven, where a control group limits it.
+#[test]
+fn a_pass_can_leave_nothing_unproven() {
+    let world = &corpus().world;
+    let (report, bundle) = world.run("r1-string-slugify", 0);
+    let expected: &[&str] = match report["coverage"].as_array().unwrap().is_empty() {
+        true => &[],
+        false => &["limits_by_rlimit"],
+    };
+    assert_eq!(report["coverage"], json!(expected));
+    let ran = world.cto(["verify", bundle.to_str().unwrap(), "--json", "--expect", "coverage=empty"]);
+    let _ = ran.expect(i32::from(!expected.is_empty()));
+}
+
 /// An expectation that cannot be looked at, because the signature does not hold, does not hold either.
 #[test]
 fn an_expectation_never_saves_a_broken_bundle() {

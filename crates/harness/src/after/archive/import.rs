@@ -117,7 +117,7 @@ fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError
     let attestation = own_files::read(&path).map_err(|error| ImportArchiveError::Read(path, error))?;
     let attestation_sha256 = Digest::of(&attestation);
     if (&manifest.run_id, manifest.attestation_sha256) != (&report.run_id, attestation_sha256) {
-        return Err(refused(MANIFEST, format!("speaks of another run than the bundle, which is {}", report.run_id)));
+        return Err(refused(MANIFEST, format!("is about another run than the bundle, which is {}", report.run_id)));
     }
     let statements = statements(&stage.join(STATEMENTS), attestation_sha256, keys)?;
     check_baseline(&stage.join(bundle_names::BASELINE), &report)?;

@@ -15,7 +15,7 @@ pub fn seal_race(harness: &Harness, task: &TaskId, comparison: &LaneComparison) 
     let collection = Collection {
         name: &collection_name("race", task),
         title: "lanes side by side",
-        brief: "Run the same contract with several engines and set what came of it side by side.",
+        brief: "Run the same contract with several engines and compare the results.",
         success: "every lane passes",
         engine: NO_ENGINE,
         stage: Stage::GATED_ENGINE,

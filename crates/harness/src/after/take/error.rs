@@ -92,7 +92,7 @@ impl TakeError {
                 "git config --global user.name \"Your Name\" && git config --global user.email you@example.org"
             }
             Self::Locked { .. } => "wait for the other program; if there is none, remove that file",
-            Self::NotRecorded { .. } => "free disk space or mend what is named, then run the same command again",
+            Self::NotRecorded { .. } => "free disk space or fix what is named, then run the same command again",
             Self::Lock(..)
             | Self::Record(_)
             | Self::Read(..)

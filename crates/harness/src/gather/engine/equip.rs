@@ -146,7 +146,7 @@ fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> 
     let below = if below == Path::new(".") { PathBuf::new() } else { below };
     cellar.check(record.source_tree_sha256, &below).map_err(|error| {
         let why = format!("the admitted copy of {} cannot be used: {error}", record.source_id);
-        let remedy = format!("admit it anew: cto admit source {} --replace", engine.id);
+        let remedy = format!("admit it again: cto admit source {} --replace", engine.id);
         Box::new(match error {
             CheckCopyError::Missing => ProgramFact::CopyMissing { why, remedy },
             CheckCopyError::Changed(_) => ProgramFact::CopyChanged { why, remedy },
@@ -158,7 +158,7 @@ fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> 
 fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<Kept, Shortfall> {
     cellar.keep(located).map_err(|error| Shortfall {
         text: format!("{} cannot be kept: {error}", located.root.display()),
-        remedy: format!("mend what is named, or name another program in engines.{}.executable", engine.id),
+        remedy: format!("fix what is named, or name another program in engines.{}.executable", engine.id),
     })
 }
 

@@ -20,7 +20,7 @@ use crate::seal::verification::{CheckedResult, LandingMaterial};
 
 /// The verdict that a landed commit carries: only a pass lands.
 const VERDICT: &str =
-    "The proof holds: the change is inside the allowed paths, and the verification passes on baseline + patch.";
+    "Verified: the change is inside the allowed paths, and the verification passes on baseline + patch.";
 
 /// A landing that is about to happen.
 pub(super) struct Put<'p, 'r, 'a> {

@@ -24,8 +24,8 @@ use crate::run::harness::Harness;
 const OTHERS: [&str; 3] = [FAKE, "codex", "pi"];
 
 /// Reason for which the row of a denied approval needs no bundle.
-const NO_DENIAL: &str = "cases of the fake engine ask for no approval; each pass of stage 5 here used a granted one, and a denied request \
-                         is refused by the approval gate before an engine starts";
+const NO_DENIAL: &str = "cases of the fake engine ask for no approval. Each pass of stage 5 here used a granted one. The approval gate \
+                         refuses a denied request before an engine starts";
 
 /// Gathers all facts of a comparison. Starts no program.
 pub(super) fn gather_facts(harness: &Harness, candidate: &Candidate) -> Result<ComparisonFacts, CompareCandidateError> {

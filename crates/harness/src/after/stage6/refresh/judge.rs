@@ -193,7 +193,7 @@ impl RefreshFindings {
         for validation in target.validations.iter().filter(|validation| !validation.passed()) {
             let why = validation.problem.as_deref().unwrap_or("its commands do not pass");
             let text = format!("{} does not hold at HEAD of {path}: {why}", validation.case_id);
-            let remedy = "merge the branches of the accepted runs, or mend HEAD; then: cto refresh".to_owned();
+            let remedy = "merge the branches of the accepted runs, or fix HEAD, then: cto refresh".to_owned();
             self.add(RefreshSubject::TargetValidation, RefreshFault::FailedFact, None, text, remedy);
         }
     }

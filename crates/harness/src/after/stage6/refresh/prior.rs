@@ -92,6 +92,6 @@ fn read_comparison(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Optio
 fn carry(document: &CandidateComparison, subject: ComparisonSubject) -> CarriedVerdict {
     match document.subjects.iter().find(|compared| compared.subject == subject) {
         Some(compared) => CarriedVerdict { verdict: compared.verdict, text: compared.text.clone() },
-        None => CarriedVerdict { verdict: Status::Blocked, text: format!("it does not speak of {subject}") },
+        None => CarriedVerdict { verdict: Status::Blocked, text: format!("it says nothing about {subject}") },
     }
 }

@@ -1,0 +1,127 @@
+//! Texts that the program prints and no help page lists: string literals of the source, pages of the console, and the golden reports.
+
+use std::fs;
+use std::path::Path;
+
+use super::sentences::{Sentence, split_page};
+use super::texts::{MOST_PAGE_WORDS, PlacedText, read_page};
+use crate::Outcome;
+use crate::house::{SourceText, read_source_texts};
+use crate::process::root;
+
+/// Source whose literals are read as help, from the program itself.
+const HELP: &str = "crates/cto/src/args";
+
+/// Parts of literals that are queries, scripts or patches.
+const CODE: [&str; 7] = ["SELECT ", "INSERT ", "CREATE ", "UPDATE ", "DELETE ", "&&", "+++ b/"];
+
+/// Fewest words of a literal that is prose.
+const LEAST_WORDS: usize = 3;
+
+/// Texts of the program's output, with file and line.
+pub(super) fn read_output() -> Outcome<Vec<PlacedText>> {
+    let mut texts = read_literals()?;
+    texts.extend(read_templates()?);
+    for report in find_files("crates/evidence/src/render/golden", ".md")? {
+        texts.push(read_page(&report)?);
+    }
+    Ok(texts)
+}
+
+fn read_literals() -> Outcome<Vec<PlacedText>> {
+    let files = read_source_texts(&root().join("crates"))?;
+    let named = files.into_iter().map(|(file, texts)| (relative(&file), texts));
+    let read = named.filter(|(place, _)| place.contains("/src/") && !place.starts_with(HELP));
+    Ok(read.map(|(place, texts)| place_text(place, texts.iter().flat_map(split_literal).collect())).collect())
+}
+
+fn split_literal(literal: &SourceText) -> Vec<Sentence> {
+    let is_prose = literal.text.split_whitespace().count() >= LEAST_WORDS;
+    if !is_prose || CODE.iter().any(|part| literal.text.contains(part)) {
+        return Vec::new();
+    }
+    let sentences = split_page(&literal.text).into_iter();
+    sentences.map(|sentence| Sentence { line: literal.line + sentence.line - 1, ..sentence }).collect()
+}
+
+fn read_templates() -> Outcome<Vec<PlacedText>> {
+    let mut texts = Vec::new();
+    for file in find_files("crates/hermes/templates", ".html")? {
+        let page = fs::read_to_string(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        texts.push(place_text(relative(&file), split_page(&strip_template(&page))));
+    }
+    Ok(texts)
+}
+
+/// Tags within a sentence.
+const INLINE: [&str; 4] = ["<b>", "</b>", "<code>", "</code>"];
+
+/// Text of a template: a value is one word in code, and every other tag ends a text. Lines keep their numbers.
+fn strip_template(page: &str) -> String {
+    let mut text = String::new();
+    for line in page.lines() {
+        let line = INLINE.iter().fold(line.to_owned(), |line, tag| line.replace(tag, ""));
+        let line = replace_between(&line, ("{{", "}}"), "`value`");
+        let line = replace_between(&line, ("{%", "%}"), " | ");
+        let line = replace_between(&line, ("<", ">"), " | ");
+        text.push_str(&format!("| {line} |\n"));
+    }
+    text
+}
+
+fn replace_between(line: &str, (open, close): (&str, &str), with: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once(open) {
+        text.push_str(before);
+        text.push_str(with);
+        rest = after.split_once(close).map_or("", |(_, after)| after);
+    }
+    text + rest
+}
+
+fn find_files(folder: &str, ending: &str) -> Outcome<Vec<std::path::PathBuf>> {
+    let folder = root().join(folder);
+    let entries = fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = files.filter(|file| file.to_string_lossy().ends_with(ending)).collect();
+    files.sort();
+    match files.is_empty() {
+        true => Err(format!("{} has no file that ends in {ending}", folder.display())),
+        false => Ok(files),
+    }
+}
+
+fn place_text(place: String, sentences: Vec<Sentence>) -> PlacedText {
+    PlacedText { place, most_words: MOST_PAGE_WORDS, sentences }
+}
+
+fn relative(file: &Path) -> String {
+    file.strip_prefix(root()).unwrap_or(file).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<(usize, String)> {
+        let sentences = split_literal(&SourceText { line: 7, text: text.to_owned() });
+        sentences.into_iter().map(|it| (it.line, it.text)).collect()
+    }
+
+    #[test]
+    fn a_literal_of_words_is_read_and_a_query_is_not() {
+        let expected = [(7, "The run {run} ended.".to_owned()), (9, "It has no bundle.".to_owned())];
+        assert_eq!(split("The run {run} ended.\n\nIt has no bundle."), expected);
+        assert!(split("two words").is_empty() && split("SELECT all of it").is_empty());
+    }
+
+    #[test]
+    fn a_template_is_read_without_its_tags() {
+        let page = "<h1 id=\"a\">Nothing runs</h1>\n<p>A run of <b>{{ kit::cmd(\"x\") }}</b> ends.</p>{% if a %}No.{% endif %}";
+        let read: Vec<(usize, String)> =
+            split_page(&strip_template(page)).into_iter().map(|it| (it.line, it.text)).collect();
+        let expected = [(1, "Nothing runs"), (2, "A run of `value` ends."), (2, "No.")];
+        assert_eq!(read, expected.map(|(line, text)| (line, text.to_owned())));
+    }
+}
