@@ -12,4 +12,4 @@ pub(crate) use names::ServerNames;
 pub(crate) use random::is_same;
 pub(crate) use rate::RateLimiter;
 pub use session::{LoginLink, Role, SessionPolicy};
-pub(crate) use session::{SESSION_COOKIE, Sessions};
+pub(crate) use session::Sessions;

@@ -106,7 +106,7 @@ fn describe_routes() -> Value {
         "paths": paths,
         "components": {
             "schemas": {"ControlSummary": summary},
-            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "hermes_session"}},
+            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "hermes_session_PORT"}},
         },
     })
 }
