@@ -62,6 +62,7 @@ fn answer_of(answer: Answer) -> MethodRouter<Arc<ConsoleState>> {
         Answer::ApiRequest => get(api::request),
         Answer::ApiCompare => get(api::compare),
         Answer::ApiRecords => get(api::records),
+        Answer::ApiBoard => get(api::board),
         Answer::ApiSpend => get(api::spend),
         Answer::OpenApi => get(api::open_api),
         Answer::Metrics => get(metrics::figures),

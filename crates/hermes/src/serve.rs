@@ -116,12 +116,28 @@ impl Console {
 
     /// Makes a login link that works once. Fails only without randomness.
     pub fn make_link(&self, role: Role) -> Result<LoginLink, ServeConsoleError> {
-        self.state.sessions.make_link(role).ok_or(ServeConsoleError::Randomness)
+        self.link_maker().make_link(role)
+    }
+
+    /// Makes links while the console serves.
+    pub fn link_maker(&self) -> LinkMaker {
+        LinkMaker(Arc::clone(&self.state))
     }
 
     /// Serves until `stop` is set.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
         run_router(self.listener, make_router(&self.state), self.tls, stop)
+    }
+}
+
+/// Maker of login links of a console that serves.
+#[derive(Debug, Clone)]
+pub struct LinkMaker(Arc<ConsoleState>);
+
+impl LinkMaker {
+    /// Makes a login link that works once. Fails only without randomness.
+    pub fn make_link(&self, role: Role) -> Result<LoginLink, ServeConsoleError> {
+        self.0.sessions.make_link(role).ok_or(ServeConsoleError::Randomness)
     }
 }
 

@@ -14,7 +14,7 @@ pub use board::{BoardFacts, BoardItemFacts, FindingFacts};
 pub(crate) use facts::verdict_word;
 pub use facts::{
     ArtifactFacts, DayCount, EventChunk, LadderFacts, LadderRung, LogWindow, OperatorAct, OperatorActKind,
-    OverviewFacts, PassRate, PatchFile, PatchLine, PatchLineKind, RecordFacts, RequestFacts, RunFacts, RunState,
+    OverviewFacts, PassRate, PatchFile, PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunState,
     RunningFacts, RunsAsked, SpendFacts, WaitingFacts,
 };
 

@@ -14,6 +14,7 @@ mod live;
 mod pages;
 mod panel;
 mod payloads;
+mod run_file;
 mod scene;
 mod tls;
 

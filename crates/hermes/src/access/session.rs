@@ -123,13 +123,16 @@ impl Sessions {
     pub(crate) fn log_in(&self, token: &str) -> Option<(Role, String)> {
         let (value, logout) = (random_value()?, random_value()?);
         let life = self.policy.link;
-        self.with(|state| {
+        let made = self.with(|state| {
             let link = take(&mut state.links, token).filter(|link| link.since.elapsed() < life)?;
             drop_oldest(&mut state.sessions, |session| session.since);
             let session = Session { role: link.role, since: Instant::now(), logout, forms: Vec::new() };
             state.sessions.insert(value.clone(), session);
             Some((link.role, value.clone()))
-        })
+        });
+        // One more session may have ended the oldest.
+        self.ended.send_replace(());
+        made
     }
 
     /// Ends a session at once.
