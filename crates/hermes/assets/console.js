@@ -110,7 +110,7 @@
   const millisOf = (clock) => { const [minutes, seconds] = clock.split(':'); return Math.round((Number(minutes) * 60 + Number(seconds)) * 1000); };
   const drawing = (list) => {
     const tracks = new Map($$('.lane-name').map((name) => [name.textContent, name.nextElementSibling]));
-    const svg = (name, attributes) => { const made = document.createElementNS('http://www.w3.org/2000/svg', name); for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value); return made; };
+    const svg = (name, attributes) => { const made = document.createElementNS($('svg').namespaceURI, name); for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value); return made; };
     const markOf = (x, tone, lane) => {
       const cls = 'ev ' + ({ bad: 'ev-fail', hold: 'ev-refused', good: 'ev-pass' }[tone] || (lane === 'model' ? 'ev-model' : ''));
       if (tone !== 'bad' && tone !== 'hold') return svg('circle', { class: cls, cx: x, cy: 13, r: 3.5 });

@@ -163,10 +163,9 @@ fn describe_route(route: &Route) -> Value {
     let is_get = route.method == "GET";
     let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let of_path = names.map(|name| ("path", name, true));
-    let of_query = names_of(QUERIES, route.path).iter().filter(|_| is_get).map(|name| ("query", *name, *name == "name"));
-    let describe = |(place, name, required): (&str, &str, bool)| {
-        json!({"in": place, "name": name, "required": required, "schema": {"type": "string"}})
-    };
+    let of_query =
+        names_of(QUERIES, route.path).iter().filter(|_| is_get).map(|name| ("query", *name, *name == "name"));
+    let describe = |(place, name, required): (&str, &str, bool)| json!({"in": place, "name": name, "required": required, "schema": {"type": "string"}});
     let parameters: Vec<Value> = of_path.chain(of_query).map(describe).collect();
     let content = match route.path {
         "/api/cto/control-summary" => json!({"schema": {"$ref": "#/components/schemas/ControlSummary"}}),

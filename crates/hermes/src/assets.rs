@@ -88,6 +88,9 @@ mod tests {
             let text = character.to_string();
             assert_eq!(in_script, shown(&text) != text, "{point:x}");
         }
-        assert_eq!((shown("\u{1b}"), shown("\u{7f}"), shown("\u{ad}")), ("␛".into(), "\u{2421}".into(), "\\u{ad}".into()));
+        assert_eq!(
+            (shown("\u{1b}"), shown("\u{7f}"), shown("\u{ad}")),
+            ("␛".into(), "\u{2421}".into(), "\\u{ad}".into())
+        );
     }
 }

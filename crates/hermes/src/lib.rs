@@ -29,6 +29,6 @@ pub use sidecar::Sidecar;
 pub use source::{
     ArtifactFacts, BoardFacts, BoardItemFacts, ConsoleSource, DayCount, EventChunk, FindingFacts, LadderFacts,
     LadderRung, LogAsked, LogWindow, OperatorAct, OperatorActKind, OverviewFacts, PassRate, PatchFile, PatchLine,
-    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunMark, RunState, RunningFacts, RunsAsked, SourceError,
-    SourceErrorKind, SpendFacts, WaitingFacts,
+    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
+    SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
 };

@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn a_tag_changes_with_everything_but_the_time() {
         let tag = |document: Value| tagged_json(document.to_string().into_bytes()).headers()[header::ETAG].clone();
-        let document = |now: &str, age: u64, title: &str| json!({"now": now, "rows": [{"age_seconds": age, "title": title}]});
+        let document =
+            |now: &str, age: u64, title: &str| json!({"now": now, "rows": [{"age_seconds": age, "title": title}]});
         let first = tag(document("12:00", 1, "a"));
         assert_eq!(first, tag(document("12:01", 61, "a")));
         assert_ne!(first, tag(document("12:00", 1, "b")));

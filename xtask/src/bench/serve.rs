@@ -81,7 +81,8 @@ fn time_pages(servers: &[(&BenchServer, u32); 2], rounds: usize) -> Outcome<Vec<
 }
 
 fn page_table(pages: &[PageTimes]) -> String {
-    let mut text = String::from("| page | p50 | p99 | p50 / 100 runs | p99 / 100 runs |\n| --- | --- | --- | --- | --- |\n");
+    let mut text =
+        String::from("| page | p50 | p99 | p50 / 100 runs | p99 / 100 runs |\n| --- | --- | --- | --- | --- |\n");
     for (number, page) in pages.iter().enumerate() {
         let measure = &pages[number - number % 2];
         text.push_str(&format!(

@@ -5,20 +5,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use contract::approval::PacketStatus;
 use contract::text::shown_lines;
-use contract::{Digest, Event, Purpose, Report, RunId, Stage, Stamp, Status, TaskId};
+use contract::{Digest, Event, Purpose, RunId, Stage, Stamp, Status, TaskId};
 use evidence::verify::Failure;
 use hermes::{
-    ArtifactFacts, BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk, FindingFacts,
-    LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile, PatchLine,
-    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
-    SessionPolicy, SourceError, SpendFacts, WaitingFacts,
+    ArtifactFacts, BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk,
+    FindingFacts, LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile,
+    PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts,
+    RunsAsked, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
 };
 use ledger::{RunRow, RunStatus};
-use serde_json::{Value, json};
+use serde_json::json;
 use views::{
     ControlSummary, Lane, LaneComparison, RequestPage, RequestState, RequestSummary, RunPage, RunPhase, RunSummary,
     RungStatus, SpendRow, VerifyResult,
 };
+
+use crate::hostile_report::hostile_report;
 
 /// Says one text everywhere.
 #[derive(Debug, Default)]
@@ -132,7 +134,11 @@ impl HostileSource {
             });
             serde_json::from_value(event).unwrap()
         };
-        ["run.started", "engine.output", "sandbox.refused", "model.refused"].into_iter().enumerate().map(event).collect()
+        ["run.started", "engine.output", "sandbox.refused", "model.refused"]
+            .into_iter()
+            .enumerate()
+            .map(event)
+            .collect()
     }
 
     fn bare_run(&self) -> RunFacts {
@@ -181,7 +187,7 @@ impl HostileSource {
     fn sealed_run(&self) -> RunFacts {
         // A line of 1 MB stands on other pages; in each field of a report it would be a hundred of them.
         let text = self.text().replace(&"W".repeat(1 << 20), &"W".repeat(1 << 14));
-        let report: Report = serde_json::from_value(fill_texts(sample_report(), &text)).unwrap();
+        let report = hostile_report(&text);
         let refusal = RefusalFacts {
             cell: self.text(),
             what: self.text(),
@@ -202,51 +208,6 @@ impl HostileSource {
             report: Some(report),
             ..self.bare_run()
         }
-    }
-}
-
-/// A report of a run that failed, with a model and a claim.
-fn sample_report() -> Value {
-    let mut report: Value = serde_json::from_str(include_str!("../golden/v1.1-rules-1.3/fail/report.json")).unwrap();
-    report["claims"] = json!([{"about": "other", "said": "x", "source": "prose", "found_in": "x", "verdict": "contradicted", "seen": "x"}]);
-    report["sandbox"]["violations"] = json!(["x"]);
-    report["forbidden_actions_attempted"] = json!(["x"]);
-    report
-}
-
-/// Exchanges each text of a report for another wherever the report's types take it.
-fn fill_texts(report: Value, text: &str) -> Value {
-    let mut places = Vec::new();
-    find_texts(&report, String::new(), &mut places);
-    let fits = |report: &Value| serde_json::from_value::<Report>(report.clone()).is_ok();
-    assert!(fits(&report), "{:?}", serde_json::from_value::<Report>(report).err());
-    let (mut filled, mut count) = (report, 0);
-    for place in places {
-        let kept = filled.pointer(&place).cloned().unwrap();
-        *filled.pointer_mut(&place).unwrap() = json!("<b>x");
-        match fits(&filled) {
-            true => {
-                *filled.pointer_mut(&place).unwrap() = json!(text);
-                count += 1;
-            }
-            false => *filled.pointer_mut(&place).unwrap() = kept,
-        }
-    }
-    assert!(count > 30, "{count} texts of a report can be any");
-    filled
-}
-
-/// Places of all strings.
-fn find_texts(value: &Value, place: String, found: &mut Vec<String>) {
-    match value {
-        Value::String(_) => found.push(place),
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(at, one)| find_texts(one, format!("{place}/{at}"), found));
-        }
-        Value::Object(map) => map.iter().for_each(|(key, one)| {
-            find_texts(one, format!("{place}/{}", key.replace('~', "~0").replace('/', "~1")), found);
-        }),
-        _ => {}
     }
 }
 
@@ -295,7 +256,12 @@ impl ConsoleSource for HostileSource {
     fn view_run(&self, reference: &str) -> Result<RunFacts, SourceError> {
         Ok(match reference {
             "sealed" => self.sealed_run(),
-            "live" => RunFacts { state: RunState::Running, phase: Some(RunPhase::Working), patch: Vec::new(), ..self.bare_run() },
+            "live" => RunFacts {
+                state: RunState::Running,
+                phase: Some(RunPhase::Working),
+                patch: Vec::new(),
+                ..self.bare_run()
+            },
             _ => RunFacts { problem: Some(self.text()), ..self.bare_run() },
         })
     }

@@ -250,7 +250,9 @@ fn a_page_says_that_its_run_was_killed_and_then_shows_the_sealed_end() {
     page.wait("document.querySelector('#live-state').textContent.includes('live')");
     // The list, the lanes above it and the number beside them go on together.
     page.wait("document.querySelectorAll('.lanes .track .ev').length === document.querySelectorAll('.events li').length && document.querySelectorAll('.events li').length > 12");
-    page.wait("document.querySelector('.tabs a span').textContent === String(document.querySelectorAll('.events li').length)");
+    page.wait(
+        "document.querySelector('.tabs a span').textContent === String(document.querySelectorAll('.events li').length)",
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     page.wait("document.querySelector('#live-state').textContent.includes('is gone')");

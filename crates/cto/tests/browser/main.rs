@@ -9,6 +9,7 @@ mod client;
 mod drive;
 mod host;
 mod hostile;
+mod hostile_report;
 mod hostile_source;
 mod live;
 mod pages;

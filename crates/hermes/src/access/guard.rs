@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::session::session_name;
 use super::Role;
+use super::session::session_name;
 use crate::respond::{login_wanted, plain_refusal};
 use crate::route_table::{Route, RouteAccess, find_route};
 use crate::serve::HEAD_WITHIN;

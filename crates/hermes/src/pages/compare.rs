@@ -73,11 +73,8 @@ pub(crate) async fn compare_page(
 fn rows_of(comparison: &LaneComparison) -> Vec<LaneRow> {
     let lanes = &comparison.lanes;
     let per_pass = |lane| comparison.cost_per_pass(lane).map_or_else(|| "–".to_owned(), money_text);
-    let accepted = LaneRow {
-        label: "Cost per accepted change",
-        is_status: false,
-        cells: lanes.iter().map(per_pass).collect(),
-    };
+    let accepted =
+        LaneRow { label: "Cost per accepted change", is_status: false, cells: lanes.iter().map(per_pass).collect() };
     let row = |label, get: fn(&Lane) -> String| LaneRow {
         label,
         is_status: label == "Status",

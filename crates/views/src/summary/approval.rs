@@ -156,9 +156,8 @@ fn packet_of(request: &RequestSummary, record: &RequestRecord, is_pass: bool) ->
         status,
         request: Some(request.request.clone()),
         approval_command_text: plan.map(|plan| cut_text(&approval_sentence(plan))),
-        required_evidence_paths: document.map_or_else(Vec::new, |document| {
-            cut_list(document.evidence_pointers.iter().map(|pointer| &pointer.path))
-        }),
+        required_evidence_paths: document
+            .map_or_else(Vec::new, |document| cut_list(document.evidence_pointers.iter().map(|pointer| &pointer.path))),
         allowed_paths: plan.map_or_else(Vec::new, |plan| cut_list(&plan.contract.allowed_paths)),
         blocked_actions: document.map_or_else(Vec::new, |document| {
             document.blocked_actions.iter().map(|action| action.as_str().to_owned()).collect()

@@ -59,9 +59,8 @@ impl Views {
         let blocked_lanes: Vec<BlockedLane> = ladder.iter().filter_map(blocked_lane).collect();
         let next_operator_action = next_action(facts, &health, &posture, &ladder);
         let (refresh_row, refresh) = refresh.map_or((None, None), |(row, document)| (Some(row), Some(document)));
-        let of_refresh = |get: fn(&RefreshComparison) -> Option<String>| {
-            refresh.as_ref().and_then(get).map(|path| cut_text(&path))
-        };
+        let of_refresh =
+            |get: fn(&RefreshComparison) -> Option<String>| refresh.as_ref().and_then(get).map(|path| cut_text(&path));
         Ok(fit_ladders(ControlSummary {
             schema_version: SUMMARY_VERSION.to_owned(),
             generated_at: facts.now,

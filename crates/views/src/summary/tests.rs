@@ -1,13 +1,11 @@
 //! A summary of an empty home, for tests.
 
-use contract::approval::PacketStatus;
-use contract::status::NotPromoted;
 use contract::Status;
+use contract::approval::PacketStatus;
 use contract::stage6::refresh::TargetReadOnlyStatus;
+use contract::status::NotPromoted;
 
-use super::{
-    CandidateDefault, ControlSummary, GovernedExecution, SUMMARY_VERSION, SummaryHealth, SummaryPacket,
-};
+use super::{CandidateDefault, ControlSummary, GovernedExecution, SUMMARY_VERSION, SummaryHealth, SummaryPacket};
 use crate::ladder::RungStatus;
 
 pub(super) fn sample() -> ControlSummary {

@@ -38,15 +38,18 @@ fn describe_attempt(attempt: Attempt) -> RefusalFacts {
 fn advise(attempt: &Attempt) -> (Option<&'static str>, &'static str) {
     match (attempt.judged, attempt.kind) {
         (AttemptVerdict::ForbiddenAction, _) => (None, "None: no engine may do it, whatever its contract says."),
-        (_, AttemptKind::Connection) => {
-            (Some("environment.setup_network"), "lets setup reach the host before the engine starts; an engine reaches none.")
-        }
+        (_, AttemptKind::Connection) => (
+            Some("environment.setup_network"),
+            "lets setup reach the host before the engine starts; an engine reaches none.",
+        ),
         (_, AttemptKind::Execution) => {
             (Some("environment.mounts"), "shows a program that is missing; the attempt itself needs no line.")
         }
         (_, AttemptKind::Call) => (None, "None: the filter is the same for every contract."),
         (_, AttemptKind::Canary) => (None, "None: it is a decoy, which no task needs."),
-        (_, AttemptKind::GitConfiguration) => (None, "None: the harness takes the changed files, not the configuration."),
+        (_, AttemptKind::GitConfiguration) => {
+            (None, "None: the harness takes the changed files, not the configuration.")
+        }
     }
 }
 

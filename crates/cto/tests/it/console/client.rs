@@ -70,7 +70,8 @@ impl Served {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
         let host = told["address"].as_str().unwrap().split_once("://").unwrap().1.to_owned();
-        let path = |key: &str| told[key].as_str().map(|link| format!("/login/{}", link.rsplit_once("/login/").unwrap().1));
+        let path =
+            |key: &str| told[key].as_str().map(|link| format!("/login/{}", link.rsplit_once("/login/").unwrap().1));
         let (login, reader_login) = (path("login").unwrap(), path("login_read_only").unwrap_or_default());
         Self { child, host, login, reader_login }
     }
@@ -80,6 +81,13 @@ impl Served {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Ends the server as a person does, and gives its exit code.
+    pub(super) fn end(mut self) -> Option<i32> {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::TERM)
+            .unwrap();
+        self.child.wait().unwrap().code()
     }
 
     pub(super) fn pid(&self) -> u32 {

@@ -131,7 +131,10 @@ fn a_stream_ends_with_its_session() {
     let open = |cookie: &str| {
         let stream = TcpStream::connect(&served.host).unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
-        let head = format!("GET /api/cto/runs/{run}/events HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n", served.host);
+        let head = format!(
+            "GET /api/cto/runs/{run}/events HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n",
+            served.host
+        );
         (&stream).write_all(head.as_bytes()).unwrap();
         let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stream));
         assert!(lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("data: ")), "it is sent");
@@ -143,7 +146,10 @@ fn a_stream_ends_with_its_session() {
     let out = std::time::Instant::now();
     let _ = first.map_while(Result::ok).count();
     assert!(out.elapsed() < std::time::Duration::from_secs(5), "the stream went on for {:?}", out.elapsed());
-    assert!(second.by_ref().map_while(Result::ok).filter(|line| line.starts_with("data: ")).nth(5).is_some(), "the control");
+    assert!(
+        second.by_ref().map_while(Result::ok).filter(|line| line.starts_with("data: ")).nth(5).is_some(),
+        "the control"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -278,7 +284,8 @@ fn beyond_loopback_tls_is_demanded() {
 /// Everything of a home that a run, a decision or an outcome would change: entries of the ledger but for acts, requests, bundles, active runs.
 fn state_of_home(world: &testkit::World) -> String {
     let ledger = rusqlite::Connection::open(world.home().join("ledger.db")).unwrap();
-    let mut rows = ledger.prepare("SELECT kind, body FROM entries WHERE kind != 'operator.acted' ORDER BY seq").unwrap();
+    let mut rows =
+        ledger.prepare("SELECT kind, body FROM entries WHERE kind != 'operator.acted' ORDER BY seq").unwrap();
     let entries = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
     let entries: Vec<_> = entries.map(Result::unwrap).collect();
     let requests = content_digest(&world.home().join("requests"), &[]);
@@ -290,8 +297,9 @@ fn state_of_home(world: &testkit::World) -> String {
 }
 
 /// A home with a sealed run, a request that is approved and waits for its run, and a run that goes on.
-fn lay_tempting_home(world: &testkit::World) -> (String, std::process::Child) {
-    world.run("r1-string-slugify", 0);
+fn lay_tempting_home(world: &testkit::World) -> (String, String, std::process::Child) {
+    let (report, _) = world.run("r1-string-slugify", 0);
+    let sealed = report["run_id"].as_str().unwrap().to_owned();
     world.case("made", &[("mutation_mode", "candidate-default")]);
     let _ = world.cto(["key", "init", "--json"]).expect(0);
     let key = world.home().join("keys/operator.pub");
@@ -306,7 +314,11 @@ fn lay_tempting_home(world: &testkit::World) -> (String, std::process::Child) {
     world.case("long", &[("fake", &fake.to_string())]);
     let child = world.start(["run", "./long", "--json"]);
     super::live::live_run(world);
-    (request, child)
+    // The run's own entries until its engine works are there before anybody looks.
+    testkit::wait_for("the engine of the run that goes on", || {
+        (state_of_home(world).matches("\"engine.starting\"").count() == 2).then_some(())
+    });
+    (sealed, request, child)
 }
 
 /// Every route of the description, with every method, in both roles of one server: but for acts the home stays as it is, also where an
@@ -314,7 +326,7 @@ fn lay_tempting_home(world: &testkit::World) -> (String, std::process::Child) {
 #[test]
 fn no_route_starts_a_run() {
     let world = world();
-    let (request, mut child) = lay_tempting_home(&world);
+    let (sealed, request, mut child) = lay_tempting_home(&world);
     let before = state_of_home(&world);
     let served = Served::start(&world, &[]);
     let (operator, reader) = (served.log_in(), served.log_in_as_reader());
@@ -323,7 +335,7 @@ fn no_route_starts_a_run() {
         let paths: Vec<String> = described["paths"].as_object().unwrap().keys().cloned().collect();
         assert!(paths.len() > 30, "{paths:?}");
         for path in &paths {
-            let place = path.replace("{run}", "@").replace("{request}", &request).replace("{token}", "x");
+            let place = path.replace("{run}", &sealed).replace("{request}", &request).replace("{token}", "x");
             for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
                 let origin = format!("http://{}", served.host);
                 let form = "token=x&reason=y&sentence=z&packet_digest=0";

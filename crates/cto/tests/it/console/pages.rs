@@ -65,22 +65,26 @@ fn a_long_log_is_shown_in_windows_with_true_counts() {
     let cookie = served.log_in();
     let place = format!("/runs/{}/log?name=backend/stdout.log", ran["run_id"].as_str().unwrap());
     let ask = |more: &str| served.get(&format!("/api/cto{place}{more}"), &cookie).json();
-    let (mut numbers, mut from) = (Vec::new(), String::new());
+    let (mut numbers, mut texts, mut from, mut total) = (Vec::new(), Vec::new(), String::new(), 0);
     loop {
         let window = ask(&from);
-        assert_eq!((&window["total_lines"], &window["matching_lines"]), (&json!(1300), &json!(1300)));
+        assert_eq!(window["total_lines"], window["matching_lines"]);
         for line in window["lines"].as_array().unwrap() {
-            assert_eq!(line[1], json!(format!("line {}", line[0])));
             numbers.push(line[0].as_u64().unwrap());
+            texts.push(line[1].as_str().unwrap().to_owned());
         }
+        total = window["total_lines"].as_u64().unwrap();
         match window["next_line"].as_u64() {
             Some(next) => from = format!("&line={next}"),
             None => break,
         }
     }
-    assert_eq!(numbers, (1..=1300).collect::<Vec<_>>());
+    assert_eq!(numbers, (1..=total).collect::<Vec<_>>(), "every line once");
+    // The engine says a few things itself.
+    texts.retain(|text| text.starts_with("line "));
+    assert_eq!(texts, (1..=1300).map(|number| format!("line {number}")).collect::<Vec<_>>());
     let found = ask("&q=line%20129");
-    assert_eq!((&found["matching_lines"], &found["lines"][0][0]), (&json!(11), &json!(129)), "129 and 1290 to 1299");
+    assert_eq!((&found["matching_lines"], &found["lines"][0][1]), (&json!(11), &json!("line 129")), "and 1290 to 1299");
     let page = served.get(&format!("{place}&line=700"), &cookie).text();
     assert!(page.contains("id=\"L700\"") && page.contains("&amp;line=700#L700\"") && !page.contains("id=\"L699\""));
 }

@@ -264,7 +264,10 @@ fn the_summary_follows_a_request_to_its_use() {
         let name = request(&world, case);
         let open = told();
         assert_eq!(posture(&open), [false; 4], "{case}");
-        assert_eq!((&open["approval_packet"]["request"], &open["approval_packet"]["status"]), (&json!(name), &json!("proof_ready")));
+        assert_eq!(
+            (&open["approval_packet"]["request"], &open["approval_packet"]["status"]),
+            (&json!(name), &json!("proof_ready"))
+        );
         assert_eq!(open["next_operator_action"], json!(format!("cto packet {name}")));
         let packet = world.cto(["packet", &name, "--json"]).expect(0).json();
         let sentence = packet["approval_command_text"].as_str().unwrap();
