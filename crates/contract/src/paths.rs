@@ -32,7 +32,8 @@ enum Anchor {
 #[derive(Debug, Clone)]
 pub struct PathSet {
     globs: Vec<String>,
-    patterns: Vec<Pattern>,
+    /// Each with the number of its glob.
+    patterns: Vec<(usize, Pattern)>,
     /// Another list that must match too.
     narrowed_by: Option<Box<PathSet>>,
 }
@@ -49,8 +50,9 @@ impl PathSet {
     }
 
     fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
-        let patterns = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
-        let patterns = patterns.into_iter().flatten().collect();
+        let read = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
+        let of_glob = |(number, patterns): (usize, Vec<Pattern>)| patterns.into_iter().map(move |one| (number, one));
+        let patterns = read.into_iter().enumerate().flat_map(of_glob).collect();
         Ok(Self { globs: globs.to_vec(), patterns, narrowed_by: None })
     }
 
@@ -66,9 +68,15 @@ impl PathSet {
 
     /// True if a glob of the set matches, and the narrowing set matches too.
     pub fn is_match(&self, path: &[u8]) -> bool {
+        self.matching_glob(path).is_some()
+    }
+
+    /// First glob of the set that matches, if the narrowing set matches too.
+    pub fn matching_glob(&self, path: &[u8]) -> Option<&str> {
         let mut parts = None;
-        self.patterns.iter().any(|pattern| pattern.is_match(path, &mut parts))
-            && self.narrowed_by.as_ref().is_none_or(|other| other.is_match(path))
+        let (number, _) = self.patterns.iter().find(|(_, pattern)| pattern.is_match(path, &mut parts))?;
+        let is_within = self.narrowed_by.as_ref().is_none_or(|other| other.is_match(path));
+        self.globs.get(*number).filter(|_| is_within).map(String::as_str)
     }
 
     /// Globs as written, for reports and the contract's digest.
@@ -226,6 +234,19 @@ impl PathRules {
             PathVerdict::Protected
         } else {
             PathVerdict::Outside
+        }
+    }
+
+    /// Glob by which a path got its verdict; none where no glob decided.
+    pub fn deciding_glob(&self, path: &[u8]) -> Option<&str> {
+        match self.judge(path) {
+            PathVerdict::Forbidden => self.forbidden.matching_glob(path),
+            PathVerdict::Allowed => self.allowed.matching_glob(path),
+            PathVerdict::Protected => {
+                let mut sets = [&self.protected].into_iter().chain(self.exam.iter().copied());
+                sets.find_map(|set| set.matching_glob(path))
+            }
+            PathVerdict::Outside => None,
         }
     }
 }

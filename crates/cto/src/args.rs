@@ -435,10 +435,14 @@ Exit codes: 0 everything holds, 1 rejected, 2 wrong usage, 3 something is missin
     #[command(after_help = "\
 Examples:
   cto runs --status fail --limit 10
+  cto runs engine:pi reason:claim_contradicted since:7d
   cto runs --since 2d
   cto runs --imported
   cto runs --since today --json")]
     Runs {
+        /// Words as on the console: `engine:`, `status:`, `reason:`, `stage:`, `model:`, `since:`, or a task
+        #[arg(value_name = "WORD")]
+        words: Vec<String>,
         /// Only runs with this status
         #[arg(long, value_name = "STATUS")]
         status: Option<StatusFilter>,

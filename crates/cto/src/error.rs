@@ -352,6 +352,7 @@ impl From<ComposeSummaryError> for CommandError {
             ComposeSummaryError::Runs(error) => error.into(),
             ComposeSummaryError::Requests(error) => error.into(),
             ComposeSummaryError::Ledger(error) => error.into(),
+            ComposeSummaryError::Json(error) => error.into(),
         }
     }
 }

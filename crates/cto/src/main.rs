@@ -19,6 +19,9 @@ mod live;
 mod nearest;
 mod operator;
 mod output;
+#[cfg(test)]
+#[path = "../tests/browser/payloads.rs"]
+mod payloads;
 mod remedy;
 mod run_view;
 mod seek;

@@ -34,6 +34,8 @@ pub(crate) struct OperatorKey {
     path: PathBuf,
     private: PrivateHalf,
     output: Output,
+    /// Nobody sits at the terminal of this program: nothing is asked there.
+    is_unattended: bool,
 }
 
 /// The private half as far as this program knows it.
@@ -91,7 +93,13 @@ impl OperatorKey {
             PrivateHalf::InAgent if !private.exists() => public,
             _ => private,
         };
-        Ok(Some(Self { key, path, private: half, output }))
+        Ok(Some(Self { key, path, private: half, output, is_unattended: false }))
+    }
+
+    /// The same key, for a server: signing asks nothing on the server's terminal, and fails
+    /// where it would have to.
+    pub(crate) fn unattended(self) -> Self {
+        Self { is_unattended: true, ..self }
     }
 
     /// Public key.
@@ -144,7 +152,7 @@ impl OperatorKey {
             tempfile::Builder::new().prefix("cto-sign-").permissions(Permissions::from_mode(0o700)).tempdir()?;
         let file = folder.path().join("document");
         fs::write(&file, bytes)?;
-        if self.kind().is_hardware() && !self.output.quiet {
+        if self.kind().is_hardware() && !self.output.quiet && !self.is_unattended {
             self.output.note("touch the security key when it asks\n");
         }
         let ran = self.run_keygen(&file, namespace)?;
@@ -169,12 +177,18 @@ impl OperatorKey {
         reason = "the operator's own program, run for the operator, outside every run"
     )]
     fn run_keygen(&self, file: &Path, namespace: &str) -> Result<std::process::Output, CommandError> {
-        let stdin = if io::stdin().is_terminal() { Stdio::inherit() } else { Stdio::null() };
-        Command::new("ssh-keygen")
+        let asks = io::stdin().is_terminal() && !self.is_unattended;
+        let mut command = Command::new("ssh-keygen");
+        if self.is_unattended {
+            // ssh-keygen opens the controlling terminal by itself, whatever its stdin is. A
+            // program that answers nothing takes the place of every question.
+            command.env("SSH_ASKPASS_REQUIRE", "force").env("SSH_ASKPASS", "false");
+        }
+        command
             .args(["-q", "-Y", "sign", "-n", namespace, "-f"])
             .arg(std::path::absolute(&self.path)?)
             .arg(file)
-            .stdin(stdin)
+            .stdin(if asks { Stdio::inherit() } else { Stdio::null() })
             .stdout(Stdio::null())
             .output()
             .map_err(|error| {

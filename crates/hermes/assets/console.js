@@ -27,6 +27,16 @@
     }
   };
 
+  const density = () => {
+    const buttons = $$('[data-density-set]');
+    const paint = () => { for (const b of buttons) b.setAttribute('aria-pressed', String(b.dataset.densitySet === (root.dataset.density || 'comfortable'))); };
+    for (const b of buttons) {
+      b.parentElement.hidden = false;
+      b.addEventListener('click', () => { root.dataset.density = b.dataset.densitySet; store.set('hermes-density', root.dataset.density); paint(); });
+    }
+    paint();
+  };
+
   const copying = () => {
     for (const b of $$('.copy')) b.hidden = false;
     document.addEventListener('click', async (e) => {
@@ -39,7 +49,7 @@
 
   // j k between rows, / to search, g and a letter to a page, ? for this list
   const keyboard = () => {
-    const pages = 'offline' in root.dataset ? {} : { o: '/', r: '/runs', a: '/approvals', c: '/compare', s: '/spend' };
+    const pages = 'offline' in root.dataset ? {} : { o: '/', r: '/runs', a: '/approvals', c: '/compare', d: '/records', s: '/spend' };
     let going = false;
     document.addEventListener('keydown', (e) => {
       if (isTyping() || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -84,12 +94,45 @@
     draw(false);
   };
 
-  // printable and short, as the server shows it: control and direction characters become their code
-  const shown = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => '\\u{' + c.codePointAt(0).toString(16) + '}');
+  // printable, as the server shows it: control characters become pictures, direction and width their code
+  const neutral = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, (c) => { const at = c.codePointAt(0); return at < 0x20 ? String.fromCodePoint(0x2400 + at) : at === 0x7f ? '\u2421' : '\\u{' + at.toString(16) + '}'; });
   const describe = (data) => {
     const text = Object.entries(data || {}).filter(([, v]) => v !== null).map(([k, v]) => k + ' ' + (typeof v === 'string' ? v : JSON.stringify(v))).join(', ');
-    const clean = shown(text);
+    const clean = neutral(text);
     return clean.length > 300 ? clean.slice(0, 300) + '…' : clean;
+  };
+
+  // the lanes above the list, drawn anew from it: each event moves all marks, because the run grows longer
+  const LANES = { 'engine.': 'engine', 'model.': 'model', 'sandbox.': 'sandbox', 'verification.': 'verify' };
+  const HOLDS = ['sandbox.refused', 'model.refused', 'backend.gate.blocked', 'approval.denied'];
+  const laneOf = (type) => LANES[Object.keys(LANES).find((start) => type.startsWith(start))] || 'harness';
+  const toneOf = (event) => (HOLDS.includes(event.type) ? 'hold' : (event.data?.reasons || []).length ? 'bad' : event.type === 'run.completed' && event.data?.status === 'pass' ? 'good' : '');
+  const millisOf = (clock) => { const [minutes, seconds] = clock.split(':'); return Math.round((Number(minutes) * 60 + Number(seconds)) * 1000); };
+  const drawing = (list) => {
+    const tracks = new Map($$('.lane-name').map((name) => [name.textContent, name.nextElementSibling]));
+    const svg = (name, attributes) => { const made = document.createElementNS($('svg').namespaceURI, name); for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value); return made; };
+    const markOf = (x, tone, lane) => {
+      const cls = 'ev ' + ({ bad: 'ev-fail', hold: 'ev-refused', good: 'ev-pass' }[tone] || (lane === 'model' ? 'ev-model' : ''));
+      if (tone !== 'bad' && tone !== 'hold') return svg('circle', { class: cls, cx: x, cy: 13, r: 3.5 });
+      const place = svg('svg', { class: 'ev-place', x, y: 13, overflow: 'visible' });
+      place.append(svg('path', { class: cls, d: 'M0 -6 6 0 0 6 -6 0z' }));
+      return place;
+    };
+    const draw = () => {
+      const items = [...list.children];
+      const span = Math.max(1, ...items.slice(-1).map((li) => millisOf(li.dataset.t)));
+      for (const track of tracks.values()) for (const old of $$(':scope > circle, :scope > svg', track)) old.remove();
+      for (const li of items) {
+        const type = $('.type', li);
+        const lane = laneOf(type.textContent);
+        const tone = ['bad', 'hold', 'good'].find((one) => type.classList.contains(one)) || '';
+        tracks.get(lane)?.append(markOf((1 + 98 * millisOf(li.dataset.t) / span).toFixed(2) + '%', tone, lane));
+      }
+      const count = $('.tabs a[href="#timeline"] span');
+      if (count) count.textContent = String(items.length);
+    };
+    let waits = false;
+    return () => { if (waits) return; waits = true; setTimeout(() => { waits = false; draw(); }, 500); };
   };
 
   // a live run: history is on the page, the stream goes on behind it; a cut stream resumes by itself behind the last event.
@@ -100,6 +143,7 @@
     const state = $('#live-state');
     const word = (text) => { const span = state && $('.st > span', state); if (span) span.textContent = text; say(text); };
     const first = list.firstElementChild;
+    const redraw = drawing(list);
     let start = null;
     const add = (event) => {
       if (document.getElementById('event-' + event.seq)) return;
@@ -109,21 +153,33 @@
       const li = document.createElement('li');
       li.id = 'event-' + event.seq;
       const clock = Math.floor(ms / 60000) + ':' + String(Math.floor(ms / 1000) % 60).padStart(2, '0') + '.' + String(ms % 1000).padStart(3, '0');
-      for (const [cls, text] of [['seq', String(event.seq)], ['t', clock], ['type', shown(String(event.type))], ['say soft', describe(event.data)]]) {
+      li.dataset.t = clock;
+      for (const [cls, text] of [['seq', String(event.seq)], ['t', clock], ['type ' + toneOf(event), neutral(String(event.type))], ['say soft', describe(event.data)]]) {
         const span = document.createElement('span');
-        span.className = cls;
+        span.className = cls.trim();
         span.textContent = text;
         li.append(span);
       }
       const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
       list.append(li);
       if (atEnd) list.scrollTop = list.scrollHeight;
+      redraw();
     };
     list.scrollTop = list.scrollHeight;
     let stream = null;
     let ended = false;
     const close = () => { stream?.close(); stream = null; };
     const end = (text) => { ended = true; close(); word(text); };
+    const seenText = () => 'events up to ' + (list.dataset.seen || list.dataset.after || '–') + ' are shown.';
+    // After an answer that is no stream a browser does not try again by itself: the session is over, or the server is busy or gone.
+    const askAgain = async () => {
+      close();
+      let answer = null;
+      try { answer = await fetch(location.pathname, { method: 'HEAD', redirect: 'manual', credentials: 'same-origin' }); } catch { /* nobody answers */ }
+      if (answer && answer.type === 'opaqueredirect') { end('This session has ended; ' + seenText() + ' Log in with a new link.'); return; }
+      word('The stream stopped; ' + seenText() + ' Trying again.');
+      setTimeout(() => { if (!document.hidden) open(); }, 3000);
+    };
     const open = () => {
       if (stream || ended) return;
       const seen = list.dataset.seen;
@@ -136,7 +192,7 @@
         list.dataset.seen = e.lastEventId;
       };
       stream.onopen = () => word('live');
-      stream.onerror = () => word('The stream stopped; events up to ' + (list.dataset.seen || list.dataset.after || '–') + ' are shown. Trying again.');
+      stream.onerror = () => { if (stream?.readyState === EventSource.CLOSED) askAgain(); else word('The stream stopped; ' + seenText() + ' Trying again.'); };
       stream.addEventListener('interrupted', () => word('The process of this run is gone. cto recover seals it.'));
       stream.addEventListener('lost', () => end('Nothing more can be read here.'));
       stream.addEventListener('sealed', () => { list.dataset.sealed = ''; end('sealed'); location.reload(); });
@@ -166,6 +222,6 @@
     });
   };
 
-  const ready = () => { theme(); copying(); keyboard(); scrubbing(); following(); sentence(); };
+  const ready = () => { theme(); density(); copying(); keyboard(); scrubbing(); following(); sentence(); };
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', ready); else ready();
 })();

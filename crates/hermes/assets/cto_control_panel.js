@@ -8,6 +8,7 @@
   const EVERY = 15000;
   const ADDRESS = '/api/extensions/' + ID + '/sidecar/api/cto/control-summary';
   let tag = null;
+  let asOf = '–';
 
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
@@ -45,7 +46,8 @@
     row('Consumed by pass', summary.governed_execution && summary.governed_execution.consumed_pass_report_path);
     row('Consumed proof', summary.governed_execution && summary.governed_execution.consumed_proof_path);
     body.replaceChildren(rows);
-    say('fresh', 'As of ' + word(summary.generated_at));
+    asOf = word(summary.generated_at);
+    say('fresh', 'As of ' + asOf);
   };
 
   const STATES = { 401: ['token', 'The sidecar does not know this token. Give consent again.'], 403: ['consent', 'The host does not let this panel ask the sidecar yet. Give consent in its settings.'], 503: ['down', 'The sidecar has no token file yet.'], 502: ['down', 'cto serve does not answer.'], 504: ['down', 'cto serve does not answer.'] };
@@ -54,7 +56,7 @@
     if (document.hidden) return;
     try {
       const answer = await fetch(ADDRESS, { headers: tag ? { 'If-None-Match': tag } : {}, credentials: 'same-origin' });
-      if (answer.status === 304) { say('fresh', state.textContent); return; }
+      if (answer.status === 304) { say('fresh', 'Unchanged since ' + asOf); return; }
       if (!answer.ok) { const [name, text] = STATES[answer.status] || ['error', 'The host answered ' + answer.status + '.']; tag = null; say(name, text); return; }
       tag = answer.headers.get('ETag');
       show(await answer.json());

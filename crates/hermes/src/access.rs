@@ -11,5 +11,5 @@ pub(crate) use guard::{PeerAddress, Viewer, guard_request, single_header};
 pub(crate) use names::ServerNames;
 pub(crate) use random::is_same;
 pub(crate) use rate::RateLimiter;
+pub(crate) use session::Sessions;
 pub use session::{LoginLink, Role, SessionPolicy};
-pub(crate) use session::{SESSION_COOKIE, Sessions};

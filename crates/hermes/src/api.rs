@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::pages::{ApprovalsQuery, CompareQuery, LogQuery, RunsQuery};
-use crate::respond::{json_bytes, json_document};
+use crate::respond::{json_document, tagged_json};
 use crate::route_table::{ROUTES, Route, RouteAccess};
 use crate::state::ConsoleState;
 
@@ -18,7 +18,7 @@ type Shared = State<Arc<ConsoleState>>;
 pub(crate) async fn control_summary(State(state): Shared) -> Response {
     let made = state.ask(|source| source.compose_summary()).await;
     match made.map(|summary| summary.to_bytes()) {
-        Ok(Ok(bytes)) => json_bytes(StatusCode::OK, bytes),
+        Ok(Ok(bytes)) => tagged_json(bytes),
         Ok(Err(error)) => json_document::<()>(&Err(crate::SourceError::refused(error.to_string()))),
         Err(error) => json_document::<()>(&Err(error)),
     }
@@ -76,6 +76,18 @@ pub(crate) async fn records(State(state): Shared) -> Response {
     json_document(&state.ask(|source| source.list_records()).await)
 }
 
+/// Query of the board.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct BoardQuery {
+    #[serde(default)]
+    from: usize,
+}
+
+/// A part of the board, and the findings about the workspace, as JSON.
+pub(crate) async fn board(State(state): Shared, Query(query): Query<BoardQuery>) -> Response {
+    json_document(&state.ask(move |source| source.view_board(query.from)).await)
+}
+
 /// Model use as JSON.
 pub(crate) async fn spend(State(state): Shared) -> Response {
     json_document(&state.ask(|source| source.view_spend()).await)
@@ -106,36 +118,103 @@ fn describe_routes() -> Value {
         "paths": paths,
         "components": {
             "schemas": {"ControlSummary": summary},
-            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "hermes_session"}},
+            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "hermes_session_PORT"}},
         },
     })
 }
 
-fn describe_route(route: &Route) -> Value {
-    let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let parameters: Vec<Value> =
-        names.map(|name| json!({"in": "path", "name": name, "required": true, "schema": {"type": "string"}})).collect();
-    let kind = match route.path {
+/// Words that an address takes behind `?`, by the end of its path; the first of a log must
+/// be there.
+const QUERIES: &[(&str, &[&str])] = &[
+    ("/runs", &["q", "cursor"]),
+    ("/log", &["name", "line", "q"]),
+    ("/events", &["after"]),
+    ("/approvals", &["cursor"]),
+    ("/compare", &["runs"]),
+    ("/board", &["from"]),
+];
+/// Fields of forms, by the end of the path.
+const FORMS: &[(&str, &[&str])] = &[
+    ("/stop", &["token"]),
+    ("/deny", &["token", "reason"]),
+    ("/approve", &["token", "sentence", "packet_digest"]),
+    ("/logout", &["token"]),
+];
+
+/// Names that belong to a path.
+fn names_of(table: &[(&str, &'static [&'static str])], path: &str) -> &'static [&'static str] {
+    table.iter().find(|(end, _)| path.ends_with(end)).map_or(&[], |(_, names)| names)
+}
+
+/// Media type of an answer.
+fn kind_of(path: &str) -> &'static str {
+    match path {
         path if path.ends_with("/events") => "text/event-stream",
         path if path.starts_with("/api/") => "application/json",
+        path if path.ends_with(".css") => "text/css",
+        path if path.ends_with(".js") => "text/javascript",
+        path if path.ends_with(".svg") => "image/svg+xml",
         "/metrics" | "/health" => "text/plain",
         _ => "text/html",
-    };
+    }
+}
+
+fn describe_route(route: &Route) -> Value {
+    let is_get = route.method == "GET";
+    let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let of_path = names.map(|name| ("path", name, true));
+    let of_query =
+        names_of(QUERIES, route.path).iter().filter(|_| is_get).map(|name| ("query", *name, *name == "name"));
+    let describe = |(place, name, required): (&str, &str, bool)| json!({"in": place, "name": name, "required": required, "schema": {"type": "string"}});
+    let parameters: Vec<Value> = of_path.chain(of_query).map(describe).collect();
     let content = match route.path {
-        "/api/cto/control-summary" => json!({kind: {"schema": {"$ref": "#/components/schemas/ControlSummary"}}}),
-        _ => json!({kind: {}}),
+        "/api/cto/control-summary" => json!({"schema": {"$ref": "#/components/schemas/ControlSummary"}}),
+        _ => json!({}),
     };
     let security = match route.access {
         RouteAccess::Open => json!([]),
         RouteAccess::Reader | RouteAccess::Operator => json!([{"session": []}]),
     };
-    json!({
+    let mut described = json!({
         "summary": route.about,
         "parameters": parameters,
-        "responses": {"200": {"description": "the answer", "content": content}},
+        "responses": describe_answers(route, json!({kind_of(route.path): content})),
         "security": security,
         "x-access": route.access,
-    })
+    });
+    if let (false, Some(described)) = (is_get, described.as_object_mut()) {
+        described.insert("requestBody".to_owned(), describe_form(names_of(FORMS, route.path)));
+    }
+    described
+}
+
+/// Answers by status.
+fn describe_answers(route: &Route, content: Value) -> Value {
+    let mut answers = Map::new();
+    let mut say = |status: &str, about: &str| answers.insert(status.to_owned(), json!({"description": about}));
+    match (route.method, route.access) {
+        ("GET", access) => {
+            if access == RouteAccess::Reader && route.path.starts_with("/api/") {
+                say("401", "no session");
+                say("404", "there is no such thing");
+            }
+            say("304", "as the tag of the question says, but for the time");
+            answers.insert("200".to_owned(), json!({"description": "the answer", "content": content}));
+        }
+        _ => {
+            say("303", "done");
+            say("403", "not this session, or a form of another origin");
+            say("409", "not possible; the page says why");
+        }
+    }
+    Value::Object(answers)
+}
+
+fn describe_form(fields: &[&str]) -> Value {
+    let properties: Map<String, Value> =
+        fields.iter().map(|field| ((*field).to_owned(), json!({"type": "string"}))).collect();
+    let schema = json!({"type": "object", "properties": properties, "required": fields});
+    json!({"content": {"application/x-www-form-urlencoded": {"schema": schema}}})
 }
 
 #[cfg(test)]
@@ -148,7 +227,15 @@ mod tests {
         for route in ROUTES {
             let found = &document["paths"][route.path][route.method.to_lowercase()];
             assert_eq!(found["summary"], route.about, "{}", route.path);
+            assert_eq!(found["requestBody"].is_null(), route.method == "GET", "{}", route.path);
         }
+        let names = |path: &str, method: &str| -> Vec<String> {
+            let all = document["paths"][path][method]["parameters"].as_array().cloned().unwrap_or_default();
+            all.iter().map(|one| format!("{} {}", one["in"], one["name"]).replace('"', "")).collect()
+        };
+        assert_eq!(names("/api/cto/runs", "get"), ["query q", "query cursor"]);
+        assert_eq!(names("/api/cto/runs/{run}/log", "get"), ["path run", "query name", "query line", "query q"]);
+        assert_eq!(names("/runs/{run}/stop", "post"), ["path run"]);
         assert_eq!(document["components"]["schemas"]["ControlSummary"]["title"], "Control summary");
     }
 

@@ -24,11 +24,11 @@ pub use assets::{PANEL_SCRIPT, PANEL_STYLE};
 pub use live::SEND_WITHIN;
 pub use pages::{RenderRunError, RunFileBundle, render_run_file};
 pub use route_table::{ROUTES, Route, RouteAccess};
-pub use serve::{Console, ConsoleSettings, ServeConsoleError, ServerTls};
+pub use serve::{Console, ConsoleSettings, LinkMaker, ServeConsoleError, ServerTls};
 pub use sidecar::Sidecar;
 pub use source::{
     ArtifactFacts, BoardFacts, BoardItemFacts, ConsoleSource, DayCount, EventChunk, FindingFacts, LadderFacts,
     LadderRung, LogAsked, LogWindow, OperatorAct, OperatorActKind, OverviewFacts, PassRate, PatchFile, PatchLine,
-    PatchLineKind, RecordFacts, RequestFacts, RunFacts, RunMark, RunState, RunningFacts, RunsAsked, SourceError,
-    SourceErrorKind, SpendFacts, WaitingFacts,
+    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
+    SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
 };

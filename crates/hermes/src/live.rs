@@ -8,6 +8,7 @@ mod hub;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,6 +16,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use serde::Deserialize;
 
+use crate::access::Viewer;
 use crate::respond::{json_document, plain_refusal};
 use crate::source::{EventChunk, SourceError};
 use crate::state::ConsoleState;
@@ -28,6 +30,8 @@ pub const SEND_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(40);
 /// Looks without any viewer after which a reader ends.
 const IDLE_LOOKS: u32 = 50;
+/// Byte behind the end of any event file.
+const BEHIND_EVERY_EVENT: u64 = 1 << 40;
 /// Between two signs of life on a quiet stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -41,13 +45,15 @@ pub(crate) struct FollowQuery {
 /// Sends a run's events: first those behind `Last-Event-ID` or `after`, then each as it is written.
 pub(crate) async fn follow_events(
     State(state): State<Arc<ConsoleState>>,
+    Extension(viewer): Extension<Viewer>,
     Path(reference): Path<String>,
     Query(query): Query<FollowQuery>,
     headers: HeaderMap,
 ) -> Response {
-    // The first look tells whether there is such a run before anything is sent.
+    // The first look tells whether there is such a run before anything is sent, and reads no
+    // event: the feed has them once for all viewers.
     let asked = reference.clone();
-    let first = state.ask(move |source| source.read_events(&asked, 0)).await;
+    let first = state.ask(move |source| source.read_events(&asked, BEHIND_EVERY_EVENT)).await;
     let run_id = match first {
         Ok(chunk) => chunk.run_id.clone(),
         Err(error) => return json_document::<()>(&Err(error)),
@@ -62,7 +68,7 @@ pub(crate) async fn follow_events(
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse::<u64>().ok());
     let after = resumed.or(query.after);
     let (sender, body) = LiveBody::new();
-    tokio::spawn(send_feed(feed, after, sender));
+    tokio::spawn(send_while_logged_in(Arc::clone(&state), viewer, send_feed(feed, after, sender)));
     let mut response = Response::new(Body::new(body));
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -92,6 +98,15 @@ async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>
             return;
         }
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Sends until the sending or the viewer's session ends.
+async fn send_while_logged_in(state: Arc<ConsoleState>, viewer: Viewer, sending: impl Future<Output = ()>) {
+    let Some(session) = viewer.session else { return sending.await };
+    tokio::select! {
+        () = sending => {}
+        () = state.sessions.wait_for_end(&session) => {}
     }
 }
 

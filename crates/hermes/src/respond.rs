@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use contract::Digest;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::source::{SourceError, SourceErrorKind};
 
@@ -69,19 +70,47 @@ fn with_tagged_body(kind: &'static str, bytes: Vec<u8>, tagged: &[u8]) -> Respon
     make_response(StatusCode::OK, kind, NO_CACHE, bytes, Digest::of(tagged))
 }
 
+/// Keys whose values pass with time while nothing changes. Tags are made without them, so
+/// that a reader who asks again gets a 304.
+const TIMES: [&str; 3] = ["now", "generated_at", "age_seconds"];
+
 /// JSON answer, or the error with its status.
 pub(crate) fn json_document<T: Serialize>(document: &Result<T, SourceError>) -> Response {
     match document {
         Ok(document) => match serde_json::to_vec(document) {
-            Ok(bytes) => json_bytes(StatusCode::OK, bytes),
+            Ok(bytes) => tagged_json(bytes),
             Err(_) => plain_refusal(StatusCode::INTERNAL_SERVER_ERROR, "the document could not be made"),
         },
         Err(error) => json_bytes(status_of(error.kind), serde_json::to_vec(error).unwrap_or_default()),
     }
 }
 
+/// JSON answer of bytes that are JSON already, with a tag that stays the same while nothing
+/// but the time changes.
+pub(crate) fn tagged_json(bytes: Vec<u8>) -> Response {
+    let tag = match serde_json::from_slice::<Value>(&bytes) {
+        Ok(mut document) => {
+            remove_times(&mut document);
+            Digest::of(document.to_string().as_bytes())
+        }
+        Err(_) => Digest::of(&bytes),
+    };
+    make_response(StatusCode::OK, "application/json", NO_CACHE, bytes, tag)
+}
+
+fn remove_times(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, _| !TIMES.contains(&key.as_str()));
+            map.values_mut().for_each(remove_times);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_times),
+        _ => {}
+    }
+}
+
 /// JSON answer of bytes that are JSON already.
-pub(crate) fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
+fn json_bytes(status: StatusCode, bytes: Vec<u8>) -> Response {
     with_body(status, "application/json", NO_CACHE, bytes)
 }
 
@@ -142,4 +171,20 @@ fn redirect(status: StatusCode, place: &str) -> Response {
     response.headers_mut().insert(header::LOCATION, place);
     set(response.headers_mut(), header::CACHE_CONTROL, "no-store");
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_tag_changes_with_everything_but_the_time() {
+        let tag = |document: Value| tagged_json(document.to_string().into_bytes()).headers()[header::ETAG].clone();
+        let document =
+            |now: &str, age: u64, title: &str| json!({"now": now, "rows": [{"age_seconds": age, "title": title}]});
+        let first = tag(document("12:00", 1, "a"));
+        assert_eq!(first, tag(document("12:01", 61, "a")));
+        assert_ne!(first, tag(document("12:00", 1, "b")));
+    }
 }

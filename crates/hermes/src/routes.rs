@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
@@ -15,9 +14,6 @@ use crate::route_table::{Answer, ROUTES};
 use crate::state::ConsoleState;
 use crate::{api, assets, live, metrics, pages};
 
-/// Largest form that is read.
-const LARGEST_FORM: usize = 64 << 10;
-
 /// Builds the router from the table and puts the guard around it.
 pub(crate) fn make_router(state: &Arc<ConsoleState>) -> Router {
     let mut router = Router::new();
@@ -26,7 +22,6 @@ pub(crate) fn make_router(state: &Arc<ConsoleState>) -> Router {
     }
     router
         .fallback(not_found)
-        .layer(DefaultBodyLimit::max(LARGEST_FORM))
         .layer(middleware::from_fn_with_state(Arc::clone(state), guard_request))
         .layer(middleware::from_fn(add_headers))
         .with_state(Arc::clone(state))
@@ -67,6 +62,7 @@ fn answer_of(answer: Answer) -> MethodRouter<Arc<ConsoleState>> {
         Answer::ApiRequest => get(api::request),
         Answer::ApiCompare => get(api::compare),
         Answer::ApiRecords => get(api::records),
+        Answer::ApiBoard => get(api::board),
         Answer::ApiSpend => get(api::spend),
         Answer::OpenApi => get(api::open_api),
         Answer::Metrics => get(metrics::figures),

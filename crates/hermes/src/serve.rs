@@ -1,5 +1,6 @@
 //! The server: a listener with bounds on connections, heads and times, on threads of its own.
 
+mod timed_stream;
 mod tls;
 
 use std::io;
@@ -25,14 +26,19 @@ use crate::routes::make_router;
 use crate::source::ConsoleSource;
 use crate::state::ConsoleState;
 
+use timed_stream::TimedStream;
 pub use tls::ServerTls;
 
 /// Connections at a time; one more is closed at once.
 const MOST_CONNECTIONS: usize = 2048;
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 32 << 10;
-/// Time for the head of a request, and for a handshake.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// Time for the head of a request, for its body, and for a handshake.
+pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// Time in which a peer has to take something of what it is sent.
+const TAKE_WITHIN: Duration = Duration::from_secs(15);
+/// Threads that ask the source; further questions wait.
+const MOST_ASKING: usize = 16;
 /// Between two looks whether the server is to end.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time that connections get to end by themselves.
@@ -110,12 +116,28 @@ impl Console {
 
     /// Makes a login link that works once. Fails only without randomness.
     pub fn make_link(&self, role: Role) -> Result<LoginLink, ServeConsoleError> {
-        self.state.sessions.make_link(role).ok_or(ServeConsoleError::Randomness)
+        self.link_maker().make_link(role)
+    }
+
+    /// Makes links while the console serves.
+    pub fn link_maker(&self) -> LinkMaker {
+        LinkMaker(Arc::clone(&self.state))
     }
 
     /// Serves until `stop` is set.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
         run_router(self.listener, make_router(&self.state), self.tls, stop)
+    }
+}
+
+/// Maker of login links of a console that serves.
+#[derive(Debug, Clone)]
+pub struct LinkMaker(Arc<ConsoleState>);
+
+impl LinkMaker {
+    /// Makes a login link that works once. Fails only without randomness.
+    pub fn make_link(&self, role: Role) -> Result<LoginLink, ServeConsoleError> {
+        self.0.sessions.make_link(role).ok_or(ServeConsoleError::Randomness)
     }
 }
 
@@ -135,7 +157,8 @@ pub(crate) fn run_router(
     tls: Option<TlsAcceptor>,
     stop: &AtomicBool,
 ) -> Result<(), ServeConsoleError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(MOST_ASKING).build();
     let runtime = runtime.map_err(ServeConsoleError::Start)?;
     let done = runtime.block_on(accept_streams(listener, router, tls, stop));
     // Readers of files are looks of milliseconds; a viewer's connection is not waited for.
@@ -172,6 +195,8 @@ async fn serve_stream(stream: TcpStream, peer: SocketAddr, router: Router, tls: 
     // Small frames of live runs are not held back; a socket that refuses the option still
     // works.
     let _ = stream.set_nodelay(true);
+    // Below TLS, so that a handshake is bounded as well.
+    let stream = TimedStream::new(stream, TAKE_WITHIN);
     match tls {
         None => serve_connection(stream, peer, router).await,
         Some(tls) => {

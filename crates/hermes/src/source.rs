@@ -14,8 +14,8 @@ pub use board::{BoardFacts, BoardItemFacts, FindingFacts};
 pub(crate) use facts::verdict_word;
 pub use facts::{
     ArtifactFacts, DayCount, EventChunk, LadderFacts, LadderRung, LogWindow, OperatorAct, OperatorActKind,
-    OverviewFacts, PassRate, PatchFile, PatchLine, PatchLineKind, RecordFacts, RequestFacts, RunFacts, RunState,
-    RunningFacts, RunsAsked, SpendFacts, WaitingFacts,
+    OverviewFacts, PassRate, PatchFile, PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts,
+    RunState, RunningFacts, RunsAsked, SpendFacts, WaitingFacts,
 };
 
 /// Home that the console shows. Calls block and are made on threads of their own; reading

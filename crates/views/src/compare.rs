@@ -185,6 +185,18 @@ impl LaneComparison {
         }
     }
 
+    /// Micro-units that all lanes of this one's engine and model cost for each of them that
+    /// passed. None where none passed, and where something has no price.
+    pub fn cost_per_pass(&self, lane: &Lane) -> Option<u64> {
+        let same = self.lanes.iter().filter(|one| (&one.engine, &one.model) == (&lane.engine, &lane.model));
+        let (mut used, mut passed) = (LaneUse::default(), 0);
+        for one in same {
+            used.add(one.used?);
+            passed += u64::from(one.status == Status::Pass);
+        }
+        used.cost()?.checked_div(passed)
+    }
+
     /// The reason that a bundle of it carries, of the same status as the comparison: the
     /// worst of a lane where none failed.
     pub fn reason(&self) -> Reason {
@@ -222,6 +234,24 @@ mod tests {
     fn lanes(statuses: &[Status]) -> Vec<Lane> {
         let lane = |status: &Status| Lane { status: *status, ..Lane::impossible("fake", "why".to_owned(), None) };
         statuses.iter().map(lane).collect()
+    }
+
+    #[test]
+    fn what_lanes_of_one_engine_cost_is_told_for_each_that_passed() {
+        let priced = |engine: &str, status, cost_micros| Lane {
+            engine: engine.to_owned(),
+            used: Some(LaneUse { cost_micros, ..LaneUse::default() }),
+            ..lanes(&[status]).remove(0)
+        };
+        let all = [
+            priced("case", Status::Pass, 30),
+            priced("case", Status::Fail, 50),
+            priced("case", Status::Pass, 20),
+            priced("pi", Status::Fail, 7),
+        ];
+        let comparison = LaneComparison::of([all.as_slice(), &lanes(&[Status::Pass])].concat());
+        let costs: Vec<_> = comparison.lanes.iter().map(|lane| comparison.cost_per_pass(lane)).collect();
+        assert_eq!(costs, [Some(50), Some(50), Some(50), None, None], "failed ones cost too; none passed; no price");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The query language for runs, of few words: `engine:pi status:fail
-//! reason:claim_contradicted task:ID since:7d`.
+//! reason:claim_contradicted task:ID stage:5 model:NAME since:7d`.
 
 use std::time::Duration;
 
 use contract::text::shown;
-use contract::{Reason, Stamp, TaskId};
+use contract::{Reason, Stage, Stamp, TaskId};
 use ledger::RunStatus;
 
 use crate::runs::RunQuery;
@@ -30,6 +30,8 @@ impl RunQuery {
                 "status" => query.status = Some(find_status(value).ok_or_else(|| wrong("status"))?),
                 "task" => query.task_id = Some(TaskId::try_from(value.to_owned()).map_err(|_| wrong("task"))?),
                 "reason" => query.reason = Some(find_reason(value).ok_or_else(|| wrong("reason"))?),
+                "stage" => query.stage = Some(find_stage(value).ok_or_else(|| wrong("stage"))?),
+                "model" => query.model = Some(value.to_owned()),
                 "since" => query.since = Some(find_time(value, now).ok_or_else(|| wrong("time"))?),
                 _ => return Err(ParseQueryError::Word(word.to_owned())),
             }
@@ -40,6 +42,10 @@ impl RunQuery {
 
 fn find_status(text: &str) -> Option<RunStatus> {
     RunStatus::ALL.into_iter().find(|status| status.as_str() == text)
+}
+
+fn find_stage(text: &str) -> Option<Stage> {
+    Stage::try_from(text.parse::<u8>().ok()?).ok()
 }
 
 fn find_reason(text: &str) -> Option<Reason> {
@@ -84,6 +90,9 @@ mod tests {
         assert_eq!(query.reason, Some(Reason::ClaimContradicted));
         assert_eq!(query.task_id.unwrap().as_str(), "r1-x");
         assert_eq!(query.since.unwrap().to_string().get(..10), Some("2026-11-11"));
+        let query = RunQuery::parse_words("stage:5 model:qwen-local/qwen3", now).unwrap();
+        assert_eq!((query.stage, query.model.as_deref()), (Some(Stage::OWNED_REPOSITORY), Some("qwen-local/qwen3")));
+        assert!(RunQuery::parse_words("stage:9", now).is_err());
         let since = |text: &str| RunQuery::parse_words(text, now).unwrap().since.unwrap().to_string();
         assert_eq!(since("since:today").get(..10), Some("2026-11-18"));
         assert_eq!(since("since:2026-11-01").get(..10), Some("2026-11-01"));

@@ -22,10 +22,32 @@ pub struct RunQuery {
     pub since: Option<Stamp>,
     /// Runs against which this reason stands.
     pub reason: Option<Reason>,
+    pub stage: Option<Stage>,
+    /// Name of a model, with its provider or without.
+    pub model: Option<String>,
     /// The `next` of the page before; `None` for the first page.
     pub cursor: Option<String>,
     /// Runs on a page.
     pub limit: usize,
+}
+
+impl RunQuery {
+    /// True if rows have to be looked through: these facts are no index of the ledger.
+    fn is_looked_through(&self) -> bool {
+        self.reason.is_some() || self.stage.is_some() || self.model.is_some()
+    }
+
+    /// True if a row has the facts that are looked for.
+    fn is_wanted(&self, row: &RunRow) -> bool {
+        let pair = || row.identity.as_ref().and_then(|identity| identity.model.as_ref()).map(ToString::to_string);
+        let is_model = |wanted: &String| {
+            let is_it = |pair: String| pair == *wanted || pair.split_once('/').is_some_and(|(_, name)| name == wanted);
+            pair().is_some_and(is_it)
+        };
+        self.reason.is_none_or(|reason| row.reasons.contains(&reason))
+            && self.stage.is_none_or(|stage| row.stage == stage)
+            && self.model.as_ref().is_none_or(is_model)
+    }
 }
 
 /// One page of runs.
@@ -84,12 +106,12 @@ impl Views {
     pub fn list_runs(&self, query: &RunQuery, now: Stamp) -> Result<RunPage, ListRunsError> {
         let after = query.cursor.as_deref().map(parse_cursor).transpose()?;
         let Some(ledger) = self.ledger() else { return Ok(RunPage { runs: Vec::new(), next: None, total: 0 }) };
-        let RunQuery { status, engine, task_id, since, reason, limit, .. } = query.clone();
+        let RunQuery { status, engine, task_id, since, limit, .. } = query.clone();
         let mut filter = RunFilter { status, engine, task_id, since, after };
         let (mut runs, mut next) = (Vec::new(), None);
-        // A reason is no index of the ledger: rows are looked through, and no further than
-        // is bearable.
-        for _ in 0..if reason.is_some() { MOST_LOOKS } else { 1 } {
+        // What is no index of the ledger is looked for in rows, and no further than is
+        // bearable.
+        for _ in 0..if query.is_looked_through() { MOST_LOOKS } else { 1 } {
             // One more than asked for tells whether there is a next page.
             let mut rows = ledger.runs_recent(&filter, limit.saturating_add(1))?;
             let is_last = rows.len() <= limit;
@@ -97,7 +119,7 @@ impl Views {
             next = None;
             for (index, row) in rows.iter().enumerate() {
                 let has_more = index + 1 < rows.len() || !is_last;
-                if reason.is_none_or(|reason| row.reasons.contains(&reason)) {
+                if query.is_wanted(row) {
                     runs.push(self.summarize(row.clone(), now)?);
                 }
                 next = has_more.then(|| place_of(row));

@@ -1,6 +1,7 @@
 //! The console beside a bare axum and nginx: time of pages with few and many runs, requests
 //! a second of a run's page, and many viewers of one live run.
 
+mod aims;
 mod client;
 mod servers;
 mod viewers;
@@ -11,6 +12,7 @@ use super::ledger::{FEW, MANY, home};
 use super::world::World;
 use super::{Bench, millis};
 use crate::Outcome;
+use aims::Aim;
 use client::{KeptClient, count_rate};
 use servers::{BenchServer, start_console, start_hello, start_nginx};
 
@@ -31,6 +33,11 @@ impl PageTimes {
         let place = ((self.times.len() as f64 - 1.0) * part).round() as usize;
         self.times.get(place).copied().unwrap_or_default()
     }
+
+    /// The time at this part of all, in those of another page.
+    fn ratio(&self, measure: &Self, part: f64) -> f64 {
+        self.at(part).as_secs_f64() / measure.at(part).as_secs_f64()
+    }
 }
 
 /// Measures pages, rates and viewers and returns the tables.
@@ -41,8 +48,9 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let many = start_console(bench, &home(bench, &world, "many", many_runs)?)?;
     let pages = time_pages(&[(&few, FEW), (&many, many_runs)], bench.rounds.unwrap_or(ROUNDS))?;
     let rates = count_rates(bench, &world, &few)?;
-    let viewers = viewers::follow_many(bench, &world)?;
-    Ok(format!("{}\n{rates}\n{viewers}", page_table(&pages)))
+    let (viewers, of_viewers) = viewers::follow_many(bench, &world)?;
+    let aims = [aims::of_pages(&pages), vec![rates.1], of_viewers].concat();
+    Ok(format!("{}\n{}\n{viewers}\n{}", page_table(&pages), rates.0, aims::table(&aims)))
 }
 
 /// Each page of each home in turns, one request at a time.
@@ -73,22 +81,24 @@ fn time_pages(servers: &[(&BenchServer, u32); 2], rounds: usize) -> Outcome<Vec<
 }
 
 fn page_table(pages: &[PageTimes]) -> String {
-    let mut text = String::from("| page | p50 | p99 | p50 / 100 runs |\n| --- | --- | --- | --- |\n");
+    let mut text =
+        String::from("| page | p50 | p99 | p50 / 100 runs | p99 / 100 runs |\n| --- | --- | --- | --- | --- |\n");
     for (number, page) in pages.iter().enumerate() {
         let measure = &pages[number - number % 2];
-        let ratio = page.at(0.5).as_secs_f64() / measure.at(0.5).as_secs_f64();
         text.push_str(&format!(
-            "| {} | {} | {} | {ratio:.2} |\n",
+            "| {} | {} | {} | {:.2} | {:.2} |\n",
             page.name,
             millis(page.at(0.5)),
-            millis(page.at(0.99))
+            millis(page.at(0.99)),
+            page.ratio(measure, 0.5),
+            page.ratio(measure, 0.99)
         ));
     }
     text
 }
 
 /// Requests a second: bare axum, nginx with a file of the same size, the page of a finished run.
-fn count_rates(bench: &Bench, world: &World, console: &BenchServer) -> Outcome<String> {
+fn count_rates(bench: &Bench, world: &World, console: &BenchServer) -> Outcome<(String, Aim)> {
     let run = console.newest_run()?;
     let path = format!("/runs/{run}");
     let (_, size) = KeptClient::connect(&console.host, &path, &console.cookie, 9900)?.ask()?;
@@ -117,5 +127,6 @@ fn count_rates(bench: &Bench, world: &World, console: &BenchServer) -> Outcome<S
             None => text.push_str(&format!("| {name} | not installed | |\n")),
         }
     }
-    Ok(text)
+    let share = middle(&mut counted[2]).unwrap_or_default() / bare;
+    Ok((text, Aim::at_least("run page, of bare axum", share, 0.25)))
 }

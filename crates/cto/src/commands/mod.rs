@@ -174,8 +174,8 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Summary(arguments) => summary::summary(&context()?, &arguments),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
-        Command::Runs { status, engine, task, since, imported, limit } => {
-            runs::runs(&context()?, &runs::Wanted { status, engine, task, since, imported, limit })
+        Command::Runs { words, status, engine, task, since, imported, limit } => {
+            runs::runs(&context()?, &runs::Wanted { words, status, engine, task, since, imported, limit })
         }
         Command::Show { run, markdown: true, bundle_url } => show::markdown(&context()?, &run, bundle_url.as_deref()),
         Command::Show { run, markdown: false, .. } => show::show(&context()?, &run),

@@ -21,6 +21,8 @@ const NARROW: usize = 80;
 /// The filters as typed.
 #[derive(Debug)]
 pub(crate) struct Wanted {
+    /// Words of the query language; a flag goes before its word.
+    pub(crate) words: Vec<String>,
     pub(crate) status: Option<StatusFilter>,
     pub(crate) engine: Option<String>,
     pub(crate) task: Option<String>,
@@ -31,13 +33,18 @@ pub(crate) struct Wanted {
 
 /// Lists the runs that pass the filters.
 pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandError> {
+    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let words = RunQuery::parse_words(&wanted.words.join(" "), now).map_err(|error| {
+        CommandError::usage(error.to_string()).hint("cto runs engine:pi status:fail reason:claim_contradicted since:7d")
+    })?;
+    let task = wanted.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?;
     let query = RunQuery {
-        status: wanted.status.map(status),
-        engine: wanted.engine.clone(),
-        task_id: wanted.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?,
-        since: wanted.since.as_deref().map(since).transpose()?,
+        status: wanted.status.map(status).or(words.status),
+        engine: wanted.engine.clone().or(words.engine),
+        task_id: task.or(words.task_id),
+        since: wanted.since.as_deref().map(since).transpose()?.or(words.since),
         limit: wanted.limit as usize,
-        ..RunQuery::default()
+        ..words
     };
     if wanted.imported {
         return imported(context, &query);
@@ -66,6 +73,9 @@ fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
             && query.engine.as_ref().is_none_or(|engine| *engine == report.backend)
             && query.task_id.as_ref().is_none_or(|task| *task == report.task_id)
             && query.since.is_none_or(|since| report.run_started_at >= since)
+            && query.reason.is_none_or(|reason| report.blocker_reasons.contains(&reason))
+            && query.stage.is_none_or(|stage| report.stage == stage)
+            && query.model.is_none()
     };
     let runs = views.list_imported(now)?.into_iter().filter(is_wanted).take(query.limit);
     let output = context.output;

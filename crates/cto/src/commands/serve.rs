@@ -2,9 +2,12 @@
 
 mod board;
 mod home_source;
+mod links;
+mod log_window;
 mod marks;
 mod overview;
 mod patch_lines;
+mod refusals;
 mod requests;
 mod run_facts;
 
@@ -12,13 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::text::shown;
-use hermes::{Console, ConsoleSettings, ConsoleSource, Role, ServeConsoleError, ServerTls, SessionPolicy, Sidecar};
+use hermes::{Console, ConsoleSettings, ConsoleSource, ServeConsoleError, ServerTls, SessionPolicy, Sidecar};
 use serde_json::json;
 
 use crate::args::ServeArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 pub(crate) use home_source::HomeSource;
+use links::LoginLinks;
 pub(crate) use run_facts::gather_run;
 
 /// Serves the console until a signal.
@@ -30,29 +34,30 @@ pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, Comma
     let sidecar = arguments.sidecar.map(|listen| Sidecar::bind(listen, Arc::clone(&source) as Arc<dyn ConsoleSource>));
     let sidecar = sidecar.transpose()?;
     let console = Console::bind(&settings, source)?;
-    let role = if arguments.read_only { Role::ReadOnly } else { Role::Operator };
-    let link = console.make_link(role)?;
-    let address = format!("{}{}", console.origin(), link.path);
+    let links = LoginLinks::new(&console, arguments.read_only);
+    let made = links.make()?;
     if output.json {
         output.print_json(&json!({
-            "address": console.origin(), "login": address, "role": role.as_str(), "runtime_default_activation": false,
+            "address": console.origin(), "login": made.first, "login_read_only": made.read_only,
+            "role": links.role().as_str(), "runtime_default_activation": false,
             "sidecar": sidecar.as_ref().map(Sidecar::origin),
         }))?;
     } else {
         let open = settings.sessions.open_read_only;
         let read = if open { "pages can be read without a login" } else { "nothing is shown without a login" };
-        output.print(&format!("serving {}\nlogin {address}\n", console.origin()));
+        output.print(&format!("serving {}\n{}", console.origin(), made.text()));
         if let Some(sidecar) = &sidecar {
             output.print(&format!("sidecar {}\n", sidecar.origin()));
         }
-        output.note(&format!("the link logs in once, as {}; {read}; Ctrl-C ends the server\n", role.as_str()));
+        output.note(&format!("each link logs in once; {read}; Ctrl-C ends the server\n"));
     }
     if arguments.open {
-        open_browser(&address).map_err(|error| {
+        open_browser(&made.first).map_err(|error| {
             CommandError::blocked(format!("no browser could be opened: {error}"))
-                .hint(format!("open {}", shown(&address)))
+                .hint(format!("open {}", shown(&made.first)))
         })?;
     }
+    links.make_more_on_enter(output, &cancel);
     run_both(console, sidecar, &cancel)?;
     Ok(0)
 }

@@ -199,7 +199,7 @@ fn a_software_key_signs_only_with_its_setting() {
             words => desk.expect_refusal(words),
         }
     }
-    assert_eq!(signed_documents(&desk)[0]["signed_via"], "agent");
+    assert_eq!(signed_documents(&desk)[0]["signed_via"], "console", "the document says where it was signed");
 }
 
 /// A session of two seconds: the form on the page is worth nothing after it, and that is told to the ledger.

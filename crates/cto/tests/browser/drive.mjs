@@ -43,10 +43,10 @@ const again = async (work) => {
 const interactive = 'a[href],button,input:not([type=hidden]),select,textarea,summary,[tabindex="0"]';
 
 const acts = {
-  context: async ({ script = true, theme = 'light', width = 1280, height, cookies = [], origins = [], insecure = false }) => {
+  context: async ({ script = true, theme = 'light', width = 1280, height, cookies = [], origins = [], insecure = false, offline = false }) => {
     const context = await browser.newContext({
       viewport: { width, height: height || (width === 390 ? 844 : 860) }, colorScheme: theme, javaScriptEnabled: script,
-      reducedMotion: 'reduce', ignoreHTTPSErrors: insecure,
+      reducedMotion: 'reduce', ignoreHTTPSErrors: insecure, offline,
     });
     if (cookies.length) await context.addCookies(cookies);
     contexts.push({ context, origins });

@@ -94,7 +94,8 @@ impl Browser {
         let context = self.act(
             "context",
             json!({"script": look.script, "theme": look.theme, "width": look.width, "cookies": cookies,
-                   "origins": [look.origin], "insecure": look.origin.starts_with("https")}),
+                   "origins": [look.origin], "insecure": look.origin.starts_with("https"),
+                   "offline": look.origin.starts_with("file")}),
         );
         let page = self.act("open", json!({"context": context}));
         Page { browser: self, context, page, origin: look.origin.to_owned() }

@@ -74,6 +74,10 @@ const PATHS: &[&str] = &[
     "/",
     "/runs",
     "/runs/x",
+    "/runs/sealed",
+    "/runs/live",
+    "/runs/x/verify",
+    "/runs/sealed/verify",
     "/runs/x/log?name=x",
     "/approvals",
     "/approvals/req-1",
@@ -97,10 +101,16 @@ fn every_field_of_every_page_is_text() {
             source.say(&some.join(" "));
             for path in PATHS {
                 page.visit(path);
+                if path.ends_with("/live") {
+                    // Drawn by script, from the stream.
+                    page.wait("document.querySelectorAll('.events li').length >= 4");
+                }
                 let text = page_text(&page);
                 // A list of runs has no room for text; colours of a log are classes there, and their codes are not shown.
-                let is_whole =
-                    |payload: &&String| *path != "/runs" && !(path.contains("/log") && payload.contains("\x1b["));
+                // An event is cut after some characters, and the whole is told elsewhere on the page of a sealed run.
+                let is_whole = |payload: &&String| {
+                    !["/runs", "/runs/live"].contains(path) && !(path.contains("/log") && payload.contains("\x1b["))
+                };
                 let lost = some.iter().filter(is_whole).filter(|payload| !text.contains(&beginning(payload)));
                 let lost = lost.map(|payload| format!("not shown: {}", beginning(payload)));
                 let found: Vec<String> = detect(&page).into_iter().chain(lost).collect();

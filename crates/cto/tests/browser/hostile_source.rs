@@ -1,27 +1,33 @@
 //! A home of which every text is the same hostile one, and which remembers the acts that it is told of.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use contract::approval::PacketStatus;
 use contract::text::shown_lines;
-use contract::{Digest, Purpose, RunId, Stage, Stamp, Status, TaskId};
+use contract::{Digest, Event, Purpose, RunId, Stage, Stamp, Status, TaskId};
+use evidence::verify::Failure;
 use hermes::{
-    BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk, FindingFacts,
-    LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile, PatchLine,
-    PatchLineKind, RecordFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
-    SessionPolicy, SourceError, SpendFacts, WaitingFacts,
+    ArtifactFacts, BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk,
+    FindingFacts, LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile,
+    PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts,
+    RunsAsked, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
 };
 use ledger::{RunRow, RunStatus};
+use serde_json::json;
 use views::{
     ControlSummary, Lane, LaneComparison, RequestPage, RequestState, RequestSummary, RunPage, RunPhase, RunSummary,
     RungStatus, SpendRow, VerifyResult,
 };
 
+use crate::hostile_report::hostile_report;
+
 /// Says one text everywhere.
 #[derive(Debug, Default)]
 pub(crate) struct HostileSource {
     text: Mutex<String>,
+    /// Number of texts so far: each has a run of its own, so that no stream has the text before.
+    said: AtomicU32,
     acts: Mutex<Vec<OperatorAct>>,
 }
 
@@ -37,17 +43,19 @@ fn task() -> TaskId {
     TaskId::try_from("made".to_owned()).unwrap()
 }
 
-fn run_id() -> RunId {
-    RunId::new("20261118T120000Z", &task(), "abcd").unwrap()
-}
-
 impl HostileSource {
     pub(crate) fn say(&self, text: &str) {
+        self.said.fetch_add(1, Ordering::Relaxed);
         text.clone_into(&mut hold(&self.text));
     }
 
     pub(crate) fn acts(&self) -> Vec<OperatorAct> {
         hold(&self.acts).clone()
+    }
+
+    fn run_id(&self) -> RunId {
+        let suffix = format!("a{:03}", self.said.load(Ordering::Relaxed));
+        RunId::new("20261118T120000Z", &task(), &suffix).unwrap()
     }
 
     fn text(&self) -> String {
@@ -56,7 +64,7 @@ impl HostileSource {
 
     fn row(&self) -> RunRow {
         RunRow {
-            run_id: run_id(),
+            run_id: self.run_id(),
             task_id: task(),
             engine: self.text(),
             stage: Stage::OWNED_REPOSITORY,
@@ -117,6 +125,92 @@ impl HostileSource {
     }
 }
 
+impl HostileSource {
+    fn events(&self) -> Vec<Event> {
+        let event = |(seq, kind): (usize, &str)| {
+            let data = json!({"line": self.text(), "reasons": [self.text()], self.text(): {"deep": [self.text()]}});
+            let event = json!({
+                "seq": seq, "time": now(), "run_id": self.run_id(), "type": kind, "data": data, "prev": Digest::ZERO,
+            });
+            serde_json::from_value(event).unwrap()
+        };
+        ["run.started", "engine.output", "sandbox.refused", "model.refused"]
+            .into_iter()
+            .enumerate()
+            .map(event)
+            .collect()
+    }
+
+    fn bare_run(&self) -> RunFacts {
+        let line = |kind| PatchLine { kind, old: Some(1), new: Some(1), text: self.text() };
+        let lines = [
+            PatchLineKind::Header,
+            PatchLineKind::Hunk,
+            PatchLineKind::Context,
+            PatchLineKind::Added,
+            PatchLineKind::Removed,
+        ];
+        let patch = PatchFile {
+            path: self.text(),
+            verdict: contract::paths::PathVerdict::Outside,
+            glob: Some(self.text()),
+            added: 1,
+            removed: 1,
+            lines: lines.map(line).into(),
+        };
+        RunFacts {
+            state: RunState::Broken,
+            row: self.row(),
+            phase: None,
+            report: None,
+            sentence: self.text(),
+            verification: None,
+            signer: Some(self.text()),
+            attestation_sha256: None,
+            origin: None,
+            collected: None,
+            answer: None,
+            events: Vec::new(),
+            events_left_out: 0,
+            patch: vec![patch],
+            patch_cut: true,
+            artifacts: Vec::new(),
+            refusals: Vec::new(),
+            refusals_left_out: 0,
+            claims: Vec::new(),
+            problem: None,
+            now: now(),
+        }
+    }
+
+    /// A sealed run: a report of every text that its types let be any text, and everything around it.
+    fn sealed_run(&self) -> RunFacts {
+        // A line of 1 MB stands on other pages; in each field of a report it would be a hundred of them.
+        let text = self.text().replace(&"W".repeat(1 << 20), &"W".repeat(1 << 14));
+        let report = hostile_report(&text);
+        let refusal = RefusalFacts {
+            cell: self.text(),
+            what: self.text(),
+            by: Some(self.text()),
+            count: 2,
+            counts_as: "note",
+            allowed_by: None,
+            advice: "none",
+        };
+        let artifact = ArtifactFacts { name: self.text(), bytes: None, sha256: self.text() };
+        RunFacts {
+            state: RunState::Sealed,
+            events: self.events(),
+            artifacts: vec![artifact],
+            refusals: vec![refusal],
+            refusals_left_out: 1,
+            claims: report.claims.clone(),
+            report: Some(report),
+            ..self.bare_run()
+        }
+    }
+}
+
 impl ConsoleSource for HostileSource {
     fn compose_summary(&self) -> Result<ControlSummary, SourceError> {
         Err(SourceError::refused(self.text()))
@@ -131,7 +225,7 @@ impl ConsoleSource for HostileSource {
             remedy: self.text(),
         });
         let running = RunningFacts {
-            run_id: run_id().to_string(),
+            run_id: self.run_id().to_string(),
             task_id: self.text(),
             engine: self.text(),
             stage: 2,
@@ -158,47 +252,36 @@ impl ConsoleSource for HostileSource {
         Ok(RunPage { runs: vec![run], next: Some(self.text()), total: 1 })
     }
 
-    fn view_run(&self, _: &str) -> Result<RunFacts, SourceError> {
-        let line = |kind| PatchLine { kind, old: Some(1), new: Some(1), text: self.text() };
-        let lines = [
-            PatchLineKind::Header,
-            PatchLineKind::Hunk,
-            PatchLineKind::Context,
-            PatchLineKind::Added,
-            PatchLineKind::Removed,
-        ];
-        let patch = PatchFile {
-            path: self.text(),
-            verdict: contract::paths::PathVerdict::Outside,
-            added: 1,
-            removed: 1,
-            lines: lines.map(line).into(),
-        };
-        Ok(RunFacts {
-            state: RunState::Broken,
-            row: self.row(),
-            phase: None,
-            report: None,
-            sentence: self.text(),
-            verification: None,
-            signer: Some(self.text()),
-            attestation_sha256: None,
-            origin: None,
-            collected: None,
-            answer: None,
-            events: Vec::new(),
-            events_left_out: 0,
-            patch: vec![patch],
-            patch_cut: true,
-            artifacts: Vec::new(),
-            claims: Vec::new(),
-            problem: Some(self.text()),
-            now: now(),
+    /// `sealed` has a report, `live` goes on, and everything else is broken.
+    fn view_run(&self, reference: &str) -> Result<RunFacts, SourceError> {
+        Ok(match reference {
+            "sealed" => self.sealed_run(),
+            "live" => RunFacts {
+                state: RunState::Running,
+                phase: Some(RunPhase::Working),
+                patch: Vec::new(),
+                ..self.bare_run()
+            },
+            _ => RunFacts { problem: Some(self.text()), ..self.bare_run() },
         })
     }
 
-    fn verify_run(&self, _: &str) -> Result<Arc<VerifyResult>, SourceError> {
-        Err(SourceError::refused(self.text()).hint(self.text()))
+    fn verify_run(&self, reference: &str) -> Result<Arc<VerifyResult>, SourceError> {
+        if reference != "sealed" {
+            return Err(SourceError::refused(self.text()).hint(self.text()));
+        }
+        let (file, check) = (self.text(), self.text());
+        let failure = Failure { file, check, line: Some(3), expected: self.text(), found: self.text() };
+        Ok(Arc::new(VerifyResult {
+            checked: 100,
+            errors: vec![failure],
+            judged_again: false,
+            ok: false,
+            path: self.text(),
+            run_id: None,
+            signer: Some(self.text()),
+            status: None,
+        }))
     }
 
     fn read_log(&self, _: &str, _: &str, _: &LogAsked) -> Result<LogWindow, SourceError> {
@@ -206,8 +289,16 @@ impl ConsoleSource for HostileSource {
         Ok(LogWindow { name: self.text(), total_lines: 2, matching_lines: 2, lines, next_line: Some(3) })
     }
 
-    fn read_events(&self, _: &str, _: u64) -> Result<EventChunk, SourceError> {
-        Err(SourceError::missing(self.text()))
+    fn read_events(&self, reference: &str, from: u64) -> Result<EventChunk, SourceError> {
+        let live = || EventChunk { run_id: reference.to_owned(), next: 1, ..EventChunk::default() };
+        match (reference == self.run_id().as_str(), from) {
+            (true, 0) => {
+                let lines = self.events().iter().map(|event| serde_json::to_vec(event).unwrap()).collect();
+                Ok(EventChunk { lines, ..live() })
+            }
+            (true, _) => Ok(live()),
+            (false, _) => Err(SourceError::missing(self.text())),
+        }
     }
 
     fn list_requests(&self, _: Option<&str>) -> Result<RequestPage, SourceError> {

@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use contract::Digest;
 use serde_json::{Value, json};
 use testkit::{World, moment};
 
@@ -137,19 +138,25 @@ fn ten_pages_that_are_cut_again_and_again_end_with_the_same_history() {
     }
     let replayed = world.cto(["replay", &run, "--json"]).expect(0).json();
     assert_eq!(replayed["run_id"], json!(run));
-    println!("{}", describe_delay(&uncut));
+    // The report that is replayed is signed over this history, byte for byte.
+    let history = format!("{}\n", expected.join("\n"));
+    let digest = &replayed["artifact_digests"]["events.normalized.jsonl"];
+    assert_eq!(*digest, json!(Digest::of(history.as_bytes()).to_string()), "what was streamed is what is replayed");
+    let late = delays(&uncut);
+    let at = |percent: usize| late.get(late.len() * percent / 100).copied().unwrap_or_default();
+    println!("{} events came live: p50 {} ms, p95 {} ms after their time", late.len(), at(50), at(95));
+    // In the suite the machine has other work; a soak has the machine.
+    assert!(seconds < 60 || at(95) <= 100, "95 of 100 events within {} ms, and not within 100", at(95));
 }
 
-/// Delay between the time of an event and its arrival in a page that was never cut, of events since the page was opened. It is told, and
-/// not judged here: the machine has other work.
-fn describe_delay(page: &Page<'_>) -> String {
+/// Milliseconds between the time of an event and its arrival in a page that was never cut, sorted, of events since the page was opened.
+fn delays(page: &Page<'_>) -> Vec<i64> {
     let opened = page.evaluate("window.opened").as_i64().unwrap();
     let got: Vec<(i64, String)> = serde_json::from_value(page.evaluate("window.got")).unwrap();
     let timed = got.iter().filter_map(|(came, line)| Some((*came, millis_of(line)?)));
     let mut late: Vec<i64> = timed.filter(|(_, time)| *time > opened).map(|(came, time)| came - time).collect();
     late.sort_unstable();
-    let at = |percent: usize| late.get(late.len() * percent / 100).copied().unwrap_or_default();
-    format!("{} events came live: p50 {} ms, p95 {} ms after their time", late.len(), at(50), at(95))
+    late
 }
 
 fn millis_of(line: &str) -> Option<i64> {
@@ -241,6 +248,11 @@ fn a_page_says_that_its_run_was_killed_and_then_shows_the_sealed_end() {
     let page = browser.open(Look::at(&origin, &cookie));
     page.visit(&format!("/runs/{run}"));
     page.wait("document.querySelector('#live-state').textContent.includes('live')");
+    // The list, the lanes above it and the number beside them go on together.
+    page.wait("document.querySelectorAll('.lanes .track .ev').length === document.querySelectorAll('.events li').length && document.querySelectorAll('.events li').length > 12");
+    page.wait(
+        "document.querySelector('.tabs a span').textContent === String(document.querySelectorAll('.events li').length)",
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     page.wait("document.querySelector('#live-state').textContent.includes('is gone')");

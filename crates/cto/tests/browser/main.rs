@@ -9,11 +9,13 @@ mod client;
 mod drive;
 mod host;
 mod hostile;
+mod hostile_report;
 mod hostile_source;
 mod live;
 mod pages;
 mod panel;
 mod payloads;
+mod run_file;
 mod scene;
 mod tls;
 

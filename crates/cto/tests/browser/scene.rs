@@ -60,7 +60,9 @@ impl Scene {
         let (broken, bundle) = run("fail-no-diff", 1);
         append_byte(&bundle.join("test.log"));
         let request = open_request(&world);
-        let talk = "for i in $(seq 600); do echo line $i; sleep 0.2; done";
+        // Goes on until the scene ends, however long the machine takes for the looks at it: a run that ends makes its pages load anew
+        // while somebody looks.
+        let talk = "i=0; while :; do echo line $i; i=$((i+1)); sleep 0.5; done";
         world.case("live", &[("fake", &json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string())]);
         let running = world.start(["run", "./live", "--json"]);
         let live = find_live(&world);

@@ -61,9 +61,10 @@ const linesOf = (bytes) => {
 };
 
 // Printable: a bundle's words are not ours.
+const neutral = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, (c) => { const at = c.codePointAt(0); return at < 0x20 ? String.fromCodePoint(0x2400 + at) : at === 0x7f ? '\u2421' : '\\u{' + at.toString(16) + '}'; });
 const shownText = (value) => {
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? 'nothing';
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => '\\u{' + c.codePointAt(0).toString(16) + '}');
+  const clean = neutral(text);
   return clean.length > 300 ? clean.slice(0, 300) + '…' : clean;
 };
 

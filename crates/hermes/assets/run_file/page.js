@@ -71,7 +71,7 @@ const verifyNow = async () => {
   show(result, given.isGiven);
 };
 
-const printable = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => '\\u{' + c.codePointAt(0).toString(16) + '}');
+const printable = (text) => text.replace(/[^\n\t]+/g, neutral);
 const openFile = () => {
   if (!location.hash.startsWith('#file:')) return;
   const name = decodeURIComponent(location.hash.slice(6));

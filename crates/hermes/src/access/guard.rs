@@ -4,18 +4,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Extension;
+use axum::body::{Body, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
+use super::Role;
 use super::session::session_name;
-use super::{Role, SESSION_COOKIE};
 use crate::respond::{login_wanted, plain_refusal};
 use crate::route_table::{Route, RouteAccess, find_route};
+use crate::serve::HEAD_WITHIN;
 use crate::source::{OperatorAct, OperatorActKind};
 use crate::state::ConsoleState;
 
+/// Largest form that is read.
+const LARGEST_FORM: usize = 64 << 10;
 /// Longest part of a path that is written into the ledger.
 const LONGEST_SUBJECT: usize = 100;
 
@@ -74,7 +78,31 @@ pub(crate) async fn guard_request(
         return refusal;
     }
     request.extensions_mut().insert(viewer);
-    next.run(request).await
+    match take_body(request).await {
+        Ok(request) => next.run(request).await,
+        Err(refusal) => refusal,
+    }
+}
+
+/// Reads the form of a request that changes something, within the time of a head. What
+/// follows may take its own time: a person touches a security key.
+async fn take_body(request: Request) -> Result<Request, Response> {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Ok(request);
+    }
+    let (head, body) = request.into_parts();
+    match tokio::time::timeout(HEAD_WITHIN, to_bytes(body, LARGEST_FORM)).await {
+        Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
+        Ok(Err(_)) => Err(ended_refusal(StatusCode::PAYLOAD_TOO_LARGE, "a form has at most 64 KiB")),
+        Err(_) => Err(ended_refusal(StatusCode::REQUEST_TIMEOUT, "the form did not come in time")),
+    }
+}
+
+/// A refusal after which the connection ends: the rest of the body is not read.
+fn ended_refusal(status: StatusCode, text: &'static str) -> Response {
+    let mut response = plain_refusal(status, text);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// An answer that refuses, and the reason for the ledger.
@@ -109,7 +137,7 @@ fn refused_act(act: OperatorActKind, viewer: &Viewer, path: &str, text: &'static
 }
 
 fn find_viewer(state: &ConsoleState, headers: &HeaderMap) -> Viewer {
-    let session = read_cookie(headers).filter(|value| state.sessions.find_role(value).is_some());
+    let session = read_cookie(headers, state.names.cookie()).filter(|value| state.sessions.find_role(value).is_some());
     let role = session.as_deref().and_then(|value| state.sessions.find_role(value));
     let is_open = state.sessions.policy().open_read_only;
     Viewer { role: role.or(is_open.then_some(Role::ReadOnly)), session }
@@ -122,8 +150,8 @@ pub(crate) fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Op
     all.next().is_none().then(|| first.to_str().ok()).flatten()
 }
 
-fn read_cookie(headers: &HeaderMap) -> Option<String> {
+fn read_cookie(headers: &HeaderMap, cookie: &str) -> Option<String> {
     let text = single_header(headers, header::COOKIE)?;
     let pairs = text.split(';').filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(name, _)| *name == SESSION_COOKIE).map(|(_, value)| value.to_owned()).next()
+    pairs.filter(|(name, _)| *name == cookie).map(|(_, value)| value.to_owned()).next()
 }

@@ -3,11 +3,14 @@
 
 use std::net::SocketAddr;
 
+use super::session::SESSION_COOKIE;
+
 /// Hosts and origins of this server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerNames {
     hosts: Vec<String>,
     scheme: &'static str,
+    cookie: String,
 }
 
 impl ServerNames {
@@ -19,7 +22,14 @@ impl ServerNames {
             hosts.extend([format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
         }
         hosts.extend(more.iter().flat_map(|name| [format!("{name}:{port}"), name.clone()]));
-        Self { hosts, scheme: if is_tls { "https" } else { "http" } }
+        let cookie = format!("{SESSION_COOKIE}_{port}");
+        Self { hosts, scheme: if is_tls { "https" } else { "http" }, cookie }
+    }
+
+    /// Name of the session's cookie. Browsers share cookies between the ports of a host, so
+    /// that two consoles with one name would log each other out.
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
     }
 
     /// True if the Host header names this server.
@@ -42,6 +52,12 @@ impl ServerNames {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_consoles_of_a_host_have_cookies_of_their_own() {
+        let cookie = |port: u16| ServerNames::new(([127, 0, 0, 1], port).into(), &[], false).cookie().to_owned();
+        assert_eq!([cookie(4170), cookie(4180)], ["hermes_session_4170", "hermes_session_4180"]);
+    }
 
     #[test]
     fn only_own_names_count() {

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use contract::Digest;
 use serde::Serialize;
+use tokio::sync::watch;
 
 use super::random::{is_same, random_value};
 
-/// Name of the cookie.
-pub(crate) const SESSION_COOKIE: &str = "hermes_session";
+/// Name of the cookie, before the port of the server.
+pub(super) const SESSION_COOKIE: &str = "hermes_session";
 /// Sessions and links at a time; the oldest goes first.
 const MOST_SESSIONS: usize = 256;
 /// Form tokens of one session; the oldest goes first.
@@ -86,12 +87,14 @@ struct SessionState {
 pub(crate) struct Sessions {
     policy: SessionPolicy,
     state: Mutex<SessionState>,
+    /// Changes when a session was ended.
+    ended: watch::Sender<()>,
 }
 
 impl Sessions {
     /// Empty store of sessions. They live in memory only, so a restart ends them all.
     pub(crate) fn new(policy: SessionPolicy) -> Self {
-        Self { policy, state: Mutex::default() }
+        Self { policy, state: Mutex::default(), ended: watch::channel(()).0 }
     }
 
     /// Lifetimes in force.
@@ -120,18 +123,38 @@ impl Sessions {
     pub(crate) fn log_in(&self, token: &str) -> Option<(Role, String)> {
         let (value, logout) = (random_value()?, random_value()?);
         let life = self.policy.link;
-        self.with(|state| {
+        let made = self.with(|state| {
             let link = take(&mut state.links, token).filter(|link| link.since.elapsed() < life)?;
             drop_oldest(&mut state.sessions, |session| session.since);
             let session = Session { role: link.role, since: Instant::now(), logout, forms: Vec::new() };
             state.sessions.insert(value.clone(), session);
             Some((link.role, value.clone()))
-        })
+        });
+        // One more session may have ended the oldest.
+        self.ended.send_replace(());
+        made
     }
 
     /// Ends a session at once.
     pub(crate) fn log_out(&self, value: &str) {
         self.with(|state| take(&mut state.sessions, value));
+        self.ended.send_replace(());
+    }
+
+    /// Returns when the session has ended, by a logout or by its age.
+    pub(crate) async fn wait_for_end(&self, value: &str) {
+        let mut ended = self.ended.subscribe();
+        while let Some(left) = self.time_left(value) {
+            // Either the time is over or some session was ended: both are looked at again.
+            let _ = tokio::time::timeout(left, ended.changed()).await;
+        }
+    }
+
+    /// Time that is left of a session; none of one that has ended.
+    fn time_left(&self, value: &str) -> Option<Duration> {
+        let life = self.policy.session;
+        let since = self.with(|state| find(&state.sessions, value).map(|session| session.since))?;
+        life.checked_sub(since.elapsed()).filter(|left| !left.is_zero())
     }
 
     /// Role of a live session; none if it is unknown or expired.

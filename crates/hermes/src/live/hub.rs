@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::feed::LiveFeed;
 
 /// Runs that are followed at a time.
-const MOST_FEEDS: usize = 256;
+const MOST_FEEDS: usize = 64;
 
 /// Feeds of all followed runs.
 #[derive(Debug, Default)]

@@ -22,7 +22,8 @@ pub(super) fn make_act_token(state: &ConsoleState, viewer: &Viewer) -> String {
     session.and_then(|session| state.sessions.make_form_token(session)).unwrap_or_default()
 }
 
-/// Does an act and writes it, or its refusal, into the ledger.
+/// Does an act. Its beginning is written into the ledger before anything is done, so that no
+/// act is without an entry; then its end, or its refusal.
 pub(super) async fn perform_act(
     state: &Arc<ConsoleState>,
     viewer: &Viewer,
@@ -32,14 +33,23 @@ pub(super) async fn perform_act(
     let AskedAct { act, subject, token } = asked;
     let is_own = viewer.session.as_deref().is_some_and(|session| state.sessions.take_form_token(session, &token));
     let session = viewer.name();
+    let entry = move |allowed: bool, text: String| OperatorAct {
+        act,
+        subject: subject.clone(),
+        session: session.clone(),
+        allowed,
+        text,
+    };
     state
         .ask(move |source| {
             let done = match is_own {
-                true => work(source),
+                true => source.record_act(&entry(true, "begun".to_owned())).and_then(|()| work(source)),
                 false => Err(SourceError::refused("this form was sent before, or is not of this session")),
             };
             let text = done.as_ref().err().map_or_else(|| "done".to_owned(), ToString::to_string);
-            source.record_act(&OperatorAct { act, subject, session, allowed: done.is_ok(), text })?;
+            // What is done stays done and has its first entry, also if this one cannot be
+            // written.
+            let _ = source.record_act(&entry(done.is_ok(), text));
             done
         })
         .await

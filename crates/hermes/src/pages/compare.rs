@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use contract::text::shown;
 use serde::Deserialize;
-use views::Lane;
+use views::{Lane, LaneComparison};
 
 use super::Frame;
 use super::text::{millis_text, money_text};
@@ -57,19 +57,24 @@ pub(crate) async fn compare_page(
     Query(query): Query<CompareQuery>,
 ) -> Response {
     let references = query.references();
-    let (lanes, problem) = match references.len() {
-        0 => (Vec::new(), None),
+    let (comparison, problem) = match references.len() {
+        0 => (None, None),
         _ => match state.ask(move |source| source.compare_runs(&references)).await {
-            Ok(comparison) => (comparison.lanes, None),
-            Err(error) => (Vec::new(), Some(error.text)),
+            Ok(comparison) => (Some(comparison), None),
+            Err(error) => (None, Some(error.text)),
         },
     };
     let frame = Frame::new(&state, &viewer, "/compare", "Compare");
-    let rows = if lanes.is_empty() { Vec::new() } else { rows_of(&lanes) };
+    let rows = comparison.as_ref().map(rows_of).unwrap_or_default();
+    let lanes = comparison.map(|comparison| comparison.lanes).unwrap_or_default();
     html_page(StatusCode::OK, &ComparePage { frame, asked: query.runs, problem, lanes, rows })
 }
 
-fn rows_of(lanes: &[Lane]) -> Vec<LaneRow> {
+fn rows_of(comparison: &LaneComparison) -> Vec<LaneRow> {
+    let lanes = &comparison.lanes;
+    let per_pass = |lane| comparison.cost_per_pass(lane).map_or_else(|| "–".to_owned(), money_text);
+    let accepted =
+        LaneRow { label: "Cost per accepted change", is_status: false, cells: lanes.iter().map(per_pass).collect() };
     let row = |label, get: fn(&Lane) -> String| LaneRow {
         label,
         is_status: label == "Status",
@@ -91,6 +96,7 @@ fn rows_of(lanes: &[Lane]) -> Vec<LaneRow> {
         row("Cost", |lane| {
             lane.used.map_or_else(|| "–".to_owned(), |used| used.cost().map_or("unpriced".to_owned(), money_text))
         }),
+        accepted,
         row("Claims contradicted", |lane| format!("{} of {}", lane.claims_contradicted, lane.claims)),
         row("Remedy", |lane| lane.remedy.as_deref().map_or_else(|| "–".to_owned(), shown)),
     ]

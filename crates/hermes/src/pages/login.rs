@@ -10,9 +10,9 @@ use axum::{Extension, Form};
 use serde::Deserialize;
 
 use super::Frame;
-use crate::access::{SESSION_COOKIE, Viewer};
+use crate::access::{PeerAddress, Role, Viewer};
 use crate::respond::{html_page, plain_refusal, see_other};
-use crate::source::{OperatorAct, OperatorActKind};
+use crate::source::{OperatorAct, OperatorActKind, SourceError};
 use crate::state::ConsoleState;
 
 #[derive(Template)]
@@ -46,23 +46,30 @@ pub(crate) async fn login_form(State(state): State<Arc<ConsoleState>>, Path(toke
 }
 
 /// Exchanges a one-time link for a session. The attempt is recorded in the ledger, also if
-/// it fails.
+/// it fails; failed ones within the rate of refusals.
 pub(crate) async fn log_in(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
+    Extension(PeerAddress(peer)): Extension<PeerAddress>,
     Path(token): Path<String>,
 ) -> Response {
-    let found = state.sessions.log_in(&token);
-    let subject = found.as_ref().map_or("none", |(role, _)| role.as_str()).to_owned();
-    record(&state, &viewer, OperatorActKind::Login, subject, found.is_some()).await;
-    let Some((_, value)) = found else {
+    let Some((role, value)) = state.sessions.log_in(&token) else {
+        if state.refusals.admit(peer.ip()) {
+            // A ledger that cannot be written changes nothing about the refusal.
+            let _ = record(&state, &viewer, OperatorActKind::Login, "none", false).await;
+        }
         return no_link("This link was used or has lapsed.", StatusCode::GONE);
     };
+    let recorded = record(&state, &viewer, OperatorActKind::Login, role.as_str(), true).await;
+    if role == Role::Operator && recorded.is_err() {
+        state.sessions.log_out(&value);
+        return no_link("The login could not be recorded, so no operator gets in.", StatusCode::SERVICE_UNAVAILABLE);
+    }
     let mut response = see_other("/");
     let secure = if state.names.is_tls() { "; Secure" } else { "" };
     let age = state.sessions.policy().session.as_secs();
-    let cookie = format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}");
-    set_cookie(&mut response, &cookie);
+    let name = state.names.cookie();
+    set_cookie(&mut response, &format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}"));
     response
 }
 
@@ -83,9 +90,10 @@ pub(crate) async fn log_out(
         return plain_refusal(StatusCode::FORBIDDEN, "this form is not of this session");
     }
     state.sessions.log_out(&session);
-    record(&state, &viewer, OperatorActKind::Logout, "session".to_owned(), true).await;
+    let _ = record(&state, &viewer, OperatorActKind::Logout, "session", true).await;
     let mut response = see_other("/login");
-    set_cookie(&mut response, &format!("{SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"));
+    let name = state.names.cookie();
+    set_cookie(&mut response, &format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"));
     // Pages of this session must not come back from a cache.
     response.headers_mut().insert("clear-site-data", HeaderValue::from_static("\"cache\""));
     response
@@ -97,9 +105,16 @@ fn set_cookie(response: &mut Response, cookie: &str) {
     }
 }
 
-/// Records a login or logout in the ledger. If that fails, a reader still gets in.
-async fn record(state: &ConsoleState, viewer: &Viewer, act: OperatorActKind, subject: String, allowed: bool) {
+/// Records a login or logout in the ledger. If that fails, a reader still gets in, and
+/// everybody out.
+async fn record(
+    state: &ConsoleState,
+    viewer: &Viewer,
+    act: OperatorActKind,
+    subject: &'static str,
+    allowed: bool,
+) -> Result<(), SourceError> {
     let text = if allowed { "done" } else { "the link was used or has lapsed" }.to_owned();
-    let act = OperatorAct { act, subject, session: viewer.name(), allowed, text };
-    let _ = state.ask(move |source| source.record_act(&act)).await;
+    let act = OperatorAct { act, subject: subject.to_owned(), session: viewer.name(), allowed, text };
+    state.ask(move |source| source.record_act(&act)).await
 }

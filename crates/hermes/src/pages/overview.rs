@@ -9,7 +9,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use contract::Stamp;
 use contract::text::shown;
+use views::SpendRow;
 
+use super::spend::SpendText;
 use super::text::age_text;
 use super::{Frame, error_response};
 use crate::access::Viewer;
@@ -17,6 +19,8 @@ use crate::respond::html_page;
 use crate::source::{DayCount, OverviewFacts, PassRate, RunningFacts, WaitingFacts};
 use crate::state::ConsoleState;
 
+/// Rows of model use; the rest is on its own page.
+const MOST_SPEND: usize = 12;
 /// Height of the bars' area, and where it begins, in pixels.
 const CHART_HEIGHT: u64 = 146;
 const CHART_BASE: u64 = 160;
@@ -35,6 +39,7 @@ struct OverviewPage {
     bars: Vec<ChartBar>,
     day_labels: Vec<ChartDay>,
     rates: Vec<RateRow>,
+    spend: Vec<SpendText>,
     facts: OverviewFacts,
 }
 
@@ -118,6 +123,7 @@ impl OverviewPage {
             bars: draw_bars(&facts.days, tallest),
             day_labels: label_days(&facts.days),
             rates: facts.rates.iter().map(RateRow::of).collect(),
+            spend: sum_models(&facts.spend).iter().rev().take(MOST_SPEND).map(SpendText::of).collect(),
             facts,
         }
     }
@@ -160,6 +166,24 @@ impl RunningRow {
 
 fn age_of(since: Stamp, now: Stamp) -> u64 {
     u64::try_from(now.unix_seconds() - since.unix_seconds()).unwrap_or(0)
+}
+
+/// Use by day and engine, whatever the models.
+fn sum_models(rows: &[SpendRow]) -> Vec<SpendRow> {
+    let mut sums: Vec<SpendRow> = Vec::new();
+    for row in rows {
+        match sums.iter_mut().find(|sum| sum.day == row.day && sum.engine == row.engine) {
+            Some(sum) => {
+                sum.runs += row.runs;
+                sum.open_runs += row.open_runs;
+                sum.requests = sum.requests.saturating_add(row.requests);
+                sum.tokens = sum.tokens.saturating_add(row.tokens);
+                sum.money_micros = sum.money_micros.saturating_add(row.money_micros);
+            }
+            None => sums.push(row.clone()),
+        }
+    }
+    sums
 }
 
 /// The highest rung on top, one cell a ladder.

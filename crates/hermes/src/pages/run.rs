@@ -74,6 +74,8 @@ struct PatchFileRow {
     path: String,
     verdict: &'static str,
     rule: &'static str,
+    /// Glob of the contract or the exam set that decided.
+    glob: String,
     added: u64,
     removed: u64,
     lines: Vec<PatchLineRow>,
@@ -329,18 +331,22 @@ impl PatchFileRow {
             text: shown(&patch.text),
         });
         let (added, removed, path) = (file.added, file.removed, shown(&file.path));
-        let (verdict, rule) = (verdict_word(file.verdict), rule_text(file.verdict));
-        Self { path, verdict, rule, added, removed, lines: lines.collect() }
+        let (verdict, glob) = (verdict_word(file.verdict), file.glob.as_deref().map_or_else(String::new, shown));
+        let rule = rule_text(file.verdict, glob.is_empty());
+        Self { path, verdict, rule, glob, added, removed, lines: lines.collect() }
     }
 }
 
-/// Judgement of the contract on a path, in words.
-const fn rule_text(verdict: PathVerdict) -> &'static str {
-    match verdict {
-        PathVerdict::Allowed => "An allowed path of the contract matches.",
-        PathVerdict::Forbidden => "The contract forbids this path.",
-        PathVerdict::Protected => "Protected: it was restored from the baseline before verification.",
-        PathVerdict::Outside => "No allowed path of the contract matches.",
+/// Judgement of the contract on a path, in words; the glob that decided is named behind it.
+const fn rule_text(verdict: PathVerdict, is_bare: bool) -> &'static str {
+    match (verdict, is_bare) {
+        (PathVerdict::Allowed, false) => "Allowed by this line of the contract:",
+        (PathVerdict::Allowed, true) => "An allowed path of the contract matches.",
+        (PathVerdict::Forbidden, false) => "Forbidden by this line of the contract:",
+        (PathVerdict::Forbidden, true) => "The contract forbids this path.",
+        (PathVerdict::Protected, false) => "Protected, so restored from the baseline before verification, by the rule",
+        (PathVerdict::Protected, true) => "Protected: it was restored from the baseline before verification.",
+        (PathVerdict::Outside, _) => "No allowed path of the contract matches.",
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
         IdentCell {
             label: "Approval",
             main: format!("{:?}", report.approval_status).to_lowercase().replace("notrequired", "not required"),
-            subs: vec![report.allowed_mutation_scope.clone()],
+            subs: vec![shown(&report.allowed_mutation_scope)],
         },
         IdentCell {
             label: "Signature",

@@ -26,14 +26,15 @@ struct SpendPage {
     facts: SpendFacts,
 }
 
-struct SpendText {
-    day: String,
-    engine: String,
+/// Row of model use, ready to be shown.
+pub(super) struct SpendText {
+    pub(super) day: String,
+    pub(super) engine: String,
     pair: String,
-    runs: String,
-    requests: String,
-    tokens: String,
-    money: String,
+    pub(super) runs: String,
+    pub(super) requests: String,
+    pub(super) tokens: String,
+    pub(super) money: String,
 }
 
 /// Model use by day.
@@ -52,7 +53,7 @@ pub(crate) async fn spend_page(
 }
 
 impl SpendText {
-    fn of(row: &SpendRow) -> Self {
+    pub(super) fn of(row: &SpendRow) -> Self {
         let open = if row.open_runs > 0 { format!(", {} not settled", row.open_runs) } else { String::new() };
         Self {
             day: row.day.clone(),

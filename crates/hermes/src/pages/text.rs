@@ -62,13 +62,13 @@ pub(crate) fn number_text(number: u64) -> String {
 
 /// First characters of a digest.
 pub(crate) fn first_of(digest: impl AsRef<str>) -> String {
-    digest.as_ref().chars().take(8).collect()
+    shown(digest.as_ref()).chars().take(8).collect()
 }
 
 /// Last characters of a digest.
 pub(crate) fn last_of(digest: impl AsRef<str>) -> String {
-    let count = digest.as_ref().chars().count();
-    digest.as_ref().chars().skip(count.saturating_sub(4)).collect()
+    let digest = shown(digest.as_ref());
+    digest.chars().skip(digest.chars().count().saturating_sub(4)).collect()
 }
 
 /// Folder of a path with its slash; nothing for a bare name.

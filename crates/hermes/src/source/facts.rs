@@ -134,6 +134,9 @@ pub struct RunFacts {
     pub patch: Vec<PatchFile>,
     pub patch_cut: bool,
     pub artifacts: Vec<ArtifactFacts>,
+    /// Attempts that the sandboxes refused or noted, the worst first.
+    pub refusals: Vec<RefusalFacts>,
+    pub refusals_left_out: u64,
     pub claims: Vec<JudgedClaim>,
     /// Reason for which there is no verdict.
     pub problem: Option<String>,
@@ -155,12 +158,28 @@ pub struct ArtifactFacts {
     pub sha256: String,
 }
 
+/// One attempt inside a sandbox, and the line of a contract that would allow it.
+#[derive(Debug, Clone, Serialize)]
+pub struct RefusalFacts {
+    pub cell: String,
+    pub what: String,
+    pub by: Option<String>,
+    pub count: u64,
+    /// `forbidden action`, `violation` or `note`.
+    pub counts_as: &'static str,
+    /// Key of the contract; none where no line of any contract allows it.
+    pub allowed_by: Option<&'static str>,
+    pub advice: &'static str,
+}
+
 /// One file of a patch, with the word of the contract about its path.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatchFile {
     pub path: String,
     #[serde(serialize_with = "write_verdict")]
     pub verdict: PathVerdict,
+    /// Glob that decided; none where no glob did.
+    pub glob: Option<String>,
     pub added: u64,
     pub removed: u64,
     pub lines: Vec<PatchLine>,

@@ -5,14 +5,12 @@ use contract::approval::{PacketStatus, approval_sentence};
 use evidence::names;
 use ledger::{Found, RunRow};
 
+use super::bound::{cut_list, cut_text};
 use super::compose::{ComposeSummaryError, bundle_path};
-use super::facts::cut_text;
 use super::{GovernedExecution, SummaryFacts, SummaryPacket};
 use crate::Views;
 use crate::requests::{RequestQuery, RequestRecord, RequestState, RequestSummary, find_request};
 
-/// Paths, actions and evidence that a packet lists.
-const MOST_ITEMS: usize = 200;
 /// Actions that no page, route or approval ever allows.
 const NEVER_ALLOWED: &[&str] =
     &["activate_default", "promote_core", "push", "merge", "deploy", "open_pull_request", "run_from_console"];
@@ -149,7 +147,6 @@ fn allowed_actions(request: &RequestSummary, record: &RequestRecord) -> Vec<Stri
 fn packet_of(request: &RequestSummary, record: &RequestRecord, is_pass: bool) -> SummaryPacket {
     let document = record.request.as_ref();
     let plan = document.map(|document| &document.plan);
-    let cut = |texts: &[String]| texts.iter().take(MOST_ITEMS).map(|text| cut_text(text)).collect::<Vec<_>>();
     let status = match request.state {
         RequestState::Used if is_pass => PacketStatus::ConsumedByPassEvidence,
         RequestState::Open | RequestState::Approved if record.missing.is_empty() => PacketStatus::ProofReady,
@@ -159,12 +156,11 @@ fn packet_of(request: &RequestSummary, record: &RequestRecord, is_pass: bool) ->
         status,
         request: Some(request.request.clone()),
         approval_command_text: plan.map(|plan| cut_text(&approval_sentence(plan))),
-        required_evidence_paths: document.map_or_else(Vec::new, |document| {
-            document.evidence_pointers.iter().take(MOST_ITEMS).map(|pointer| cut_text(&pointer.path)).collect()
-        }),
-        allowed_paths: plan.map_or_else(Vec::new, |plan| cut(&plan.contract.allowed_paths)),
+        required_evidence_paths: document
+            .map_or_else(Vec::new, |document| cut_list(document.evidence_pointers.iter().map(|pointer| &pointer.path))),
+        allowed_paths: plan.map_or_else(Vec::new, |plan| cut_list(&plan.contract.allowed_paths)),
         blocked_actions: document.map_or_else(Vec::new, |document| {
-            document.blocked_actions.iter().take(MOST_ITEMS).map(|action| action.as_str().to_owned()).collect()
+            document.blocked_actions.iter().map(|action| action.as_str().to_owned()).collect()
         }),
         executable: false,
     }

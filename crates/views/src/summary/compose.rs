@@ -8,7 +8,7 @@ use evidence::names;
 use ledger::{ReadLedgerError, RunRow, RunStatus};
 
 use super::approval::ApprovalPosture;
-use super::facts::cut_text;
+use super::bound::{cut_text, fit_ladders};
 use super::{
     BlockedLane, CandidateDefault, ControlSummary, SUMMARY_VERSION, SummaryFacts, SummaryHealth, SummaryLadder,
 };
@@ -41,6 +41,8 @@ pub enum ComposeSummaryError {
     Requests(#[from] ListRequestsError),
     #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
+    #[error("the summary cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl Views {
@@ -57,8 +59,9 @@ impl Views {
         let blocked_lanes: Vec<BlockedLane> = ladder.iter().filter_map(blocked_lane).collect();
         let next_operator_action = next_action(facts, &health, &posture, &ladder);
         let (refresh_row, refresh) = refresh.map_or((None, None), |(row, document)| (Some(row), Some(document)));
-        let of_refresh = |get: fn(&RefreshComparison) -> Option<String>| refresh.as_ref().and_then(get);
-        Ok(ControlSummary {
+        let of_refresh =
+            |get: fn(&RefreshComparison) -> Option<String>| refresh.as_ref().and_then(get).map(|path| cut_text(&path));
+        Ok(fit_ladders(ControlSummary {
             schema_version: SUMMARY_VERSION.to_owned(),
             generated_at: facts.now,
             ladder_cut: facts.climbers.len() > MOST_LADDERS,
@@ -98,7 +101,7 @@ impl Views {
             blocked_next_actions: posture.blocked,
             approval_packet: posture.packet,
             governed_execution: posture.execution,
-        })
+        })?)
     }
 
     /// The newest sealed document of a task whose bundle verifies.
@@ -185,7 +188,7 @@ pub(super) fn bundle_path(row: &RunRow, name: &str) -> Option<String> {
     row.bundle.as_ref().map(|bundle| format!("{}/{name}", bundle.trim_end_matches('/')))
 }
 
-fn blocked_lane(ladder: &SummaryLadder) -> Option<BlockedLane> {
+pub(super) fn blocked_lane(ladder: &SummaryLadder) -> Option<BlockedLane> {
     let rung = ladder.rungs.iter().find(|rung| rung.status != RungStatus::Validated)?;
     Some(BlockedLane {
         engine: ladder.engine.clone(),

@@ -3,12 +3,10 @@
 
 use contract::Stamp;
 
+use super::bound::cut_text;
 use super::{SummaryLadder, SummaryRung};
 use crate::ladder::LadderView;
 use crate::requests::RequestRules;
-
-/// Most characters of a text that others may have written.
-const LONGEST_TEXT: usize = 400;
 
 /// A ladder and the command that mends each of its rungs, lowest first.
 #[derive(Debug, Clone)]
@@ -43,14 +41,5 @@ impl ClimberFacts {
             model: self.ladder.model.as_ref().map(|pair| cut_text(&pair.to_string())),
             rungs: rungs.collect(),
         }
-    }
-}
-
-/// Makes a text printable and short enough for the document to stay bounded.
-pub(super) fn cut_text(text: &str) -> String {
-    let text = contract::text::shown(text);
-    match text.char_indices().nth(LONGEST_TEXT) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
     }
 }

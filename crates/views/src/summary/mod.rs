@@ -3,9 +3,12 @@
 //! same bytes for the same ledger, except for its time.
 
 mod approval;
+mod bound;
 mod check;
 mod compose;
 mod facts;
+#[cfg(test)]
+mod tests;
 
 use contract::approval::PacketStatus;
 use contract::stage6::refresh::TargetReadOnlyStatus;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use super::aims::Aim;
 use super::client::connect_from;
 use super::servers::{BenchServer, start_console};
 use crate::Outcome;
@@ -20,8 +21,8 @@ const WATCHED: Duration = Duration::from_secs(10);
 const RUN_SECONDS: u32 = 45;
 const EVENTS_A_SECOND: u32 = 50;
 
-/// Follows one live run with many viewers and returns the table.
-pub(super) fn follow_many(bench: &Bench, world: &World) -> Outcome<String> {
+/// Follows one live run with many viewers and returns the table, and its aims.
+pub(super) fn follow_many(bench: &Bench, world: &World) -> Outcome<(String, Vec<Aim>)> {
     let home = world.path("viewed");
     let case = world.path("viewed-case");
     write_case(&case)?;
@@ -51,7 +52,7 @@ fn write_case(folder: &Path) -> Outcome {
     std::fs::write(&file, text).map_err(|error| error.to_string())
 }
 
-fn measure_viewers(bench: &Bench, home: &Path) -> Outcome<String> {
+fn measure_viewers(bench: &Bench, home: &Path) -> Outcome<(String, Vec<Aim>)> {
     wait_for("a home", || home.join("ledger.db").exists())?;
     let console = start_console(bench, home)?;
     let run = wait_some("a live run", || console.newest_run().ok())?;
@@ -77,11 +78,15 @@ fn measure_viewers(bench: &Bench, home: &Path) -> Outcome<String> {
     let used = processor_seconds(console.pid())? - before;
     let seconds = began.elapsed().as_secs_f64();
     let memory = memory_mib(console.pid())?;
-    let each = events as f64 / f64::from(count) / seconds;
-    Ok(format!(
-        "| viewers of one run | events a second, each | processor, of one core | memory |\n| --- | --- | --- | --- |\n| {count} | {each:.0} | {:.1} % | {memory:.0} MiB |\n",
-        used / seconds * 100.0
-    ))
+    let (each, share) = (events as f64 / f64::from(count) / seconds, used / seconds * 100.0);
+    let text = format!(
+        "| viewers of one run | events a second, each | processor, of one core | memory |\n| --- | --- | --- | --- |\n| {count} | {each:.0} | {share:.1} % | {memory:.0} MiB |\n"
+    );
+    let aims = vec![
+        Aim::at_most(format!("{count} viewers, percent of a core"), share, 10.0),
+        Aim::at_most(format!("{count} viewers, most memory in MiB"), memory, 64.0),
+    ];
+    Ok((text, aims))
 }
 
 fn cookie(console: &BenchServer) -> String {

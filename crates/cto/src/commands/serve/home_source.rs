@@ -19,7 +19,7 @@ use views::{
 };
 
 use super::marks::mark_run;
-use super::{board, overview, requests, run_facts};
+use super::{board, log_window, overview, requests, run_facts};
 use crate::commands::stop::{record_act, stop_run};
 use crate::commands::summary::compose_summary;
 use crate::context::Context;
@@ -131,7 +131,7 @@ impl ConsoleSource for HomeSource {
 
     fn read_log(&self, reference: &str, name: &str, asked: &LogAsked) -> Result<LogWindow, SourceError> {
         let (views, now) = answer(self.look())?;
-        run_facts::read_log(&views, reference, name, asked, now)
+        log_window::read_log(&views, reference, name, asked, now)
     }
 
     fn read_events(&self, run_id: &str, from: u64) -> Result<EventChunk, SourceError> {

@@ -25,9 +25,10 @@ pub(super) fn read_patch(patch: &[u8], rules: Option<&PathRules>) -> (Vec<PatchF
         let (lines, was_cut) = read_lines(section, left);
         left -= lines.len();
         is_cut |= was_cut;
+        let glob = rules.and_then(|rules| rules.deciding_glob(&path)).map(str::to_owned);
         let count = |kind| lines.iter().filter(|line| line.kind == kind).count() as u64;
         let (added, removed) = (count(PatchLineKind::Added), count(PatchLineKind::Removed));
-        files.push(PatchFile { path: path_text(&path), verdict, added, removed, lines });
+        files.push(PatchFile { path: path_text(&path), verdict, glob, added, removed, lines });
     }
     (files, is_cut)
 }

@@ -1,7 +1,7 @@
 //! Requests for approval as the console shows them, and the decisions of an operator in the
 //! browser.
 
-use contract::approval::{PacketStatus, approval_sentence, render_packet};
+use contract::approval::{PacketStatus, SignedVia, approval_sentence, render_packet};
 use contract::text::shown;
 use harness::{ApprovalWish, OpenedRequest, People, Policies};
 use hermes::RequestFacts;
@@ -12,6 +12,7 @@ use super::HomeSource;
 use crate::approvals_view::{Deciding, check_reason, find_news, find_opened, ledger_to_read, run_command};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::signing::OperatorKey;
 
 /// Requests of a page.
 const ROWS: usize = 50;
@@ -107,10 +108,21 @@ fn next_command(opened: &OpenedRequest) -> String {
     })
 }
 
+/// The request and the operator's key, which asks for nothing on the server's terminal.
+fn open_deciding(context: &Context, reference: &str, step: RequestStep) -> Result<Deciding, CommandError> {
+    let deciding = Deciding::open(context, reference, None, step)?;
+    Ok(Deciding { key: deciding.key.unattended(), ..deciding })
+}
+
+/// Way in which a signature is made here: a security key says so itself.
+fn signed_via_console(key: &OperatorKey) -> SignedVia {
+    if key.kind().is_hardware() { SignedVia::Hardware } else { SignedVia::Console }
+}
+
 /// The same denial as `cto deny`.
 pub(super) fn deny(context: &Context, reference: &str, reason: &str) -> Result<(), CommandError> {
     let reason = check_reason(reason)?;
-    let deciding = Deciding::open(context, reference, None, RequestStep::Denied)?;
+    let deciding = open_deciding(context, reference, RequestStep::Denied)?;
     let denial = deciding.opened.draft_denial(&deciding.key.fingerprint(), reason)?;
     deciding.record(RequestStep::Denied, &denial, false).map(drop)
 }
@@ -123,7 +135,7 @@ pub(super) fn approve(context: &Context, reference: &str, sentence: &str) -> Res
         return Err(CommandError::blocked("approving in the browser is not switched on")
             .hint(format!("cto approve {}", shown(reference))));
     }
-    let deciding = Deciding::open(context, reference, None, RequestStep::Granted)?;
+    let deciding = open_deciding(context, reference, RequestStep::Granted)?;
     if !deciding.key.is_held_by_agent() {
         let text = "the key lies in a file; here only a key that an agent or a security key holds signs";
         return Err(CommandError::blocked(text).hint(format!("cto approve {}", deciding.request())));
@@ -140,7 +152,7 @@ pub(super) fn approve(context: &Context, reference: &str, sentence: &str) -> Res
         sentence: wanted,
         key_fingerprint: deciding.key.fingerprint(),
         approval_source: deciding.signer(),
-        signed_via: deciding.key.signed_via(),
+        signed_via: signed_via_console(&deciding.key),
         not_before: None,
         expires_at: None,
         break_glass_reason: None,

@@ -1,24 +1,20 @@
-//! One run as the console shows it, in whatever state, and windows into the files of its
-//! bundle.
+//! One run as the console shows it, in whatever state.
 
 use contract::{Decision, Event, Stamp, TaskContract};
 use evidence::names;
 use evidence::render::verdict_sentence;
-use hermes::{ArtifactFacts, LogAsked, LogWindow, RunFacts, RunState, SourceError};
+use hermes::{ArtifactFacts, RunFacts, RunState};
 use ledger::RunStatus;
 use views::{FindRunError, RunView, SealedRun, ViewRunError, Views};
 
-use super::home_source::refuse;
 use super::patch_lines::read_patch;
+use super::refusals::read_refusals;
 use crate::error::CommandError;
 
 /// Events that a page lists.
 const MOST_EVENTS: usize = 2000;
-/// Largest file that is looked into.
+/// Largest file that is read whole.
 const LARGEST_FILE: u64 = 64 << 20;
-/// Lines of a window, and the longest part of a line that is shown.
-const WINDOW: usize = 500;
-const LONGEST_LINE: usize = 4000;
 
 /// Facts of one run in any state.
 pub(crate) fn gather_run(views: &Views, reference: &str, now: Stamp) -> Result<RunFacts, CommandError> {
@@ -64,6 +60,8 @@ fn bare_facts(row: ledger::RunRow, state: RunState, sentence: String, now: Stamp
         patch: Vec::new(),
         patch_cut: false,
         artifacts: Vec::new(),
+        refusals: Vec::new(),
+        refusals_left_out: 0,
         claims: Vec::new(),
         problem: None,
         now,
@@ -121,9 +119,10 @@ fn sealed_facts(views: &Views, run: SealedRun, now: Stamp) -> Result<RunFacts, C
         .zip(read(names::DECISION).and_then(|bytes| serde_json::from_slice::<Decision>(&bytes).ok()))
         .and_then(|(contract, decision)| decision.path_rules(&contract).ok());
     let (patch, patch_cut) = read_patch(&read(names::PATCH).unwrap_or_default(), rules.as_ref());
+    let (refusals, refusals_left_out) = read_refusals(&read(names::SANDBOX).unwrap_or_default());
     let artifacts = report.artifact_digests.iter().map(|(name, sha256)| ArtifactFacts {
         name: name.clone(),
-        bytes: None,
+        bytes: std::fs::symlink_metadata(run.bundle.dir().join(name)).ok().map(|found| found.len()),
         sha256: sha256.clone(),
     });
     let is_answered = row.stage >= contract::Stage::OWNED_REPOSITORY && row.status == RunStatus::Pass;
@@ -140,86 +139,10 @@ fn sealed_facts(views: &Views, run: SealedRun, now: Stamp) -> Result<RunFacts, C
         patch,
         patch_cut,
         artifacts: artifacts.collect(),
+        refusals,
+        refusals_left_out,
         claims: report.claims.clone(),
         report: Some(report),
         ..facts
     })
-}
-
-/// Lines of a file of a verified bundle. Only names of the signed statement are opened, so
-/// that no name leads elsewhere.
-pub(super) fn read_log(
-    views: &Views,
-    reference: &str,
-    name: &str,
-    asked: &LogAsked,
-    now: Stamp,
-) -> Result<LogWindow, SourceError> {
-    let found = views.view_run(reference, now).map_err(|error| refuse(error.into()))?;
-    let RunView::Sealed(run) = found else { return Err(SourceError::missing("its bundle was collected")) };
-    let is_known = run.bundle.report().artifact_digests.contains_key(name) || name == names::ATTESTATION;
-    if !is_known {
-        return Err(SourceError::missing(format!("`{name}` is no artifact of this run")));
-    }
-    let bytes = untrusted_fs::read_plain(run.bundle.dir(), name.as_bytes(), LARGEST_FILE)
-        .ok_or_else(|| SourceError::refused(format!("`{name}` cannot be read")))?;
-    Ok(cut_window(name, &bytes, asked))
-}
-
-fn cut_window(name: &str, bytes: &[u8], asked: &LogAsked) -> LogWindow {
-    let mut window =
-        LogWindow { name: name.to_owned(), total_lines: 0, matching_lines: 0, lines: Vec::new(), next_line: None };
-    let needle = asked.search.as_bytes();
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        window.total_lines += 1;
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        if !needle.is_empty() && !line.windows(needle.len()).any(|part| part == needle) {
-            continue;
-        }
-        window.matching_lines += 1;
-        if window.total_lines < asked.line {
-            continue;
-        }
-        if window.lines.len() < WINDOW {
-            window.lines.push((window.total_lines, line_text(line)));
-        } else if window.next_line.is_none() {
-            window.next_line = Some(window.total_lines);
-        }
-    }
-    window
-}
-
-/// A line as text, its end left out where it is very long.
-fn line_text(line: &[u8]) -> String {
-    let cut = line.len().min(LONGEST_LINE * 4);
-    let text = String::from_utf8_lossy(&line[..cut]);
-    match text.char_indices().nth(LONGEST_LINE) {
-        Some((at, _)) => format!("{}… {} bytes in this line", &text[..at], line.len()),
-        None if cut < line.len() => format!("{text}… {} bytes in this line", line.len()),
-        None => text.into_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_have_true_counts() {
-        let text: String = (1..=1200).map(|line| format!("line {line}\n")).collect();
-        let window = cut_window("test.log", text.as_bytes(), &LogAsked::default());
-        assert_eq!((window.total_lines, window.lines.len(), window.next_line), (1200, WINDOW, Some(501)));
-        let asked = LogAsked { line: 501, search: String::new() };
-        assert_eq!(cut_window("test.log", text.as_bytes(), &asked).lines[0], (501, "line 501".to_owned()));
-        let asked = LogAsked { line: 0, search: "line 11".to_owned() };
-        let found = cut_window("test.log", text.as_bytes(), &asked);
-        assert_eq!((found.matching_lines, found.lines[0].0), (111, 11));
-    }
-
-    #[test]
-    fn a_line_without_end_is_cut() {
-        let text = line_text(&vec![b'x'; 1 << 20]);
-        assert!(text.len() < LONGEST_LINE + 100 && text.contains("1048576 bytes"), "{}", text.len());
-        assert_eq!(line_text(b"\xff\xfe"), "\u{fffd}\u{fffd}");
-    }
 }

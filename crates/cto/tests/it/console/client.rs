@@ -15,6 +15,8 @@ pub(super) struct Served {
     pub(super) host: String,
     /// Path of the login link.
     pub(super) login: String,
+    /// Path of the reader's link beside an operator's; empty where there is none.
+    pub(super) reader_login: String,
 }
 
 impl Drop for Served {
@@ -68,8 +70,10 @@ impl Served {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
         let host = told["address"].as_str().unwrap().split_once("://").unwrap().1.to_owned();
-        let login = told["login"].as_str().unwrap().rsplit_once("/login/").unwrap().1.to_owned();
-        Self { child, host, login: format!("/login/{login}") }
+        let path =
+            |key: &str| told[key].as_str().map(|link| format!("/login/{}", link.rsplit_once("/login/").unwrap().1));
+        let (login, reader_login) = (path("login").unwrap(), path("login_read_only").unwrap_or_default());
+        Self { child, host, login, reader_login }
     }
 
     /// The most memory that the server ever had, in KiB.
@@ -79,13 +83,25 @@ impl Served {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
+    /// Ends the server as a person does, and gives its exit code.
+    pub(super) fn end(mut self) -> Option<i32> {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::TERM)
+            .unwrap();
+        self.child.wait().unwrap().code()
+    }
+
     pub(super) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends bytes as they are and reads the answer to its end.
     pub(super) fn send(&self, bytes: &[u8]) -> Option<Answer> {
-        let mut stream = TcpStream::connect(&self.host).unwrap();
+        Self::send_to(&self.host, bytes)
+    }
+
+    /// The same at another address.
+    pub(super) fn send_to(host: &str, bytes: &[u8]) -> Option<Answer> {
+        let mut stream = TcpStream::connect(host).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         // A server that has heard enough closes before everything is sent.
         let _ = stream.write_all(bytes);
@@ -130,7 +146,16 @@ impl Served {
 
     /// Logs in; gives the cookie.
     pub(super) fn log_in(&self) -> String {
-        let answer = self.post(&self.login.clone(), "", "");
+        self.log_in_by(&self.login)
+    }
+
+    /// Logs in as a reader of a server that admits operators.
+    pub(super) fn log_in_as_reader(&self) -> String {
+        self.log_in_by(&self.reader_login)
+    }
+
+    fn log_in_by(&self, link: &str) -> String {
+        let answer = self.post(link, "", "");
         assert_eq!(answer.status, 303, "{}", answer.head);
         answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned()
     }

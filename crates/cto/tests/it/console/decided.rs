@@ -1,5 +1,7 @@
 //! Deciding in the browser: a denial is the operator's and stands in the ledger; approving is off unless it was switched on.
 
+use testkit::Tmux;
+
 use super::Served;
 use crate::world;
 
@@ -45,4 +47,61 @@ fn a_denial_is_signed_once_and_recorded() {
 
 fn state(world: &testkit::World, request: &str) -> String {
     world.cto(["packet", request, "--json"]).expect(0).json()["state"].as_str().unwrap().to_owned()
+}
+
+/// The link of this kind on a screen, the newest.
+fn link_on(lines: &[String], kind: &str) -> Option<String> {
+    let mut links = lines.iter().rev().filter_map(|line| line.strip_prefix(&format!("{kind} http://")));
+    links.next().map(str::to_owned)
+}
+
+/// A server in a terminal never asks there for the passphrase of a key, so that no request of a browser waits for somebody at it. Enter
+/// prints new links.
+#[test]
+fn a_server_asks_nothing_on_its_terminal_and_prints_links_on_enter() {
+    let test = "a_server_asks_nothing_on_its_terminal_and_prints_links_on_enter";
+    let world = world();
+    world.make_home();
+    let key = world.home().join("keys/operator");
+    let made = testkit::program("ssh-keygen", &world.here())
+        .args(["-q", "-t", "ed25519", "-N", "a passphrase", "-f"])
+        .arg(&key)
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        return testkit::skip(test, "there is no ssh-keygen");
+    }
+    let _ = world.cto(["trust", "key", "add", key.with_extension("pub").to_str().unwrap(), "--name", "me"]).expect(0);
+    let asked = world.cto(["request", "r1-string-slugify", "--stage", "4", "--json"]);
+    let request = asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned();
+    let Some(control) = Tmux::start(test, &world, 100, ["deny", &request, "--reason", "x"]) else { return };
+    control.wait_for("passphrase for");
+    control.press("C-c");
+    control.wait_for("ended with");
+
+    let Some(terminal) = Tmux::start(test, &world, 200, ["serve", "--listen", "127.0.0.1:0"]) else { return };
+    let lines = terminal.wait_until("the links", |lines| link_on(lines, "login-read-only").is_some());
+    let first = link_on(&lines, "login").unwrap();
+    terminal.press("Enter");
+    let lines = terminal.wait_until("new links", |lines| link_on(lines, "login").is_some_and(|link| link != first));
+    let link = link_on(&lines, "login").unwrap();
+    let (host, path) = link.split_once('/').unwrap();
+    let post = |path: &str, cookie: &str, body: &str| {
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nConnection: close\r\n");
+        let kind = "Content-Type: application/x-www-form-urlencoded";
+        let text = format!("{head}Cookie: {cookie}\r\n{kind}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        Served::send_to(host, text.as_bytes()).unwrap()
+    };
+    let answer = post(&format!("/{path}"), "", "");
+    assert_eq!(answer.status, 303, "a new link logs in: {}", answer.text());
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let place = format!("/approvals/{request}");
+    let get = format!("GET {place} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nCookie: {cookie}\r\n\r\n");
+    let token = Served::send_to(host, get.as_bytes()).unwrap().token(&format!("{place}/deny"));
+    let denied = post(&format!("{place}/deny"), &cookie, &format!("token={token}&reason=x"));
+    assert_eq!(denied.status, 409, "{}", denied.text());
+    assert!(denied.text().contains("passphrase"), "the page says why");
+    assert!(!terminal.lines().iter().any(|line| line.contains("passphrase")), "{:#?}", terminal.lines());
+    assert_eq!(state(&world, &request), "open");
+    terminal.press("C-c");
+    terminal.wait_for("ended with 0");
 }

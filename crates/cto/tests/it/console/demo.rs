@@ -1,5 +1,10 @@
-//! `cto demo --serve`. The history itself is looked at by `cargo xtask shots`, which says what it lacks.
+//! `cto demo --serve`: a history of real runs with something of everything, in a home that is gone with the server.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Served;
 use crate::world;
 
 #[test]
@@ -10,4 +15,34 @@ fn the_console_of_a_demo_stays_on_this_machine_and_halts_with_everything_else() 
     let _ = world.cto(["demo", "--open"]).expect(2);
     let _ = world.cto(["halt", "--reason", "a check"]).expect(0);
     let _ = world.cto(["demo", "--serve", "--listen", "127.0.0.1:0"]).expect(3);
+}
+
+#[test]
+fn the_history_of_a_demo_has_something_of_everything_and_is_gone_with_it() {
+    let world = world();
+    let folder = world.path().join("thrown-away");
+    std::fs::create_dir(&folder).unwrap();
+    let mut command = world.command(["demo", "--serve", "--listen", "127.0.0.1:0", "--json"]);
+    command.env("TMPDIR", &folder);
+    let served = Served::spawn(command);
+    let cookie = served.log_in_as_reader();
+    let get = |path: &str| served.get(path, &cookie).json();
+    let words = |rows: &Value, key: &str| -> BTreeSet<String> {
+        rows.as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
+    };
+    let set = |all: &[&str]| -> BTreeSet<String> { all.iter().map(|one| (*one).to_owned()).collect() };
+    let overview = get("/api/cto/overview");
+    assert_eq!(words(&get("/api/cto/runs")["runs"], "status"), set(&["pass", "fail", "blocked"]));
+    let states = words(&get("/api/cto/approvals")["requests"], "state");
+    assert_eq!(states, set(&["open", "approved", "used", "denied", "held", "revoked", "expired"]));
+    assert!(!get("/api/cto/spend")["rows"].as_array().unwrap().is_empty(), "model use");
+    let rungs = overview["ladders"].as_array().unwrap().iter().flat_map(|ladder| ladder["rungs"].as_array().unwrap());
+    let validated = rungs.filter(|rung| rung["status"] == "validated").count();
+    assert!(validated >= 2, "{validated} rungs: {overview}");
+    assert!(served.get("/", &cookie).text().contains("Spend by day and engine"));
+    assert!(std::fs::read_dir(&folder).unwrap().count() > 0, "the control: the home is here");
+    assert_eq!(served.end(), Some(0));
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!world.home().exists(), "the operator's own home is none of its affair");
 }

@@ -16,7 +16,7 @@ fn lay_slow_case(world: &World) {
     world.case("made", &[("fake", &json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string())]);
 }
 
-fn live_run(world: &World) -> String {
+pub(super) fn live_run(world: &World) -> String {
     testkit::wait_for("a run that goes on", || {
         let status = world.cto(["status", "--json"]);
         // The run makes the home.

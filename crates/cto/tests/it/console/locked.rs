@@ -28,6 +28,7 @@ const PAGES: &[&str] = &[
     "/api/cto/approvals",
     "/api/cto/compare?runs=@",
     "/api/cto/records",
+    "/api/cto/board",
     "/api/cto/spend",
     "/api/cto/control-summary",
     "/api/openapi.json",
@@ -47,7 +48,8 @@ fn nothing_is_shown_without_a_login() {
         assert!(!answer.text().contains(run), "{page}");
     }
     assert_eq!(served.get("/nothing/such", "").status, 302, "what exists is not told either");
-    assert_eq!(served.get("/runs", "hermes_session=guess").status, 302);
+    let name = format!("hermes_session_{}", served.host.rsplit_once(':').unwrap().1);
+    assert_eq!(served.get("/runs", &format!("{name}=guess")).status, 302);
 
     let opened = served.get(&served.login, "");
     assert_eq!((opened.status, served.get(&served.login, "").status), (200, 200), "opening a link uses nothing up");
@@ -66,6 +68,90 @@ fn ledger_holds(world: &testkit::World, word: &str) -> bool {
         let bytes = std::fs::read(world.home().join(file)).unwrap_or_default();
         bytes.windows(word.len()).any(|part| part == word.as_bytes())
     })
+}
+
+/// Acts in the ledger: act and whether it was allowed.
+fn acts(world: &testkit::World) -> Vec<(String, bool)> {
+    let ledger = rusqlite::Connection::open(world.home().join("ledger.db")).unwrap();
+    let mut rows = ledger.prepare("SELECT body FROM entries WHERE kind = 'operator.acted' ORDER BY seq").unwrap();
+    let bodies = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let act = |body: String| {
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (body["act"].as_str().unwrap().to_owned(), body["allowed"].as_bool().unwrap())
+    };
+    bodies.map(|body| act(body.unwrap())).collect()
+}
+
+/// Somebody who guesses links is refused each time, and cannot fill the ledger with it.
+#[test]
+fn guessed_links_are_refused_and_recorded_at_a_rate() {
+    let world = world();
+    world.make_home();
+    let served = Served::start(&world, &[]);
+    let began = std::time::Instant::now();
+    for number in 0..300 {
+        let answer = served.post(&format!("/login/guess-{number}"), "", "");
+        assert_eq!((answer.status, answer.header("set-cookie")), (410, None), "{number}");
+    }
+    let failed = acts(&world).iter().filter(|act| **act == ("login".to_owned(), false)).count();
+    // Fifty at once, then one in five seconds.
+    let most = 51 + began.elapsed().as_secs() as usize / 5;
+    assert!((50..=most).contains(&failed), "{failed} of 300 are recorded, at most {most} may be");
+    let cookie = served.log_in();
+    assert_eq!(served.get("/", &cookie).status, 200, "the control: the link itself still works");
+    assert_eq!(acts(&world).last(), Some(&("login".to_owned(), true)));
+}
+
+/// An operator's acts are recorded from the login on, so that without a ledger no operator gets in. A reader does.
+#[test]
+fn an_operator_who_cannot_be_recorded_does_not_get_in() {
+    let world = world();
+    world.make_home();
+    let served = Served::start(&world, &[]);
+    for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+        let _ = std::fs::remove_file(world.home().join(file));
+    }
+    std::fs::write(world.home().join("ledger.db"), b"this is no ledger").unwrap();
+    let refused = served.post(&served.login, "", "");
+    assert_eq!((refused.status, refused.header("set-cookie")), (503, None), "{}", refused.text());
+    assert_eq!(served.post(&served.reader_login, "", "").status, 303, "the control");
+}
+
+/// A stream that is sent when its session ends is cut with it, and the one of another session goes on.
+#[test]
+fn a_stream_ends_with_its_session() {
+    let world = world();
+    let talk = "for i in $(seq 200); do echo line $i; sleep 0.1; done";
+    let fake = serde_json::json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string();
+    world.case("made", &[("fake", &fake), ("verification_commands", "[[\"true\"]]")]);
+    let mut child = world.start(["run", "./made", "--json"]);
+    let run = super::live::live_run(&world);
+    let served = Served::start(&world, &[]);
+    let (one, other) = (served.log_in(), served.log_in_as_reader());
+    let open = |cookie: &str| {
+        let stream = TcpStream::connect(&served.host).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        let head = format!(
+            "GET /api/cto/runs/{run}/events HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n",
+            served.host
+        );
+        (&stream).write_all(head.as_bytes()).unwrap();
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stream));
+        assert!(lines.by_ref().map_while(Result::ok).any(|line| line.starts_with("data: ")), "it is sent");
+        lines
+    };
+    let (first, mut second) = (open(&one), open(&other));
+    let token = served.get("/", &one).token("/logout");
+    assert_eq!(served.post("/logout", &one, &format!("token={token}")).status, 303);
+    let out = std::time::Instant::now();
+    let _ = first.map_while(Result::ok).count();
+    assert!(out.elapsed() < std::time::Duration::from_secs(5), "the stream went on for {:?}", out.elapsed());
+    assert!(
+        second.by_ref().map_while(Result::ok).filter(|line| line.starts_with("data: ")).nth(5).is_some(),
+        "the control"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
@@ -195,37 +281,79 @@ fn beyond_loopback_tls_is_demanded() {
     let _ = world.cto(["serve", "--tls-cert", "only.pem"]).expect(2);
 }
 
-/// Every route of the description, with every method, in both roles: the home stays as it is but for acts, and no run is added.
+/// Everything of a home that a run, a decision or an outcome would change: entries of the ledger but for acts, requests, bundles, active runs.
+fn state_of_home(world: &testkit::World) -> String {
+    let ledger = rusqlite::Connection::open(world.home().join("ledger.db")).unwrap();
+    let mut rows =
+        ledger.prepare("SELECT kind, body FROM entries WHERE kind != 'operator.acted' ORDER BY seq").unwrap();
+    let entries = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
+    let entries: Vec<_> = entries.map(Result::unwrap).collect();
+    let requests = content_digest(&world.home().join("requests"), &[]);
+    let mut active: Vec<String> = std::fs::read_dir(world.home().join("active"))
+        .map(|all| all.map(|one| one.unwrap().file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    active.sort();
+    format!("{entries:?} {requests} {} {active:?}", content_digest(&world.bundles(), &[]))
+}
+
+/// A home with a sealed run, a request that is approved and waits for its run, and a run that goes on.
+fn lay_tempting_home(world: &testkit::World) -> (String, String, std::process::Child) {
+    let (report, _) = world.run("r1-string-slugify", 0);
+    let sealed = report["run_id"].as_str().unwrap().to_owned();
+    world.case("made", &[("mutation_mode", "candidate-default")]);
+    let _ = world.cto(["key", "init", "--json"]).expect(0);
+    let key = world.home().join("keys/operator.pub");
+    let _ = world.cto(["trust", "key", "add", key.to_str().unwrap(), "--name", "operator"]).expect(0);
+    let asked = world.cto(["request", "./made", "--stage", "4", "--json"]).expect(0).json();
+    let request = asked["request"].as_str().unwrap().to_owned();
+    let packet = world.cto(["packet", &request, "--json"]).expect(0).json();
+    let sentence = packet["approval_command_text"].as_str().unwrap();
+    let approved = world.cto(["approve", &request, "--sentence", sentence, "--json"]);
+    assert_eq!(approved.code, 0, "{}", approved.told());
+    let fake = serde_json::json!({"steps": [{"run": {"argv": ["sh", "-c", "while :; do echo on; sleep 1; done"]}}]});
+    world.case("long", &[("fake", &fake.to_string())]);
+    let child = world.start(["run", "./long", "--json"]);
+    super::live::live_run(world);
+    // The run's own entries until its engine works are there before anybody looks.
+    testkit::wait_for("the engine of the run that goes on", || {
+        (state_of_home(world).matches("\"engine.starting\"").count() == 2).then_some(())
+    });
+    (sealed, request, child)
+}
+
+/// Every route of the description, with every method, in both roles of one server: but for acts the home stays as it is, also where an
+/// approved request only waits for its run.
 #[test]
 fn no_route_starts_a_run() {
     let world = world();
-    world.run("r1-string-slugify", 0);
-    let runs = |world: &testkit::World| world.cto(["runs", "--json"]).expect(0).text();
-    let (before, bundles) = (runs(&world), content_digest(&world.bundles(), &[]));
-    for more in [&["--read-only"][..], &[]] {
-        let served = Served::start(&world, more);
-        let cookie = served.log_in();
-        let described: Value = served.get("/api/openapi.json", &cookie).json();
+    let (sealed, request, mut child) = lay_tempting_home(&world);
+    let before = state_of_home(&world);
+    let served = Served::start(&world, &[]);
+    let (operator, reader) = (served.log_in(), served.log_in_as_reader());
+    for cookie in [&reader, &operator] {
+        let described: Value = served.get("/api/openapi.json", cookie).json();
         let paths: Vec<String> = described["paths"].as_object().unwrap().keys().cloned().collect();
         assert!(paths.len() > 30, "{paths:?}");
-        for path in paths.iter().filter(|path| !path.contains("/events") && *path != "/logout") {
-            let place = path.replace("{run}", "@").replace("{request}", "req-1").replace("{token}", "x");
-            for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+        for path in &paths {
+            let place = path.replace("{run}", &sealed).replace("{request}", &request).replace("{token}", "x");
+            for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
                 let origin = format!("http://{}", served.host);
-                let answer = served.ask(
-                    method,
-                    &place,
-                    &cookie,
-                    &[("Origin", &origin)],
-                    "token=x&reason=y&sentence=z&packet_digest=0",
-                );
+                let form = "token=x&reason=y&sentence=z&packet_digest=0";
+                let answer = served.ask(method, &place, cookie, &[("Origin", &origin)], form);
                 let is_decision = ["/deny", "/approve", "/stop"].iter().any(|end| place.ends_with(end));
-                if is_decision && method == "POST" && !more.is_empty() {
+                if is_decision && method == "POST" && *cookie == reader {
                     assert_eq!(answer.status, 403, "a reader decides nothing: {place}");
                 }
                 assert!(answer.status < 500, "{method} {place}: {}", answer.status);
             }
         }
     }
-    assert_eq!((runs(&world), content_digest(&world.bundles(), &[])), (before, bundles));
+    assert_eq!(served.get("/", &operator).status, 200, "the control: these are sessions");
+    assert_eq!(state_of_home(&world), before);
+    assert_eq!(world.cto(["packet", &request, "--json"]).expect(0).json()["state"], "approved");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let _ = world.cto(["recover"]);
+    let _ = world.cto(["run", "./made", "--stage", "4", "--json"]).expect(0);
+    assert_ne!(state_of_home(&world), before, "the control: a run would have been seen");
 }

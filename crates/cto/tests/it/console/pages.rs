@@ -52,6 +52,41 @@ fn a_pass_a_failure_and_a_refusal_are_shown() {
     assert_eq!(served.get("/runs/nothing", &cookie).status, 404);
 }
 
+/// A log of more lines than a window has: pages lead on, a search counts all of it, and the address of a line shows it.
+#[test]
+fn a_long_log_is_shown_in_windows_with_true_counts() {
+    let world = world();
+    let talk = json!({"steps": [{"run": {"argv": ["seq", "-f", "line %g", "1300"]}}]});
+    world.case("made", &[("fake", &talk.to_string()), ("verification_commands", "[[\"true\"]]")]);
+    let ran = world.cto(["run", "./made", "--json"]).json();
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let place = format!("/runs/{}/log?name=backend/stdout.log", ran["run_id"].as_str().unwrap());
+    let ask = |more: &str| served.get(&format!("/api/cto{place}{more}"), &cookie).json();
+    let (mut numbers, mut texts, mut from, mut total) = (Vec::new(), Vec::new(), String::new(), 0);
+    loop {
+        let window = ask(&from);
+        assert_eq!(window["total_lines"], window["matching_lines"]);
+        for line in window["lines"].as_array().unwrap() {
+            numbers.push(line[0].as_u64().unwrap());
+            texts.push(line[1].as_str().unwrap().to_owned());
+        }
+        total = window["total_lines"].as_u64().unwrap();
+        match window["next_line"].as_u64() {
+            Some(next) => from = format!("&line={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(numbers, (1..=total).collect::<Vec<_>>(), "every line once");
+    // The engine says a few things itself.
+    texts.retain(|text| text.starts_with("line "));
+    assert_eq!(texts, (1..=1300).map(|number| format!("line {number}")).collect::<Vec<_>>());
+    let found = ask("&q=line%20129");
+    assert_eq!((&found["matching_lines"], &found["lines"][0][1]), (&json!(11), &json!("line 129")), "and 1290 to 1299");
+    let page = served.get(&format!("{place}&line=700"), &cookie).text();
+    assert!(page.contains("id=\"L700\"") && page.contains("&amp;line=700#L700\"") && !page.contains("id=\"L699\""));
+}
+
 #[test]
 fn a_changed_bundle_has_no_verdict() {
     let world = world();

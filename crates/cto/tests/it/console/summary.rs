@@ -179,3 +179,134 @@ fn smoke_asks_the_three_routes() {
     assert_eq!(failed["failed"], 3, "nobody answers");
     let _ = world.cto(["hermes", "smoke", "--url", "ftp://x"]).expect(2);
 }
+
+/// Whoever asks again with the tag gets nothing new while nothing but the time changed: the summary here and at the sidecar, and the
+/// facts of the pages.
+#[test]
+fn what_did_not_change_is_not_sent_again() {
+    let world = world();
+    world.run("r1-string-slugify", 0);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let state = world.user().join("webui");
+    let folder = state.join("sidecar-auth");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (token, file) = ("T".repeat(43), folder.join("cto-panel.token"));
+    std::fs::write(&file, &token).unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut command = world.command(["serve", "--listen", "127.0.0.1:0", "--sidecar", &free, "--json"]);
+    command.env("HERMES_WEBUI_STATE_DIR", &state);
+    let served = Served::spawn(command);
+    let cookie = served.log_in();
+    let summary = "/api/cto/control-summary";
+    let ask = |path: &str, tag: &str| match path {
+        "sidecar" => {
+            let head = format!("GET {summary} HTTP/1.1\r\nHost: {free}\r\nX-Hermes-Sidecar-Token: {token}\r\n");
+            let text = format!("{head}If-None-Match: {tag}\r\nConnection: close\r\n\r\n");
+            Served::send_to(&free, text.as_bytes()).unwrap()
+        }
+        path => served.ask("GET", path, &cookie, &[("If-None-Match", tag)], ""),
+    };
+    for path in ["sidecar", summary, "/api/cto/overview", "/api/cto/runs/@", "/api/cto/runs", "/api/cto/spend"] {
+        let first = ask(path, "none");
+        let tag = first.header("etag").unwrap_or_else(|| panic!("{path}: {}", first.head)).to_owned();
+        for _ in 0..2 {
+            let again = ask(path, &tag);
+            assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
+        }
+        world.run("r1-string-slugify", 0);
+        let changed = ask(path, &tag);
+        // Spend has no run with an account, so that nothing of it changes.
+        assert_eq!(changed.status, if path.ends_with("spend") { 304 } else { 200 }, "{path}: a new run");
+    }
+}
+
+/// A request at stage 4 for this case, by a key that may decide.
+fn request(world: &testkit::World, case: &str) -> String {
+    let asked = world.cto(["request", case, "--stage", "4", "--json"]);
+    asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned()
+}
+
+fn lay_operator(world: &testkit::World) {
+    let _ = world.cto(["key", "init", "--json"]).expect(0);
+    let key = world.home().join("keys/operator.pub");
+    let _ = world.cto(["trust", "key", "add", key.to_str().unwrap(), "--name", "operator"]).expect(0);
+}
+
+/// Posture of the summary: granted, executable, consumed, consumed by a pass.
+fn posture(summary: &Value) -> [bool; 4] {
+    let execution = &summary["governed_execution"];
+    [
+        &summary["approval_granted"],
+        &summary["execution_allowed"],
+        &execution["approval_consumed"],
+        &execution["consumed_by_pass_evidence"],
+    ]
+    .map(|value| value.as_bool().unwrap())
+}
+
+/// The summary follows requests from the question to the use, a pass and a failure, and says the same to everybody.
+#[test]
+fn the_summary_follows_a_request_to_its_use() {
+    let world = world();
+    world.case("made", &[("mutation_mode", "candidate-default")]);
+    world.case("failing", &[("mutation_mode", "candidate-default"), ("fake", "{steps: []}")]);
+    lay_operator(&world);
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let told = || {
+        let summary = world.cto(["summary", "--json"]).expect(0).json();
+        let answer = served.get("/api/cto/control-summary", &cookie).json();
+        assert_eq!(without_time(summary.clone()), without_time(answer));
+        let _ = world.cto(["validate", "summary"]).expect(0);
+        summary
+    };
+    for (case, code, passes) in [("./made", 0, true), ("./failing", 1, false)] {
+        let name = request(&world, case);
+        let open = told();
+        assert_eq!(posture(&open), [false; 4], "{case}");
+        assert_eq!(
+            (&open["approval_packet"]["request"], &open["approval_packet"]["status"]),
+            (&json!(name), &json!("proof_ready"))
+        );
+        assert_eq!(open["next_operator_action"], json!(format!("cto packet {name}")));
+        let packet = world.cto(["packet", &name, "--json"]).expect(0).json();
+        let sentence = packet["approval_command_text"].as_str().unwrap();
+        assert_eq!(open["approval_packet"]["approval_command_text"], json!(sentence));
+        let _ = world.cto(["approve", &name, "--sentence", sentence]).expect(0);
+        let approved = told();
+        assert_eq!(posture(&approved), [true, true, false, false], "{case}");
+        let _ = world.cto(["run", case, "--stage", "4", "--json"]).expect(code);
+        let used = told();
+        assert_eq!(posture(&used), [true, false, true, passes], "{case}: granted, and nothing may run by it again");
+        for key in ["consumed_pass_report_path", "consumed_proof_path"] {
+            let path = &used["governed_execution"][key];
+            assert_eq!(path.is_string(), passes, "{case} {key}: {path}");
+            assert!(path.as_str().is_none_or(|path| world.home().join(path).is_file()), "{path}");
+        }
+    }
+    let name = request(&world, "./made");
+    let _ = world.cto(["deny", &name, "--reason", "too wide"]).expect(0);
+    let denied = told();
+    assert_eq!((posture(&denied), &denied["approval_reason"]), ([false; 4], &json!(format!("{name} was denied"))));
+}
+
+/// Texts of people that hold an address or a secret's shape are in the request and in the switch, and not in the summary.
+#[test]
+fn an_address_in_a_title_or_a_reason_does_not_reach_the_summary() {
+    const ADDRESS: &str = "https://models.example/v1";
+    let world = world();
+    world.case("made", &[("mutation_mode", "candidate-default"), ("title", &format!("'see {ADDRESS}'"))]);
+    lay_operator(&world);
+    let name = request(&world, "./made");
+    let packet = world.cto(["packet", &name, "--json"]).expect(0).text();
+    assert!(packet.contains("://models.example"), "the control: the packet says it");
+    let _ = world.cto(["halt", "--reason", &format!("ask {ADDRESS}")]).expect(0);
+    let told = world.cto(["summary", "--json"]).expect(0);
+    assert!(!told.text().contains("://") && !told.text().contains("models.example"), "{}", told.text());
+    let summary = told.json();
+    for text in [&summary["approval_packet"]["approval_command_text"], &summary["health"]["reason"]] {
+        assert!(text.as_str().unwrap().starts_with("(left out: "), "{text}");
+    }
+    let _ = world.cto(["validate", "summary"]).expect(0);
+    let _ = world.cto(["summary", "--write"]).expect(0);
+}

@@ -115,3 +115,54 @@ fn the_summary_stays_small_and_the_same_however_many_runs_there_are() {
     assert_eq!(rungs(&summary["ladder"]), rungs(&overview["ladders"]), "one truth about every rung");
     assert_eq!(without_time(summary), without_time(served.get("/api/cto/control-summary", &cookie).json()));
 }
+
+/// Ids of every page that the interface leads to, from the first on.
+fn follow_pages(served: &Served, cookie: &str, words: &str) -> Vec<Vec<String>> {
+    let (mut pages, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = served.get(&format!("/api/cto/runs?q={words}{cursor}"), cookie).json();
+        let ids = page["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned());
+        pages.push(ids.collect());
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return pages,
+        }
+    }
+}
+
+/// Every run is on exactly one page, and words find the same runs on pages, in the interface and in the terminal.
+#[test]
+fn pages_of_runs_are_whole_and_words_mean_the_same_everywhere() {
+    let world = world();
+    world.make_home();
+    fill(&world.home().join("ledger.db"), 120);
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let listed = |words: &[&str]| -> Vec<String> {
+        let told = world.cto([&["runs", "--limit", "1000", "--json"], words].concat()).expect(0).text();
+        let rows = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.map(|row| row["run_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let pages = follow_pages(&served, &cookie, "");
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20]);
+    assert_eq!(pages.concat(), listed(&[]));
+    for (words, least) in [
+        (&["engine:pi", "status:blocked"][..], 5),
+        (&["reason:no_diff"], 50),
+        (&["model:model-3"], 10),
+        (&["model:local/model-3", "stage:2"], 10),
+        (&["made-up-7"], 1),
+        (&["stage:5"], 0),
+    ] {
+        let found = follow_pages(&served, &cookie, &words.join("%20")).concat();
+        assert!(found.len() >= least && found.len() < 120, "{words:?}: {}", found.len());
+        assert_eq!(found, listed(words), "{words:?}");
+    }
+    let _ = world.cto(["runs", "colour:red"]).expect(2);
+    // The page itself leads on and back.
+    let first = served.get("/runs", &cookie).text();
+    let next = first.split("rel=\"next\" href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&");
+    let second = served.get(&next, &cookie).text();
+    assert!(second.contains(&format!("/runs/{}\"", pages[1][0])) && second.contains("First page"), "{next}");
+    assert_eq!(served.get("/runs?cursor=nonsense", &cookie).status, 400);
+}
