@@ -89,9 +89,8 @@ pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Res
     }
     let (views, now) = context.look_only()?;
     let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).map_err(CommandError::fail)?;
-    let query = RunQuery { engine: Some(engine.to_owned()), task_id: Some(task_id), limit: 1, ..RunQuery::default() };
-    let page = views.list_runs(&query, now)?;
-    let Some(run) = page.runs.first() else { return Ok(none()) };
+    let query = RunQuery { engine: Some(engine.to_owned()), task_id: Some(task_id), ..RunQuery::default() };
+    let Some(run) = views.find_document(&query, CollectionKind::Refresh, now)? else { return Ok(none()) };
     let found = views.find_run(run.row.run_id.as_str(), now)?;
     let bound = found.bind(&trusted(context, &[])?.of(&found))?;
     let wrong = (bound.report().kind != Some(CollectionKind::Refresh)).then(|| format!("{} is no refresh", found.id));
