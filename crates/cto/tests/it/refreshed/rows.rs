@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use testkit::{each_row, git, run_git};
 
 use super::forged::each_forgery_is_refused;
+use super::remedies::refresh_when_mended;
 use super::scene::{ENGINE, Scene};
 use super::{against, faults, verdict};
 
@@ -145,6 +146,7 @@ fn a_head_that_breaks_a_test(scene: &Scene) {
     assert_eq!(verdict(&document, "target_validation"), "fail");
     assert_eq!(document["target_validation"]["result"], "fail");
     git(&scene.target, ["reset", "-q", "--hard", "HEAD^"]);
+    refresh_when_mended(scene, &document);
 }
 
 fn wrong_words(scene: &Scene, first: &str) {

@@ -29,12 +29,12 @@ impl EngineCommands {
     }
 
     /// Makes a comparison, which needs no gate.
-    pub(super) fn compare(&self) -> String {
+    pub(super) fn comparison_command(&self) -> String {
         self.with_model(climb_command(&self.engine, Stage::CANDIDATE_DEFAULT))
     }
 
     /// Asks for another pass of stage 5, with the gate where it is shut.
-    pub(super) fn climb(&self) -> String {
+    pub(super) fn second_pass_command(&self) -> String {
         self.with_gate(self.with_model(climb_command(&self.engine, Stage::OWNED_REPOSITORY)))
     }
 
@@ -69,7 +69,7 @@ mod tests {
         let task: TaskId = "made".to_owned().try_into().unwrap();
         let of = |model: Option<&ModelPair>, is_shut| {
             let commands = EngineCommands { engine: "toy".to_owned(), model: model.cloned(), is_shut };
-            [commands.compare(), commands.climb(), commands.request_again(&task)]
+            [commands.comparison_command(), commands.second_pass_command(), commands.request_again(&task)]
         };
         assert_eq!(
             of(None, false),

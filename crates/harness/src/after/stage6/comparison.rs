@@ -4,6 +4,7 @@
 mod facts;
 mod gather;
 mod judge;
+mod rows;
 #[cfg(test)]
 mod tests;
 

@@ -3,13 +3,14 @@
 //! target's HEAD, seals one document, and changes nothing else.
 //!
 //! `facts.rs` has what is judged, `passes.rs`, `prior.rs` and `targets.rs` gather it,
-//! `judge.rs` judges, `compose.rs` writes the document.
+//! `judge.rs` judges by the subjects of `subjects.rs`, `compose.rs` writes the document.
 
 mod compose;
 mod facts;
 mod judge;
 mod passes;
 mod prior;
+mod subjects;
 mod targets;
 
 #[cfg(test)]

@@ -62,7 +62,10 @@ fn falls(past: &Past) -> bool {
         _ if past.is_deleted => true,
         Status::Pass if past.is_collected => false,
         Status::Pass => past.is_damaged || is_rejected && !earns_nothing(past),
-        _ => past.reason.is_some_and(|reason| super::model::AGAINST.contains(&reason)) && !(is_readable(past) && past.is_exempt()),
+        _ => {
+            past.reason.is_some_and(|reason| super::model::AGAINST.contains(&reason))
+                && !(is_readable(past) && past.is_exempt())
+        }
     }
 }
 
@@ -180,7 +183,8 @@ fn thousands_of_newer_runs_hide_no_proof() {
     let roll = |number: usize| Past { is_sealed: true, purpose: Purpose::Governed, ..Past::roll(&mut Dice(1), number) };
     let proof = Past { stage: STAGES[0], pin: PINS[0], status: Status::Pass, reason: None, ..roll(0) };
     let run_id = proof.run_id.clone();
-    let counts = Past { is_negative: false, is_break_glass: false, is_from_commit: false, is_unverified: false, ..proof };
+    let counts =
+        Past { is_negative: false, is_break_glass: false, is_from_commit: false, is_unverified: false, ..proof };
     told.add(counts);
     let outage = (Status::Blocked, Some(contract::Reason::ProviderUnavailable));
     for number in 1..1400 {

@@ -6,15 +6,15 @@ use contract::event::first_out_of_order;
 use contract::proof::{ApprovalAnswer, OwnedRepositoryProof};
 use contract::report::{CheckResult, OperatorOutcome};
 use contract::stage6::comparison::{
-    CandidateComparison, CandidateIdentity, CandidateLane, ComparedPass, ComparedSubject, ComparisonSubject,
-    ComparisonType, FailureRow, HeldShare, LaneMeasures, REPEATABILITY_REQUIRED, SourceFreshness, join_verdicts,
+    CandidateComparison, CandidateIdentity, CandidateLane, ComparedSubject, ComparisonSubject, ComparisonType,
+    HeldShare, LaneMeasures, REPEATABILITY_REQUIRED, SourceFreshness, join_verdicts,
 };
 use contract::status::NotPromoted;
 use contract::{CitedBundle, EventKind, RunId, Stage, Status};
 use evidence::names;
-use ledger::Bundles;
 
 use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, OwnedPass, SpoiledRun};
+use super::rows::{compared_pass, failure_row};
 use crate::home::engines::FAKE;
 
 /// Keys that every report has, whatever became of the run.
@@ -187,7 +187,7 @@ fn judge_criterion(criterion: ComparisonSubject, facts: &ComparisonFacts, lanes:
     }
     if let Some(lane) = lanes.iter().find(|lane| share(lane).is_some_and(|other| !own.matches(other))) {
         let remedy = format!("cto ladder --engine {engine}     and newer runs that do as well");
-        return refused(criterion, format!("{} does better than {engine}", lane.engine), remedy);
+        return refuse_subject(criterion, format!("{} does better than {engine}", lane.engine), remedy);
     }
     // Failures are closed by the harness, which the fake engine's bundles show.
     let fake = lanes.iter().find(|lane| lane.engine == FAKE).and_then(share);
@@ -196,7 +196,7 @@ fn judge_criterion(criterion: ComparisonSubject, facts: &ComparisonFacts, lanes:
             blocked(criterion, "there is no verified bundle of fake".to_owned(), "cto matrix".to_owned())
         }
         (ComparisonSubject::FailureClosure, Some(fake)) if !fake.is_whole() => {
-            refused(criterion, "a failing run of fake was not closed".to_owned(), "cto matrix".to_owned())
+            refuse_subject(criterion, "a failing run of fake was not closed".to_owned(), "cto matrix".to_owned())
         }
         _ => passed(criterion, format!("{} of {} bundles of {engine}", own.held, own.of)),
     }
@@ -206,9 +206,9 @@ fn judge_criterion(criterion: ComparisonSubject, facts: &ComparisonFacts, lanes:
 fn refuse_spoiled(spoiled: &SpoiledRun, facts: &ComparisonFacts) -> ComparedSubject {
     let SpoiledRun { run_id, why } = spoiled;
     let text = format!("the bundle of {run_id} cannot be used: {why}");
-    let again = facts.commands.climb();
+    let again = facts.commands.second_pass_command();
     let remedy = format!("cto verify {run_id}     and newer runs without it: {again}");
-    refused(ComparisonSubject::ArtifactCompleteness, text, remedy)
+    refuse_subject(ComparisonSubject::ArtifactCompleteness, text, remedy)
 }
 
 fn judge_admission(facts: &ComparisonFacts) -> ComparedSubject {
@@ -245,7 +245,7 @@ fn judge_repeatability(facts: &ComparisonFacts, count: u64) -> ComparedSubject {
     if count >= REPEATABILITY_REQUIRED {
         return passed(subject, text);
     }
-    blocked(subject, text, facts.commands.climb())
+    blocked(subject, text, facts.commands.second_pass_command())
 }
 
 /// Judges each pass of stage 5. A problem in one fails the subject; without a pass there is
@@ -257,7 +257,11 @@ fn judge_passes(
     find: fn(&OwnedPass) -> Option<String>,
 ) -> ComparedSubject {
     if facts.passes.is_empty() {
-        return blocked(subject, "there is no accepted pass of stage 5".to_owned(), facts.commands.climb());
+        return blocked(
+            subject,
+            "there is no accepted pass of stage 5".to_owned(),
+            facts.commands.second_pass_command(),
+        );
     }
     match facts.passes.iter().find_map(|pass| Some((pass, find(pass)?))) {
         Some((pass, problem)) => failed(subject, &pass.bundle.cited.run_id, &problem),
@@ -315,33 +319,6 @@ fn judge_activation(facts: &ComparisonFacts) -> ComparedSubject {
     }
 }
 
-fn failure_row(row: &super::facts::MatrixFact) -> FailureRow {
-    FailureRow {
-        fixture: row.fixture.to_owned(),
-        reason: row.reason,
-        covered: row.bundle.is_some() || row.rationale.is_some(),
-        bundle: row.bundle.clone(),
-        rationale: row.rationale.filter(|_| row.bundle.is_none()).map(str::to_owned),
-    }
-}
-
-fn compared_pass(pass: &OwnedPass) -> ComparedPass {
-    let BundleFacts { cited, case_id, target_commit, changed_files, .. } = pass.bundle.clone();
-    let folder = Bundles::bundle_name(&cited.run_id);
-    ComparedPass {
-        run_id: cited.run_id,
-        case_id,
-        attestation_sha256: cited.attestation_sha256,
-        report: format!("{folder}/{}", names::REPORT),
-        proof: format!("{folder}/{}", names::STAGE_5),
-        target_commit,
-        changed_files,
-        approval_source: pass.proof.as_ref().map(|proof| proof.approval_source.clone()),
-        approval_digest: pass.proof.as_ref().map(|proof| proof.approval_digest),
-        operator_outcome: OperatorOutcome::Accepted,
-    }
-}
-
 fn passed(subject: ComparisonSubject, text: String) -> ComparedSubject {
     ComparedSubject { subject, verdict: Status::Pass, text, remedy: None }
 }
@@ -349,10 +326,14 @@ fn passed(subject: ComparisonSubject, text: String) -> ComparedSubject {
 /// A wrong fact of a run is mended by newer bundles alone.
 fn failed(subject: ComparisonSubject, run_id: &RunId, problem: &str) -> ComparedSubject {
     let run = run_id.suffix();
-    refused(subject, format!("run {run}: {problem}"), format!("cto show {run} -v     and a newer run without it"))
+    refuse_subject(
+        subject,
+        format!("run {run}: {problem}"),
+        format!("cto show {run} -v     and a newer run without it"),
+    )
 }
 
-fn refused(subject: ComparisonSubject, text: String, remedy: String) -> ComparedSubject {
+fn refuse_subject(subject: ComparisonSubject, text: String, remedy: String) -> ComparedSubject {
     ComparedSubject { subject, verdict: Status::Fail, text, remedy: Some(remedy) }
 }
 

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use contract::approval::OutcomeVerdict;
-use contract::report::{CheckResult, OperatorOutcome, SourceAdmissionStatus};
+use contract::report::OperatorOutcome;
 use contract::stage6::comparison::{REPEATABILITY_REQUIRED, SourceFreshness, join_verdicts};
 use contract::stage6::refresh::{RefreshFault, RefreshRejection, RefreshSubject, RefreshTarget, SubjectVerdict};
-use contract::{Purpose, RunId, Stage, Status};
+use contract::{RunId, Stage, Status};
 use ledger::EngineIdentity;
 
 use super::facts::{
     AdmissionFacts, DamagedPrior, PassBundle, PassBundleFacts, PassFacts, PriorFacts, RefreshFacts, TargetsFacts,
 };
+use super::subjects::{broken_facts, held_sentence};
 use crate::after::stage6::commands::EngineCommands;
 
 /// Facts with everything that stands against them.
@@ -129,7 +130,7 @@ impl RefreshFindings {
     fn judge_damaged_prior(&mut self, damaged: &DamagedPrior) {
         let DamagedPrior { run_id, why, .. } = damaged;
         let text = format!("the bundle of the newest comparison {run_id} cannot be used: {why}");
-        let remedy = format!("cto verify {run_id}     or make a new one: {}", self.commands.compare());
+        let remedy = format!("cto verify {run_id}     or make a new one: {}", self.commands.comparison_command());
         self.add(RefreshSubject::ArtifactCompleteness, RefreshFault::MissingArtifact, Some(run_id), text, remedy);
     }
 
@@ -137,7 +138,7 @@ impl RefreshFindings {
     fn judge_prior(&mut self, prior: Option<&PriorFacts>, proven: Option<&EngineIdentity>) {
         use RefreshFault::{FailedFact, NoComparison};
         use RefreshSubject::{FailureClosure, FailureMatrixCoverageCarryForward};
-        let command = self.commands.compare();
+        let command = self.commands.comparison_command();
         let Some(prior) = prior else {
             let of = proven.map_or_else(|| self.engine.clone(), |proven| self.name_identity(proven));
             self.refuse_prior(NoComparison, None, format!("there is no comparison of stage 6 for {of}"), command);
@@ -261,7 +262,7 @@ impl RefreshFindings {
             let text = format!(
                 "{count} of {REPEATABILITY_REQUIRED} accepted passes at stage 5 on different cases and commits"
             );
-            let remedy = format!("{}     with another case", self.commands.climb());
+            let remedy = format!("{}     with another case", self.commands.second_pass_command());
             let fault = RefreshFault::SecondOwnedPass;
             let rejection = RefreshRejection { fault, run_id: None, text, remedy };
             self.list.push(RefreshFinding { subject: None, rejection });
@@ -297,69 +298,5 @@ impl RefreshFindings {
         all.sort_by_key(|rejection| (rejection.fault.status() != Status::Fail, rejection.fault));
         all.dedup();
         all
-    }
-}
-
-/// Facts of a bundle that do not hold, each with its subject.
-fn broken_facts(facts: &PassBundleFacts, run: &RunId) -> Vec<(RefreshSubject, RefreshFault, String)> {
-    use RefreshFault as Fault;
-    use RefreshSubject as Subject;
-    let is_admitted =
-        matches!(facts.source_admission, SourceAdmissionStatus::Admitted | SourceAdmissionStatus::BuiltIn);
-    let is_governed = facts.stage == Stage::OWNED_REPOSITORY && facts.purpose == Purpose::Governed;
-    let has_passed = facts.status == Status::Pass && facts.proof_passed && facts.verification == CheckResult::Pass;
-    let rows = [
-        (is_governed, Subject::ReportShape, Fault::FailedFact, "is no governed run of stage 5"),
-        (facts.known_format, Subject::ReportShape, Fault::FailedFact, "has another format"),
-        (has_passed, Subject::ReportShape, Fault::FailedFact, "did not pass"),
-        (facts.events_passed, Subject::EventValidity, Fault::FailedFact, "lacks a required event"),
-        (
-            facts.allowed_paths_passed,
-            Subject::AllowedPathCompliance,
-            Fault::FailedFact,
-            "changed a path that is not allowed",
-        ),
-        (facts.forbidden_paths_passed, Subject::AllowedPathCompliance, Fault::FailedFact, "changed a forbidden path"),
-        (
-            facts.no_forbidden_actions,
-            Subject::ForbiddenActionClosure,
-            Fault::ForbiddenAction,
-            "shows a forbidden action",
-        ),
-        (!facts.default_activation, Subject::ForbiddenActionClosure, Fault::DefaultActivation, "activates a default"),
-        (!facts.promoted, Subject::ForbiddenActionClosure, Fault::CorePromotion, "promotes something"),
-        (facts.approved, Subject::ApprovalProvenance, Fault::MissingApproval, "has no approval that it used"),
-        (is_admitted, Subject::SourceAdmissionFreshness, Fault::StaleSourceAdmission, "had no admitted source"),
-        (facts.target_clean, Subject::TargetReadOnlyStatus, Fault::TargetMutated, "did not leave its target clean"),
-    ];
-    let mut found: Vec<_> = rows
-        .into_iter()
-        .filter(|(holds, ..)| !holds)
-        .map(|(_, subject, fault, text)| (subject, fault, format!("{run} {text}")))
-        .collect();
-    for file in &facts.missing_files {
-        found.push((Subject::ArtifactCompleteness, Fault::MissingArtifact, format!("{run} has no {file}")));
-    }
-    for field in &facts.secret_fields {
-        let text = format!("{run} has `{field}`, in the shape of a secret");
-        found.push((Subject::ReportShape, Fault::SecretShapedKey, text));
-    }
-    found
-}
-
-const fn held_sentence(subject: RefreshSubject) -> &'static str {
-    match subject {
-        RefreshSubject::ReportShape => "every report is that of a governed pass of stage 5",
-        RefreshSubject::EventValidity => "every required event is there, in order",
-        RefreshSubject::AllowedPathCompliance => "only allowed paths changed",
-        RefreshSubject::FailureClosure => "carried from the prior comparison",
-        RefreshSubject::FailureMatrixCoverageCarryForward => "carried from the prior comparison",
-        RefreshSubject::ArtifactCompleteness => "every bundle verifies and has its proof",
-        RefreshSubject::ForbiddenActionClosure => "no forbidden action, activation or promotion",
-        RefreshSubject::OperatorAcceptance => "the operator accepted every pass, signed",
-        RefreshSubject::ApprovalProvenance => "every proof has the approval that its run used",
-        RefreshSubject::SourceAdmissionFreshness => "the source of the passes is the admitted one",
-        RefreshSubject::TargetValidation => "every verification passes on a copy of HEAD",
-        RefreshSubject::TargetReadOnlyStatus => "HEAD, references and status are as before",
     }
 }
