@@ -133,7 +133,7 @@ mod tests {
     fn comparison() -> Value {
         let lane = |engine: &str, candidate: bool| json!({"engine": engine, "candidate": candidate, "status": "pass", "rationale": "all hold", "bundles": []});
         json!({
-            "schema_version": "1.0", "comparison_type": "candidate-default", "status": "pass", "stage": 6,
+            "schema_version": "1.0", "comparison_type": "stage6-candidate-default", "status": "pass", "stage": 6,
             "mutation_mode": "candidate-default", "allowed_mutation_scope": "s",
             "candidate": {"engine": "case", "source_id": "case@1", "model": null, "bundle_schema": "1"},
             "subjects": [{"subject": "report_shape", "verdict": "pass", "text": "holds"}],
