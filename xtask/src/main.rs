@@ -56,7 +56,7 @@ Usage: cargo xtask CHORE
                             measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits;
                             --cycles names the imports of every cycle
   reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
-  bench run|new|live|verify|ledger|recover|exam|sandbox|secrets|serve|workspace|bridge [--rounds N] [--dir DIR] [--cto FILE] [--write]
+  bench run|new|live|verify|ledger|recover|exam|health|sandbox|secrets|serve|workspace|bridge [--rounds N] [--dir DIR] [--cto FILE] [--write]
                             measure against floors; --cto measures a build that is there, --write puts the table into docs/performance.md
 ";
 

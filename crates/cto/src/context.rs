@@ -8,7 +8,7 @@ use contract::decision::Profile;
 use contract::task::{SourceClassification, title_of};
 use contract::{Purpose, Stage, Stamp};
 use evidence::verify::VerifiedBundle;
-use harness::{Ask, FAKE, Harness, Home, HomePlace, LoadTaskError, Origin, RunClock, Task};
+use harness::{Ask, Engines, FAKE, Harness, Home, HomePlace, LoadTaskError, Origin, RunClock, Task};
 use ledger::Bundles;
 use suggest::{ContractWords, task_id_of};
 use views::{FoundRun, ViewedHome, Views};
@@ -54,6 +54,13 @@ impl Context {
             .with_git_configuration(git_configuration())
             .with_settings(self.config.planned_settings())
             .with_passes_required(self.config.passes_required))
+    }
+
+    /// A harness in a home that nobody keeps: of the operator's settings only the sandbox, the tools and the kill switch count there.
+    pub(crate) fn harness_for_trial(&self, home: PathBuf, engines: Engines) -> Result<Harness, CommandError> {
+        let config = self.config.for_trial(home, engines);
+        let trial = Self { output: self.output, config, cancel: self.cancel.clone() };
+        Ok(trial.harness_at(&trial.config.place())?.heeding(&self.config.home))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.

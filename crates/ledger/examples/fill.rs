@@ -1,4 +1,5 @@
-//! `fill LEDGER N [SHAPE]`: appends N made-up runs, started and sealed in 2020, so that any real run is newer.
+//! `fill LEDGER N [SHAPE [HOME]]`: appends N made-up runs, started and sealed in 2020, so that any real run is newer. Where the shape keeps
+//! bundles, HOME gets an empty folder in the place of each.
 //! For `cargo xtask bench ledger` and `cargo xtask bench ladder`.
 
 use std::error::Error;
@@ -23,16 +24,22 @@ enum Shape {
     Answered,
     /// Passes at stage 2, each of another source.
     Sources,
+    /// Outages at stage 2 whose bundles were collected.
+    CollectedOutages,
+    /// Outages at stage 2 whose bundles are there.
+    KeptOutages,
 }
 
 impl Shape {
-    const ALL: [(&'static str, Self); 6] = [
+    const ALL: [(&'static str, Self); 8] = [
         ("mixed", Self::Mixed),
         ("failed", Self::Failed),
         ("collected", Self::Collected),
         ("waiting", Self::Waiting),
         ("answered", Self::Answered),
         ("sources", Self::Sources),
+        ("collected_outages", Self::CollectedOutages),
+        ("kept_outages", Self::KeptOutages),
     ];
 
     fn named(name: &str) -> Option<Self> {
@@ -54,7 +61,17 @@ impl Shape {
         match self {
             Self::Mixed => [Status::Pass, Status::Pass, Status::Fail, Status::Blocked][(number % 4) as usize],
             Self::Failed => Status::Fail,
+            Self::CollectedOutages | Self::KeptOutages => Status::Blocked,
             _ => Status::Pass,
+        }
+    }
+
+    /// Reasons of a run that did not pass.
+    fn reasons(self, status: Status) -> Vec<Reason> {
+        match (status, self) {
+            (Status::Pass, _) => vec![],
+            (_, Self::CollectedOutages | Self::KeptOutages) => vec![Reason::ProviderUnavailable],
+            _ => vec![Reason::NoDiff],
         }
     }
 
@@ -66,20 +83,25 @@ impl Shape {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (path, number, shape) = match arguments.as_slice() {
-        [path, number] => (path, number, Some(Shape::Mixed)),
-        [path, number, shape] => (path, number, Shape::named(shape)),
-        _ => return Err("usage: fill LEDGER N [SHAPE]".into()),
+    let (path, number, shape, home) = match arguments.as_slice() {
+        [path, number] => (path, number, Some(Shape::Mixed), None),
+        [path, number, shape] => (path, number, Shape::named(shape), None),
+        [path, number, shape, home] => (path, number, Shape::named(shape), Some(Path::new(home))),
+        _ => return Err("usage: fill LEDGER N [SHAPE [HOME]]".into()),
     };
     let shape = shape.ok_or("there is no such shape")?;
     let ledger = Ledger::open(Path::new(path))?;
     for number in 0..number.parse()? {
-        add(&ledger, number, shape)?;
+        let bundle = add(&ledger, number, shape)?;
+        if let Some(home) = home.filter(|_| shape == Shape::KeptOutages) {
+            std::fs::create_dir_all(home.join(bundle))?;
+        }
     }
     Ok(())
 }
 
-fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<(), Box<dyn Error>> {
+/// Adds one run, and gives the place of its bundle in the home.
+fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<String, Box<dyn Error>> {
     let (day, hour, minute, second) = (number / 86_400 + 1, number / 3600 % 24, number / 60 % 60, number % 60);
     let time = format!("2020-01-{day:02}T{hour:02}:{minute:02}:{second:02}.000000Z");
     // An odd multiplier gives every number a suffix of its own that looks random.
@@ -100,16 +122,17 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<(), Box<dyn Error>>
             detail: serde_json::Value::Null,
         },
     })?;
+    let bundle = format!("harness-runs/{run_id}");
     let (status, attestation_sha256) = (shape.status(number), Digest::of(&number.to_le_bytes()));
     let seal = RunSeal {
         status,
         finished_at: time,
         duration_ms: u64::from(number % 9000),
-        reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff] },
+        reasons: shape.reasons(status),
         tests_passed: Some(7),
         tests_executed: Some(7),
         attestation_sha256,
-        bundle: format!("harness-runs/{run_id}"),
+        bundle: bundle.clone(),
         owner: None,
         identity: Some(EngineIdentity {
             source_id: shape.source(number),
@@ -118,7 +141,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<(), Box<dyn Error>>
     };
     ledger.run_sealed(&RunSealed { run_id: run_id.clone(), time, epoch: None, seal })?;
     match shape {
-        Shape::Collected => {
+        Shape::Collected | Shape::CollectedOutages => {
             let collection = Collection { attestation_sha256, reason: "made up".to_owned(), bytes: 1 };
             ledger.runs_collected(&[RunCollected { run_id, time, collection }])?;
         }
@@ -126,7 +149,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<(), Box<dyn Error>>
             let body = json!({"operator_outcome": "accepted", "signature": "made up"});
             ledger.append(EntryKind::OutcomeRecorded, Some(&run_id), time, &body)?;
         }
-        Shape::Mixed | Shape::Failed | Shape::Waiting | Shape::Sources => {}
+        Shape::Mixed | Shape::Failed | Shape::Waiting | Shape::Sources | Shape::KeptOutages => {}
     }
-    Ok(())
+    Ok(bundle)
 }

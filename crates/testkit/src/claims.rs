@@ -22,8 +22,8 @@ use crate::collected::{collecting_folder, shared_worlds};
 pub const CLAIMS: [(&str, &str); 2] =
     [("runtime_default_activation", "false"), ("core_promotion_status", "not-promoted")];
 
-/// Folders of a home with programs of others, which no command wrote.
-const PROGRAMS: [&str; 3] = ["engines", "node_modules", "cache"];
+/// Folders with programs of others, which no command wrote, by the end of their paths.
+const PROGRAMS: [&str; 3] = ["home/engines", "node_modules", "cache/layers"];
 /// More than any file has that a command writes for people or machines.
 const LARGEST: u64 = 64 << 20;
 const EXECUTABLE: &[u8] = b"\x7fELF";
@@ -126,7 +126,7 @@ fn search_files(world: &Path, mut is_wanted: impl FnMut(&Path) -> bool) -> Vec<S
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
-            let is_program = entry.file_name().to_str().is_some_and(|name| PROGRAMS.contains(&name));
+            let is_program = PROGRAMS.iter().any(|end| entry.path().ends_with(end));
             if kind.is_dir() && !is_program {
                 folders.push(entry.path());
             } else if kind.is_file() && is_wanted(&entry.path()) {
@@ -202,6 +202,7 @@ mod tests {
         write("report.json", br#"{"runtime_default_activation": false, "core_promotion_status": "not-promoted"}"#);
         write("schema.json", br#"{"runtime_default_activation": {"type": "boolean"}}"#);
         write("home/engines/x/a.json", br#"{"runtime_default_activation": true}"#);
+        write("home/cache/layers/x/a.json", br#"{"runtime_default_activation": true}"#);
         write("program", b"\x7fELF runtime_default_activation: true");
         search_world(into.path(), world.path());
         assert_eq!(kept_claims(into.path()), []);
@@ -210,6 +211,8 @@ mod tests {
         search_world(into.path(), world.path());
         assert_eq!(kept_claims(into.path()), [], "a payload that claims nothing");
         write("home/deep/a.json", br#"{"runtime_default_activation": true}"#);
+        write("home/cache/own.json", br#"{"runtime_default_activation": true}"#);
+        write("docs/engines/page.md", b"runtime_default_activation: true");
         let signed = STANDARD.encode(br#"{"statement":{"runtime_default_activation":true}}"#);
         let envelope = format!(r#"{{"payload":"{signed}"}}"#);
         write("home/b.dsse.json", envelope.as_bytes());
@@ -226,6 +229,8 @@ mod tests {
             "b.dsse.json: runtime_default_activation: true",
             "b.yaml: core_promotion_status: promoted",
             "c.tar.zst: runtime_default_activation: true",
+            "own.json: runtime_default_activation: true",
+            "page.md: runtime_default_activation: true",
         ];
         assert_eq!(claims, expected);
     }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use crate::claims::{search_printed, search_shared_worlds};
 
@@ -15,11 +15,13 @@ pub struct CtoCommand {
     command: Command,
     /// True in a world that is never dropped, whose files are searched after each command.
     in_shared_world: bool,
+    /// True if the test has said where its output goes.
+    is_redirected: bool,
 }
 
 impl CtoCommand {
     pub(crate) fn new(command: Command, in_shared_world: bool) -> Self {
-        Self { command, in_shared_world }
+        Self { command, in_shared_world, is_redirected: false }
     }
 
     pub(crate) fn into_command(self) -> Command {
@@ -68,11 +70,13 @@ impl CtoCommand {
 
     pub fn stdout(&mut self, to: impl Into<Stdio>) -> &mut Self {
         self.command.stdout(to);
+        self.is_redirected = true;
         self
     }
 
     pub fn stderr(&mut self, to: impl Into<Stdio>) -> &mut Self {
         self.command.stderr(to);
+        self.is_redirected = true;
         self
     }
 
@@ -84,6 +88,11 @@ impl CtoCommand {
             search_shared_worlds();
         }
         Ok(output)
+    }
+
+    /// Runs it to its end for its exit code alone. What it prints is searched too, unless the test has it elsewhere.
+    pub fn status(&mut self) -> io::Result<ExitStatus> {
+        if self.is_redirected { self.command.status() } else { Ok(self.output()?.status) }
     }
 }
 

@@ -12,6 +12,9 @@ use crate::outcome::RunAnswer;
 /// Pages that are looked through for runs with a reason.
 const MOST_LOOKS: usize = 40;
 
+/// Runs that are read at a time while a document is looked for.
+const DOCUMENTS_LOOKED_AT: usize = 20;
+
 /// A question for runs. The default asks for the newest of all.
 #[derive(Debug, Clone, Default)]
 pub struct RunQuery {
@@ -133,6 +136,26 @@ impl Views {
             filter.after = next;
         }
         Ok(RunPage { runs, next: next.map(write_cursor), total: ledger.runs_total()? })
+    }
+
+    /// The newest sealed document of a kind among the runs of a question, however many others of its name are newer. The kind is the
+    /// ledger's word, so that a damaged document is found and not passed over.
+    pub fn find_document(
+        &self,
+        query: &RunQuery,
+        kind: CollectionKind,
+        now: Stamp,
+    ) -> Result<Option<RunSummary>, ListRunsError> {
+        let mut query = RunQuery { limit: DOCUMENTS_LOOKED_AT, ..query.clone() };
+        loop {
+            let RunPage { runs, next, .. } = self.list_runs(&query, now)?;
+            let is_it = |run: &RunSummary| run.kind == Some(kind) && run.row.status != RunStatus::Running;
+            match (runs.into_iter().find(is_it), next) {
+                (Some(found), _) => return Ok(Some(found)),
+                (None, None) => return Ok(None),
+                (None, next) => query.cursor = next,
+            }
+        }
     }
 
     /// Runs in the ledger.

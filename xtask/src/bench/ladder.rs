@@ -12,7 +12,7 @@ use crate::Outcome;
 const ROUNDS: usize = 40;
 
 /// A command that is measured in homes with runs of one shape: made-up runs of other
-/// engines, whose bundles are gone.
+/// engines, whose bundles are gone unless the shape says otherwise.
 struct Shaped {
     shape: &'static str,
     words: &'static [&'static str],
@@ -24,7 +24,7 @@ struct Shaped {
 }
 
 const STATUS: &[&str] = &["status"];
-const SHAPED: [Shaped; 5] = [
+const SHAPED: [Shaped; 7] = [
     Shaped {
         shape: "mixed",
         // The one real run, which had no model, is verified each time.
@@ -60,6 +60,21 @@ const SHAPED: [Shaped; 5] = [
         says: "clear 0 running=0",
         names: ["`cto status`, 100 answered passes", "`cto status`, 100,000 answered passes"],
         shorts: ["answered, 100", "answered, 100,000"],
+    },
+    // Of the climber's own identity, and none of them decides its rung.
+    Shaped {
+        shape: "collected_outages",
+        words: STATUS,
+        says: "ladder codex made/up validated=0 next=",
+        names: ["`cto status`, 100 collected outages", "`cto status`, 100,000 collected outages"],
+        shorts: ["collected outages, 100", "collected outages, 100,000"],
+    },
+    Shaped {
+        shape: "kept_outages",
+        words: STATUS,
+        says: "ladder codex made/up validated=0 next=",
+        names: ["`cto status`, 100 outages with bundles", "`cto status`, 100,000 outages with bundles"],
+        shorts: ["outages, 100", "outages, 100,000"],
     },
 ];
 

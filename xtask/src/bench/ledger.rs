@@ -41,7 +41,7 @@ pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outco
 pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> Outcome<PathBuf> {
     let (home, case) = (world.path(name), world.path(&format!("{name}-case")));
     std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
-    fill(bench, &home.join("ledger.db"), runs, shape)?;
+    fill(bench, &home, runs, shape)?;
     bench_case(&case)?;
     let case = case.to_string_lossy();
     cto(bench, &home, &["run", &case, "--sandbox", "none", "--json"])?;
@@ -49,15 +49,16 @@ pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, s
 }
 
 /// Made in memory where there is such a place, since each entry is flushed to the disk it is made on, and moved.
-fn fill(bench: &Bench, ledger: &Path, runs: u32, shape: &str) -> Outcome {
+fn fill(bench: &Bench, home: &Path, runs: u32, shape: &str) -> Outcome {
     let memory = Path::new("/dev/shm");
     let made_in = if memory.is_dir() { memory } else { Path::new("/tmp") };
     let made = World::new(made_in, "fill")?;
     let temporary = made.path("ledger.db");
     let example = bench.example("ledger", "fill")?;
-    output(&mut program(example, [temporary.as_os_str(), runs.to_string().as_ref(), shape.as_ref()]))?;
+    let runs = runs.to_string();
+    output(&mut program(example, [temporary.as_os_str(), runs.as_ref(), shape.as_ref(), home.as_os_str()]))?;
     for ending in ["", "-wal"] {
-        let [from, to] = [&temporary, ledger].map(|path| format!("{}{ending}", path.display()));
+        let [from, to] = [&temporary, &home.join("ledger.db")].map(|path| format!("{}{ending}", path.display()));
         std::fs::copy(&from, &to).map_err(|error| format!("cannot copy {from} to {to}: {error}"))?;
     }
     Ok(())

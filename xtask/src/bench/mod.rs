@@ -5,6 +5,7 @@
 mod bridge;
 mod draft;
 mod exam;
+mod health;
 mod ladder;
 mod ledger;
 mod live;
@@ -35,6 +36,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "live" => live::measure,
         "run" => run::measure,
         "exam" => exam::measure,
+        "health" => health::measure,
         "verify" => verify::measure,
         "ladder" => ladder::measure,
         "ledger" => ledger::measure,
@@ -48,7 +50,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
         "workspace" => workspace::measure,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, new, live, stage5, exam, verify, ladder, ledger, records, recover, sandbox, secrets, packages, serve, workspace or bridge"
+                "there is no bench {name:?}: run, new, live, stage5, exam, health, verify, ladder, ledger, records, recover, sandbox, secrets, packages, serve, workspace or bridge"
             ));
         }
     };

@@ -39,6 +39,11 @@ impl Measured {
         self.times.get(self.times.len() / 2).copied().unwrap_or_default()
     }
 
+    /// Longest of the times.
+    pub(super) fn max(&self) -> Duration {
+        self.times.last().copied().unwrap_or_default()
+    }
+
     /// Shortest of the times.
     pub(super) fn min(&self) -> Duration {
         self.times.first().copied().unwrap_or_default()

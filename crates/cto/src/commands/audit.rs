@@ -83,9 +83,9 @@ fn name_admission(scene: &WorkspaceScene, row: &RecordRow) -> Option<String> {
 /// The newest sealed refresh that verifies.
 fn find_refresh(scene: &WorkspaceScene) -> Option<(String, RefreshComparison)> {
     let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).ok();
-    let query = RunQuery { task_id, limit: 1, ..RunQuery::default() };
-    let page = scene.evidence.views().list_runs(&query, scene.now).ok()?;
-    let run_id = page.runs.first()?.row.run_id.to_string();
+    let query = RunQuery { task_id, ..RunQuery::default() };
+    let found = scene.evidence.views().find_document(&query, CollectionKind::Refresh, scene.now).ok()?;
+    let run_id = found?.row.run_id.to_string();
     let bundle = scene.evidence.bind(&run_id).ok()?;
     let comparison = read_document(&bundle, CollectionKind::Refresh.file())?;
     Some((run_id, comparison))

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use contract::Status;
-use harness::run_in_parallel;
+use harness::{Engines, run_in_parallel};
 use serde::Serialize;
 
 pub(super) use lab::{Lab, Trial};
 
 use super::stage_checks::{
-    Check, NamedCheck, TrialStop, check_of_error, check_refresh, check_stage, close_failures, worst,
+    Check, NamedCheck, TRIAL_CHECK, TrialStop, check_of_error, check_refresh, check_stage, close_failures, worst,
 };
 use super::{INTERRUPTED, matrix};
 use crate::args::HealthArgs;
@@ -52,7 +52,8 @@ pub(crate) fn health(context: &Context, arguments: &HealthArgs) -> Result<u8, Co
         Err(TrialStop::Failed(error)) => return Err(error),
     };
     let groups = plan.arrange(found);
-    let status = worst(groups.values().map(|group| group.status));
+    // Nothing that was held is no pass.
+    let status = if groups.is_empty() { Status::Blocked } else { worst(groups.values().map(|group| group.status)) };
     let health = Health { status, groups };
     let output = context.output;
     if output.json {
@@ -77,7 +78,7 @@ fn do_work(context: &Context, plan: &HealthPlan, work: Work) -> Result<Vec<(Stri
         Work::Summary => (SUMMARY.to_owned(), super::summary::check_contract(context).map_err(TrialStop::from)),
     };
     let checks = match checks {
-        Err(TrialStop::Failed(error)) => vec![("trial".to_owned(), check_of_error(&error))],
+        Err(TrialStop::Failed(error)) => vec![(TRIAL_CHECK.to_owned(), check_of_error(&error))],
         other => other?,
     };
     Ok(checks.into_iter().map(|check| (group.clone(), check)).collect())
@@ -86,7 +87,7 @@ fn do_work(context: &Context, plan: &HealthPlan, work: Work) -> Result<Vec<(Stri
 /// Every built-in case on the fake engine ends as it declares.
 fn run_cases(context: &Context) -> Result<Vec<NamedCheck>, TrialStop> {
     let home = tempfile::Builder::new().prefix("cto-health-").tempdir()?;
-    let harness = context.harness_at(&home.path().to_owned().into())?;
+    let harness = context.harness_for_trial(home.path().to_owned(), Engines::default())?;
     let mut checks = Vec::new();
     for case in fixtures::builtin() {
         let task = context.load_task(case.id, None)?;

@@ -78,8 +78,28 @@ struct LadderLine {
 #[derive(Debug)]
 struct Waits {
     waiting: Vec<Waiting>,
-    /// True if older passes wait for an outcome and are not listed.
-    has_older: bool,
+    older: OlderWaiting,
+}
+
+/// Things that wait and are not listed.
+#[derive(Debug, Clone, Copy)]
+struct OlderWaiting {
+    requests: bool,
+    outcomes: bool,
+}
+
+impl OlderWaiting {
+    /// Each kind of which there is more: its word, a sentence, and the command that lists all.
+    fn rows(self) -> impl Iterator<Item = (WaitingFor, &'static str, &'static str)> {
+        let requests = (WaitingFor::Decision, "older requests wait for a decision too", "cto approvals --open");
+        let outcomes = (WaitingFor::Outcome, "older passes wait for an outcome too", "cto runs --status pass");
+        let both = [(self.requests, requests), (self.outcomes, outcomes)];
+        both.into_iter().filter_map(|(is_so, row)| is_so.then_some(row))
+    }
+
+    fn is_any(self) -> bool {
+        self.requests || self.outcomes
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -99,9 +119,11 @@ pub(crate) fn status(context: &Context) -> Result<u8, CommandError> {
     let (running, dead): (Vec<LiveRun>, Vec<LiveRun>) =
         live.into_iter().partition(|run| run.state == Liveness::Running);
     let mut waiting = halted(context);
-    waiting.extend(requests(context, &scene)?);
-    let (outcomes, has_older) = outcomes(&scene)?;
+    let (requests, older_requests) = requests(context, &scene)?;
+    waiting.extend(requests);
+    let (outcomes, older_outcomes) = outcomes(&scene)?;
     waiting.extend(outcomes);
+    let older = OlderWaiting { requests: older_requests, outcomes: older_outcomes };
     waiting.extend(dead.into_iter().map(interrupted));
     let running: Vec<RunningRun> = running.into_iter().map(RunningRun::from).collect();
     let ladders = ladders(&scene)?;
@@ -109,16 +131,17 @@ pub(crate) fn status(context: &Context) -> Result<u8, CommandError> {
     if output.json {
         output.print_json(&json!({
             "ladders": ladders,
-            "older_waiting": has_older,
+            "older_requests": older_requests,
+            "older_waiting": older.is_any(),
             "running": running,
             "runtime_default_activation": false,
             "status": verdict(&waiting),
             "waiting": waiting,
         }))?;
     } else if output.terminal {
-        output.print(&screen(output, scene.now, &Waits { waiting, has_older }, &running, &ladders));
+        output.print(&screen(output, scene.now, &Waits { waiting, older }, &running, &ladders));
     } else {
-        output.print(&lines(&Waits { waiting, has_older }, &running, &ladders));
+        output.print(&lines(&Waits { waiting, older }, &running, &ladders));
     }
     Ok(0)
 }
@@ -140,8 +163,8 @@ pub(super) fn halted(context: &Context) -> Vec<Waiting> {
     waiting.into_iter().collect()
 }
 
-/// Entries for undecided requests.
-pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec<Waiting>, CommandError> {
+/// Entries for the newest undecided requests; and true if there are older ones.
+pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<(Vec<Waiting>, bool), CommandError> {
     let people = People::read(&context.config.records)?;
     let policies = Policies::read(&context.config.records)?;
     let rules = RequestRules {
@@ -150,6 +173,7 @@ pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec
     };
     let query = RequestQuery { open_only: true, limit: MOST_REQUESTS, ..RequestQuery::default() };
     let page = scene.views.list_requests(&query, &rules, scene.now)?;
+    let has_older = page.next.is_some();
     let waiting = page.requests.into_iter().map(|request| {
         let target = request.target.map_or_else(String::new, |target| format!(" against {target}"));
         let remedy = match request.state {
@@ -164,7 +188,7 @@ pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<Vec
             remedy,
         }
     });
-    Ok(waiting.collect())
+    Ok((waiting.collect(), has_older))
 }
 
 /// The newest passes that wait for an outcome, oldest first; and true if there are older ones.
@@ -223,8 +247,8 @@ fn in_a_line(scene: &LadderScene<'_>, climber: &Climber, ladder: &LadderView) ->
 fn lines(waits: &Waits, running: &[RunningRun], ladders: &[LadderLine]) -> String {
     let waiting = &waits.waiting;
     let mut text = format!("{} {} running={}\n", verdict(waiting), waiting.len(), running.len());
-    if waits.has_older {
-        let _ = writeln!(text, "older outcome cto runs --status pass");
+    for (waits_for, _, command) in waits.older.rows() {
+        let _ = writeln!(text, "older {} {command}", waits_for.as_str());
     }
     for one in waiting {
         let _ = writeln!(text, "waits {} {} {}", one.waits_for.as_str(), shown(&one.subject), shown(&one.remedy));
@@ -243,7 +267,7 @@ fn lines(waits: &Waits, running: &[RunningRun], ladders: &[LadderLine]) -> Strin
 
 fn screen(output: Output, now: Stamp, waits: &Waits, running: &[RunningRun], ladders: &[LadderLine]) -> String {
     let paint = output.paint;
-    let (words, painted_words) = match (waits.waiting.len(), waits.has_older) {
+    let (words, painted_words) = match (waits.waiting.len(), waits.older.is_any()) {
         (0, _) => ("nothing waits for you".to_owned(), paint.like(Status::Pass, "nothing waits for you")),
         (number, has_older) => {
             let more = if has_older { "more than " } else { "" };
@@ -253,9 +277,8 @@ fn screen(output: Output, now: Stamp, waits: &Waits, running: &[RunningRun], lad
     };
     let mut text = format!("{}\n", output.headline(&painted_words, words.chars().count(), "no engine is a default"));
     waits.waiting.iter().for_each(|one| text.push_str(&waiting_lines(output, now, one)));
-    if waits.has_older {
-        let older = "older passes wait for an outcome too";
-        let _ = write!(text, "\n  {}\n{}", output.hang(2, older), output.command_line(4, "cto runs --status pass"));
+    for (_, sentence, command) in waits.older.rows() {
+        let _ = write!(text, "\n  {}\n{}", output.hang(2, sentence), output.command_line(4, command));
     }
     text.push_str(&match running {
         [] => format!("\n{}\n", paint.dim("nothing runs")),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 mod audited;
+mod compared;
 mod facts;
 mod forged;
 mod remedies;
@@ -33,6 +34,7 @@ fn real_passes_are_looked_at_again_and_nothing_is_changed() {
     remedies::answer_and_go_on(&scene);
     scene.merge(&first);
     let second = scene.change_target("other", "5");
+    lacks_a_test_that_must_pass(&scene);
     scene.merge(&second);
     remedies::answer_by_the_refresh(&scene, 3);
     lacks_a_comparison(&scene);
@@ -41,6 +43,8 @@ fn real_passes_are_looked_at_again_and_nothing_is_changed() {
     waits_for_the_comparison_alone(&scene);
     facts::each_false_fact_of_a_pass_is_refused(&scene);
     rows::each_damage_is_refused(&scene, &first, &second);
+    compared::each_comparison_that_does_not_serve_is_refused(&scene, &first, &second);
+    remedies::request_a_second_pass(&scene, &second);
     remedies::request_what_was_rejected(&scene, &first, &second);
     remedies::admit_what_is_stale(&scene);
     remedies::name_passes_of_one_identity(&scene, &first, &second);
@@ -82,6 +86,14 @@ fn lacks_an_outcome_and_a_merge(scene: &Scene, run: &str) {
     assert_eq!(verdict(&document, "operator_acceptance"), "blocked");
     assert_eq!(document["real_stage5_passes"][0]["run_id"], run);
     assert_eq!(document["real_stage5_passes"][0]["operator_outcome"], "pending");
+}
+
+/// A branch that nobody merged, with a test that must pass: HEAD has it red.
+fn lacks_a_test_that_must_pass(scene: &Scene) {
+    let document = scene.refresh(&["--engine", ENGINE], 1);
+    assert!(faults(&document).contains(&"failed_fact"), "{document:#}");
+    let errors = document["errors"].to_string();
+    assert!(errors.contains("must_pass `test_four`: no test of the tree"), "{errors}");
 }
 
 fn lacks_a_comparison(scene: &Scene) {

@@ -7,6 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::stop::has_defect;
+
+/// Defect of a test build that believes every proof.
+pub(super) const UNVERIFIED_PROOFS: &str = "proof_facts_unverified";
+
 /// The check that fails for a bundle of a format that this program does not read; no other
 /// says anything about such a one.
 pub const FORMAT_VERSION: &str = "format_version";
@@ -91,13 +96,13 @@ impl ProofChecks<'_> {
     /// shown.
     pub(super) fn same(&mut self, field: &str, expected: impl Serialize, found: impl Serialize) {
         let (expected, found) = (json!(expected), json!(found));
-        let holds = expected == found;
+        let holds = expected == found || has_defect(UNVERIFIED_PROOFS);
         self.checks.check(holds, self.file, "stage_proof", format_args!("{field} {expected}"), &found);
     }
 
     /// Holds in every pass, and says nothing of other runs.
     pub(super) fn holds_in_pass(&mut self, report: &Report, field: &str, found: bool) {
-        let holds = found || report.status != Status::Pass;
+        let holds = found || report.status != Status::Pass || has_defect(UNVERIFIED_PROOFS);
         self.checks.check(holds, self.file, "stage_proof", format_args!("{field} true in a pass"), found);
     }
 }

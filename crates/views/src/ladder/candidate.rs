@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use contract::engine::RungLack;
 use contract::stage6::comparison::REPEATABILITY_REQUIRED;
 use contract::{CollectionKind, RunId, Stage};
 use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus};
@@ -46,18 +47,20 @@ pub(super) fn compute_rung(
 }
 
 impl RungSource<'_> {
-    /// Accepted passes of stage 5 since the last failure, newest first, each of a case and
-    /// a commit that no newer one has.
-    pub fn find_owned_passes(&self, identity: RungIdentity<'_>) -> Result<Vec<RunRow>, ReadLedgerError> {
-        Ok(list_owned_passes(self.ledger, self, identity, usize::MAX)?.rows)
+    /// Accepted passes of stage 5 since the last failure, each of a case and a commit that
+    /// no newer one has.
+    pub fn find_owned_passes(&self, identity: RungIdentity<'_>) -> Result<OwnedPasses, ReadLedgerError> {
+        list_owned_passes(self.ledger, self, identity, usize::MAX)
     }
 }
 
 /// Accepted passes of stage 5 on different cases and commits.
 #[derive(Debug, Default)]
-struct OwnedPasses {
+pub struct OwnedPasses {
     /// Newest first.
-    rows: Vec<RunRow>,
+    pub rows: Vec<RunRow>,
+    /// The run whose bundle is gone or does not verify, which ends the list.
+    pub spoiled: Option<RunRow>,
     /// Runs without whose bundles there would be others: the passes, failures that a bundle
     /// clears, and a pass that was rejected.
     rests_on: Vec<RunId>,
@@ -85,9 +88,11 @@ fn list_owned_passes(
             passes.rows.push(row.clone());
         }
         if weighed.rests_on_bundle(&row) {
-            passes.rests_on.push(row.run_id);
+            passes.rests_on.push(row.run_id.clone());
         }
-        if matches!(weighed, Weighed::Against(_)) {
+        if let Weighed::Against(lack) = weighed {
+            let is_spoiled = matches!(lack, Some(RungLack::BundleMissing | RungLack::BundleDamaged));
+            passes.spoiled = is_spoiled.then_some(row);
             break;
         }
     }

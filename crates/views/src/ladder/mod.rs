@@ -24,20 +24,19 @@ mod tests;
 
 use contract::engine::RungFact;
 use contract::{FIXTURE_SET, ModelPair, Purpose, Stage};
-use ledger::{EngineIdentity, IdentifiedRun, Ledger, ReadLedgerError, RungPart, RungRuns};
+use ledger::{EngineIdentity, IdentifiedRun, Ledger, ReadLedgerError, RungPart};
 use serde::Serialize;
 
+pub use candidate::OwnedPasses;
 pub use count::{RunCount, RungRun};
 pub use evidence::{CountedOutcome, ProvenRun, RungSource, verify_run};
 pub use gap::RungGap;
 pub use picture::draw_ladder;
 pub use rung::{Rung, RungProof, RungStatus};
 pub use terms::{RungIdentity, RungTerms, bundle_schema};
+use walk::WalkLane;
 
 use crate::Views;
-
-/// Runs of older programs that are looked at for the source of an engine.
-const OLDER_RUNS: usize = 32;
 
 /// Every rung of one engine, source and model, lowest first.
 #[derive(Debug, Clone, Serialize)]
@@ -120,12 +119,11 @@ impl Views {
     /// The identity of a run that an older program recorded without one, by its bundle.
     fn proven_identity(&self, ledger: &Ledger, engine: &str) -> Result<Option<EngineIdentity>, ReadLedgerError> {
         for stage in stages() {
-            let of = RungPart::Weighty;
-            let rung = RungRuns { engine, purpose: Purpose::Governed, stage, identity: None, of };
-            let rows = ledger.rung_runs(&rung, None, OLDER_RUNS)?;
-            let mut proven = rows.iter().filter_map(|row| verify_run(&self.home.bundles, &self.keys, row));
-            if let Some(report) = proven.next() {
-                return Ok(Some(ProvenRun::of(&report).identity));
+            let mut older = WalkLane::new(engine, stage, None, RungPart::Weighty);
+            while let Some(row) = older.next_row(ledger)? {
+                if let Some(report) = verify_run(&self.home.bundles, &self.keys, &row) {
+                    return Ok(Some(ProvenRun::of(&report).identity));
+                }
             }
         }
         Ok(None)

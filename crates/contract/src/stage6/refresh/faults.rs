@@ -41,7 +41,7 @@ refresh_faults! {
     MissingArtifact "missing_artifact" Fail "A bundle or a file of one is missing or does not verify.",
     MissingApproval "missing_approval" Fail "A proof has no granted approval that the run used.",
     FailedFact "failed_fact" Fail "A recorded fact does not hold.",
-    OutcomeRejected "outcome_rejected" Fail "The operator rejected a pass.",
+    OutcomeRejected "outcome_rejected" Fail "The operator rejected a pass or the comparison.",
     StaleSourceAdmission "stale_source_admission" Fail "The source of the passes is not the admitted one.",
     MissingOperatorOutcome "missing_operator_outcome" Blocked "A pass has no signed outcome.",
     NoComparison "no_comparison" Blocked "There is no comparison of stage 6 to carry lanes from.",

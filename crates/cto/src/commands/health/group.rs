@@ -26,7 +26,8 @@ impl Group {
             false => worst(checks.iter().map(|(_, check)| check.verdict())),
         };
         let first = checks.iter().find(|(_, check)| check.verdict() == status && status != Status::Pass);
-        let reason = first.map(|(name, check)| format!("{name}: {}", check.problem().unwrap_or("it does not hold")));
+        let told = first.map(|(name, check)| format!("{name}: {}", check.problem().unwrap_or("it does not hold")));
+        let reason = told.or_else(|| checks.is_empty().then(|| "none of its checks was held".to_owned()));
         Self { passed: status == Status::Pass, status, reason, checks: checks.into_iter().collect() }
     }
 }
@@ -44,7 +45,7 @@ mod tests {
             (vec![good()], Status::Pass, None),
             (vec![good(), blocked()], Status::Blocked, Some("c: no Case")),
             (vec![blocked(), wrong()], Status::Fail, Some("b: not so")),
-            (vec![], Status::Blocked, None),
+            (vec![], Status::Blocked, Some("none of its checks was held")),
         ] {
             let group = Group::of(checks);
             assert_eq!((group.status, group.reason.as_deref()), (status, reason));

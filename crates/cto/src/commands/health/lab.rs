@@ -153,9 +153,8 @@ impl<'a> Lab<'a> {
             ..EngineConfig::default()
         };
         let engines = Engines { configured: [("case".to_owned(), config)].into() };
-        let harness = self.context.harness_at(&self.home.clone().into())?;
-        // No record of the operator's has a say in what is tried here.
-        Ok(harness.with_records(RecordPlaces::default()).with_models(models).with_engines(engines))
+        let harness = self.context.harness_for_trial(self.home.clone(), engines)?;
+        Ok(harness.with_records(RecordPlaces::default()).with_models(models))
     }
 
     fn admission(&self) -> Result<PathBuf, CommandError> {

@@ -6,8 +6,8 @@ use contract::Stage;
 use contract::text::shown;
 
 use super::group::Group;
-use super::{CommandError, NamedCheck, adapter, close_failures};
-use crate::commands::stage_checks::CANDIDATE_CHECKS;
+use super::{Check, CommandError, NamedCheck, adapter, close_failures};
+use crate::commands::stage_checks::{CANDIDATE_CHECKS, HOME_CHECK, TRIAL_CHECK};
 
 pub(super) const MATRIX: &str = "matrix";
 pub(super) const ADAPTER: &str = "case_provider_adapter";
@@ -15,6 +15,8 @@ pub(super) const REFRESH: &str = "case_stage6_real_governed_refresh";
 pub(super) const SUMMARY: &str = "webui_summary";
 /// The check that stage 6 takes from stage 5.
 pub(super) const CLOSURE: &str = "stage5_failure_closure_inherited";
+/// Checks that stand for those that an error kept from being held.
+const ENDED_WORK: [&str; 2] = [TRIAL_CHECK, HOME_CHECK];
 
 /// One part, done by one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +81,8 @@ impl HealthPlan {
         work
     }
 
-    /// Groups by name. Stage 6 takes the failure closure from the runs of stage 5.
+    /// Groups by name. Stage 6 takes the failure closure from the runs of stage 5. A wanted check that was not held stands in its group
+    /// as blocked, so that nothing which is wanted is left out.
     pub(super) fn arrange(&self, found: Vec<Vec<(String, NamedCheck)>>) -> BTreeMap<String, Group> {
         let mut groups: BTreeMap<String, Vec<NamedCheck>> = BTreeMap::new();
         for (group, check) in found.into_iter().flatten() {
@@ -92,11 +95,25 @@ impl HealthPlan {
             let check = close_failures(owned);
             groups.entry(candidate).or_default().push((CLOSURE.to_owned(), check));
         }
-        for (group, checks) in &mut groups {
-            checks.retain(|(check, _)| self.wants(group, check));
-        }
-        groups.retain(|_, checks| !checks.is_empty());
-        groups.into_iter().map(|(group, checks)| (group, Group::of(checks))).collect()
+        let wanted = all_groups().into_iter().filter(|(group, _)| self.wants_group(group));
+        wanted
+            .map(|(group, names)| {
+                let checks = self.complete_group(&group, &names, groups.remove(&group).unwrap_or_default());
+                (group, Group::of(checks))
+            })
+            .collect()
+    }
+
+    /// The wanted checks of a group. Where one of them was not held, what ended the work of the group is kept beside it.
+    fn complete_group(&self, group: &str, names: &[String], found: Vec<NamedCheck>) -> Vec<NamedCheck> {
+        let is_lost = |name: &&String| self.wants(group, name) && !found.iter().any(|(held, _)| held == *name);
+        let lost: Vec<&String> = names.iter().filter(is_lost).collect();
+        let ended = found.iter().find(|(name, _)| ENDED_WORK.contains(&name.as_str()));
+        let why = ended.and_then(|(_, check)| check.problem()).unwrap_or("its work gave no result").to_owned();
+        let blocked = |name: &&String| ((*name).clone(), Check::blocked(format!("it was not held: {why}")));
+        let filled: Vec<NamedCheck> = lost.iter().map(blocked).collect();
+        let is_kept = |name: &str| self.wants(group, name) || (!filled.is_empty() && ENDED_WORK.contains(&name));
+        found.into_iter().filter(|(name, _)| is_kept(name)).chain(filled.iter().cloned()).collect()
     }
 }
 
@@ -118,7 +135,6 @@ fn all_groups() -> Vec<(String, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Check;
     use super::*;
 
     fn plan(only: &[&str]) -> HealthPlan {
@@ -149,5 +165,52 @@ mod tests {
         let closed = plan(&[CLOSURE]).arrange(checks(Check::fact(None)));
         assert_eq!(closed.keys().map(String::as_str).collect::<Vec<_>>(), ["case_stage6"]);
         assert!(!closed["case_stage6"].passed, "eleven classes are asked for, and one is there");
+    }
+
+    /// Every named check with its group.
+    fn named_checks() -> Vec<(String, String)> {
+        let groups = all_groups().into_iter();
+        groups.flat_map(|(group, names)| names.into_iter().map(move |name| (group.clone(), name))).collect()
+    }
+
+    #[test]
+    fn a_named_check_that_was_lost_is_blocked_with_the_reason() {
+        let named = named_checks();
+        assert_eq!(named.len(), 10, "{named:?}");
+        for (group, name) in named {
+            let ended = |check: &str| (group.clone(), (check.to_owned(), Check::blocked("no place".to_owned())));
+            for found in [vec![], vec![vec![ended(TRIAL_CHECK)]], vec![vec![ended(HOME_CHECK)]]] {
+                let is_told = !found.is_empty();
+                let groups = plan(&[&name]).arrange(found);
+                let lost = &groups[&group];
+                assert_eq!((lost.status, lost.passed), (contract::Status::Blocked, false), "{name}");
+                let missing = lost.checks[&name].missing.as_deref().unwrap();
+                assert_eq!(missing.contains("no place"), is_told, "{name}: {missing}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_that_was_held_hides_no_other_that_was_lost() {
+        let [held, lost] = CANDIDATE_CHECKS;
+        let group = || stage_group(Stage::CANDIDATE_DEFAULT);
+        let found = |names: &[&str]| {
+            let checks = names.iter().map(|name| (group(), ((*name).to_owned(), Check::fact(None))));
+            let ended = (group(), (TRIAL_CHECK.to_owned(), Check::fact(Some("the trial is wrong".to_owned()))));
+            vec![checks.chain([ended]).collect()]
+        };
+        let both = plan(&[held, lost]).arrange(found(&[held]));
+        assert_eq!(both[&group()].checks.keys().map(String::as_str).collect::<Vec<_>>(), [lost, held, TRIAL_CHECK]);
+        assert_eq!(both[&group()].status, contract::Status::Fail, "the fault that ended the work keeps its weight");
+        let control = plan(&[held, lost]).arrange(found(&[held, lost]));
+        assert!(control[&group()].passed, "a trial that nobody asked for decides nothing");
+    }
+
+    #[test]
+    fn a_wanted_group_without_a_check_is_blocked() {
+        for name in [MATRIX, "case_stage2", REFRESH] {
+            let groups = plan(&[name]).arrange(Vec::new());
+            assert_eq!(groups[name].status, contract::Status::Blocked, "{name}");
+        }
     }
 }

@@ -28,8 +28,9 @@ pub(super) fn gather_overview(source: &HomeSource) -> Result<OverviewFacts, Comm
     let live = views.list_live(now)?;
     let (running, dead): (Vec<_>, Vec<_>) = live.into_iter().partition(|run| run.state == Liveness::Running);
     let mut waiting = status::halted(context);
-    waiting.extend(status::requests(context, &scene)?);
-    let (outcomes, older_waiting) = status::outcomes(&scene)?;
+    let (requests, older_requests) = status::requests(context, &scene)?;
+    waiting.extend(requests);
+    let (outcomes, older_outcomes) = status::outcomes(&scene)?;
     waiting.extend(outcomes);
     waiting.extend(dead.into_iter().map(status::interrupted));
     let mut ladders = Vec::new();
@@ -39,7 +40,7 @@ pub(super) fn gather_overview(source: &HomeSource) -> Result<OverviewFacts, Comm
     let counts = count_days_and_rates(source, views, now)?;
     Ok(OverviewFacts {
         waiting: waiting.into_iter().map(waiting_facts).collect(),
-        older_waiting,
+        older_waiting: older_requests || older_outcomes,
         running: running.into_iter().map(running_facts).collect(),
         ladders,
         verified_bundles: views.count_proven() as u64,

@@ -89,9 +89,8 @@ pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Res
     }
     let (views, now) = context.look_only()?;
     let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).map_err(CommandError::fail)?;
-    let query = RunQuery { engine: Some(engine.to_owned()), task_id: Some(task_id), limit: 1, ..RunQuery::default() };
-    let page = views.list_runs(&query, now)?;
-    let Some(run) = page.runs.first() else { return Ok(none()) };
+    let query = RunQuery { engine: Some(engine.to_owned()), task_id: Some(task_id), ..RunQuery::default() };
+    let Some(run) = views.find_document(&query, CollectionKind::Refresh, now)? else { return Ok(none()) };
     let found = views.find_run(run.row.run_id.as_str(), now)?;
     let bound = found.bind(&trusted(context, &[])?.of(&found))?;
     let wrong = (bound.report().kind != Some(CollectionKind::Refresh)).then(|| format!("{} is no refresh", found.id));
@@ -112,5 +111,96 @@ fn judge_refresh(refresh: &RefreshComparison) -> Option<String> {
         Some(rejection) => Some(format!("{}: {}", rejection.fault.code(), rejection.text)),
         None if refresh.status != Status::Pass => Some(format!("it is {}", refresh.status)),
         None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::status::NotPromoted;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A change of a document that holds, and a part of the sentence that is then said; none where it holds still.
+    type DocumentRow = (&'static str, fn(&mut Value), Option<&'static str>);
+
+    fn read<T: serde::de::DeserializeOwned>(good: &Value, change: fn(&mut Value)) -> T {
+        let mut changed = good.clone();
+        change(&mut changed);
+        serde_json::from_value(changed).unwrap()
+    }
+
+    fn comparison() -> Value {
+        let lane = |engine: &str, candidate: bool| json!({"engine": engine, "candidate": candidate, "status": "pass", "rationale": "all hold", "bundles": []});
+        json!({
+            "schema_version": "1.0", "comparison_type": "stage6-candidate-default", "status": "pass", "stage": 6,
+            "mutation_mode": "candidate-default", "allowed_mutation_scope": "s",
+            "candidate": {"engine": "case", "source_id": "case@1", "model": null, "bundle_schema": "1"},
+            "subjects": [{"subject": "report_shape", "verdict": "pass", "text": "holds"}],
+            "lanes": [lane("case", true), lane("fake", false)], "source_admission_freshness": "current",
+            "failure_matrix": [], "stage5_passes": [], "repeatability_required": 2, "repeatability_count": 2,
+            "repeatability_status": "pass", "repeatability_passed": true, "operator_outcome": "pending",
+            "operator_outcome_required": true, "bundles": [], "runtime_default_activation": false,
+            "core_promotion_status": json!(NotPromoted::NotPromoted),
+        })
+    }
+
+    #[test]
+    fn a_lane_holds_only_if_it_is_the_candidates_and_passed() {
+        let rows: [DocumentRow; 4] = [
+            ("the control", |_| {}, None),
+            ("it failed", |it| it["lanes"][0]["status"] = json!("fail"), Some("its lane is fail: all hold")),
+            ("another candidate", |it| it["lanes"][0]["candidate"] = json!(false), Some("no lane of `case`")),
+            ("another engine", |it| it["lanes"][0]["engine"] = json!("codex"), Some("no lane of `case`")),
+        ];
+        for (what, change, said) in rows {
+            check_said(what, judge_lane(&read(&comparison(), change), "case"), said);
+        }
+    }
+
+    #[test]
+    fn a_comparison_holds_only_if_nothing_speaks_against_it() {
+        let rows: [DocumentRow; 4] = [
+            ("the control", |_| {}, None),
+            ("a subject", |it| it["subjects"][0]["verdict"] = json!("blocked"), Some("report_shape is blocked: holds")),
+            ("its status", |it| it["status"] = json!("fail"), Some("it is fail")),
+            ("an activation", |it| it["runtime_default_activation"] = json!(true), Some("a default was activated")),
+        ];
+        for (what, change, said) in rows {
+            check_said(what, judge_comparison(&read(&comparison(), change)), said);
+        }
+    }
+
+    #[test]
+    fn a_refresh_holds_only_if_nothing_rejects_it() {
+        let good = json!({
+            "schema_version": "1.0", "refresh_type": "stage6-real-governed-read-only", "status": "pass", "engine": "case",
+            "source_id": "case@1", "subjects": [], "rejections": [], "lanes": [], "prior_comparison_path": null,
+            "real_stage5_passes": [], "real_stage5_pass_report": null, "real_stage5_proof": null,
+            "repeat_stage5_pass_report": null, "repeat_stage5_proof": null, "repeatability_required": 2,
+            "repeatability_count": 2, "repeatability_status": "pass", "repeatability_passed": true,
+            "candidate_default_repeatability_eligible": true, "source_admission_freshness": "current",
+            "target_validation": {"result": "pass", "targets": []}, "target_read_only_status": "unchanged",
+            "target_repository_mutation": false, "runtime_default_activation": false,
+            "core_promotion_status": json!(NotPromoted::NotPromoted),
+        });
+        let rows: [DocumentRow; 4] = [
+            ("the control", |_| {}, None),
+            (
+                "a rejection",
+                |it| it["rejections"] = json!([{"fault": "failed_fact", "text": "red", "remedy": "mend it"}]),
+                Some("failed_fact: red"),
+            ),
+            ("its status", |it| it["status"] = json!("blocked"), Some("it is blocked")),
+            ("an activation", |it| it["runtime_default_activation"] = json!(true), Some("a default was activated")),
+        ];
+        for (what, change, said) in rows {
+            check_said(what, judge_refresh(&read(&good, change)), said);
+        }
+    }
+
+    fn check_said(what: &str, found: Option<String>, said: Option<&str>) {
+        assert_eq!(found.is_some(), said.is_some(), "{what}: {found:?}");
+        assert!(found.unwrap_or_default().contains(said.unwrap_or_default()), "{what}");
     }
 }

@@ -37,6 +37,11 @@ const PASS_CASE: &str = "r1-string-slugify";
 /// The engine whose gates are tried where none is named.
 const GATED: &str = "case";
 
+/// Check in place of those of a trial that an error ended.
+pub(super) const TRIAL_CHECK: &str = "trial";
+/// Check in place of those of the operator's home that an error ended.
+pub(super) const HOME_CHECK: &str = "home";
+
 /// Every check of one stage, and the reports that they rest on.
 #[derive(Debug, Default)]
 pub(super) struct StageFindings {
@@ -55,7 +60,7 @@ impl StageFindings {
 
     /// Findings of a stage that an error kept from being tried.
     pub(super) fn of_error(error: &CommandError) -> Self {
-        Self { checks: vec![("trial".to_owned(), check_of_error(error))], ..Self::default() }
+        Self { checks: vec![(TRIAL_CHECK.to_owned(), check_of_error(error))], ..Self::default() }
     }
 }
 
@@ -66,7 +71,7 @@ pub(super) fn check_stage(context: &Context, stage: Stage, engine: Option<&str>)
         other => other?,
     };
     if let Err(error) = look_at_home(context, stage, engine, &mut findings) {
-        findings.add("home", check_of_error(&error));
+        findings.add(HOME_CHECK, check_of_error(&error));
     }
     Ok(findings)
 }

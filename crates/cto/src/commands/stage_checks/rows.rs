@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use contract::proof::NoTargetInspection;
-use contract::{Reason, Report, RunId, Stage, Status};
+use contract::{CollectionKind, Reason, Report, RunId, Stage, Status};
 use evidence::names;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +16,9 @@ use crate::error::CommandError;
 use crate::ladder_view::LadderScene;
 
 /// Proofs by which a bundle of a stage shows its claim.
-const PROOFS: [&str; 4] = [names::STAGE_2, names::STAGE_3, names::STAGE_4, names::STAGE_5];
+const PROOFS: [&str; 5] = [names::STAGE_2, names::STAGE_3, names::STAGE_4, names::STAGE_5, COMPARISON];
+/// Document that stage 6 rests on, which has a status instead of a flag.
+const COMPARISON: &str = CollectionKind::Comparison.file();
 
 /// One report.
 #[derive(Debug, Clone, Serialize)]
@@ -80,7 +82,8 @@ impl ProofRow {
         let there = PROOFS.into_iter().map(|name| (name, dir.join(name))).filter(|(_, file)| file.is_file());
         there
             .map(|(name, file)| {
-                let passed = read_document::<Value>(&file)?["passed"] == true;
+                let document = read_document::<Value>(&file)?;
+                let passed = if name == COMPARISON { document["status"] == "pass" } else { document["passed"] == true };
                 Ok(Self { stage, run_id: run_id.clone(), name, passed, proof: Some(file) })
             })
             .collect()
@@ -125,4 +128,26 @@ pub(super) fn unanswered(context: &Context, engine: Option<&str>) -> Result<Vec<
         run_id: run.run_id,
     });
     Ok(missing.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_proof_of_a_bundle_is_listed_with_its_own_verdict() {
+        let run_id = RunId::try_from("20260101T000000Z-stage6-candidate-default-a".to_owned()).unwrap();
+        for (name, text, expected) in [
+            (names::STAGE_5, r#"{"passed": true}"#, Some(true)),
+            (names::STAGE_5, r#"{"passed": false, "status": "pass"}"#, Some(false)),
+            (COMPARISON, r#"{"status": "pass"}"#, Some(true)),
+            (COMPARISON, r#"{"status": "fail", "passed": true}"#, Some(false)),
+            ("other.json", r#"{"passed": true}"#, None),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join(name), text).unwrap();
+            let rows = ProofRow::of_bundle(Stage::CANDIDATE_DEFAULT, &run_id, dir.path()).unwrap();
+            assert_eq!(rows.first().map(|row| row.passed), expected, "{name} {text}");
+        }
+    }
 }

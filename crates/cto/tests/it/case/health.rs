@@ -62,6 +62,8 @@ fn without_case_it_is_blocked_and_every_group_says_why() {
     for (check, group, _) in DEFECTS {
         assert_eq!(health[group]["checks"][check]["passed"], true, "{check}: {:#}", health[group]["checks"][check]);
     }
+    let refused = &health["case_stage6"]["checks"]["rung_missing"];
+    assert_eq!((&refused["passed"], &refused["status"]), (&json!(true), &json!("blocked")), "a run without the rung");
     for check in ["case_lane_passes", "candidate_default_comparison"] {
         let said = &health["case_stage6"]["checks"][check];
         assert_eq!((&said["passed"], &said["status"]), (&json!(false), &json!("blocked")), "{check}");
@@ -101,6 +103,79 @@ fn each_named_check_notices_the_defect_of_what_it_checks() {
         assert_eq!((&broken["status"], &said["passed"]), (&json!("fail"), &json!(false)), "{broken:#}");
         assert!(said["why"].is_string(), "{said:#}");
     });
+}
+
+/// Named checks that rest on this home, each with its group.
+const OF_HOME: [(&str, &str); 3] = [
+    ("case_lane_passes", "case_stage6"),
+    ("candidate_default_comparison", "case_stage6"),
+    ("case_stage6_real_governed_refresh", "case_stage6_real_governed_refresh"),
+];
+
+/// Health of one named check: what is said of it.
+fn only(world: &World, check: &str, group: &str, place: Option<&Path>) -> (i32, Value) {
+    let mut command = world.command(["health", "--json", "--only", check]);
+    let ran = Ran::of(command.envs(place.map(|place| ("TMPDIR", place))).output().unwrap());
+    let document = ran.json();
+    assert_eq!(document.as_object().unwrap().len(), 2, "a status and the group of {check}: {document:#}");
+    let said = document[group]["checks"][check].clone();
+    assert_eq!((&document["status"], &document[group]["passed"]), (&document[group]["status"], &said["passed"]));
+    (ran.code, said)
+}
+
+/// A check that is asked for by name and cannot be held is blocked, with the reason: without a place for its lab, and with a ledger that
+/// nobody can read. The controls are the same calls without the fault.
+#[test]
+fn a_named_check_that_cannot_be_held_is_no_pass() {
+    if !has_keygen("case::health::a_named_check_that_cannot_be_held_is_no_pass") {
+        return;
+    }
+    let world = world();
+    let nowhere = world.path().join("nowhere");
+    each_row(DEFECTS.iter().map(|row| (row.0, row)), |(check, group, _)| {
+        let (code, said) = only(&world, check, group, Some(&nowhere));
+        assert_eq!((code, &said["passed"]), (3, &json!(false)), "{said:#}");
+        let missing = said["missing"].as_str().unwrap();
+        assert!(missing.contains(nowhere.to_str().unwrap()), "it names what is missing: {missing}");
+    });
+    // Of the controls, the one that is quickest; all eight are held without a defect by the test above.
+    let (code, said) = only(&world, "case_default_disabled", "case_provider_adapter", None);
+    assert_eq!((code, &said["passed"]), (0, &json!(true)), "the control: {said:#}");
+}
+
+#[test]
+fn a_named_check_of_a_home_that_cannot_be_read_is_no_pass() {
+    let world = world();
+    each_row(OF_HOME.map(|row| (row.0, row)), |(check, group)| {
+        let (code, said) = only(&world, check, group, None);
+        assert_eq!((code, &said["passed"]), (3, &json!(false)), "the control: {said:#}");
+        assert!(said["missing"].as_str().unwrap().contains("cto "), "nothing was ever run here: {said:#}");
+    });
+    world.make_home();
+    world.write_own("ledger.db", "no ledger at all");
+    each_row(OF_HOME.map(|row| (row.0, row)), |(check, group)| {
+        let (code, said) = only(&world, check, group, None);
+        assert_eq!((code, &said["passed"]), (3, &json!(false)), "{said:#}");
+        let missing = said["missing"].as_str().unwrap();
+        assert!(missing.contains("ledger") && !missing.contains("cto run"), "{check}: {missing}");
+    });
+}
+
+/// What the operator asks of their own rungs and repositories has no say in the homes that health makes.
+#[test]
+fn settings_of_the_operator_change_no_check() {
+    let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
+    let protected = world.repository("protected", &[("a.txt", "one\n")]);
+    let settings = format!("passes_required: 2\nprotected_roots: [{}]\n", protected.display());
+    world.write("harness.yaml", settings);
+    let health = world.cto(["health", "--json", "--only", "case_provider_adapter"]).expect(0).json();
+    let checks = health["case_provider_adapter"]["checks"].as_object().unwrap();
+    assert_eq!(checks.len(), 7, "{health:#}");
+    assert!(checks.values().all(|check| check["passed"] == true), "{health:#}");
+    // The control: the settings do count for a rung of this home.
+    let ladder = world.cto(["ladder", "--json"]).expect(0).json();
+    assert_eq!(ladder["passes_required"], 2, "{ladder:#}");
 }
 
 #[test]

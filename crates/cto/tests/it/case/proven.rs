@@ -116,6 +116,39 @@ fn admission_of(target: &Path) -> String {
     )
 }
 
+/// Result of a check whose proof is damaged.
+struct Broken {
+    code: i32,
+    /// The key with the reason, and the one that is not there.
+    key: &'static str,
+    other: &'static str,
+    says: &'static str,
+}
+
+/// A rung that lost its bundle is one that cannot be shown now, as without any pass.
+const LOST: Broken = Broken { code: 3, key: "missing", other: "why", says: "does not verify" };
+/// A refresh is read itself, and its bundle is no evidence any more.
+const TAMPERED: Broken = Broken { code: 1, key: "why", other: "missing", says: "stage6-real-governed-refresh" };
+const BROKEN: [Broken; 3] = [LOST, LOST, TAMPERED];
+
+/// An honest refresh that rejects is a check that was held and is wrong; a newer one that passes mends it.
+fn a_refresh_that_rejects_fails(proven: &Proven) {
+    let (check, target) = ("case_stage6_real_governed_refresh", &proven.target);
+    let good = fs::read(target.join("a.txt")).unwrap();
+    fs::write(target.join("a.txt"), "neither\n").unwrap();
+    git(target, ["commit", "-q", "-am", "break it"]);
+    let rejected = Proven::call(&proven.scene, 5, &["refresh", "--json"]).expect(1).json();
+    assert_eq!(rejected["errors"][0]["fault"], "failed_fact", "{rejected:#}");
+    let failed = proven.health(&[check], 1);
+    let said = &failed[check]["checks"][check];
+    assert_eq!((&failed["status"], &said["passed"], &said["status"]), (&json!("fail"), &json!(false), &json!("fail")));
+    assert!(said["why"].as_str().unwrap().starts_with("failed_fact: "), "{said:#}");
+    assert_eq!((&said["run_id"], said.get("missing")), (&rejected["run_id"], None), "{said:#}");
+    fs::write(target.join("a.txt"), good).unwrap();
+    git(target, ["commit", "-q", "-am", "mend it"]);
+    let _ = proven.say(5, &["refresh"]);
+}
+
 #[test]
 fn proofs_of_case_hold_until_one_is_broken() {
     if !has_keygen("case::proven::proofs_of_case_hold_until_one_is_broken") {
@@ -126,8 +159,8 @@ fn proofs_of_case_hold_until_one_is_broken() {
     let control = proven.health(&names, 0);
     assert_eq!(control["status"], "pass", "the control: {control:#}");
     each_row(
-        CHECKS.iter().zip(&proven.bundles).map(|(row, bundle)| (row.0, (row, bundle))),
-        |((check, group), bundle)| {
+        CHECKS.iter().zip(proven.bundles.iter().zip(&BROKEN)).map(|(row, broken)| (row.0, (row, broken))),
+        |((check, group), (bundle, broken))| {
             assert_eq!(control[group]["checks"][check]["passed"], true, "the control");
             let file = bundle.join("report.json");
             let whole = fs::read(&file).unwrap();
@@ -138,11 +171,15 @@ fn proofs_of_case_hold_until_one_is_broken() {
             fs::write(&file, whole).unwrap();
             let document = health.json();
             let said = &document[group]["checks"][check];
-            assert_eq!(said["passed"], json!(false), "{document:#}");
-            assert!(health.code == 1 || health.code == 3, "{health:?}");
-            assert!(said["why"].is_string() || said["missing"].is_string(), "{said:#}");
+            assert_eq!((health.code, &said["passed"]), (broken.code, &json!(false)), "{document:#}");
+            assert_eq!(document["status"], if broken.code == 1 { "fail" } else { "blocked" }, "{document:#}");
+            assert!(said[broken.key].is_string(), "{check} has no {}: {said:#}", broken.key);
+            let text = said[broken.key].as_str().unwrap();
+            assert!(text.contains(broken.says), "{check}: {text}");
+            assert_eq!(said.get(broken.other), None, "{said:#}");
         },
     );
+    a_refresh_that_rejects_fails(&proven);
     assert_eq!(proven.health(&names, 0)["status"], "pass", "mended");
     let validated = Proven::call(&proven.scene, 5, &["validate", "stage", "2", "--engine", "case", "--json"]);
     let document = validated.expect(0).json();

@@ -229,7 +229,7 @@ fn control(world: &World) {
 /// Words by which a test would start the binary around [`testkit::CtoCommand`], or read what it prints unsearched; and the files that have
 /// them, each with the reason for which nothing escapes there.
 const AROUND: &[(&str, &[(&str, &str)])] = &[
-    ("Command::new(", &[]),
+    ("Command::new(", &[("browser/drive.rs", "the browser, which is no program of ours")]),
     (".wait_with_output()", &[]),
     (
         "CARGO_BIN_EXE_cto",
@@ -261,6 +261,7 @@ const AROUND: &[(&str, &[(&str, &str)])] = &[
     (
         ".stdout.",
         &[
+            ("browser/drive.rs", "answers of the browser, whose pages are handed in"),
             ("console/client.rs", "one line with an address; answers are handed in"),
             ("model/alone.rs", "one line with an address"),
             ("strict/scene.rs", "lines of an engine that is watched"),
@@ -288,9 +289,12 @@ fn around(word: &str, allowed: &[(&str, &str)], sources: &BTreeMap<String, Strin
 
 #[test]
 fn no_test_starts_the_binary_unsearched() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let files = testkit::files_of(&root).into_iter().filter(|file| file.extension().is_some_and(|it| it == "rs"));
-    let read = |file: PathBuf| (file.display().to_string(), fs::read_to_string(root.join(&file)).unwrap());
+    let read = |file: PathBuf| {
+        let name = file.strip_prefix("it").unwrap_or(&file).display().to_string();
+        (name, fs::read_to_string(root.join(&file)).unwrap())
+    };
     let own = "ladder/activation.rs";
     let mut sources: BTreeMap<String, String> = files.map(read).filter(|(name, _)| name != own).collect();
     assert!(sources.len() > 100, "{}", sources.len());
@@ -312,8 +316,8 @@ fn no_test_starts_the_binary_unsearched() {
 const PLANTS: &str = "CTO_TEST_PLANTS";
 
 /// Everything by which a claim could come out of a command of the suite; the planted one names it.
-const CHANNELS: [&str; 10] =
-    ["binary", "output", "finish", "terminal", "served", "file", "payload", "archive", "shared", "later"];
+const CHANNELS: [&str; 11] =
+    ["binary", "output", "status", "finish", "terminal", "served", "file", "payload", "archive", "shared", "later"];
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test calls itself and is told so by a variable")]
@@ -340,6 +344,7 @@ fn plant_claims() {
     let world = crate::world();
     let _ = world.cto(["explain", &claim("binary")]).expect(2);
     let _ = world.program("echo").arg(claim("output")).output().unwrap();
+    let _ = world.program("echo").arg(claim("status")).status().unwrap();
     let mut started = world.program("echo");
     started.arg(claim("finish")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let _ = World::finish(started.spawn().unwrap()).expect(0);

@@ -64,6 +64,20 @@ fn what_declares_its_failure_counts_for_nothing() {
 }
 
 #[test]
+fn a_pass_without_a_verification_earns_nothing() {
+    let world = world();
+    world.case("made", &[("verification_commands", ""), ("no_test_rationale", "it is only a word")]);
+    run_case(&world, 0);
+    assert_eq!(standing(&rung(&world, 2)), "not_started no_pass");
+    let told = world.cto(["ladder", "explain", "2", "--engine", "fake", "--json"]).expect(0).json();
+    let run = &told["rungs"][0]["runs"][0];
+    assert_eq!((&run["counts"], &run["why"]), (&json!("not_counted"), &json!("nothing was verified")), "{told:#}");
+    lay_case(&world, true);
+    run_case(&world, 0);
+    assert_eq!(standing(&rung(&world, 2)), "validated", "control: the same with a test");
+}
+
+#[test]
 fn a_workspace_may_ask_for_more_passes() {
     let world = world();
     let _ = world.cto(["init", "."]).expect(0);

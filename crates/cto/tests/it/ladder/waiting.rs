@@ -1,7 +1,7 @@
 //! What waits: a run that died, which looking does not recover, and passes without an outcome.
 
 use contract::{Digest, Purpose, RunId, Stage, Stamp, Status};
-use ledger::{EngineIdentity, Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
+use ledger::{EngineIdentity, Ledger, RequestIntent, RunIntent, RunSeal, RunSealed, RunStarted};
 use serde_json::Value;
 use testkit::wait_for;
 
@@ -95,4 +95,35 @@ fn the_newest_fifty_passes_without_an_outcome_are_listed() {
     let missing = validated["failure_reports"].as_array().unwrap().iter();
     let missing = missing.filter(|row| row["class"] == "missing-operator-outcome" && row["report"].is_string());
     assert_eq!(missing.count(), 51, "a validator lists all of them");
+}
+
+/// A request that nobody has decided, made after every clock.
+fn add_request(ledger: &Ledger, number: u32) {
+    let time: Stamp = format!("2999-01-01T00:00:{number:02}.000000Z").parse().unwrap();
+    let request = Digest::of(&number.to_le_bytes());
+    let task_id = "made".to_owned().try_into().unwrap();
+    let intent = RequestIntent { request, task_id, stage: Stage::OWNED_REPOSITORY, detail: Value::Null };
+    ledger.request_recorded(time, &intent).unwrap();
+}
+
+/// Requests beyond those that one screen lists are said, with the command that lists all.
+#[test]
+fn more_requests_than_a_screen_lists_are_said() {
+    let world = world();
+    let _ = world.cto(["key", "init"]).expect(0);
+    let _ = world.cto(["recover"]).expect(0);
+    let ledger = Ledger::open(&world.home().join("ledger.db")).unwrap();
+    for (number, has_older) in (0..51).map(|number| (number, number == 50)) {
+        add_request(&ledger, number);
+        if number < 49 {
+            continue;
+        }
+        let status = world.cto(["status", "--json"]).expect(0).json();
+        assert_eq!(status["waiting"].as_array().unwrap().len(), 50, "{status:#}");
+        assert_eq!((&status["older_requests"], &status["older_waiting"]), (&has_older.into(), &has_older.into()));
+        let lines = world.cto(["status"]).expect(0).text();
+        assert_eq!(lines.contains("\nolder decision cto approvals --open\n"), has_older, "{lines}");
+        let screen = world.on_terminal(["status"]).screen().join("\n");
+        assert_eq!(screen.contains("cto approvals --open"), has_older, "{screen}");
+    }
 }

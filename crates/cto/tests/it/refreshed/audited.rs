@@ -76,6 +76,10 @@ pub(super) fn each_requirement_rests_on_its_evidence(scene: &Scene) {
         assert!(taken > 0, "{name}: nothing was there to take away");
         assert_eq!(unproven(scene, &copy, 3), *expected);
     });
+    // Any number of runs that a person calls like a refresh hides none.
+    scene.world.case("named", &[("task_id", "stage6-real-governed-refresh")]);
+    commit(&here);
+    let _ = scene.cto(&["run", "./named", "--json"]).expect(0);
     let fallen: BTreeSet<&str> = TAKEN.iter().flat_map(|row| row.2.iter().copied()).collect();
     let alone = ["cortex_governs", "target_repos_stay_owned_and_protected", "transportable_stack"];
     assert_eq!(fallen.union(&BTreeSet::from(alone)).count(), 10, "each requirement has a row");

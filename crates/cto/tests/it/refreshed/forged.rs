@@ -2,7 +2,7 @@
 //! and the same forgery without a lie in it passes.
 //!
 //! No honest home has a pass that activates, promotes, does something forbidden or lacks its approval. Most of these lies already keep a
-//! bundle from verifying; rows of the two judgements' unit tests show each fault by itself.
+//! bundle from verifying, so that a program which looks at no fact of a proof is asked as well: it names each by itself.
 
 use std::fs;
 use std::path::Path;
@@ -11,9 +11,9 @@ use contract::Digest;
 use evidence::HarnessKey;
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use testkit::{Forger, each_row};
+use testkit::{Forger, each_row, stoppable};
 
-use super::scene::Scene;
+use super::scene::{Scene, compare_words};
 use super::{against, faults};
 use crate::audit::rechain;
 
@@ -26,7 +26,7 @@ const PROOF_REFUSED: &str = "stage5-owned-repo-proof.json stage_proof";
 enum Verdict {
     /// Both pass.
     Holds,
-    /// The bundle does not verify, for this; so one of two passes is missing.
+    /// The bundle does not verify, for this; both say so, and one of two passes is missing.
     Unusable(&'static str),
     /// The bundle verifies, and both name this fault.
     Named { fault: &'static str, subject: &'static str },
@@ -78,6 +78,41 @@ const FORGERIES: &[Forgery] = &[
     ),
 ];
 
+/// The same lies, told to a program that verifies no fact of a proof. A promotion is no value that a report can have.
+const UNSEEN: &[Forgery] = &[
+    ("nothing: the control", |_| {}, Holds),
+    (
+        "a failed fact",
+        |forger| forger.json(PROOF, |proof| proof["passed"] = json!(false)),
+        Named { fault: "failed_fact", subject: "proof_facts" },
+    ),
+    (
+        "a mutated target",
+        |forger| forger.json(PROOF, |proof| proof["target_repository_ending_clean"] = json!(false)),
+        Named { fault: "target_mutated", subject: "proof_facts" },
+    ),
+    (
+        "a default is activated",
+        |forger| forger.report(|report| report["runtime_default_activation"] = json!(true)),
+        Named { fault: "default_activation", subject: "nothing_activated" },
+    ),
+    (
+        "a default is activated by the proof",
+        |forger| forger.json(PROOF, |proof| proof["runtime_default_activation"] = json!(true)),
+        Named { fault: "default_activation", subject: "nothing_activated" },
+    ),
+    (
+        "a forbidden action",
+        |forger| forger.json(PROOF, |proof| proof["no_forbidden_actions"] = json!(false)),
+        Named { fault: "forbidden_action", subject: "forbidden_action_closure" },
+    ),
+    (
+        "no approval",
+        |forger| forger.json(PROOF, |proof| proof["approval"]["approval_digests"] = json!([])),
+        Named { fault: "missing_approval", subject: "approval_provenance" },
+    ),
+];
+
 /// Artifacts that are gone, without any new signature.
 const MISSING: &[Forgery] = &[
     ("the proof is gone", |forger| fs::remove_file(forger.bundle.join(PROOF)).unwrap(), Unusable(PROOF)),
@@ -87,16 +122,48 @@ const MISSING: &[Forgery] = &[
 pub(super) fn each_forgery_is_refused(scene: &Scene, run: &str) {
     each_row(FORGERIES.iter().map(|row| (row.0, row)), |row| check_forgery(scene, run, row, true));
     each_row(MISSING.iter().map(|row| (row.0, row)), |row| check_forgery(scene, run, row, false));
+    if let Some(binary) = stoppable("refreshed::forged::each_forgery_is_refused") {
+        each_row(UNSEEN.iter().map(|row| (row.0, row)), |row| check_unseen(scene, run, row, &binary));
+    }
+}
+
+/// A lie that a program believes is named by its judgement. Another build shows no row of the fail-closed matrix, which the control says too.
+fn check_unseen(scene: &Scene, run: &str, (_, lie, verdict): &Forgery, binary: &Path) {
+    let home = scene.copy_home("unseen-home");
+    forge_pass(&home, run, lie);
+    let at = home.to_str().unwrap();
+    let accept = ["outcome", run, "accept", "--reason", "once more", "--home", at];
+    let _ = scene.trusting(binary, &accept).expect(0);
+    let (code, compared_code) = if matches!(verdict, Holds) { (0, 3) } else { (1, 1) };
+    let refreshed = scene.trusting(binary, &["refresh", "--json", "--home", at]).expect(code).json();
+    let compared = scene.trusting(binary, &compare_words(&home)).expect(compared_code).json();
+    let (mut expected, mut subjects) = (vec![], vec!["failure_matrix_coverage"]);
+    if let Named { fault, subject } = verdict {
+        expected = vec![*fault, "second_owned_pass"];
+        expected.sort_unstable();
+        subjects.push(subject);
+    }
+    assert_eq!(faults(&refreshed), expected, "{refreshed:#}");
+    assert_eq!(against(&compared), subjects, "{compared:#}");
+    fs::remove_dir_all(&home).unwrap();
+}
+
+/// Signs a bundle of a home again with a lie in it, and has the ledger know it.
+fn forge_pass(home: &Path, run: &str, lie: &fn(&Forger<'_>)) {
+    let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
+    let forger = Forger::new(&home.join("harness-runs").join(run), &key);
+    lie(&forger);
+    forger.sign(|_| {});
+    tell_ledger(home, run, Digest::of(&fs::read(forger.bundle.join("attestation.dsse.json")).unwrap()));
 }
 
 fn check_forgery(scene: &Scene, run: &str, (_, lie, verdict): &Forgery, is_signed: bool) {
     let home = scene.copy_home("forged-home");
-    let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
-    let forger = Forger::new(&home.join("harness-runs").join(run), &key);
-    lie(&forger);
     if is_signed {
-        forger.sign(|_| {});
-        tell_ledger(&home, run, Digest::of(&fs::read(forger.bundle.join("attestation.dsse.json")).unwrap()));
+        forge_pass(&home, run, lie);
+    } else {
+        let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
+        lie(&Forger::new(&home.join("harness-runs").join(run), &key));
     }
     if !matches!(verdict, Unusable(_)) {
         // The outcome that was signed is about the attestation that was.
@@ -110,7 +177,7 @@ fn check_forgery(scene: &Scene, run: &str, (_, lie, verdict): &Forgery, is_signe
 fn check_verdict(scene: &Scene, home: &Path, run: &str, verdict: &Verdict) {
     let code = if matches!(verdict, Holds) { 0 } else { 1 };
     let refreshed = scene.refresh_in(home, &[], code);
-    let compared = scene.compare_in(home, if matches!(verdict, Unusable(_)) { 3 } else { code });
+    let compared = scene.compare_in(home, code);
     match verdict {
         Holds => assert_eq!((faults(&refreshed), against(&compared)), (vec![], vec![]), "{refreshed:#}"),
         Named { fault, subject } => {
@@ -126,7 +193,11 @@ fn check_verdict(scene: &Scene, home: &Path, run: &str, verdict: &Verdict) {
             let text = errors.iter().find(is_it).unwrap()["text"].as_str().unwrap();
             assert!(text.contains(why), "{text}");
             assert_eq!(super::verdict(&refreshed, "artifact_completeness"), "fail");
-            assert_eq!(against(&compared), ["repeatability"], "{compared:#}");
+            assert_eq!(against(&compared), ["artifact_completeness", "repeatability"], "{compared:#}");
+            let subjects = compared["subjects"].as_array().unwrap();
+            let named = subjects.iter().find(|one| one["subject"] == "artifact_completeness").unwrap();
+            let text = named["text"].as_str().unwrap();
+            assert!(text.contains(run) && text.contains(why), "the comparison names it too: {text}");
         }
     }
     assert_eq!(
@@ -136,7 +207,7 @@ fn check_verdict(scene: &Scene, home: &Path, run: &str, verdict: &Verdict) {
 }
 
 /// Puts another attestation of a run into the ledger, as if it had been sealed so.
-fn tell_ledger(home: &Path, run: &str, attestation: Digest) {
+pub(super) fn tell_ledger(home: &Path, run: &str, attestation: Digest) {
     let raw = Connection::open(home.join("ledger.db")).unwrap();
     raw.execute_batch("DROP TRIGGER entries_are_never_changed").unwrap();
     let known: String =

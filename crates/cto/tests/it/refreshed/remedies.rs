@@ -27,7 +27,7 @@ fn paste(scene: &Scene, remedy: &str) -> Ran {
 }
 
 /// The same in another home.
-fn paste_in(scene: &Scene, home: &Path, remedy: &str) -> Ran {
+pub(super) fn paste_in(scene: &Scene, home: &Path, remedy: &str) -> Ran {
     let command = &remedy[remedy.find("cto ").unwrap_or_else(|| panic!("no command in {remedy:?}"))..];
     let mut words = shell_words::split(command.split("     ").next().unwrap()).unwrap();
     for word in &mut words {
@@ -54,7 +54,7 @@ fn follow(scene: &Scene, stage: &str, missing: &str) -> Ran {
 }
 
 /// The remedy of the refresh for a fault.
-fn remedy_of(document: &Value, fault: &str) -> String {
+pub(super) fn remedy_of(document: &Value, fault: &str) -> String {
     let mut errors = document["errors"].as_array().unwrap().iter();
     errors.find(|error| error["fault"] == fault).unwrap()["remedy"].as_str().unwrap().to_owned()
 }
@@ -134,6 +134,22 @@ pub(super) fn admit_what_is_stale(scene: &Scene) {
     assert_eq!(again["source_admission_freshness"], "current", "{again:#}");
     fs::write(&file, good).unwrap();
     fs::write(&signature, signed).unwrap();
+}
+
+/// One pass alone: the refresh's command asks for another one, as the ladder's does.
+pub(super) fn request_a_second_pass(scene: &Scene, run: &str) {
+    let document = scene.refresh(&[run], 3);
+    let remedy = remedy_of(&document, "second_owned_pass");
+    let (command, _) = remedy.split_once("     ").unwrap();
+    let request = paste(scene, &format!("{command} --json")).expect(0).json();
+    let _ = scene.cto(&["deny", request["request"].as_str().unwrap(), "--reason", "two are there"]).expect(0);
+}
+
+/// A HEAD that breaks a test: when it is mended, the command that the refresh names holds.
+pub(super) fn refresh_when_mended(scene: &Scene, document: &Value) {
+    let remedy = remedy_of(document, "failed_fact");
+    assert!(remedy.contains("mend HEAD"), "{remedy}");
+    let _ = paste(scene, &remedy).expect(0);
 }
 
 /// Passes of two identities: the refresh's command with passes of one is a refresh that holds.

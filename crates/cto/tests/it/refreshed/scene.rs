@@ -18,6 +18,9 @@ case "$1" in --version) echo "toy 1.0.0"; exit 0 ;; esac
 if grep -q "b.txt says three" "$1"; then echo four > b.txt; else echo two > a.txt; fi
 "#;
 
+/// Tests of the target: one that a case must make green, one that is green all the while, and a known failure.
+const TESTS: &str = "import unittest\n\n\nclass Words(unittest.TestCase):\n    def test_four(self):\n        self.assertEqual(open('b.txt').read(), 'four\\n')\n\n    def test_words(self):\n        self.assertTrue(open('a.txt').read())\n\n    def test_known(self):\n        self.fail('known')\n";
+
 const ACTIONS: &str = "[push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, \
                        vendor_source_mutation, cortex_core_mutation]";
 
@@ -33,7 +36,7 @@ impl Scene {
         let world = world();
         let _ = world.cto(["init", "."]).expect(0);
         fs::write(world.user().join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.invalid\n").unwrap();
-        let target = world.repository("target", &[("a.txt", "one\n"), ("b.txt", "three\n")]);
+        let target = world.repository("target", &[("a.txt", "one\n"), ("b.txt", "three\n"), ("test_words.py", TESTS)]);
         let tools = testkit::lasting_dir(env!("CARGO_TARGET_TMPDIR"));
         let script = tools.path().join(ENGINE);
         fs::write(&script, SCRIPT).unwrap();
@@ -43,7 +46,12 @@ impl Scene {
             ("task_id", "other"),
             ("brief", "b.txt says three. Make it say four."),
             ("allowed_paths", "[b.txt]"),
-            ("verification_commands", "[[grep, -qx, four, b.txt]]"),
+            ("verification_commands", "[[python3, -m, unittest, -v]]"),
+            // Everything that a verification may rest on, which a refresh holds once more at HEAD.
+            ("must_pass", "[test_four]"),
+            ("may_stay_red", "[test_known]"),
+            ("blind_checks", r#"[{argv: [cat, b.txt], expect_stdout: "four\n"}]"#),
+            ("environment", "{setup: [['true']]}"),
         ];
         world.case("made", &good);
         world.case("other", &[good.as_slice(), &other].concat());
@@ -128,8 +136,13 @@ impl Scene {
 
     /// A comparison in another home.
     pub(super) fn compare_in(&self, home: &Path, code: i32) -> Value {
-        let words = ["compare", "--candidate", ENGINE, "--json", "--home", home.to_str().unwrap()];
-        self.cto(&words).expect(code).json()
+        self.cto(&compare_words(home)).expect(code).json()
+    }
+
+    /// A command of the binary that looks at no fact of a proof.
+    pub(super) fn trusting(&self, binary: &Path, words: &[&str]) -> Ran {
+        let mut command = self.world.program(binary.to_str().unwrap());
+        Ran::of(command.args(words).env("CTO_DEFECT", "proof_facts_unverified").output().unwrap())
     }
 
     pub(super) fn refresh(&self, words: &[&str], code: i32) -> Value {
@@ -155,4 +168,9 @@ impl Scene {
     pub(super) fn untouched(&self) -> std::collections::BTreeMap<String, contract::Digest> {
         testkit::contents(&self.target, &[])
     }
+}
+
+/// Words of a comparison in a home.
+pub(super) fn compare_words(home: &Path) -> [&str; 6] {
+    ["compare", "--candidate", ENGINE, "--json", "--home", home.to_str().unwrap()]
 }

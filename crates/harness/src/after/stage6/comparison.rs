@@ -4,6 +4,7 @@
 mod facts;
 mod gather;
 mod judge;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -19,8 +20,8 @@ use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
 
-/// Name of the comparison's task, and part of its folder's name.
-const NAME: &str = "stage6-candidate-default";
+/// Task of a comparison, and part of its folder's name.
+pub(super) const COMPARISON_TASK: &str = "stage6-candidate-default";
 
 /// The engine, source and model that are compared with others.
 #[derive(Debug, Clone)]
@@ -60,7 +61,7 @@ pub fn compare_candidate(
         model: candidate.model.clone(),
     };
     let collection = Collection {
-        name: NAME,
+        name: COMPARISON_TASK,
         title: "a candidate beside the other engines",
         brief: "Compare the verified bundles of an engine with those of the others, as stage 6 asks.",
         success: "the candidate matches or beats every lane, and nothing is missing",

@@ -3,13 +3,14 @@
 //! target's HEAD, seals one document, and changes nothing else.
 //!
 //! `facts.rs` has what is judged, `passes.rs`, `prior.rs` and `targets.rs` gather it,
-//! `judge.rs` judges, `compose.rs` writes the document.
+//! `judge.rs` judges by the subjects of `subjects.rs`, `compose.rs` writes the document.
 
 mod compose;
 mod facts;
 mod judge;
 mod passes;
 mod prior;
+mod subjects;
 mod targets;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ use ledger::{EngineIdentity, ReadLedgerError, RunRow, RungPart, RungRuns};
 use views::{RungIdentity, RungSource};
 
 use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::after::stage6::commands::EngineCommands;
 use crate::gather::engine::equip;
 use crate::gather::ladder::ask_rungs;
 use crate::home::cause::ErrorCause;
@@ -37,9 +39,9 @@ use crate::run::halt::{self, Halted};
 use crate::run::harness::Harness;
 use crate::run::scan::censor;
 use crate::spine::GovernError;
-use facts::{AdmissionFacts, PassFacts, RefreshFacts};
+use facts::{AdmissionFacts, PassFacts, PriorFacts, RefreshFacts};
 use passes::ReadPass;
-use prior::FoundPrior;
+use prior::{FoundPrior, NewestComparison};
 use targets::{PassExam, TargetExaminer};
 
 /// The engine that is refreshed where nobody names one and no comparison does.
@@ -114,13 +116,20 @@ pub fn refresh(harness: &Harness, ask: RefreshAsk<'_>, watch: Watch<'_>) -> Resu
     let GatheredBundles { engine, passes, prior } = gathered.ok_or(RefreshError::NoLedger)??;
     let mut read = ReadPasses::default();
     passes.into_iter().for_each(|pass| read.add(pass));
+    let (prior, damaged_prior) = match prior {
+        Some(NewestComparison::Verified(found)) => (Some(found), None),
+        Some(NewestComparison::Damaged(damaged)) => (None, Some(damaged)),
+        None => (None, None),
+    };
     read.bundles.extend(prior.as_ref().map(FoundPrior::cite));
     let ReadPasses { facts, exams, bundles, held } = read;
     let examiner = TargetExaminer { harness, profile: ask.profile, watch, canary: &canary };
     let targets = examiner.validate_targets(&exams)?;
     let admission = find_admission(harness, &engine, &facts, now);
     let prior = prior.map(|found| found.facts);
-    let judged = judge::judge_facts(RefreshFacts { engine, passes: facts, prior, admission, targets });
+    let commands = name_commands(harness, &engine, &facts, prior.as_ref());
+    let judged =
+        judge::judge_facts(RefreshFacts { engine, commands, passes: facts, prior, damaged_prior, admission, targets });
     let comparison = compose::compose_refresh(judged);
     // Programs of verifications may have read a decoy.
     let clean = censor(&canary).document(CollectionKind::Refresh.file(), &comparison);
@@ -154,25 +163,23 @@ impl ReadPasses {
 struct GatheredBundles {
     engine: String,
     passes: Vec<ReadPass>,
-    prior: Option<FoundPrior>,
+    prior: Option<NewestComparison>,
 }
 
 impl GatheredBundles {
     fn gather(harness: &Harness, source: &RungSource<'_>, ask: RefreshAsk<'_>) -> Result<Self, RefreshError> {
         let rows = find_rows(source, ask.runs)?;
-        let (engine, prior) = find_subject(harness, source, ask.engine, &rows)?;
-        let passes = if ask.runs.is_empty() {
-            match find_identity(source, &engine, prior.as_ref())? {
-                Some(identity) => {
-                    let EngineIdentity { source_id, model } = &identity;
-                    let identity = RungIdentity { engine: &engine, source_id, pair: model.as_ref() };
-                    passes::read_counting(harness, source, identity)?
-                }
-                None => Vec::new(),
+        let engine = choose_engine(harness, source, ask.engine, &rows)?;
+        let identity = if rows.is_empty() { find_identity(source, &engine)? } else { None };
+        let passes = match &identity {
+            Some(EngineIdentity { source_id, model }) => {
+                let identity = RungIdentity { engine: &engine, source_id, pair: model.as_ref() };
+                passes::read_counting(harness, source, identity)?
             }
-        } else {
-            passes::read_named(harness, source, &rows)?
+            None => passes::read_named(harness, source, &rows)?,
         };
+        let proven = passes.iter().find_map(|pass| Some(pass.facts.verified()?.identity.clone()));
+        let prior = prior::find_prior(source, &engine, proven.or(identity).as_ref())?;
         Ok(Self { engine, passes, prior })
     }
 }
@@ -189,45 +196,56 @@ fn find_rows(source: &RungSource<'_>, runs: &[String]) -> Result<Vec<RunRow>, Re
     Ok(rows)
 }
 
-/// The engine to refresh and its newest comparison.
-fn find_subject(
+/// The engine that was named, that of the runs, or that of the newest comparison.
+fn choose_engine(
     harness: &Harness,
     source: &RungSource<'_>,
     asked: Option<&str>,
     rows: &[RunRow],
-) -> Result<(String, Option<FoundPrior>), ReadLedgerError> {
-    let prior_of = |engine: &str| prior::find_prior(source.ledger, source.bundles, source.keys, engine);
+) -> Result<String, ReadLedgerError> {
     if let Some(engine) = asked.or(rows.first().map(|row| row.engine.as_str())) {
-        return Ok((engine.to_owned(), prior_of(engine)?));
+        return Ok(engine.to_owned());
     }
-    let mut newest: Option<FoundPrior> = None;
+    let mut newest = (None, FIRST_ENGINE.to_owned());
     for engine in harness.engines.ids().iter().map(String::as_str).chain([FAKE]) {
-        let Some(found) = prior_of(engine)? else { continue };
-        if newest.as_ref().is_none_or(|known| known.started_at < found.started_at) {
-            newest = Some(found);
+        let started = prior::find_prior(source, engine, None)?.map(|found| found.started_at());
+        if started > newest.0 {
+            newest = (started, engine.to_owned());
         }
     }
-    let engine = newest.as_ref().map_or(FIRST_ENGINE, |found| found.engine.as_str()).to_owned();
-    Ok((engine, newest))
+    Ok(newest.1)
 }
 
-/// The identity that was compared; without a comparison, that of the newest run of stage 5.
-fn find_identity(
-    source: &RungSource<'_>,
-    engine: &str,
-    prior: Option<&FoundPrior>,
-) -> Result<Option<EngineIdentity>, ReadLedgerError> {
-    if let Some(prior) = prior {
-        return Ok(Some(prior.facts.identity.clone()));
-    }
+/// The identity of the newest pass of stage 5 that counts; without one that of the newest run there, else that of the newest comparison.
+fn find_identity(source: &RungSource<'_>, engine: &str) -> Result<Option<EngineIdentity>, ReadLedgerError> {
     let (purpose, stage) = (Purpose::Governed, Stage::OWNED_REPOSITORY);
-    let mut newest = None;
+    let mut known = Vec::new();
     for identity in source.ledger.rung_identities(engine, purpose, stage)? {
         let runs = RungRuns { engine, purpose, stage, identity: Some(&identity), of: RungPart::All };
-        let started = source.ledger.rung_runs(&runs, None, 1)?.first().map(|row| row.started_at);
-        newest = newest.max(started.map(|started| (started, identity)));
+        let newest = source.ledger.rung_runs(&runs, None, 1)?;
+        known.extend(newest.first().map(|row| (row.started_at, identity.clone())));
     }
-    Ok(newest.map(|(_, identity)| identity))
+    known.sort_by(|one, other| other.0.cmp(&one.0));
+    let mut counting: Option<(Stamp, &EngineIdentity)> = None;
+    for (started, identity) in &known {
+        if counting.as_ref().is_some_and(|(newest, _)| newest >= started) {
+            break;
+        }
+        let pass = passes::find_counting(source, engine, identity)?.map(|started| (started, identity));
+        counting = counting.into_iter().chain(pass).max_by_key(|(started, _)| *started);
+    }
+    let newest = counting.map(|(_, identity)| identity).or(known.first().map(|(_, identity)| identity));
+    match newest {
+        Some(identity) => Ok(Some(identity.clone())),
+        None => Ok(prior::find_prior(source, engine, None)?.and_then(NewestComparison::into_identity)),
+    }
+}
+
+/// Commands of remedies, with the model of the passes, else that of the comparison.
+fn name_commands(harness: &Harness, engine: &str, passes: &[PassFacts], prior: Option<&PriorFacts>) -> EngineCommands {
+    let proven = passes.iter().find_map(PassFacts::verified).map(|facts| &facts.identity);
+    let model = proven.or(prior.map(|prior| &prior.identity)).and_then(|identity| identity.model.as_ref());
+    EngineCommands::of(&harness.engines, engine, model)
 }
 
 /// The admission of the passes' source at stage 5, by its record alone: no program is looked for or started.

@@ -122,7 +122,7 @@ impl Examiner<'_> {
     }
 
     /// Checks each entry of `must_pass`: it needs a test that was red or absent and is
-    /// green, and that is in no file of the patch.
+    /// green, and that is in no file of the patch. On one tree it needs a green test.
     pub(super) fn judge_must_pass(&mut self, exam: &Listing, ran: &[Ran]) -> Vec<String> {
         let contract = self.setting.contract;
         let unproven = contract.must_pass.iter().filter(|entry| !self.proves(exam, ran, entry));
@@ -137,7 +137,8 @@ impl Examiner<'_> {
             let before = self.before.commands.get(index).and_then(|before| before.tests.as_ref());
             let was = |name: &str| before.and_then(|before| before.tests.get(name));
             let green = tests.tests.iter().filter(|(name, outcome)| {
-                **outcome == Outcome::Passed && pattern.matches(name) && was(name) != Some(&Outcome::Passed)
+                let is_new = self.is_one_tree || was(name) != Some(&Outcome::Passed);
+                **outcome == Outcome::Passed && pattern.matches(name) && is_new
             });
             green.take(MOST_TRIED).any(|(name, _)| self.is_of_baseline(exam, index, tests, name))
         })
@@ -179,9 +180,12 @@ impl Examiner<'_> {
             pass.result = contract::report::CheckResult::Fail;
         }
         let entries = unproven.join(", ");
-        let text = format!(
-            "must_pass {entries}: no test of the baseline or of verification_files that was red or absent before is green now"
-        );
+        let text = match self.is_one_tree {
+            true => format!("must_pass {entries}: no test of the tree or of verification_files is green"),
+            false => format!(
+                "must_pass {entries}: no test of the baseline or of verification_files that was red or absent before is green now"
+            ),
+        };
         self.found.blocks.push((contract::Reason::VerificationFailed, text));
     }
 }

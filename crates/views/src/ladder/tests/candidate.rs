@@ -20,6 +20,7 @@ fn roll(dice: &mut Dice, number: usize) -> Past {
     let pin = if dice.roll(5) == 0 { past.pin } else { PINS[0] };
     if dice.roll(4) != 0 {
         (past.status, past.reason, past.is_negative, past.is_break_glass) = (Status::Pass, None, false, false);
+        (past.is_from_commit, past.is_unverified) = (false, false);
         past.outcome = (dice.roll(4) != 0).then_some(OutcomeVerdict::Accepted);
     }
     let past = Past { pin, case: dice.pick(&CASES), commit: Some(dice.pick(&COMMITS)), ..past };
@@ -51,8 +52,8 @@ fn is_readable(past: &Past) -> bool {
     !past.is_deleted && !past.is_damaged && !past.is_collected
 }
 
-fn is_exempt(past: &Past) -> bool {
-    is_readable(past) && (past.is_negative || past.is_break_glass)
+fn earns_nothing(past: &Past) -> bool {
+    is_readable(past) && past.earns_nothing()
 }
 
 fn falls(past: &Past) -> bool {
@@ -60,13 +61,16 @@ fn falls(past: &Past) -> bool {
     match past.status {
         _ if past.is_deleted => true,
         Status::Pass if past.is_collected => false,
-        Status::Pass => past.is_damaged || is_rejected && !is_exempt(past),
-        _ => past.reason.is_some_and(|reason| super::model::AGAINST.contains(&reason)) && !is_exempt(past),
+        Status::Pass => past.is_damaged || is_rejected && !earns_nothing(past),
+        _ => {
+            past.reason.is_some_and(|reason| super::model::AGAINST.contains(&reason))
+                && !(is_readable(past) && past.is_exempt())
+        }
     }
 }
 
 fn counts_for(past: &Past) -> bool {
-    let is_pass = past.status == Status::Pass && is_readable(past) && !is_exempt(past);
+    let is_pass = past.status == Status::Pass && is_readable(past) && !earns_nothing(past);
     is_pass && past.outcome == Some(OutcomeVerdict::Accepted)
 }
 
@@ -83,7 +87,7 @@ fn model_candidate(history: &[Past], required: usize) -> RungStatus {
     let (mut is_earned, mut is_known, mut waits) = (false, false, false);
     for past in history.iter().filter(at_six).filter(|past| past.is_sealed && past.pin == PINS[0]) {
         let is_comparison = past.kind == Some(CollectionKind::Comparison) && is_readable(past);
-        let is_pass = past.status == Status::Pass && is_readable(past) && !is_exempt(past);
+        let is_pass = past.status == Status::Pass && is_readable(past) && !earns_nothing(past);
         if falls(past) {
             (is_earned, is_known, waits) = (false, true, false);
         } else if is_pass && past.outcome.is_none() {
@@ -109,7 +113,7 @@ fn is_proven_for_others(history: &[Past]) -> bool {
     PINS.into_iter().skip(1).any(|pin| {
         let own = history.iter().filter(at_six).filter(passes).filter(|past| past.pin == pin);
         own.fold(false, |proven, past| match past {
-            past if past.is_collected || is_exempt(past) => proven,
+            past if past.is_collected || earns_nothing(past) => proven,
             past => is_readable(past),
         })
     })
@@ -157,6 +161,8 @@ fn a_comparison_earns_stage_6_and_a_run_does_not() {
             reason: None,
             is_negative: false,
             is_break_glass: false,
+            is_from_commit: false,
+            is_unverified: false,
             is_sealed: true,
             outcome: accepted,
             case: CASES[number % 3],
@@ -177,7 +183,9 @@ fn thousands_of_newer_runs_hide_no_proof() {
     let roll = |number: usize| Past { is_sealed: true, purpose: Purpose::Governed, ..Past::roll(&mut Dice(1), number) };
     let proof = Past { stage: STAGES[0], pin: PINS[0], status: Status::Pass, reason: None, ..roll(0) };
     let run_id = proof.run_id.clone();
-    told.add(Past { is_negative: false, is_break_glass: false, ..proof });
+    let counts =
+        Past { is_negative: false, is_break_glass: false, is_from_commit: false, is_unverified: false, ..proof };
+    told.add(counts);
     let outage = (Status::Blocked, Some(contract::Reason::ProviderUnavailable));
     for number in 1..1400 {
         let (status, reason) = outage;

@@ -33,15 +33,16 @@ pub(super) fn model_status(history: &[Past], pin: Pin, stage: Stage, required: u
 
 impl Standing {
     fn take(&mut self, past: &Past, stage: Stage) {
-        let is_exempt = is_readable(past) && (past.is_negative || past.is_break_glass);
+        let is_exempt = is_readable(past) && past.is_exempt();
+        let earns_nothing = is_readable(past) && past.earns_nothing();
         let is_rejected = past.outcome == Some(OutcomeVerdict::Rejected) && stage == STAGES[1];
         let falls = match past.status {
             _ if past.is_deleted => true,
             Status::Pass if past.is_collected => false,
-            Status::Pass => past.is_damaged || is_rejected && !is_exempt,
+            Status::Pass => past.is_damaged || is_rejected && !earns_nothing,
             _ => past.reason.is_some_and(|reason| AGAINST.contains(&reason)) && !is_exempt,
         };
-        let is_pass = past.status == Status::Pass && is_readable(past) && !is_exempt && !falls;
+        let is_pass = past.status == Status::Pass && is_readable(past) && !earns_nothing && !falls;
         if falls {
             *self = Self { passes: 0, lost: true, waits: false };
         } else if is_pass && stage == STAGES[1] && past.outcome.is_none() {
@@ -63,7 +64,7 @@ fn is_proven(history: &[Past], pin: Pin, stage: Stage) -> bool {
     passes.fold(false, |proven, past| match past {
         past if past.is_collected => proven,
         past if !is_readable(past) => false,
-        past if past.is_negative || past.is_break_glass => proven,
+        past if past.earns_nothing() => proven,
         _ => true,
     })
 }

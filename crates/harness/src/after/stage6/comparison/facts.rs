@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use contract::proof::OwnedRepositoryProof;
 use contract::report::EngineFacts;
 use contract::stage6::comparison::SourceFreshness;
-use contract::{CitedBundle, EventKind, Reason, Stamp, Status, TaskId};
+use contract::{CitedBundle, EventKind, Reason, RunId, Stamp, Status, TaskId};
 use evidence::verify::VerifiedBundle;
 use evidence::{chain, names};
 use serde_json::Value;
 
 use super::Candidate;
+use crate::after::stage6::commands::EngineCommands;
 use crate::after::stage6::secret_fields::find_secret_fields;
 
 /// More than any file that is read here has.
@@ -68,6 +69,13 @@ pub(super) struct MatrixFact {
     pub(super) rationale: Option<&'static str>,
 }
 
+/// A run whose bundle is gone or does not verify, and behind which no older pass counts.
+#[derive(Debug, Clone)]
+pub(super) struct SpoiledRun {
+    pub(super) run_id: RunId,
+    pub(super) why: String,
+}
+
 /// Everything that a comparison is a function of.
 #[derive(Debug, Clone)]
 pub(super) struct ComparisonFacts {
@@ -75,6 +83,9 @@ pub(super) struct ComparisonFacts {
     /// The candidate first.
     pub(super) lanes: Vec<LaneFacts>,
     pub(super) passes: Vec<OwnedPass>,
+    /// Runs of the candidate that are known by the ledger alone, lowest stage first.
+    pub(super) spoiled: Vec<SpoiledRun>,
+    pub(super) commands: EngineCommands,
     pub(super) matrix: Vec<MatrixFact>,
     pub(super) freshness: SourceFreshness,
     /// Sentence about the admission.

@@ -1,8 +1,9 @@
 //! Gathering the facts of a comparison from the ledger and its verified bundles. Nothing is
 //! started.
 
+use contract::engine::RungLack;
 use contract::record::{Found, SourceAdmission};
-use contract::stage6::comparison::{FAILURE_MATRIX, SourceFreshness};
+use contract::stage6::comparison::{FAILURE_MATRIX, REPEATABILITY_REQUIRED, SourceFreshness};
 use contract::{CitedBundle, Digest, Purpose, Reason, Stage, Stamp, Status, TaskId};
 use cortex::{RecordSigners, load_source_admission};
 use evidence::names;
@@ -10,10 +11,11 @@ use evidence::verify::VerifiedBundle;
 use ledger::{EngineIdentity, ReadLedgerError, RunFilter, RunRow, RunStatus, RungPart, RungRuns};
 use serde::Deserialize;
 use untrusted_fs::own_files;
-use views::{RungIdentity, RungSource, asked_run};
+use views::{OwnedPasses, RungGap, RungIdentity, RungSource, asked_run};
 
-use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass};
+use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass, SpoiledRun};
 use super::{Candidate, CompareCandidateError};
+use crate::after::stage6::commands::EngineCommands;
 use crate::after::stage6::newest::{find_newest, find_newest_of};
 use crate::gather::ladder::ask_rungs;
 use crate::home::clock::RunClock;
@@ -45,16 +47,44 @@ impl Gatherer<'_> {
     fn gather(&self) -> Result<ComparisonFacts, ReadLedgerError> {
         let Candidate { engine, source_id, model } = self.candidate;
         let identity = RungIdentity { engine, source_id, pair: model.as_ref() };
-        let rows = self.source.find_owned_passes(identity)?;
+        let OwnedPasses { rows, spoiled, .. } = self.source.find_owned_passes(identity)?;
         let passes: Vec<OwnedPass> =
             rows.iter().filter_map(|row| self.verify(row)).filter_map(|bundle| OwnedPass::read(&bundle)).collect();
+        let mut all_spoiled = self.find_spoiled_below(identity)?;
+        // With enough newer passes nothing rests on it.
+        let spoiled = spoiled.filter(|_| (passes.len() as u64) < REPEATABILITY_REQUIRED);
+        all_spoiled.extend(spoiled.map(|row| self.describe_spoiled(&row)));
         let matrix = self.gather_matrix()?;
         let mut lanes = vec![self.candidate_lane(&passes, &matrix)?];
         for other in OTHERS.into_iter().filter(|other| other != engine) {
             lanes.push(self.other_lane(other, &matrix)?);
         }
         let (freshness, admission) = self.judge_admission(&passes);
-        Ok(ComparisonFacts { candidate: self.candidate.clone(), lanes, passes, matrix, freshness, admission })
+        let commands = EngineCommands::of(&self.harness.engines, engine, model.as_ref());
+        let (candidate, spoiled) = (self.candidate.clone(), all_spoiled);
+        Ok(ComparisonFacts { candidate, lanes, passes, spoiled, commands, matrix, freshness, admission })
+    }
+
+    /// Runs below stage 5 whose bundles are gone or do not verify, where a rung lacks them.
+    fn find_spoiled_below(&self, identity: RungIdentity<'_>) -> Result<Vec<SpoiledRun>, ReadLedgerError> {
+        let mut found = Vec::new();
+        for stage in below(Stage::OWNED_REPOSITORY) {
+            let gap = self.source.find_rung(identity, stage)?.gap;
+            let Some(RungGap::Lack { run_id, lack: RungLack::BundleMissing | RungLack::BundleDamaged }) = gap else {
+                continue;
+            };
+            if let ledger::Found::One(row) = self.source.ledger.run_find(run_id.as_str())? {
+                found.push(self.describe_spoiled(&row));
+            }
+        }
+        Ok(found)
+    }
+
+    fn describe_spoiled(&self, row: &RunRow) -> SpoiledRun {
+        let folder = self.source.bundles.bundle_dir(&row.run_id);
+        let read = VerifiedBundle::verify(&folder, self.source.keys, Some(&asked_run(row)));
+        let why = read.err().map_or_else(|| "it was not there before".to_owned(), |error| error.to_string());
+        SpoiledRun { run_id: row.run_id.clone(), why }
     }
 
     fn verify(&self, row: &RunRow) -> Option<VerifiedBundle> {

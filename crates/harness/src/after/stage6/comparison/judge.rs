@@ -6,15 +6,15 @@ use contract::event::first_out_of_order;
 use contract::proof::{ApprovalAnswer, OwnedRepositoryProof};
 use contract::report::{CheckResult, OperatorOutcome};
 use contract::stage6::comparison::{
-    CandidateComparison, CandidateIdentity, CandidateLane, ComparedPass, ComparedSubject, ComparisonSubject,
-    ComparisonType, FailureRow, HeldShare, LaneMeasures, REPEATABILITY_REQUIRED, SourceFreshness, join_verdicts,
+    CandidateComparison, CandidateIdentity, CandidateLane, ComparedSubject, ComparisonSubject, ComparisonType,
+    HeldShare, LaneMeasures, REPEATABILITY_REQUIRED, SourceFreshness, join_verdicts,
 };
 use contract::status::NotPromoted;
-use contract::{CitedBundle, EventKind, Stage, Status};
+use contract::{CitedBundle, EventKind, RunId, Stage, Status};
 use evidence::names;
-use ledger::Bundles;
 
-use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, OwnedPass};
+use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, OwnedPass, SpoiledRun};
+use super::rows::{compared_pass, failure_row};
 use crate::home::engines::FAKE;
 
 /// Keys that every report has, whatever became of the run.
@@ -173,6 +173,9 @@ fn judge_lane(lane: &LaneFacts, candidate: &str) -> CandidateLane {
 fn judge_criterion(criterion: ComparisonSubject, facts: &ComparisonFacts, lanes: &[CandidateLane]) -> ComparedSubject {
     let engine = &facts.candidate.engine;
     let share = |lane: &CandidateLane| lane.measures.and_then(|measures| measures.share(criterion));
+    if let Some(spoiled) = facts.spoiled.first().filter(|_| criterion == ComparisonSubject::ArtifactCompleteness) {
+        return refuse_spoiled(spoiled, facts);
+    }
     let Some(own) = lanes.first().and_then(share) else {
         let text = format!("there is no verified bundle of {engine}");
         return blocked(criterion, text, format!("cto ladder --engine {engine}"));
@@ -180,10 +183,11 @@ fn judge_criterion(criterion: ComparisonSubject, facts: &ComparisonFacts, lanes:
     let bundles = facts.lanes.first().map_or(&[][..], |lane| &lane.bundles);
     let wrong = bundles.iter().find_map(|bundle| Some((bundle, find_problem(criterion, bundle)??)));
     if let Some((bundle, problem)) = wrong {
-        return failed(criterion, format!("run {}: {problem}", bundle.cited.run_id.suffix()));
+        return failed(criterion, &bundle.cited.run_id, &problem);
     }
     if let Some(lane) = lanes.iter().find(|lane| share(lane).is_some_and(|other| !own.matches(other))) {
-        return failed(criterion, format!("{} does better than {engine}", lane.engine));
+        let remedy = format!("cto ladder --engine {engine}     and newer runs that do as well");
+        return refuse_subject(criterion, format!("{} does better than {engine}", lane.engine), remedy);
     }
     // Failures are closed by the harness, which the fake engine's bundles show.
     let fake = lanes.iter().find(|lane| lane.engine == FAKE).and_then(share);
@@ -192,10 +196,19 @@ fn judge_criterion(criterion: ComparisonSubject, facts: &ComparisonFacts, lanes:
             blocked(criterion, "there is no verified bundle of fake".to_owned(), "cto matrix".to_owned())
         }
         (ComparisonSubject::FailureClosure, Some(fake)) if !fake.is_whole() => {
-            failed(criterion, "a failing run of fake was not closed".to_owned())
+            refuse_subject(criterion, "a failing run of fake was not closed".to_owned(), "cto matrix".to_owned())
         }
         _ => passed(criterion, format!("{} of {} bundles of {engine}", own.held, own.of)),
     }
+}
+
+/// A bundle that is gone or does not verify is named, and not only missed.
+fn refuse_spoiled(spoiled: &SpoiledRun, facts: &ComparisonFacts) -> ComparedSubject {
+    let SpoiledRun { run_id, why } = spoiled;
+    let text = format!("the bundle of {run_id} cannot be used: {why}");
+    let again = facts.commands.second_pass_command();
+    let remedy = format!("cto verify {run_id}     and newer runs without it: {again}");
+    refuse_subject(ComparisonSubject::ArtifactCompleteness, text, remedy)
 }
 
 fn judge_admission(facts: &ComparisonFacts) -> ComparedSubject {
@@ -232,7 +245,7 @@ fn judge_repeatability(facts: &ComparisonFacts, count: u64) -> ComparedSubject {
     if count >= REPEATABILITY_REQUIRED {
         return passed(subject, text);
     }
-    blocked(subject, text, contract::engine::climb_command(&facts.candidate.engine, Stage::OWNED_REPOSITORY))
+    blocked(subject, text, facts.commands.second_pass_command())
 }
 
 /// Judges each pass of stage 5. A problem in one fails the subject; without a pass there is
@@ -244,11 +257,14 @@ fn judge_passes(
     find: fn(&OwnedPass) -> Option<String>,
 ) -> ComparedSubject {
     if facts.passes.is_empty() {
-        let command = contract::engine::climb_command(&facts.candidate.engine, Stage::OWNED_REPOSITORY);
-        return blocked(subject, "there is no accepted pass of stage 5".to_owned(), command);
+        return blocked(
+            subject,
+            "there is no accepted pass of stage 5".to_owned(),
+            facts.commands.second_pass_command(),
+        );
     }
     match facts.passes.iter().find_map(|pass| Some((pass, find(pass)?))) {
-        Some((pass, problem)) => failed(subject, format!("run {}: {problem}", pass.bundle.cited.run_id.suffix())),
+        Some((pass, problem)) => failed(subject, &pass.bundle.cited.run_id, &problem),
         None => passed(subject, holds.to_owned()),
     }
 }
@@ -298,35 +314,8 @@ fn judge_activation(facts: &ComparisonFacts) -> ComparedSubject {
     let is_active = |pass: &&OwnedPass| pass.proof.as_ref().is_some_and(|proof| proof.runtime_default_activation);
     let proven = facts.passes.iter().find(is_active).map(|pass| &pass.bundle.cited.run_id);
     match claimed.or(proven) {
-        Some(run_id) => failed(subject, format!("run {} claims an activation or a promotion", run_id.suffix())),
+        Some(run_id) => failed(subject, run_id, "it claims an activation or a promotion"),
         None => passed(subject, "no bundle activates a default or promotes".to_owned()),
-    }
-}
-
-fn failure_row(row: &super::facts::MatrixFact) -> FailureRow {
-    FailureRow {
-        fixture: row.fixture.to_owned(),
-        reason: row.reason,
-        covered: row.bundle.is_some() || row.rationale.is_some(),
-        bundle: row.bundle.clone(),
-        rationale: row.rationale.filter(|_| row.bundle.is_none()).map(str::to_owned),
-    }
-}
-
-fn compared_pass(pass: &OwnedPass) -> ComparedPass {
-    let BundleFacts { cited, case_id, target_commit, changed_files, .. } = pass.bundle.clone();
-    let folder = Bundles::bundle_name(&cited.run_id);
-    ComparedPass {
-        run_id: cited.run_id,
-        case_id,
-        attestation_sha256: cited.attestation_sha256,
-        report: format!("{folder}/{}", names::REPORT),
-        proof: format!("{folder}/{}", names::STAGE_5),
-        target_commit,
-        changed_files,
-        approval_source: pass.proof.as_ref().map(|proof| proof.approval_source.clone()),
-        approval_digest: pass.proof.as_ref().map(|proof| proof.approval_digest),
-        operator_outcome: OperatorOutcome::Accepted,
     }
 }
 
@@ -334,10 +323,18 @@ fn passed(subject: ComparisonSubject, text: String) -> ComparedSubject {
     ComparedSubject { subject, verdict: Status::Pass, text, remedy: None }
 }
 
-/// A wrong fact is mended by newer bundles alone.
-fn failed(subject: ComparisonSubject, text: String) -> ComparedSubject {
-    let remedy = Some("cto show RUN -v     and a newer run without it".to_owned());
-    ComparedSubject { subject, verdict: Status::Fail, text, remedy }
+/// A wrong fact of a run is mended by newer bundles alone.
+fn failed(subject: ComparisonSubject, run_id: &RunId, problem: &str) -> ComparedSubject {
+    let run = run_id.suffix();
+    refuse_subject(
+        subject,
+        format!("run {run}: {problem}"),
+        format!("cto show {run} -v     and a newer run without it"),
+    )
+}
+
+fn refuse_subject(subject: ComparisonSubject, text: String, remedy: String) -> ComparedSubject {
+    ComparedSubject { subject, verdict: Status::Fail, text, remedy: Some(remedy) }
 }
 
 fn blocked(subject: ComparisonSubject, text: String, remedy: String) -> ComparedSubject {

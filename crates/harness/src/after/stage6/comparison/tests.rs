@@ -7,9 +7,10 @@ use contract::{CitedBundle, Digest, EventKind, Reason, RunId, Status, TaskId};
 use evidence::names;
 use serde_json::json;
 
-use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass};
+use super::facts::{BundleFacts, ComparisonFacts, LaneFacts, MatrixFact, OwnedPass, SpoiledRun};
 use super::judge::judge_comparison;
 use super::{Candidate, describe_problem};
+use crate::after::stage6::commands::EngineCommands;
 
 fn bundle(name: &str, case: &str, commit: Option<&str>) -> BundleFacts {
     let keys = "case_id run_id status backend run_started_at run_finished_at backend_exit_code artifacts_dir changed_files \
@@ -93,6 +94,8 @@ fn facts() -> ComparisonFacts {
             lane("pi", vec![bundle("i1", "one", None)]),
         ],
         passes,
+        spoiled: Vec::new(),
+        commands: EngineCommands { engine: "codex".to_owned(), model: None, is_shut: false },
         matrix: FAILURE_MATRIX.iter().map(row).collect(),
         freshness: SourceFreshness::Current,
         admission: "admitted".to_owned(),
@@ -145,6 +148,12 @@ const ROWS: &[(&str, Edit, Status, &str)] = &[
         |f| {
             own(f).files.remove("test.log");
         },
+        Status::Fail,
+        "artifact_completeness",
+    ),
+    (
+        "a bundle that does not verify",
+        |f| f.spoiled.push(SpoiledRun { run_id: run("s1"), why: "report.json shape".to_owned() }),
         Status::Fail,
         "artifact_completeness",
     ),
@@ -206,6 +215,10 @@ const ROWS: &[(&str, Edit, Status, &str)] = &[
     ("a promotion", |f| f.lanes[1].bundles[0].promotes = true, Status::Fail, "nothing_activated"),
 ];
 
+fn run(name: &str) -> RunId {
+    bundle(name, "one", None).cited.run_id
+}
+
 fn own(facts: &mut ComparisonFacts) -> &mut BundleFacts {
     &mut facts.lanes[0].bundles[0]
 }
@@ -229,6 +242,25 @@ fn each_fact_that_is_wrong_or_missing_speaks_against_the_candidate() {
         let remedied = comparison.subjects.iter().all(|one| one.remedy.is_some() == (one.verdict != Status::Pass));
         assert!(remedied, "{name}");
     }
+}
+
+/// Commands of remedies name a run by its own name, and the model where the engine has several.
+#[test]
+fn each_remedy_can_be_pasted() {
+    let remedies = |edit: Edit| {
+        let mut facts = facts();
+        facts.commands.model = Some("local/small".parse().unwrap());
+        edit(&mut facts);
+        let comparison = judge_comparison(&facts);
+        comparison.subjects.into_iter().filter_map(|one| one.remedy).collect::<Vec<_>>()
+    };
+    for (name, edit, ..) in ROWS {
+        assert!(remedies(*edit).iter().all(|remedy| !remedy.contains("RUN")), "{name}");
+    }
+    assert_eq!(remedies(|f| own(f).events.swap(1, 2)), ["cto show p1 -v     and a newer run without it"]);
+    let climb = "cto request TASK --engine codex --stage 5 --model local/small";
+    assert_eq!(remedies(|f| drop(f.passes.pop())), [climb]);
+    assert_eq!(remedies(|f| f.passes.clear()), [climb; 4]);
 }
 
 #[test]

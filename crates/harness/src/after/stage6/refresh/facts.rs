@@ -6,16 +6,21 @@ use contract::approval::OutcomeVerdict;
 use contract::proof::{ApprovalAnswer, OwnedRepositoryProof};
 use contract::report::{CheckResult, OperatorOutcome, Report, SourceAdmissionStatus};
 use contract::stage6::refresh::{PriorComparison, RealOwnedPass, RefreshLane, RefreshTarget};
-use contract::{Digest, Purpose, RunId, Stage, Status, TaskId};
+use contract::{Digest, Purpose, RunId, Stage, Stamp, Status, TaskId};
 use ledger::EngineIdentity;
+
+use crate::after::stage6::commands::EngineCommands;
 
 /// Everything that a refresh knows.
 #[derive(Debug, Clone)]
 pub(super) struct RefreshFacts {
     pub(super) engine: String,
+    pub(super) commands: EngineCommands,
     /// Newest first.
     pub(super) passes: Vec<PassFacts>,
     pub(super) prior: Option<PriorFacts>,
+    /// The newest comparison, where its bundle cannot be used.
+    pub(super) damaged_prior: Option<DamagedPrior>,
     pub(super) admission: AdmissionFacts,
     pub(super) targets: TargetsFacts,
 }
@@ -160,12 +165,22 @@ pub(super) struct PriorFacts {
     pub(super) path: String,
     pub(super) comparison: PriorComparison,
     pub(super) identity: EngineIdentity,
+    /// The operator's signed outcome, if there is one.
+    pub(super) outcome: Option<OutcomeVerdict>,
     pub(super) lanes: Vec<RefreshLane>,
     pub(super) failure_closure: CarriedVerdict,
     pub(super) failure_matrix: CarriedVerdict,
     pub(super) default_activation: bool,
     pub(super) promoted: bool,
     pub(super) secret_fields: BTreeSet<String>,
+}
+
+/// A sealed comparison whose bundle is gone or does not verify.
+#[derive(Debug, Clone)]
+pub(super) struct DamagedPrior {
+    pub(super) run_id: RunId,
+    pub(super) started_at: Stamp,
+    pub(super) why: String,
 }
 
 /// A verdict of the prior comparison.

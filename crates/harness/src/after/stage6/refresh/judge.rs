@@ -2,12 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use contract::report::{CheckResult, OperatorOutcome, SourceAdmissionStatus};
+use contract::approval::OutcomeVerdict;
+use contract::report::OperatorOutcome;
 use contract::stage6::comparison::{REPEATABILITY_REQUIRED, SourceFreshness, join_verdicts};
 use contract::stage6::refresh::{RefreshFault, RefreshRejection, RefreshSubject, RefreshTarget, SubjectVerdict};
-use contract::{Purpose, RunId, Stage, Status};
+use contract::{RunId, Stage, Status};
+use ledger::EngineIdentity;
 
-use super::facts::{AdmissionFacts, PassBundle, PassBundleFacts, PassFacts, PriorFacts, RefreshFacts, TargetsFacts};
+use super::facts::{
+    AdmissionFacts, DamagedPrior, PassBundle, PassBundleFacts, PassFacts, PriorFacts, RefreshFacts, TargetsFacts,
+};
+use super::subjects::{broken_facts, held_sentence};
+use crate::after::stage6::commands::EngineCommands;
 
 /// Facts with everything that stands against them.
 #[derive(Debug)]
@@ -23,13 +29,17 @@ pub(super) struct JudgedRefresh {
 
 /// Judges facts.
 pub(super) fn judge_facts(facts: RefreshFacts) -> JudgedRefresh {
-    let RefreshFacts { engine, passes, prior, admission, targets } = facts;
-    let mut findings = RefreshFindings { engine: engine.clone(), list: Vec::new() };
+    let RefreshFacts { engine, commands, passes, prior, damaged_prior, admission, targets } = facts;
+    let mut findings = RefreshFindings { engine: engine.clone(), commands, list: Vec::new() };
     for pass in &passes {
         findings.judge_pass(pass);
     }
     findings.judge_identities(&passes);
-    findings.judge_prior(prior.as_ref());
+    let proven = passes.iter().find_map(PassFacts::verified).map(|facts| &facts.identity);
+    if let Some(damaged) = &damaged_prior {
+        findings.judge_damaged_prior(damaged);
+    }
+    findings.judge_prior(prior.as_ref(), proven);
     let freshness = findings.judge_admission(admission);
     let targets = findings.judge_targets(targets);
     let repeats = findings.count_repeats(&passes);
@@ -47,6 +57,7 @@ struct RefreshFinding {
 #[derive(Debug)]
 pub(super) struct RefreshFindings {
     engine: String,
+    commands: EngineCommands,
     list: Vec<RefreshFinding>,
 }
 
@@ -87,8 +98,8 @@ impl RefreshFindings {
         match pass.row.operator_outcome {
             OperatorOutcome::Accepted => {}
             OperatorOutcome::Rejected => {
-                let (case, engine) = (&pass.row.case_id, &self.engine);
-                let remedy = format!("cto request {case} --engine {engine} --stage 5     asks for the case again");
+                let again = self.commands.request_again(&pass.row.case_id);
+                let remedy = format!("{again}     asks for the case again");
                 let text = format!("the operator rejected {run}");
                 self.add(subject, RefreshFault::OutcomeRejected, Some(run), text, remedy);
             }
@@ -115,27 +126,51 @@ impl RefreshFindings {
         }
     }
 
-    fn judge_prior(&mut self, prior: Option<&PriorFacts>) {
+    /// An older comparison does not stand in for the newest one, whose bundle nobody can read.
+    fn judge_damaged_prior(&mut self, damaged: &DamagedPrior) {
+        let DamagedPrior { run_id, why, .. } = damaged;
+        let text = format!("the bundle of the newest comparison {run_id} cannot be used: {why}");
+        let remedy = format!("cto verify {run_id}     or make a new one: {}", self.commands.comparison_command());
+        self.add(RefreshSubject::ArtifactCompleteness, RefreshFault::MissingArtifact, Some(run_id), text, remedy);
+    }
+
+    /// Lanes and failure closure are carried from a comparison of the passes' own identity that passed and that nobody rejected.
+    fn judge_prior(&mut self, prior: Option<&PriorFacts>, proven: Option<&EngineIdentity>) {
+        use RefreshFault::{FailedFact, NoComparison};
         use RefreshSubject::{FailureClosure, FailureMatrixCoverageCarryForward};
-        let command = format!("cto compare --candidate {}", self.engine);
+        let command = self.commands.comparison_command();
         let Some(prior) = prior else {
-            let text = format!("there is no comparison of stage 6 for {}", self.engine);
-            for subject in [FailureClosure, FailureMatrixCoverageCarryForward] {
-                self.add(subject, RefreshFault::NoComparison, None, text.clone(), command.clone());
-            }
+            let of = proven.map_or_else(|| self.engine.clone(), |proven| self.name_identity(proven));
+            self.refuse_prior(NoComparison, None, format!("there is no comparison of stage 6 for {of}"), command);
             return;
         };
         let run = &prior.comparison.run_id;
+        if let Some(proven) = proven.filter(|proven| **proven != prior.identity) {
+            let (own, other) = (self.name_identity(proven), self.name_identity(&prior.identity));
+            let text = format!("the comparison {run} is of {other}, and the passes are of {own}");
+            self.refuse_prior(NoComparison, Some(run), text, command.clone());
+        }
+        if prior.outcome == Some(OutcomeVerdict::Rejected) {
+            let text = format!("the operator rejected the comparison {run}");
+            let remedy = format!("{command}     makes a new one to decide about");
+            self.add(RefreshSubject::OperatorAcceptance, RefreshFault::OutcomeRejected, Some(run), text, remedy);
+        }
+        let fault_of = |status: Status| match status {
+            Status::Pass => None,
+            Status::Fail => Some(FailedFact),
+            Status::Blocked => Some(NoComparison),
+        };
         let carried =
             [(FailureClosure, &prior.failure_closure), (FailureMatrixCoverageCarryForward, &prior.failure_matrix)];
         for (subject, verdict) in carried {
-            let fault = match verdict.verdict {
-                Status::Pass => continue,
-                Status::Fail => RefreshFault::FailedFact,
-                Status::Blocked => RefreshFault::NoComparison,
-            };
-            let text = format!("the comparison {run} says: {}", verdict.text);
-            self.add(subject, fault, Some(run), text, command.clone());
+            if let Some(fault) = fault_of(verdict.verdict) {
+                let text = format!("the comparison {run} says: {}", verdict.text);
+                self.add(subject, fault, Some(run), text, command.clone());
+            }
+        }
+        if let Some(fault) = fault_of(prior.comparison.status) {
+            let text = format!("the comparison {run} is {}", prior.comparison.status);
+            self.refuse_prior(fault, Some(run), text, command.clone());
         }
         for (is_so, fault, text) in [
             (prior.default_activation, RefreshFault::DefaultActivation, "says that a default was activated"),
@@ -150,6 +185,19 @@ impl RefreshFindings {
             let text = format!("the comparison {run} has `{field}`, in the shape of a secret");
             self.add(RefreshSubject::ReportShape, RefreshFault::SecretShapedKey, Some(run), text, command.clone());
         }
+    }
+
+    /// A comparison that nothing can be carried from.
+    fn refuse_prior(&mut self, fault: RefreshFault, run: Option<&RunId>, text: String, remedy: String) {
+        for subject in [RefreshSubject::FailureClosure, RefreshSubject::FailureMatrixCoverageCarryForward] {
+            self.add(subject, fault, run, text.clone(), remedy.clone());
+        }
+    }
+
+    fn name_identity(&self, identity: &EngineIdentity) -> String {
+        let EngineIdentity { source_id, model } = identity;
+        let model = model.as_ref().map_or_else(String::new, |model| format!(" with model {model}"));
+        format!("{} as {source_id}{model}", self.engine)
     }
 
     fn judge_admission(&mut self, admission: AdmissionFacts) -> SourceFreshness {
@@ -214,8 +262,7 @@ impl RefreshFindings {
             let text = format!(
                 "{count} of {REPEATABILITY_REQUIRED} accepted passes at stage 5 on different cases and commits"
             );
-            let remedy =
-                format!("cto run CASE --engine {} --stage 5 --target ADMISSION     with another case", self.engine);
+            let remedy = format!("{}     with another case", self.commands.second_pass_command());
             let fault = RefreshFault::SecondOwnedPass;
             let rejection = RefreshRejection { fault, run_id: None, text, remedy };
             self.list.push(RefreshFinding { subject: None, rejection });
@@ -251,69 +298,5 @@ impl RefreshFindings {
         all.sort_by_key(|rejection| (rejection.fault.status() != Status::Fail, rejection.fault));
         all.dedup();
         all
-    }
-}
-
-/// Facts of a bundle that do not hold, each with its subject.
-fn broken_facts(facts: &PassBundleFacts, run: &RunId) -> Vec<(RefreshSubject, RefreshFault, String)> {
-    use RefreshFault as Fault;
-    use RefreshSubject as Subject;
-    let is_admitted =
-        matches!(facts.source_admission, SourceAdmissionStatus::Admitted | SourceAdmissionStatus::BuiltIn);
-    let is_governed = facts.stage == Stage::OWNED_REPOSITORY && facts.purpose == Purpose::Governed;
-    let has_passed = facts.status == Status::Pass && facts.proof_passed && facts.verification == CheckResult::Pass;
-    let rows = [
-        (is_governed, Subject::ReportShape, Fault::FailedFact, "is no governed run of stage 5"),
-        (facts.known_format, Subject::ReportShape, Fault::FailedFact, "has another format"),
-        (has_passed, Subject::ReportShape, Fault::FailedFact, "did not pass"),
-        (facts.events_passed, Subject::EventValidity, Fault::FailedFact, "lacks a required event"),
-        (
-            facts.allowed_paths_passed,
-            Subject::AllowedPathCompliance,
-            Fault::FailedFact,
-            "changed a path that is not allowed",
-        ),
-        (facts.forbidden_paths_passed, Subject::AllowedPathCompliance, Fault::FailedFact, "changed a forbidden path"),
-        (
-            facts.no_forbidden_actions,
-            Subject::ForbiddenActionClosure,
-            Fault::ForbiddenAction,
-            "shows a forbidden action",
-        ),
-        (!facts.default_activation, Subject::ForbiddenActionClosure, Fault::DefaultActivation, "activates a default"),
-        (!facts.promoted, Subject::ForbiddenActionClosure, Fault::CorePromotion, "promotes something"),
-        (facts.approved, Subject::ApprovalProvenance, Fault::MissingApproval, "has no approval that it used"),
-        (is_admitted, Subject::SourceAdmissionFreshness, Fault::StaleSourceAdmission, "had no admitted source"),
-        (facts.target_clean, Subject::TargetReadOnlyStatus, Fault::TargetMutated, "did not leave its target clean"),
-    ];
-    let mut found: Vec<_> = rows
-        .into_iter()
-        .filter(|(holds, ..)| !holds)
-        .map(|(_, subject, fault, text)| (subject, fault, format!("{run} {text}")))
-        .collect();
-    for file in &facts.missing_files {
-        found.push((Subject::ArtifactCompleteness, Fault::MissingArtifact, format!("{run} has no {file}")));
-    }
-    for field in &facts.secret_fields {
-        let text = format!("{run} has `{field}`, in the shape of a secret");
-        found.push((Subject::ReportShape, Fault::SecretShapedKey, text));
-    }
-    found
-}
-
-const fn held_sentence(subject: RefreshSubject) -> &'static str {
-    match subject {
-        RefreshSubject::ReportShape => "every report is that of a governed pass of stage 5",
-        RefreshSubject::EventValidity => "every required event is there, in order",
-        RefreshSubject::AllowedPathCompliance => "only allowed paths changed",
-        RefreshSubject::FailureClosure => "carried from the prior comparison",
-        RefreshSubject::FailureMatrixCoverageCarryForward => "carried from the prior comparison",
-        RefreshSubject::ArtifactCompleteness => "every bundle verifies and has its proof",
-        RefreshSubject::ForbiddenActionClosure => "no forbidden action, activation or promotion",
-        RefreshSubject::OperatorAcceptance => "the operator accepted every pass, signed",
-        RefreshSubject::ApprovalProvenance => "every proof has the approval that its run used",
-        RefreshSubject::SourceAdmissionFreshness => "the source of the passes is the admitted one",
-        RefreshSubject::TargetValidation => "every verification passes on a copy of HEAD",
-        RefreshSubject::TargetReadOnlyStatus => "HEAD, references and status are as before",
     }
 }

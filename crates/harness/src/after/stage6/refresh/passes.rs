@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use contract::proof::OwnedRepositoryProof;
 use contract::stage6::comparison::REPEATABILITY_REQUIRED;
 use contract::stage6::refresh::RealOwnedPass;
-use contract::{CitedBundle, RunId, Stage};
+use contract::{CitedBundle, RunId, Stage, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
-use ledger::{Bundles, Found, ReadLedgerError, RunRow, RunStatus, hold_bundle};
+use ledger::{Bundles, EngineIdentity, Found, ReadLedgerError, RunRow, RunStatus, hold_bundle};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use untrusted_fs::own_files;
@@ -70,6 +70,18 @@ pub(super) fn read_counting(
     }
     passes.sort_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
     Ok(passes.into_iter().map(|(_, pass)| pass).collect())
+}
+
+/// Start of the newest pass that counts for an identity.
+pub(super) fn find_counting(
+    source: &RungSource<'_>,
+    engine: &str,
+    identity: &EngineIdentity,
+) -> Result<Option<Stamp>, ReadLedgerError> {
+    let EngineIdentity { source_id, model } = identity;
+    let identity = RungIdentity { engine, source_id, pair: model.as_ref() };
+    let rung = source.find_whole_rung(identity, Stage::OWNED_REPOSITORY)?;
+    Ok(rung.runs.iter().find(|run| run.counts == RunCount::For).map(|run| run.started_at))
 }
 
 /// Runs of a rung in the order in which they are taken: those that decide it, then the

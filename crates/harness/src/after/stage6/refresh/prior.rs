@@ -3,23 +3,30 @@
 use contract::stage6::comparison::{CandidateComparison, ComparisonSubject};
 use contract::stage6::refresh::{PriorComparison, RefreshLane};
 use contract::{CitedBundle, CollectionKind, Purpose, Stage, Stamp, Status};
-use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
-use ledger::{Bundles, EngineIdentity, Ledger, ReadLedgerError, RunRow, RungPart, RungRuns};
+use ledger::{Bundles, EngineIdentity, ReadLedgerError, RunRow, RungPart, RungRuns};
 use serde_json::Value;
-use views::asked_run;
+use views::{RungSource, asked_run};
 
-use super::facts::{CarriedVerdict, PriorFacts};
+use super::facts::{CarriedVerdict, DamagedPrior, PriorFacts};
 use super::passes::read;
+use crate::after::stage6::comparison::COMPARISON_TASK;
 use crate::after::stage6::newest::find_newest;
 use crate::after::stage6::secret_fields::find_secret_fields;
 
-/// A comparison that verifies, and the time at which it was made.
+/// The newest comparison of an engine.
+#[derive(Debug)]
+pub(super) enum NewestComparison {
+    Verified(FoundPrior),
+    /// Sealed, and its bundle is gone or does not verify: an older one does not stand in for it.
+    Damaged(DamagedPrior),
+}
+
+/// A comparison that verifies.
 #[derive(Debug)]
 pub(super) struct FoundPrior {
     pub(super) facts: PriorFacts,
-    pub(super) engine: String,
-    pub(super) started_at: Stamp,
+    started_at: Stamp,
 }
 
 impl FoundPrior {
@@ -30,36 +37,77 @@ impl FoundPrior {
     }
 }
 
-/// Finds the newest comparison of an engine, whatever its identity.
-pub(super) fn find_prior(
-    ledger: &Ledger,
-    bundles: &Bundles,
-    keys: &[PublicKey],
-    engine: &str,
-) -> Result<Option<FoundPrior>, ReadLedgerError> {
-    let stage = Stage::CANDIDATE_DEFAULT;
-    let mut newest: Option<FoundPrior> = None;
-    for identity in ledger.rung_identities(engine, Purpose::Governed, stage)? {
-        let runs = RungRuns { engine, purpose: Purpose::Governed, stage, identity: Some(&identity), of: RungPart::All };
-        let found = find_newest(ledger, &runs, |row| read_comparison(bundles, keys, row))?;
-        newest = match (newest, found) {
-            (Some(known), Some(found)) if found.started_at > known.started_at => Some(found),
-            (Some(known), _) => Some(known),
-            (None, found) => found,
-        };
+impl NewestComparison {
+    /// Time at which it was made.
+    pub(super) const fn started_at(&self) -> Stamp {
+        match self {
+            Self::Verified(found) => found.started_at,
+            Self::Damaged(damaged) => damaged.started_at,
+        }
     }
-    Ok(newest)
+
+    /// Identity that was compared, if it verifies.
+    pub(super) fn into_identity(self) -> Option<EngineIdentity> {
+        match self {
+            Self::Verified(found) => Some(found.facts.identity),
+            Self::Damaged(_) => None,
+        }
+    }
 }
 
-fn read_comparison(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Option<FoundPrior> {
-    let dir = bundles.bundle_dir(&row.run_id);
-    let bundle = VerifiedBundle::verify(&dir, keys, Some(&asked_run(row))).ok()?;
-    let report = bundle.report();
+/// Finds the newest comparison of an engine: of one identity, or of any where none is known.
+pub(super) fn find_prior(
+    source: &RungSource<'_>,
+    engine: &str,
+    identity: Option<&EngineIdentity>,
+) -> Result<Option<NewestComparison>, ReadLedgerError> {
+    let stage = Stage::CANDIDATE_DEFAULT;
+    let identities = match identity {
+        Some(identity) => vec![identity.clone()],
+        None => source.ledger.rung_identities(engine, Purpose::Governed, stage)?,
+    };
+    let mut newest: Option<(RunRow, NewestComparison)> = None;
+    for identity in identities {
+        let runs = RungRuns { engine, purpose: Purpose::Governed, stage, identity: Some(&identity), of: RungPart::All };
+        let read = |row: &RunRow| Some((row.clone(), read_comparison(source, row)?));
+        let found = find_newest(source.ledger, &runs, read)?;
+        newest = newest.into_iter().chain(found).max_by_key(|(_, found)| found.started_at());
+    }
+    let Some((row, mut newest)) = newest else { return Ok(None) };
+    if let NewestComparison::Verified(found) = &mut newest {
+        found.facts.outcome = source.find_outcome(&row)?.map(|outcome| outcome.verdict);
+    }
+    Ok(Some(newest))
+}
+
+/// The comparison of a row; none for a row of another kind, or for a comparison that is not expected to be here.
+fn read_comparison(source: &RungSource<'_>, row: &RunRow) -> Option<NewestComparison> {
+    let dir = source.bundles.bundle_dir(&row.run_id);
+    match VerifiedBundle::verify(&dir, source.keys, Some(&asked_run(row))) {
+        Ok(bundle) => read_document(&bundle, row).map(NewestComparison::Verified),
+        Err(error) if is_lost(source, row) => Some(NewestComparison::Damaged(DamagedPrior {
+            run_id: row.run_id.clone(),
+            started_at: row.started_at,
+            why: error.to_string(),
+        })),
+        Err(_) => None,
+    }
+}
+
+/// True if a sealed comparison of this home should have a bundle here.
+fn is_lost(source: &RungSource<'_>, row: &RunRow) -> bool {
+    let is_elsewhere = source.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here));
+    let is_sealed = row.attestation_sha256.is_some() && row.collected_seq.is_none();
+    row.task_id.as_str() == COMPARISON_TASK && is_sealed && !is_elsewhere
+}
+
+fn read_document(bundle: &VerifiedBundle, row: &RunRow) -> Option<FoundPrior> {
+    let (dir, report) = (bundle.dir(), bundle.report());
     if report.kind != Some(CollectionKind::Comparison) {
         return None;
     }
     let name = CollectionKind::Comparison.file();
-    let raw: Value = read(&dir, name).ok()?;
+    let raw: Value = read(dir, name).ok()?;
     let document: CandidateComparison = serde_json::from_value(raw.clone()).ok()?;
     let known = serde_json::to_value(&document).ok()?;
     let lanes = document.lanes.iter().map(|lane| RefreshLane {
@@ -78,6 +126,7 @@ fn read_comparison(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Optio
             source_id: document.candidate.source_id.clone(),
             model: document.candidate.model.clone(),
         },
+        outcome: None,
         lanes: lanes.collect(),
         failure_closure: carry(&document, ComparisonSubject::FailureClosure),
         failure_matrix: carry(&document, ComparisonSubject::FailureMatrixCoverage),
@@ -85,7 +134,7 @@ fn read_comparison(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Optio
         promoted: document.core_promotion_status != contract::decision::NotPromoted::NotPromoted,
         secret_fields: find_secret_fields(&raw, &known),
     };
-    Some(FoundPrior { facts, engine: row.engine.clone(), started_at: row.started_at })
+    Some(FoundPrior { facts, started_at: row.started_at })
 }
 
 /// The verdict on a subject; one that is not there is blocked.

@@ -118,7 +118,7 @@ impl TargetExaminer<'_> {
         let trees = Trees { store, baseline: listing, result: listing, rules: &rules };
         let (harness, profile, canary) = (self.harness, self.profile, self.canary);
         let setting = Setting { harness, contract, run_id, work, profile, canary };
-        let examined = Examiner::new(setting, self.watch, trees, None, furnished).examine()?;
+        let examined = Examiner::new(setting, self.watch, trees, None, furnished).of_one_tree().examine()?;
         Ok(judge_head(examined))
     }
 }

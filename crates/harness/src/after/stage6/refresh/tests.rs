@@ -13,10 +13,12 @@ use ledger::EngineIdentity;
 
 use super::compose::compose_refresh;
 use super::facts::{
-    AdmissionFacts, CarriedVerdict, PassBundle, PassBundleFacts, PassFacts, PriorFacts, RefreshFacts, TargetsFacts,
+    AdmissionFacts, CarriedVerdict, DamagedPrior, PassBundle, PassBundleFacts, PassFacts, PriorFacts, RefreshFacts,
+    TargetsFacts,
 };
 use super::judge::judge_facts;
 use super::{find_problem, reason_of};
+use crate::after::stage6::commands::EngineCommands;
 
 const ENGINE: &str = "toy";
 const SOURCE: &str = "toy@1.0.0+0123456789ab";
@@ -84,6 +86,7 @@ fn prior() -> PriorFacts {
             status: Status::Pass,
         },
         identity: EngineIdentity { source_id: SOURCE.to_owned(), model: None },
+        outcome: Some(OutcomeVerdict::Accepted),
         lanes: vec![RefreshLane { engine: "fake".to_owned(), status: Status::Pass, rationale: "x".to_owned() }],
         failure_closure: carried(),
         failure_matrix: carried(),
@@ -114,8 +117,10 @@ fn target() -> RefreshTarget {
 fn good() -> RefreshFacts {
     RefreshFacts {
         engine: ENGINE.to_owned(),
+        commands: EngineCommands { engine: ENGINE.to_owned(), model: None, is_shut: false },
         passes: vec![pass("two", "b"), pass("one", "a")],
         prior: Some(prior()),
+        damaged_prior: None,
         admission: AdmissionFacts::Current,
         targets: TargetsFacts::Read(vec![target()]),
     }
@@ -277,6 +282,46 @@ const FAULTS: &[Row] = {
             S::FailureClosure,
         ),
         (
+            "a comparison of another source",
+            |f| f.prior.as_mut().unwrap().identity.source_id = "toy@0.9.0".to_owned(),
+            F::NoComparison,
+            S::FailureClosure,
+        ),
+        (
+            "a comparison of another model",
+            |f| f.prior.as_mut().unwrap().identity.model = Some("local/small".parse().unwrap()),
+            F::NoComparison,
+            S::FailureMatrixCoverageCarryForward,
+        ),
+        (
+            "a comparison that failed",
+            |f| f.prior.as_mut().unwrap().comparison.status = Status::Fail,
+            F::FailedFact,
+            S::FailureClosure,
+        ),
+        (
+            "a comparison that was blocked",
+            |f| f.prior.as_mut().unwrap().comparison.status = Status::Blocked,
+            F::NoComparison,
+            S::FailureClosure,
+        ),
+        (
+            "a comparison that the operator rejected",
+            |f| f.prior.as_mut().unwrap().outcome = Some(OutcomeVerdict::Rejected),
+            F::OutcomeRejected,
+            S::OperatorAcceptance,
+        ),
+        (
+            "a comparison that does not verify",
+            |f| {
+                let (prior, why) = (f.prior.take().unwrap(), "report.json shape".to_owned());
+                let (run_id, started_at) = (prior.comparison.run_id, "2026-11-17T13:00:00Z".parse().unwrap());
+                f.damaged_prior = Some(DamagedPrior { run_id, started_at, why });
+            },
+            F::MissingArtifact,
+            S::ArtifactCompleteness,
+        ),
+        (
             "a comparison that activates",
             |f| f.prior.as_mut().unwrap().default_activation = true,
             F::DefaultActivation,
@@ -342,6 +387,36 @@ fn every_fault_has_a_row_or_is_a_lack_of_passes() {
     for fault in RefreshFault::ALL.iter().filter(|fault| **fault != RefreshFault::SecondOwnedPass) {
         assert!(FAULTS.iter().any(|row| row.2 == *fault), "{}", fault.code());
     }
+}
+
+/// A comparison that nobody has answered serves a refresh, as one that was accepted does.
+#[test]
+fn an_unanswered_comparison_serves() {
+    let mut facts = good();
+    facts.prior.as_mut().unwrap().outcome = None;
+    assert_eq!(judge(facts).status, Status::Pass);
+}
+
+/// A remedy about the engine names its model, and none names a run that is known by capitals.
+#[test]
+fn remedies_of_an_identity_with_a_model_name_it() {
+    for (what, change, ..) in FAULTS {
+        let mut facts = good();
+        facts.commands.model = Some("local/small".parse().unwrap());
+        change(&mut facts);
+        for rejection in judge(facts).rejections {
+            let remedy = rejection.remedy;
+            for command in ["cto compare", "cto request", "cto run"] {
+                assert!(!remedy.contains(command) || remedy.contains("--model local/small"), "{what}: {remedy}");
+            }
+        }
+    }
+    let mut facts = good();
+    facts.passes.truncate(1);
+    (facts.commands.model, facts.commands.is_shut) = (Some("local/small".parse().unwrap()), true);
+    let document = judge(facts);
+    let remedy = "cto engine enable toy --stage 5 && cto request TASK --engine toy --stage 5 --model local/small     with another case";
+    assert_eq!(document.rejections[0].remedy, remedy);
 }
 
 /// A change of good facts, and the passes that count then.

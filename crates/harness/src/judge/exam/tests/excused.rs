@@ -7,6 +7,7 @@ use contract::{Coverage, Reason};
 use sandbox::Ended;
 use serde_json::{Value, json};
 
+use super::super::Furnished;
 use super::desk::{Desk, Files, blocks, log, passes, pytest, reasons, say_pytest};
 use crate::run::tests::ended;
 
@@ -164,4 +165,25 @@ fn a_test_that_must_pass_was_red_or_absent_and_stands_in_no_file_of_the_patch() 
         _ => pytest(&spec.cwd),
     });
     assert_eq!(blocks(&nowhere), [UNPROVEN], "nobody knows the file of the test");
+}
+
+#[test]
+fn on_one_tree_a_test_that_must_pass_is_green_whatever_it_was_before() {
+    let (green, red) = ("def test_one():\n    \"one\" in app\n", "def test_one():\n    \"two\" in app\n");
+    let hold = |entry: &str, test: &str, is_one: bool| {
+        let files: Files<'_> = &[("app.py", "one\n"), ("tests/test_a.py", test)];
+        let desk = Desk::new(json!({"must_pass": [entry]}));
+        let examined = desk.ask((files, files), Furnished::default(), &|_, spec| pytest(&spec.cwd), |examiner| {
+            let examiner = if is_one { examiner.of_one_tree() } else { examiner };
+            examiner.examine().unwrap()
+        });
+        blocks(&examined)
+    };
+    let none = |entry: &str| {
+        format!("verification_failed: must_pass `{entry}`: no test of the tree or of verification_files is green")
+    };
+    assert_eq!(hold("test_one", green, true), [""; 0], "green now");
+    assert_eq!(hold("test_one", green, false)[0], UNPROVEN, "the control: the same as a baseline and its result");
+    assert_eq!(hold("test_one", red, true)[0], none("test_one"), "red now");
+    assert_eq!(hold("test_gone", green, true), [none("test_gone")], "no such test");
 }
