@@ -101,7 +101,7 @@ fn plain_escape(escape: u8) -> Option<u8> {
     })
 }
 
-/// Lines that a patch adds to and takes from one file.
+/// Lines that a patch adds to and takes from one file, and what it does to the file itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchStat {
     pub path: String,
@@ -109,6 +109,60 @@ pub struct PatchStat {
     pub removed: u64,
     /// True if the file is binary, so that no lines are counted.
     pub is_binary: bool,
+    pub mark: Option<ChangeMark>,
+}
+
+/// Change of a file that its lines do not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeMark {
+    Deleted,
+    Executable,
+    NotExecutable,
+    Link,
+    NotLink,
+}
+
+impl ChangeMark {
+    /// Words for a person.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Executable => "executable now",
+            Self::NotExecutable => "not executable any more",
+            Self::Link => "a symbolic link now",
+            Self::NotLink => "not a symbolic link any more",
+        }
+    }
+
+    fn of(modes: &FileModes<'_>) -> Option<Self> {
+        const EXECUTABLE: &[u8] = b"100755";
+        const LINK: &[u8] = b"120000";
+        match (modes.before, modes.after) {
+            (Some(_), None) => Some(Self::Deleted),
+            (before, Some(LINK)) if before != Some(LINK) => Some(Self::Link),
+            (Some(LINK), Some(after)) if after != LINK => Some(Self::NotLink),
+            (before, Some(EXECUTABLE)) if before != Some(EXECUTABLE) => Some(Self::Executable),
+            (Some(EXECUTABLE), Some(after)) if after != EXECUTABLE => Some(Self::NotExecutable),
+            _ => None,
+        }
+    }
+}
+
+/// Modes that the headers of a file's parts name.
+#[derive(Default)]
+struct FileModes<'p> {
+    before: Option<&'p [u8]>,
+    after: Option<&'p [u8]>,
+}
+
+impl<'p> FileModes<'p> {
+    /// Reads a line that no hunk has. Only such a line can begin with one of these words.
+    fn read(&mut self, line: &'p [u8]) {
+        let mode = |words: &str| line.strip_prefix(words.as_bytes());
+        let before = mode("deleted file mode ").or_else(|| mode("old mode "));
+        let after = mode("new file mode ").or_else(|| mode("new mode "));
+        (self.before, self.after) = (before.or(self.before), after.or(self.after));
+    }
 }
 
 /// A line for each file of a patch. A file whose header cannot be read is left out: the
@@ -118,12 +172,17 @@ pub fn patch_stats(patch: &[u8]) -> Vec<PatchStat> {
     // Lines of a hunk that are still to come: outside of one, `---` and `+++` name files.
     let (mut old, mut new) = (0_u64, 0_u64);
     let mut is_known = false;
+    let mut modes = FileModes::default();
     for line in patch.split(|byte| *byte == b'\n') {
         if line.starts_with(HEADER) {
             (old, new, is_known) = (0, 0, false);
             if let Ok(path) = changed_path(line, 1) {
                 let path = contract::text::path_text(&path);
-                stats.push(PatchStat { path, added: 0, removed: 0, is_binary: false });
+                // A file that becomes a link is a deletion and a creation of the same path.
+                if stats.last().is_none_or(|last| last.path != path) {
+                    modes = FileModes::default();
+                    stats.push(PatchStat { path, added: 0, removed: 0, is_binary: false, mark: None });
+                }
                 is_known = true;
             }
             continue;
@@ -135,6 +194,10 @@ pub fn patch_stats(patch: &[u8]) -> Vec<PatchStat> {
             Some(b'-') if old > 0 => (stat.removed, old) = (stat.removed + 1, old - 1),
             Some(b' ') if old > 0 && new > 0 => (old, new) = (old - 1, new - 1),
             Some(b'G') if line == b"GIT binary patch" => stat.is_binary = true,
+            Some(b'd' | b'o' | b'n') => {
+                modes.read(line);
+                stat.mark = ChangeMark::of(&modes);
+            }
             _ => {}
         }
     }
@@ -152,6 +215,27 @@ fn hunk_lengths(line: &[u8]) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_lines_do_not_show_is_marked() {
+        let part = |modes: &str| format!("diff --git a/x b/x\n{modes}");
+        let rows = [
+            (part("deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"), Some(ChangeMark::Deleted)),
+            (part("old mode 100644\nnew mode 100755\n"), Some(ChangeMark::Executable)),
+            (part("old mode 100755\nnew mode 100644\n"), Some(ChangeMark::NotExecutable)),
+            (part("new file mode 100755\n"), Some(ChangeMark::Executable)),
+            (part("new file mode 120000\n"), Some(ChangeMark::Link)),
+            (part("deleted file mode 100644\n") + &part("new file mode 120000\n"), Some(ChangeMark::Link)),
+            (part("deleted file mode 120000\n") + &part("new file mode 100644\n"), Some(ChangeMark::NotLink)),
+            (part("new file mode 100644\n"), None),
+            (part("index 1..2 100755\n"), None),
+            (part("index 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-deleted file mode 1\n+new mode 100755\n"), None),
+        ];
+        for (patch, expected) in rows {
+            let stats = patch_stats(patch.as_bytes());
+            assert_eq!((stats.len(), stats[0].mark), (1, expected), "{patch}");
+        }
+    }
 
     #[test]
     fn lines_of_each_file_are_counted() {

@@ -110,18 +110,19 @@ fn judge_record(facts: &TargetAdmissionFacts, stage: Stage) -> Vec<Refusal> {
 }
 
 fn sign_command(facts: &TargetAdmissionFacts) -> String {
-    format!("cto record sign {}", facts.file.as_deref().map_or_else(|| "FILE".to_owned(), text::shown))
+    format!("cto record sign {}", facts.file.as_deref().map_or_else(|| "FILE".to_owned(), text::shell_word))
 }
 
 /// A branch that is to be moved is checked out: git would then show the whole change as undone.
 pub(crate) fn judge_checked_out(contract: &TaskContract, landing: &LandingFacts) -> Vec<Refusal> {
     let Some(place) = &landing.checked_out_at else { return Vec::new() };
-    let (branch, place) = (text::shown(&landing.branch), text::shown(place));
+    let (branch, at) = (text::shown(&landing.branch), text::shown(place));
     let made = format!("cto/{}/<request>", contract.task_id);
+    let place = text::shell_word(place);
     refuse(
         Gate::Head,
         Reason::GateMissing,
-        format!("`branch_policy: current` would move `{branch}`, which is checked out at {place}"),
+        format!("`branch_policy: current` would move `{branch}`, which is checked out at {at}"),
         format!("leave branch_policy out of the contract; after the run: git -C {place} merge --ff-only {made}"),
     )
 }
@@ -158,14 +159,17 @@ pub(crate) fn judge_off_limits(landing: &LandingFacts) -> Vec<Refusal> {
 /// The branch of the result is made new, or not at all.
 pub(crate) fn judge_in_the_way(landing: &LandingFacts) -> Vec<Refusal> {
     let Some(found) = &landing.in_the_way else { return Vec::new() };
-    let (branch, found) = (text::shown(&landing.branch), text::shown(found));
+    let found = text::shown(found);
     refuse(
         Gate::CleanStart,
         Reason::DirtyStartingTree,
         format!("the commit has no place: {found}"),
-        match branch.as_str() {
+        match landing.branch.as_str() {
             "" => "leave branch_policy out of the contract, for a branch of its own".to_owned(),
-            branch => format!("git branch -m {branch} {branch}-before     (in the repository)"),
+            branch => {
+                let (branch, away) = (text::shell_word(branch), text::shell_word(&format!("{branch}-before")));
+                format!("git branch -m {branch} {away}     (in the repository)")
+            }
         },
     )
 }

@@ -46,7 +46,7 @@ pub struct ApprovalUse {
 }
 
 impl Ledger {
-    /// Puts a plan up for approval. Saying the same again changes nothing and gives the
+    /// Puts a plan up for approval, at the ledger's time where that is later. Saying the same again changes nothing and gives the
     /// first entry's place.
     pub fn request_recorded(&self, time: Stamp, intent: &RequestIntent) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(intent)?;
@@ -54,14 +54,15 @@ impl Ledger {
             if let Some(row) = change.store.read_request(intent.request)? {
                 return change.position_of(Some(row.seq));
             }
+            let time = change.date_entry(time)?;
             let position = change.push(EntryKind::ApprovalRequested, None, time, &body)?;
             change.put_request(&RequestRow::requested(position.seq, time, intent.clone()))?;
             Ok(position)
         })
     }
 
-    /// Records a later step of a request, with `detail` of the caller's own. A request that
-    /// was used, denied or revoked takes none.
+    /// Records a later step of a request, with `detail` of the caller's own, at the ledger's
+    /// time where that is later. A request that was used, denied or revoked takes none.
     pub fn request_stepped(
         &self,
         request: Digest,
@@ -76,7 +77,7 @@ impl Ledger {
                 None | Some(UnusableRequest::Held) => {}
                 Some(why) => return Err(AppendEntryError::RequestUnusable { request, why }),
             }
-            let position = change.push(step.kind(), None, time, &body)?;
+            let position = change.push(step.kind(), None, change.date_entry(time)?, &body)?;
             change.put_request(&row.stepped(step.kind(), position.seq, None))?;
             Ok(position)
         })

@@ -115,6 +115,16 @@ impl Store {
         in_store!(self, store => store.latest_time())
     }
 
+    /// Number of the entry by which time last went back; 0 if it never did.
+    pub(crate) fn time_base(&self) -> StoreResult<u64> {
+        in_store!(self, store => store.time_base())
+    }
+
+    /// The latest time of the entries between two, the second left out, that is later than a time.
+    pub(crate) fn read_later_time(&self, from: u64, before: u64, than: Stamp) -> StoreResult<Option<Stamp>> {
+        in_store!(self, store => store.read_later_time(from, before, than))
+    }
+
     /// Row of a run.
     pub(crate) fn read_run(&self, run_id: &RunId) -> StoreResult<Option<RunRow>> {
         in_store!(self, store => store.read_run(run_id))

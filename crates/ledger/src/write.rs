@@ -38,7 +38,7 @@ pub struct RunSealed {
 }
 
 impl Ledger {
-    /// Appends an entry of a kind that has no method of its own.
+    /// Appends an entry of a kind that has no method of its own. A person's statement is dated no earlier than the ledger is.
     pub fn append(
         &self,
         kind: EntryKind,
@@ -50,6 +50,7 @@ impl Ledger {
             return Err(AppendEntryError::ReservedKind { kind });
         }
         self.store.change(|change| {
+            let time = if is_judged_by_time(kind) { change.date_entry(time)? } else { time };
             let position = change.push(kind, run_id, time, body)?;
             if kind == EntryKind::OutcomeRecorded
                 && let Some(run) = run_id.map(|run_id| change.store.read_run(run_id)).transpose()?.flatten()
@@ -121,6 +122,11 @@ impl Ledger {
             Ok(position)
         })
     }
+}
+
+/// True of entries with a person's signature, whose key is judged at the time of the entry.
+fn is_judged_by_time(kind: EntryKind) -> bool {
+    matches!(kind, EntryKind::OutcomeRecorded | EntryKind::ChangeRolledBack)
 }
 
 impl Change<'_> {

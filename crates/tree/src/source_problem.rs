@@ -32,6 +32,9 @@ pub enum SourceProblem {
     SplitIndex,
     #[error("HEAD has no commit yet")]
     UnbornHead,
+    /// Two openings of one path led to two repositories.
+    #[error("another repository was put in its place while it was read")]
+    Replaced,
     #[error("unsafe reference {0:?}")]
     UnsafeReference(String),
     /// HEAD leads to a tag, a tree or a blob.
@@ -86,6 +89,7 @@ impl SourceProblem {
             Self::Alternates => "git repack -a -d && rm .git/objects/info/alternates     (in the repository)",
             Self::SplitIndex => "git update-index --no-split-index     (in the repository)",
             Self::UnbornHead => "git commit     (in the repository)",
+            Self::Replaced => "git rev-parse --git-dir     (at that path), and say it again when nobody changes it",
             Self::UnsafeReference(_) => "git symbolic-ref HEAD refs/heads/BRANCH     (in the repository)",
             Self::HeadIsNoCommit { kind: "tag", .. } => "git checkout --detach 'HEAD^{commit}'     (in the repository)",
             Self::HeadIsNoCommit { .. } => "git symbolic-ref HEAD refs/heads/BRANCH     (in the repository)",

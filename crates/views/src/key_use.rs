@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use contract::{Digest, RunId, Stamp};
-use ledger::{Entry, EntryKind, ReadLedgerError, RunFilter};
+use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RunFilter};
 use serde::Serialize;
 use untrusted_fs::own_files;
 
@@ -53,9 +53,12 @@ impl Views {
     /// Lists what rested on a key since a time. A superset: whatever names the key is listed.
     pub fn find_key_use(&self, fingerprint: &str, since: Stamp) -> Result<KeyUse, ReadLedgerError> {
         let Some(ledger) = self.ledger() else { return Ok(KeyUse::default()) };
-        let signed = ledger.entries_of(SIGNED, Some(since))?;
-        let entries: Vec<KeyUseEntry> =
-            signed.iter().filter(|entry| names_key(entry, fingerprint)).map(KeyUseEntry::new).collect();
+        let mut entries = Vec::new();
+        for entry in ledger.entries_of(SIGNED, None)?.iter().filter(|entry| names_key(entry, fingerprint)) {
+            if is_since(ledger, entry, since)? {
+                entries.push(KeyUseEntry::new(entry));
+            }
+        }
         let mut runs: BTreeSet<RunId> =
             entries.iter().filter_map(|entry| RunId::try_from(entry.run_id.clone()?).ok()).collect();
         for request in entries.iter().filter_map(|entry| entry.request).collect::<BTreeSet<_>>() {
@@ -74,6 +77,14 @@ impl Views {
         let read = own_files::open(bundle.dir.join(evidence::names::DECISION))
             .and_then(|file| file.take(LARGEST_DECISION).read_to_end(&mut text));
         read.is_ok() && String::from_utf8_lossy(&text).contains(fingerprint)
+    }
+}
+
+/// True if the ledger had reached a time with an entry, also where the entry is dated back.
+fn is_since(ledger: &Ledger, entry: &Entry, since: Stamp) -> Result<bool, ReadLedgerError> {
+    match entry.time.parse::<Stamp>() {
+        Ok(own) if own < since => Ok(ledger.entry_dated(entry.seq, own)? >= since),
+        _ => Ok(true),
     }
 }
 

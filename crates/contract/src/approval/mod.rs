@@ -32,7 +32,7 @@ pub use plan::{
     Plan, PlannedBranch, PlannedEngine, PlannedMount, PlannedRecord, PlannedRepository, PlannedSandbox, PlannedSetting,
     RecordKind, RepositoryKind,
 };
-pub use policy::{ApprovalPolicy, PolicyRule, PolicyTerms, WrittenTerms, merge_policies};
+pub use policy::{ApprovalPolicy, IsTarget, PolicyRule, PolicyTerms, WrittenTerms, merge_policies};
 pub use request::{EvidencePointer, Request};
 pub use sentence::{CompareSentenceError, approval_sentence, compare_sentence};
 pub use statements::{OutcomeSource, OutcomeStatement, OutcomeVerdict, RollbackAct, RollbackStatement};

@@ -54,7 +54,8 @@ pub struct ApprovalPolicy {
 pub struct PolicyRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Stage>,
-    /// Path of the target repository.
+    /// Path of the target repository, or of a folder that it lies in. Any path to that
+    /// repository will do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     #[serde(flatten)]
@@ -115,19 +116,21 @@ impl PolicyTerms {
 
 impl ApprovalPolicy {
     /// The policy's own terms, then those of its rules for a stage and target.
-    fn layers<'a>(&'a self, stage: Stage, target: Option<&'a str>) -> impl Iterator<Item = WrittenTerms> + 'a {
-        let rules = self.rules.iter().filter(move |rule| rule.applies(stage, target));
+    fn layers<'a>(&'a self, stage: Stage, is_target: IsTarget<'a>) -> impl Iterator<Item = WrittenTerms> + 'a {
+        let rules = self.rules.iter().filter(move |rule| rule.applies(stage, is_target));
         std::iter::once(self.terms).chain(rules.map(|rule| rule.terms))
     }
 }
 
 impl PolicyRule {
-    fn applies(&self, stage: Stage, target: Option<&str>) -> bool {
-        let is_target =
-            |path: &str| target.is_some_and(|target| target.trim_end_matches('/') == path.trim_end_matches('/'));
+    fn applies(&self, stage: Stage, is_target: IsTarget<'_>) -> bool {
         self.stage.is_none_or(|rule| rule == stage) && self.target.as_deref().is_none_or(is_target)
     }
 }
+
+/// Says whether a path that a rule names is the target of the run. A repository has many
+/// paths, so that texts alone do not tell.
+pub type IsTarget<'a> = &'a dyn Fn(&str) -> bool;
 
 /// Terms for a stage and target: the home's, its rules for them, then what the workspace
 /// says, each layer tightening the one before.
@@ -135,7 +138,7 @@ pub fn merge_policies(
     home: &ApprovalPolicy,
     workspace: Option<&ApprovalPolicy>,
     stage: Stage,
-    target: Option<&str>,
+    is_target: IsTarget<'_>,
 ) -> PolicyTerms {
     // The home alone may open: for how long approvals last, and that the policy can be
     // passed over.
@@ -144,8 +147,8 @@ pub fn merge_policies(
         break_glass: home.terms.break_glass == Some(true),
         ..PolicyTerms::UNSAID
     };
-    let workspace = workspace.into_iter().flat_map(|policy| policy.layers(stage, target));
-    home.layers(stage, target).chain(workspace).fold(opened, PolicyTerms::tighten)
+    let workspace = workspace.into_iter().flat_map(|policy| policy.layers(stage, is_target));
+    home.layers(stage, is_target).chain(workspace).fold(opened, PolicyTerms::tighten)
 }
 
 #[cfg(test)]
@@ -155,7 +158,8 @@ mod tests {
     fn terms(home: &str, workspace: Option<&str>, stage: u8, target: &str) -> PolicyTerms {
         let read = |text: &str| crate::source::load::<ApprovalPolicy>("policy.yaml", text.as_bytes()).unwrap().value;
         let workspace = workspace.map(read);
-        merge_policies(&read(home), workspace.as_ref(), Stage::try_from(stage).unwrap(), Some(target))
+        let is_target = |path: &str| path.trim_end_matches('/') == target;
+        merge_policies(&read(home), workspace.as_ref(), Stage::try_from(stage).unwrap(), &is_target)
     }
 
     const RULES: &str = "approvals_required: 1

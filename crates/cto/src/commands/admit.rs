@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use contract::ModelPair;
-use contract::text::shown;
+use contract::text::{shell_word, shown};
 use cortex::{
     RecordRow, check_model_admission, check_source_admission, check_target_admission, draft_model_admission,
     draft_target_admission, source_draft_path, write_model_draft, write_source_draft, write_target_draft,
@@ -93,12 +93,11 @@ fn target(context: &Context, repository: &Path, name: Option<&str>) -> Result<u8
 fn drafted(context: &Context, path: &Path, status: &str) -> Result<u8, CommandError> {
     let output = context.output;
     let shown = shown(&path.display().to_string());
+    let next = format!("cto record sign {}", shell_word(&path.display().to_string()));
     if output.json {
-        let next = format!("cto record sign {shown}");
         output.print_json(&json!({"file": path.display().to_string(), "next": next, "status": status}))?;
     } else {
         output.print(&format!("drafted {shown}\n"));
-        let next = format!("cto record sign {shown}");
         let first = "fill it in and set its status to admitted; then:";
         output.print(&format!("{}  {first} {}\n", output.paint.dim("next"), output.paint.command(&next)));
     }

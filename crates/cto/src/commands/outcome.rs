@@ -6,11 +6,14 @@ use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
 use contract::signer::SignerStanding;
 use contract::text::shown;
 use contract::{Status, canonical_bytes};
+use evidence::names;
+use evidence::patch::{ChangeMark, patch_stats};
 use evidence::verify::VerifiedBundle;
 use harness::{
     Harness, LandedChange, People, PersonSignature, RunClock, draft_outcome, find_outcome_problem, record_outcome,
 };
 use serde_json::json;
+use untrusted_fs::own_files;
 
 use crate::approvals_view::{check_reason, ledger_to_read, not_allowed};
 use crate::args::OutcomeArgs;
@@ -78,6 +81,12 @@ fn rollback_of(bundle: &VerifiedBundle, statement: &OutcomeStatement) -> Option<
     rejected.then(|| vec![format!("cto rollback {run} --reason \"...\""), landed.delete_command()])
 }
 
+/// Files of the change that were deleted, or whose kind or permissions are others now.
+fn list_marked(bundle: &VerifiedBundle) -> Vec<(String, ChangeMark)> {
+    let patch = own_files::read(bundle.dir().join(names::PATCH)).unwrap_or_default();
+    patch_stats(&patch).into_iter().filter_map(|stat| Some((stat.path, stat.mark?))).collect()
+}
+
 fn show(
     context: &Context,
     bundle: &VerifiedBundle,
@@ -86,10 +95,13 @@ fn show(
 ) -> Result<(), CommandError> {
     let output = context.output;
     let rollback = rollback_of(bundle, statement).unwrap_or_default();
+    let marked = list_marked(bundle);
     if output.json {
         let mut document = json!(statement);
         document["statement"] = json!(file.display().to_string());
         document["rollback"] = json!(rollback);
+        let marked = marked.iter().map(|(path, mark)| json!({"mark": mark.words(), "path": path}));
+        document["marked_changes"] = marked.collect();
         return output.print_json(&document);
     }
     let (word, run) = (statement.operator_outcome.as_str(), &statement.run_id);
@@ -97,6 +109,7 @@ fn show(
     if !output.terminal {
         let mut text = format!("{word} {run}\nverdict {status}\nreason {}\n", shown(&statement.reason));
         text.push_str(&format!("statement {}\n", shown(&file.display().to_string())));
+        marked.iter().for_each(|(path, mark)| text.push_str(&format!("marked {} {}\n", shown(path), mark.words())));
         rollback.iter().for_each(|command| text.push_str(&format!("rollback {}\n", shown(command))));
         output.print(&text);
         return Ok(());
@@ -108,6 +121,9 @@ fn show(
     };
     let mut text = format!("{painted}  {}  is {word}: {}\n\n", run.suffix(), shown(&statement.reason));
     text.push_str(&format!("  {} {}\n", paint.dim("recorded  "), shown(&file.display().to_string())));
+    for (path, mark) in &marked {
+        text.push_str(&format!("  {} {}  {}\n", paint.dim("marked    "), shown(path), mark.words()));
+    }
     for command in &rollback {
         text.push_str(&format!("  {} {}\n", paint.dim("roll back "), paint.command(&shown(command))));
     }

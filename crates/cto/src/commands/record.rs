@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::{shell_word, shown};
 use contract::{Digest, Stamp, Status};
 use cortex::{
     CheckRecordError, GoodFor, PersonSigners, RECORD_NAMESPACE, RecordRow, SignableRecord, check_record, read_signable,
@@ -189,7 +189,7 @@ fn verdict_of(row: &RecordRow, good_for: GoodFor) -> (&'static str, Status) {
 fn next_step(row: &RecordRow) -> Option<String> {
     let is_draft = row.status.as_deref().is_some_and(|status| status == "draft" || status == "not_admitted");
     let unsigned = row.problem.is_none() && row.signed_by.is_none() && !is_draft;
-    unsigned.then(|| format!("cto record sign {}", shown(&row.file.display().to_string())))
+    unsigned.then(|| format!("cto record sign {}", shell_word(&row.file.display().to_string())))
 }
 
 fn describe(row: &RecordRow, good_for: GoodFor) -> Value {

@@ -93,6 +93,7 @@ fn show(output: Output, proposed: &ProposedRequest, record: &RequestRecord) -> R
     if output.json {
         return output.print_json(&json!({
             "approval_granted": false, "approvals_required": proposed.terms.approvals_required,
+            "blocked_actions": request.blocked_actions, "evidence_pointers": request.evidence_pointers,
             "execution_allowed": false, "lapses_at": lapses_at, "missing_gates": proposed.missing,
             "next_allowed_action": next, "packet_digest": request.packet_digest, "request": name,
             "request_digest": request.request_digest, "signed_by": signed, "status": "requested",

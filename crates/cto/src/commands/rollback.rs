@@ -16,7 +16,7 @@ use crate::error::CommandError;
 pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let refused = |error: RollBackError| {
-        let remedy = error.remedy().replace("RUN", &arguments.run);
+        let remedy = error.remedy(&arguments.run);
         CommandError::blocked(error).hint(shown(&remedy))
     };
     let (found, bundle) = context.bind_run(&arguments.run)?;

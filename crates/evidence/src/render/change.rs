@@ -54,8 +54,7 @@ fn write_files(out: &mut String, report: &Report, patch: &[u8]) {
     let files = report.changed_files.len();
     let _ = writeln!(out, "{}, +{added} \u{2212}{removed}", count(files, "file", "files"));
     let of = |path: &String| match stats.iter().find(|stat| stat.path == *path) {
-        Some(PatchStat { is_binary: true, .. }) => format!("{} binary", code(path)),
-        Some(stat) => format!("{} +{} \u{2212}{}", code(path), stat.added, stat.removed),
+        Some(stat) => format!("{} {}{}", code(path), lines_of(stat), mark_of(stat)),
         None => code(path),
     };
     let lines: Vec<String> = report.changed_files.iter().take(super::foreign::LISTED).map(of).collect();
@@ -78,4 +77,16 @@ fn write_files(out: &mut String, report: &Report, patch: &[u8]) {
         "Not all inside the allowed paths."
     };
     let _ = writeln!(out, "\n{inside}");
+}
+
+fn lines_of(stat: &PatchStat) -> String {
+    match stat.is_binary {
+        true => "binary".to_owned(),
+        false => format!("+{} \u{2212}{}", stat.added, stat.removed),
+    }
+}
+
+/// Deletions and permissions, which counts of lines do not show.
+fn mark_of(stat: &PatchStat) -> String {
+    stat.mark.map_or_else(String::new, |mark| format!(", **{}**", mark.words()))
 }

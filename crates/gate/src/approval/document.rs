@@ -1,6 +1,6 @@
 //! One approval: whether it counts, and if not, for which of its faults.
 
-use contract::approval::{Approval, RecordedDocument};
+use contract::approval::{Approval, RecordedDocument, SignedVia};
 use contract::signer::SignerStanding;
 use contract::text::shown;
 use contract::{Reason, Stamp};
@@ -18,6 +18,8 @@ pub(super) enum Flaw {
     OwnRequest,
     /// The policy asks for a security key, and this is none.
     NoHardware,
+    /// It says that a security key was touched, and its signature does not show that.
+    UntrueHardware,
     /// It passes over the policy, which does not permit that.
     GlassForbidden,
     /// It passes over the policy without a reason.
@@ -35,7 +37,8 @@ impl Flaw {
             Self::OtherFields(_) => Some(Reason::ApprovalMismatch),
             Self::Expired(_) => Some(Reason::ApprovalExpired),
             Self::NotYetValid(_) => Some(Reason::ApprovalNotYetValid),
-            Self::Key(_) | Self::OwnRequest | Self::NoHardware | Self::GlassForbidden | Self::GlassUnexplained => None,
+            Self::Key(_) | Self::OwnRequest | Self::NoHardware | Self::UntrueHardware => None,
+            Self::GlassForbidden | Self::GlassUnexplained => None,
         }
     }
 
@@ -72,6 +75,7 @@ impl Flaw {
             Self::Key(standing) => format!("{key} {}", standing.sentence()),
             Self::OwnRequest => format!("{key} asked for it; somebody else approves"),
             Self::NoHardware => format!("{key} shows no touch of a security key, which the policy asks for"),
+            Self::UntrueHardware => format!("{approved} says `hardware`, and its signature shows no touch of a security key"),
             Self::GlassForbidden => format!("{key} broke the glass, which the policy does not allow"),
             Self::GlassUnexplained => format!("{key} broke the glass without a reason"),
         }
@@ -89,6 +93,7 @@ pub(super) fn judge_document(weighing: &Weighing<'_>, approval: &RecordedDocumen
         (!fields.is_empty(), Flaw::OtherFields(fields)),
         (signature.standing != SignerStanding::Allowed, Flaw::Key(signature.standing)),
         (terms.require_hardware_key && !signature.is_by_present_user(), Flaw::NoHardware),
+        (document.signed_via == SignedVia::Hardware && !signature.is_by_present_user(), Flaw::UntrueHardware),
         (glass.is_some() && !terms.break_glass, Flaw::GlassForbidden),
         (glass.is_some_and(|reason| reason.trim().is_empty()), Flaw::GlassUnexplained),
         (glass.is_none() && terms.separates_duties() && own, Flaw::OwnRequest),

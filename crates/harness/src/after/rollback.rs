@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use contract::approval::RollbackAct;
 use contract::proof::OwnedRepositoryProof;
-use contract::text::shown;
+use contract::text::{shell_word, shown};
 use contract::{Report, RunId};
 use evidence::verify::VerifiedBundle;
 use evidence::{names, stop};
@@ -34,6 +34,9 @@ pub enum RollBackError {
     Target(#[source] TreeError),
     #[error("branch {branch} does not go: {why}")]
     Stays { branch: String, why: String, revert: String },
+    /// To delete the branch would leave the change where it is.
+    #[error("branch {branch} is not all that has the change: another branch or a tag reaches its commit {commit}")]
+    Kept { branch: String, commit: String, revert: String },
     #[error("the change cannot be reverted on branch {branch}: {why}")]
     NotReverted { branch: String, why: String, revert: String },
     #[error("branch {0} is gone already")]
@@ -49,13 +52,14 @@ pub enum RollBackError {
 }
 
 impl RollBackError {
-    /// Command that helps; `RUN` stands for the run.
-    pub fn remedy(&self) -> String {
+    /// Command that helps, about a run.
+    pub fn remedy(&self, run: &str) -> String {
         match self {
             Self::NothingLanded => "choose a run of stage 5 that passed: cto runs --status pass".to_owned(),
-            Self::Proof(_) => "cto verify RUN".to_owned(),
+            Self::Proof(_) => format!("cto verify {run}"),
             Self::Target(_) => "bring the repository back to the path of its admission".to_owned(),
-            Self::Stays { revert, .. } => format!("{revert}     or: cto rollback RUN --revert --reason ..."),
+            Self::Stays { revert, .. } => format!("{revert}     or: cto rollback {run} --revert --reason ..."),
+            Self::Kept { revert, .. } => format!("{revert}     with the branch checked out that has the change"),
             Self::NotReverted { revert, .. } => revert.clone(),
             Self::Gone(_) => "nothing to do".to_owned(),
             Self::NoIdentity(key) => format!("git config --global {key} ..."),
@@ -108,7 +112,7 @@ impl LandedChange {
 
     /// The git command that takes the branch away again.
     pub fn delete_command(&self) -> String {
-        format!("git -C {} branch -D {}", self.place(), shown(&self.branch))
+        format!("git -C {} branch -D {}", self.place(), shell_word(&self.branch))
     }
 
     /// The git commands that revert the change on the branch that has it.
@@ -117,7 +121,7 @@ impl LandedChange {
     }
 
     fn place(&self) -> String {
-        shown(&self.repository.display().to_string())
+        shell_word(&self.repository.display().to_string())
     }
 }
 
@@ -142,6 +146,7 @@ pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> 
         RolledBack { act, _work: work }
     };
     if !landed.moved {
+        refuse_kept(&Reach { harness, source: &source, work: &work }, landed, &branch, commit, may_revert)?;
         match source.remove_branch(&branch, commit, &work.token()).map_err(RollBackError::Target)? {
             Removal::Removed => return Ok(done(RollbackAct::BranchDeleted, work)),
             // One that was cut off before anybody said why.
@@ -155,6 +160,38 @@ pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> 
     }
     let act = Reverting { harness, source: &source, landed, branch: &branch, commit, work: &work }.revert(is_said)?;
     Ok(done(act, work))
+}
+
+/// Where a commit is looked for.
+struct Reach<'a> {
+    harness: &'a Harness,
+    source: &'a Source,
+    work: &'a Work,
+}
+
+/// Refuses where another branch or a tag has the change: without its own branch it would be
+/// there all the same, and the statement about that would be wrong. A revert on a branch
+/// that is still there says what it does.
+fn refuse_kept(
+    reach: &Reach<'_>,
+    landed: &LandedChange,
+    branch: &BranchName,
+    commit: Oid,
+    may_revert: bool,
+) -> Result<(), RollBackError> {
+    let Reach { harness, source, work } = reach;
+    if may_revert && source.find_branch(branch).map_err(RollBackError::Target)?.is_some() {
+        return Ok(());
+    }
+    let store = Store::create(&work.path().join("reach.git"), harness.git.clone()).map_err(RollBackError::Target)?;
+    match source.is_kept_beside(&store, branch, commit).map_err(RollBackError::Target)? {
+        false => Ok(()),
+        true => Err(RollBackError::Kept {
+            branch: landed.branch.clone(),
+            commit: landed.commit.clone(),
+            revert: landed.revert_command(),
+        }),
+    }
 }
 
 fn stays(landed: &LandedChange, why: &str) -> RollBackError {

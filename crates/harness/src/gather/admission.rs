@@ -1,7 +1,7 @@
 //! The admission of the repository that a run would change.
 
 use contract::approval::TargetAdmissionFacts;
-use contract::text::shown;
+use contract::text::shell_word;
 use contract::{Stage, Stamp};
 use cortex::{RecordSigners, load_target_admission};
 
@@ -27,8 +27,8 @@ pub(crate) fn find_target_admission(
     let of_record = || admission.record().map(|record| record.target_repository_path.clone());
     let path = wanted.clone().or_else(of_record).unwrap_or_default();
     let remedy = match (&file, wanted) {
-        (Some(file), _) => format!("cto record check {}", shown(&file.display().to_string())),
-        (None, Some(path)) => format!("cto admit target {}", shown(&path)),
+        (Some(file), _) => format!("cto record check {}", shell_word(&file.display().to_string())),
+        (None, Some(path)) => format!("cto admit target {}", shell_word(&path)),
         (None, None) => "name the admission of the target: --target ADMISSION".to_owned(),
     };
     let file = file.map(|file| file.display().to_string());

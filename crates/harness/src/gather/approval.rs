@@ -105,8 +105,8 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
     Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage, record })
 }
 
-/// The facts of an approval with the keys, the policy, the answers and the ledger's time of
-/// now. `read` is the record that the facts come from. Approvals that came since are left
+/// The facts of an approval with the keys, the policy, the answers, the home's own mark of a
+/// use, and the ledger's time and continuity of now. `read` is the record that the facts come from. Approvals that came since are left
 /// out: the decision does not rest on them.
 pub(crate) fn refresh_approval(
     harness: &Harness,
@@ -118,9 +118,14 @@ pub(crate) fn refresh_approval(
 ) -> Result<ApprovalFacts, FindApprovalError> {
     let mut now = facts.clone();
     now.terms = Policies::read(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
+    // A ledger that was put back meanwhile no longer says that the request was used.
+    now.continuity = check_continuity(harness)?;
     let ledger = harness.ledger();
     now.last_entry_at = ledger.latest_time()?.unwrap_or(facts.last_entry_at);
     let Some(request) = &mut now.request else { return Ok(now) };
+    if request.used_mark.is_none() {
+        request.used_mark = find_home_mark(harness, request.request_digest);
+    }
     let changed = read.read_changed(&ledger)?;
     let record = changed.as_ref().unwrap_or(read);
     let people = People::read(&harness.records)?;
@@ -323,6 +328,10 @@ fn find_used_mark(harness: &Harness, target: &Target, request: Digest) -> Result
     {
         return Ok(Some(mark.to_string()));
     }
+    Ok(find_home_mark(harness, request))
+}
+
+fn find_home_mark(harness: &Harness, request: Digest) -> Option<String> {
     let is_marked = untrusted_fs::own_files::symlink_metadata(used_file(harness, request)).is_ok();
-    Ok(is_marked.then(|| format!("used/{request}")))
+    is_marked.then(|| format!("used/{request}"))
 }

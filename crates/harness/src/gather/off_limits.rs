@@ -1,6 +1,7 @@
 //! Trees that no admission lets a run change: those of `protected_roots`, the harness's
 //! home, and the workspace itself.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::decision::OffLimitsTree;
@@ -29,18 +30,28 @@ struct OffLimitsTrees<'a> {
 impl OffLimitsTrees<'_> {
     fn find(&self, root: &Path, common: &Path) -> Option<OffLimitsTree> {
         let written = [resolve(root), resolve(common)];
-        let lies_in = |tree: &Path| {
-            let tree = resolve(tree);
-            written.iter().any(|place| place.starts_with(&tree))
-        };
+        let lies_in = |tree: &Path| written.iter().any(|place| is_beneath(place, tree));
         let text = |path: &Path| path.display().to_string();
         let protected = self.protected_roots.iter().find(|tree| lies_in(tree));
         let home = Some(self.home).filter(|home| lies_in(home));
-        let workspace = self.workspace.filter(|workspace| resolve(workspace).starts_with(&written[0]));
+        let workspace = self.workspace.filter(|workspace| is_beneath(&resolve(workspace), &written[0]));
         let protected = protected.map(|tree| OffLimitsTree::ProtectedRoot(text(tree)));
         let home = home.map(|tree| OffLimitsTree::Home(text(tree)));
         protected.or(home).or_else(|| workspace.map(|tree| OffLimitsTree::Workspace(text(tree))))
     }
+}
+
+/// True if a resolved place is a tree or lies in it, by their paths or by the numbers of
+/// their folders: a second mount of the tree has another path, and the same folders.
+fn is_beneath(place: &Path, tree: &Path) -> bool {
+    let number = number_of(tree);
+    let is_tree = |folder: &Path| number.is_some() && number_of(folder) == number;
+    place.starts_with(resolve(tree)) || place.ancestors().any(is_tree)
+}
+
+/// File system of a folder, and its number there.
+fn number_of(folder: &Path) -> Option<(u64, u64)> {
+    own_files::metadata(folder).ok().map(|data| (data.dev(), data.ino()))
 }
 
 /// Path as the file system resolves it; unchanged if it does not exist.

@@ -128,7 +128,12 @@ impl Target {
                 LandingRepository::make_disposable(harness, &copy.baseline, copy.commit, work)?
             }
             (Some(target), _) => {
-                LandingRepository::open_admitted(harness, &copy.baseline.store, Path::new(&target.path), work)?
+                let path = Path::new(&target.path);
+                let landing = LandingRepository::open_admitted(harness, &copy.baseline.store, path, work)?;
+                if let Some((read, _)) = &copy.source {
+                    landing.source.require_same_repository(read)?;
+                }
+                landing
             }
             (None, _) => return Ok(()),
         };

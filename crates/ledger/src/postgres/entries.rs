@@ -1,6 +1,7 @@
 //! The table of entries.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use contract::{Digest, RunId, Stamp};
 use postgres::Row;
@@ -102,8 +103,23 @@ impl PostgresStore {
         Ok(rows.first().map(|row| typed_or_null(row, 0, "time")).transpose()?.flatten())
     }
 
+    /// The latest time of the entries between two that is later than a time. The first entry
+    /// of such a time says at once that there is none, which is the case of every honest one.
+    pub(crate) fn read_later_time(&self, from: u64, before: u64, than: Stamp) -> StoreResult<Option<Stamp>> {
+        let asked = json!({"after_seq": written(from)? - 1, "since": than.after(Duration::from_micros(1))});
+        let mut first = asked.clone();
+        first["limit"] = json!(1);
+        let is_between = |stored: &StoredEntry| stored.entry.seq < before;
+        if !self.find_entries(&first)?.first().is_some_and(is_between) {
+            return Ok(None);
+        }
+        let later = self.find_entries(&asked)?;
+        let times = later.iter().take_while(|stored| is_between(stored)).map(|stored| stored.entry.time.parse());
+        Ok(times.collect::<Result<Vec<Stamp>, _>>().map_err(|_| unreadable("time"))?.into_iter().max())
+    }
+
     /// The entry by which time last went back; 0 if it never did.
-    pub(super) fn time_base(&self) -> StoreResult<u64> {
+    pub(crate) fn time_base(&self) -> StoreResult<u64> {
         let rows = self.ask("SELECT cto.read_time_base()", &[])?;
         rows.first().map_or(Ok(0), |row| number(row, 0, "time_base"))
     }

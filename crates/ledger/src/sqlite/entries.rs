@@ -18,6 +18,10 @@ pub(super) const COLUMNS: &str = "seq, time, kind, run_id, body, prev, hash";
 /// Number of the entry by which time last went back; 0 if it never did.
 pub(super) const TIME_BASE: &str = "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'time_base'), 0)";
 
+/// Numbers that no index is asked for: the times that are later are few, and the entries many.
+const LATER_TIME: &str =
+    "SELECT time FROM entries WHERE +seq >= ?1 AND +seq < ?2 AND time > ?3 ORDER BY time DESC LIMIT 1";
+
 impl SqliteStore {
     /// Last position of the chain; the genesis of an empty ledger.
     pub(crate) fn read_head(&self) -> StoreResult<Position> {
@@ -86,8 +90,15 @@ impl SqliteStore {
         Ok(statement.query_row([], |row| typed(row, 0, "time")).optional()?)
     }
 
+    /// The latest time of the entries between two that is later than a time.
+    pub(crate) fn read_later_time(&self, from: u64, before: u64, than: Stamp) -> StoreResult<Option<Stamp>> {
+        let mut statement = self.connection.prepare_cached(LATER_TIME)?;
+        let later = statement.query_row(params![from, before, than.to_string()], |row| typed(row, 0, "time"));
+        Ok(later.optional()?)
+    }
+
     /// The entry by which time last went back; 0 if it never did.
-    pub(super) fn time_base(&self) -> StoreResult<u64> {
+    pub(crate) fn time_base(&self) -> StoreResult<u64> {
         Ok(self.connection.query_row(&format!("SELECT {TIME_BASE}"), [], |row| row.get(0))?)
     }
 
@@ -179,6 +190,15 @@ mod tests {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", about_models())).unwrap();
         let plan: String = statement.raw_query().next().unwrap().unwrap().get(3).unwrap();
         assert!(plan.starts_with("SEARCH entries USING INDEX entries_of_models"), "{plan}");
+    }
+
+    #[test]
+    fn later_times_are_a_range_of_their_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, "").unwrap();
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {LATER_TIME}")).unwrap();
+        let plan: String = statement.raw_query().next().unwrap().unwrap().get(3).unwrap();
+        assert!(plan.starts_with("SEARCH entries USING COVERING INDEX entries_by_time"), "{plan}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! A commit of a source that need not be HEAD's: found by a person's name for it, and
 //! reachable from a branch or a tag.
 
-use super::Source;
 use super::baseline::SourceBaseline;
+use super::land::BranchName;
+use super::{References, Source};
 use crate::error::TreeError;
 use crate::oid::Oid;
 use crate::source_problem::SourceProblem;
@@ -22,6 +23,26 @@ impl Source {
     pub fn find_commit(&self, store: &Store, named: &str) -> Result<Oid, TreeError> {
         let references = self.references()?;
         let commit = self.resolve_name(store, &references, named)?;
+        match self.is_reached(store, &references, commit)? {
+            true => Ok(commit),
+            false => Err(self.refuse(SourceProblem::UnreachableCommit(commit))),
+        }
+    }
+
+    /// True if a local branch or a tag reaches a commit, other than this branch. False also
+    /// of a commit that is not here any more.
+    pub fn is_kept_beside(&self, store: &Store, branch: &BranchName, commit: Oid) -> Result<bool, TreeError> {
+        let mut references = self.references()?;
+        references.remove(format!("refs/heads/{}", branch.as_str()).as_bytes());
+        match self.resolve_name(store, &references, &commit.to_string()) {
+            Ok(commit) => self.is_reached(store, &references, commit),
+            Err(TreeError::Source { problem: SourceProblem::UnknownCommit(_), .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// True if one of the branches and tags among these references reaches a commit.
+    fn is_reached(&self, store: &Store, references: &References, commit: Oid) -> Result<bool, TreeError> {
         let mut wanted = format!("{commit}\n");
         let is_kept = |name: &[u8]| name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
         let tips = references.iter().filter(|(name, _)| is_kept(name)).filter_map(|(_, value)| Oid::from_hex(value));
@@ -32,10 +53,7 @@ impl Source {
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.input = Input::Bytes(wanted.as_bytes());
         let beyond = store.git().run(call).map_err(|error| self.blame(error))?;
-        match beyond.is_empty() {
-            true => Ok(commit),
-            false => Err(self.refuse(SourceProblem::UnreachableCommit(commit))),
-        }
+        Ok(beyond.is_empty())
     }
 
     /// The tree of a commit that `find_commit` found, as [`Source::baseline`] takes that of
@@ -46,7 +64,7 @@ impl Source {
         self.examine(store, commit).map_err(|error| self.blame(error))
     }
 
-    fn resolve_name(&self, store: &Store, references: &super::References, named: &str) -> Result<Oid, TreeError> {
+    fn resolve_name(&self, store: &Store, references: &References, named: &str) -> Result<Oid, TreeError> {
         let unknown = || self.refuse(SourceProblem::UnknownCommit(named.to_owned()));
         if named == "HEAD" {
             return Ok(self.head);

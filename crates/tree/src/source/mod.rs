@@ -132,6 +132,12 @@ impl Source {
         Ok(format!("{}\n{system:x}\n{number:x}\n", self.common_path.display()))
     }
 
+    /// Refuses where another opening of this path led to another repository. A link may be
+    /// pointed elsewhere between two looks, and nothing is written where nothing was read.
+    pub fn require_same_repository(&self, other: &Source) -> Result<(), TreeError> {
+        if self.identity()? == other.identity()? { Ok(()) } else { Err(self.refuse(SourceProblem::Replaced)) }
+    }
+
     /// Owner of the git directory, where that is another user than this process's: what is
     /// written there would be ours, and in their way.
     pub fn other_owner(&self) -> Result<Option<u32>, TreeError> {

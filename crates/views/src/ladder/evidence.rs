@@ -5,7 +5,8 @@ use std::sync::Arc;
 use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
 use contract::report::Report;
 use contract::signer::SignerStanding;
-use contract::{CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Status, TaskId};
+use contract::{CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Stamp, Status, TaskId};
+use evidence::signer_key::SignerKey;
 use evidence::sshsig::verify_signature;
 use evidence::verify::VerifiedBundle;
 use evidence::{PublicKey, names};
@@ -173,7 +174,14 @@ impl RungSource<'_> {
     pub fn find_outcome(&self, row: &RunRow) -> Result<Option<CountedOutcome>, ReadLedgerError> {
         let entries = self.ledger.run_entries(&row.run_id)?;
         let outcomes = entries.iter().rev().filter(|entry| entry.is(EntryKind::OutcomeRecorded));
-        Ok(outcomes.filter_map(|entry| self.judge_outcome(row, entry)).next())
+        for entry in outcomes {
+            if let Some((outcome, key)) = read_outcome(row, entry)
+                && self.may_sign(&key, entry)?
+            {
+                return Ok(Some(outcome));
+            }
+        }
+        Ok(None)
     }
 
     /// Facts of a bundle that verifies, remembered while its attestation is the same.
@@ -191,21 +199,31 @@ impl RungSource<'_> {
         })
     }
 
-    /// An outcome that counts: about this very attestation, and signed by a key that might
-    /// at the time of its entry.
-    fn judge_outcome(&self, row: &RunRow, entry: &Entry) -> Option<CountedOutcome> {
-        let text = |name: &str| entry.body.get(name)?.as_str();
-        let (document, armour) = (text("document")?, text("signature")?);
-        let signature = verify_signature(armour, document.as_bytes(), OutcomeSchema::NAMESPACE).ok()?;
-        let outcome: OutcomeStatement = serde_json::from_str(document).ok()?;
-        let is_about = outcome.run_id == row.run_id && Some(outcome.attestation_sha256) == row.attestation_sha256;
-        let is_by = outcome.key_fingerprint == Some(signature.fingerprint());
-        let at = entry.time.parse().ok()?;
-        let standing = (self.terms.standing)(signature.key(), OutcomeSchema::NAMESPACE, at);
-        let sha256 = Digest::of(document.as_bytes());
-        let counted = CountedOutcome { verdict: outcome.operator_outcome, sha256 };
-        (is_about && is_by && standing == SignerStanding::Allowed).then_some(counted)
+    /// True if a key might sign an outcome at the time of its entry. That an entry is dated
+    /// back matters only of a key that may sign no more: such a one is judged by the time that
+    /// the ledger had reached.
+    fn may_sign(&self, key: &SignerKey, entry: &Entry) -> Result<bool, ReadLedgerError> {
+        let Ok(own) = entry.time.parse::<Stamp>() else { return Ok(false) };
+        let may_at = |at: Stamp| (self.terms.standing)(key, OutcomeSchema::NAMESPACE, at) == SignerStanding::Allowed;
+        if !may_at(own) {
+            return Ok(false);
+        }
+        let may_still = self.ledger.latest_time()?.is_none_or(may_at);
+        Ok(may_still || may_at(self.ledger.entry_dated(entry.seq, own)?))
     }
+}
+
+/// The outcome of an entry, and the key that signed it, if it is about this very attestation.
+fn read_outcome(row: &RunRow, entry: &Entry) -> Option<(CountedOutcome, SignerKey)> {
+    let text = |name: &str| entry.body.get(name)?.as_str();
+    let (document, armour) = (text("document")?, text("signature")?);
+    let signature = verify_signature(armour, document.as_bytes(), OutcomeSchema::NAMESPACE).ok()?;
+    let outcome: OutcomeStatement = serde_json::from_str(document).ok()?;
+    let is_about = outcome.run_id == row.run_id && Some(outcome.attestation_sha256) == row.attestation_sha256;
+    let is_by = outcome.key_fingerprint == Some(signature.fingerprint());
+    let counted =
+        CountedOutcome { verdict: outcome.operator_outcome, sha256: Digest::of(document.as_bytes()) };
+    (is_about && is_by).then(|| (counted, signature.key().clone()))
 }
 
 /// The report of a bundle of this home that verifies as the ledger knows it.

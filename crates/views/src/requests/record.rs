@@ -13,7 +13,7 @@ use contract::signer::SignerStanding;
 use contract::{Digest, Stamp};
 use evidence::signer_key::SignerKey;
 use evidence::sshsig::{SshSignature, verify_signature};
-use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RequestBytes, RequestRow};
+use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RequestBytes, RequestRow, UnusableRequest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -29,6 +29,7 @@ pub struct RequestRecord {
     pub text: String,
     /// Signature of the request; none if it is unsigned.
     pub signature: Option<SshSignature>,
+    /// The time that the ledger had reached with its entry, which may be dated back.
     pub recorded_at: Stamp,
     /// Gates that refused when it was requested, beside that of the approval itself.
     pub missing: Vec<Refusal>,
@@ -50,6 +51,7 @@ pub struct SignedDocument<T> {
     pub text: String,
     pub armour: String,
     pub signature: SshSignature,
+    /// The time that the ledger had reached with its entry, which may be dated back.
     pub recorded_at: Stamp,
     /// Number of its ledger entry.
     pub seq: u64,
@@ -103,7 +105,7 @@ impl RequestRecord {
 
     /// Reads the request with everything that people said about it.
     pub fn read(ledger: &Ledger, row: RequestRow) -> Result<Self, ReadLedgerError> {
-        Self::read_from(ledger.request_bytes(row.request)?, row)
+        Self::read_from(ledger.request_bytes(row.request)?, row)?.date(ledger)
     }
 
     /// Reads the request again; none where the ledger holds the very bytes that this record
@@ -111,7 +113,29 @@ impl RequestRecord {
     /// counts is another question, which the caller puts anew.
     pub fn read_changed(&self, ledger: &Ledger) -> Result<Option<Self>, ReadLedgerError> {
         let bytes = ledger.request_bytes(self.row.request)?;
-        if bytes == self.bytes { Ok(None) } else { Self::read_from(bytes, self.row.clone()).map(Some) }
+        if bytes == self.bytes {
+            return Ok(None);
+        }
+        Self::read_from(bytes, self.row.clone())?.date(ledger).map(Some)
+    }
+
+    /// Raises the times of entries that are dated before an earlier one. Keys are judged by
+    /// them, so that nobody dates an approval to before its key was retired. Only what an
+    /// engine may still be started by is looked at.
+    fn date(mut self, ledger: &Ledger) -> Result<Self, ReadLedgerError> {
+        if !matches!(self.row.closed(), None | Some(UnusableRequest::Held)) || self.approvals.is_empty() {
+            return Ok(self);
+        }
+        let latest = ledger.latest_time()?;
+        let is_over = |approval: &SignedDocument<Approval>| Some(approval.document.expires_at) <= latest;
+        if self.approvals.iter().all(is_over) {
+            return Ok(self);
+        }
+        self.recorded_at = ledger.entry_dated(self.row.seq, self.recorded_at)?;
+        for approval in self.approvals.iter_mut().filter(|approval| !is_over(approval)) {
+            approval.recorded_at = ledger.entry_dated(approval.seq, approval.recorded_at)?;
+        }
+        Ok(self)
     }
 
     fn read_from(bytes: RequestBytes, row: RequestRow) -> Result<Self, ReadLedgerError> {
