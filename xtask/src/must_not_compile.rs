@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::Outcome;
-use crate::process::{cargo, output, program, root};
+use crate::process::{cargo, output, program, root, target};
 use crate::test::BUILD_TESTS;
 
 /// Crates with such a file, and its modules, each compiled by itself.
@@ -135,7 +135,7 @@ fn marked(name: &str) -> Outcome<Errors> {
 
 /// Compiles every file; the first that is not refused line by line is the error.
 pub(crate) fn check() -> Outcome {
-    let scratch = root().join("target/must-not-compile");
+    let scratch = target().join("must-not-compile");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let libraries = libraries()?;
     for (name, modules) in CRATES {

@@ -146,16 +146,19 @@ impl Home {
     pub fn create(place: &HomePlace) -> Result<Self, OpenHomeError> {
         Self::at(place)?.require_private()?;
         let home = Self::create_to_halt(place)?;
-        home.mark_shared().map_err(|error| home.failed(error))?;
+        home.mark_shared()?;
         Ok(home)
     }
 
-    /// Tells the home in which the ledger's file may lie that others use it.
-    fn mark_shared(&self) -> io::Result<()> {
-        match self.ledger.as_file() {
-            Some(file) if !self.holds(file) && !shared_mark(file).own_exists() => {
-                own_files::write(shared_mark(file), b"")
-            }
+    /// Tells the home in which the ledger's file may lie that others use it. Where there is no such folder, opening the ledger says so.
+    fn mark_shared(&self) -> Result<(), OpenHomeError> {
+        let Some(file) = self.ledger.as_file().filter(|file| !self.holds(file)) else { return Ok(()) };
+        let mark = shared_mark(file);
+        if mark.own_exists() {
+            return Ok(());
+        }
+        match own_files::write(&mark, b"") {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(OpenHomeError::Io(mark, error)),
             _ => Ok(()),
         }
     }
