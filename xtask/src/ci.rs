@@ -2,7 +2,7 @@
 //! round shows all there is to mend.
 
 use crate::process::{cargo, run};
-use crate::{Outcome, exam, house, prose, schema, test};
+use crate::{Outcome, exam, house, must_not_compile, prose, schema, test};
 
 /// Runs every step and fails if any of them failed. `with_test` adds the whole suite.
 pub(crate) fn chore(with_test: bool) -> Outcome {
@@ -30,9 +30,10 @@ pub(crate) fn chore(with_test: bool) -> Outcome {
 
 type Step = fn() -> Outcome;
 
-const STEPS: [(&str, Step); 7] = [
+const STEPS: [(&str, Step); 8] = [
     ("formatting", formatting),
     ("lints", lints),
+    ("forbidden steps", must_not_compile::check),
     ("documentation", documentation),
     ("schemas", schema::check),
     ("exam set", exam::check),

@@ -10,7 +10,6 @@ mod ci;
 mod dist;
 mod exam;
 mod house;
-#[cfg(test)]
 mod must_not_compile;
 mod process;
 mod prose;

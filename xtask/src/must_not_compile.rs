@@ -1,6 +1,6 @@
-//! Compiles `crates/harness/src/must_not_compile.rs` within its crate and expects the error
-//! at the end of each marked line, and no other. The dependencies are those that the tests
-//! were built with.
+//! Compiles the `src/must_not_compile.rs` of a crate within that crate and expects the error at the end of each marked line, and no
+//! other. The dependencies are those that the tests were built with. A step of `ci` and no test: each module of the file takes a
+//! type check of its whole crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::Outcome;
-use crate::process::{cargo, output, program, root};
+use crate::process::{cargo, output, program, root, target};
 use crate::test::BUILD_TESTS;
 
-const FILE: &str = "crates/harness/src/must_not_compile.rs";
-/// Modules of the file, each compiled by itself.
-const MODULES: [&str; 2] = ["literals", "steps"];
+/// Crates with such a file, and its modules, each compiled by itself.
+const CRATES: [(&str, &[&str]); 3] =
+    [("gate", &["literals"]), ("evidence", &["literals"]), ("harness", &["literals", "steps"])];
 /// Begins the comment that names the error of its line.
 const MARK: &str = "//~ ";
 
@@ -57,9 +57,9 @@ fn libraries() -> Outcome<BTreeMap<String, PathBuf>> {
     Ok(libraries.collect())
 }
 
-/// Names of the packages that harness needs, as its code has them.
-fn needed() -> Outcome<Vec<String>> {
-    let path = root().join("crates/harness/Cargo.toml");
+/// Names of the packages that a crate needs, as its code has them.
+fn needed(name: &str) -> Outcome<Vec<String>> {
+    let path = root().join("crates").join(name).join("Cargo.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let manifest: toml::Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
@@ -88,25 +88,30 @@ struct DiagnosticSpan {
 
 /// Errors of the compiler with one module of the file: those in the file, and the texts of
 /// all others.
-fn compile(module: &str, libraries: &BTreeMap<String, PathBuf>, scratch: &Path) -> Outcome<(Errors, Vec<String>)> {
+fn compile(
+    name: &str,
+    module: &str,
+    libraries: &BTreeMap<String, PathBuf>,
+    scratch: &Path,
+) -> Outcome<(Errors, Vec<String>)> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let mut command = program(rustc, ["--edition", "2024", "--crate-name", "harness", "--crate-type", "lib"]);
+    let mut command = program(rustc, ["--edition", "2024", "--crate-name", name, "--crate-type", "lib"]);
     command.args(["--emit", "metadata", "--error-format", "json", "--cap-lints", "allow"]);
     command.arg("--cfg").arg(format!("must_not_compile={module:?}")).arg("--out-dir").arg(scratch);
-    for name in needed()? {
+    for name in needed(name)? {
         let file = libraries.get(&name).ok_or_else(|| format!("the tests were built without {name}"))?;
         command.arg("--extern").arg(format!("{name}={}", file.display()));
         if let Some(folder) = file.parent() {
             command.arg("-L").arg(format!("dependency={}", folder.display()));
         }
     }
-    command.arg("crates/harness/src/lib.rs").current_dir(root()).env("CARGO_PKG_VERSION", "0.0.0");
+    command.arg(format!("crates/{name}/src/lib.rs")).current_dir(root()).env("CARGO_PKG_VERSION", "0.0.0");
     let ended = command.output().map_err(|error| format!("cannot run rustc: {error}"))?;
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     let diagnostics = said.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
     let (mut errors, mut others) = (Errors::new(), Vec::new());
     for Diagnostic { code, message, spans, .. } in diagnostics.filter(|found| found.level == "error") {
-        let here = spans.iter().find(|span| span.is_primary && span.file_name.ends_with(FILE));
+        let here = spans.iter().find(|span| span.is_primary && span.file_name.ends_with(file_of(name)));
         match (here, code) {
             (Some(span), Some(code)) => drop(errors.insert((span.line_start, code.code))),
             (None, None) if message.starts_with("aborting due to") => {}
@@ -116,28 +121,61 @@ fn compile(module: &str, libraries: &BTreeMap<String, PathBuf>, scratch: &Path) 
     Ok((errors, others))
 }
 
+fn file_of(name: &str) -> PathBuf {
+    Path::new("crates").join(name).join("src/must_not_compile.rs")
+}
+
+/// Errors that the marks of a crate's file name; a file with hardly a mark shows nothing.
+fn marked(name: &str) -> Outcome<Errors> {
+    let path = root().join(file_of(name));
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let marked = expected(&text);
+    if marked.is_empty() { Err(format!("{} has no mark", path.display())) } else { Ok(marked) }
+}
+
+/// Compiles every file; the first that is not refused line by line is the error.
+pub(crate) fn check() -> Outcome {
+    let scratch = target().join("must-not-compile");
+    std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let libraries = libraries()?;
+    for (name, modules) in CRATES {
+        let mut errors = Errors::new();
+        for module in modules {
+            let (found, others) = compile(name, module, &libraries, &scratch)?;
+            if !others.is_empty() {
+                return Err(format!("{name} does not compile beside {module}: {}", others.join("; ")));
+            }
+            errors.extend(found);
+        }
+        let marked = marked(name)?;
+        if errors != marked {
+            let differs: Vec<_> = errors.symmetric_difference(&marked).collect();
+            return Err(format!("{name}: marks and errors differ: {differs:?}"));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn steps_that_the_types_forbid_do_not_compile() {
-        let text = std::fs::read_to_string(root().join(FILE)).unwrap();
-        let expected = expected(&text);
-        assert!(expected.len() > 10, "{expected:?}");
-        let scratch = tempfile::tempdir().unwrap();
-        let (libraries, mut errors) = (libraries().unwrap(), Errors::new());
-        for module in MODULES {
-            let (found, others) = compile(module, &libraries, scratch.path()).unwrap();
-            assert_eq!(others, Vec::<String>::new(), "{module}: the rest of the crate compiles");
-            errors.extend(found);
-        }
-        assert_eq!(errors, expected);
-    }
-
-    #[test]
     fn marks_are_read_with_their_lines() {
         let found = expected("fn f() {}\nf(1); //~ E0061\n");
         assert_eq!(found, Errors::from([(2, "E0061".to_owned())]));
+    }
+
+    #[test]
+    fn every_crate_of_the_list_has_a_file_with_its_modules() {
+        for (name, modules) in CRATES {
+            assert!(!marked(name).unwrap().is_empty());
+            let text = std::fs::read_to_string(root().join(file_of(name))).unwrap();
+            let library = std::fs::read_to_string(root().join("crates").join(name).join("src/lib.rs")).unwrap();
+            for module in modules {
+                let condition = format!("must_not_compile = \"{module}\"");
+                assert!(text.contains(&condition) && library.contains(&condition), "{name} {module}");
+            }
+        }
     }
 }

@@ -11,6 +11,8 @@ pub mod chain;
 pub mod dsse;
 pub mod exam_change;
 pub mod key;
+#[cfg(must_not_compile = "literals")]
+mod must_not_compile;
 pub mod patch;
 pub mod private;
 pub mod render;

@@ -1,16 +1,17 @@
-//! Steps that the types forbid, also inside this crate. A test of `xtask` compiles each
+//! Steps that the types forbid, also inside this crate. `cargo xtask ci` compiles each
 //! module of this file by itself and expects exactly the error named at the end of each
 //! line. Two modules, because the compiler looks at private fields of literals only in a
 //! crate without other errors.
 
-use contract::Report;
+use contract::{Decision, Report};
 use gate::{Admission, Refused};
 
 use crate::gather::decide::{AdmittedRun, PreflightRun, Preparation, RefusedRun};
 use crate::gather::target::Target;
 use crate::run::file::RunFile;
+use crate::seal::dead::{Remains, Restored};
 use crate::seal::landing::{Landed, LandedResult};
-use crate::seal::report::{Evidence, Reported};
+use crate::seal::report::{Account, Evidence, Reported};
 use crate::seal::verification::{CheckedResult, Verified};
 use crate::work::engines::{EngineRun, Worked, WorkedIn, Workspace};
 use crate::work::result::{Captured, ExamMaterial, TakenResult};
@@ -46,6 +47,28 @@ mod literals {
     fn forge_landed<'a>(verified: Verified<'a>, landing: LandedResult) -> Landed<'a> {
         let (run, admission, preparation, engine, taken, checked, _material) = verified.into_parts();
         Landed { run, admission, preparation, engine, taken, checked, landing } //~ E0451
+    }
+
+    fn forge_preflight(admitted: AdmittedRun<'_>) -> PreflightRun<'_> {
+        PreflightRun { 0: admitted } //~ E0451
+    }
+
+    fn forge_captured<'a>(verified: Verified<'a>, material: ExamMaterial) -> Captured<'a> {
+        let (run, admission, preparation, engine, taken, _checked, _landing) = verified.into_parts();
+        Captured { run, admission, preparation, engine, taken, material } //~ E0451
+    }
+
+    fn forge_remains(run: RunFile<'_>, restored: Restored) -> Remains<'_> {
+        Remains { run, restored } //~ E0451
+    }
+
+    fn forge_account<'a>(verified: Verified<'a>, decision: Decision, landing: LandedResult) -> Account {
+        let (_run, _admission, preparation, engine, taken, checked, _landing) = verified.into_parts();
+        Account { decision, preparation, engine, taken, checked, landing } //~ E0451
+    }
+
+    fn forge_evidence(run: RunFile<'_>, account: Account) -> Evidence<'_> {
+        Evidence { run, account, ending: todo!() } //~ E0451
     }
 
     fn forge_reported(run: RunFile<'_>, report: Report) -> Reported<'_> {

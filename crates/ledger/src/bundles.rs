@@ -24,6 +24,9 @@ use crate::objects::ObjectStore;
 /// The folder of a home that holds the sealed bundles of its own runs.
 pub const BUNDLES_FOLDER: &str = "harness-runs";
 const STATEMENTS: &str = "statements";
+const LATE: &str = "late";
+/// Folders of a home that hold bundles and what is kept beside them.
+pub const EVIDENCE_FOLDERS: [&str; 4] = [BUNDLES_FOLDER, imports::IMPORTED, STATEMENTS, LATE];
 
 /// The bundles of one home.
 #[derive(Debug, Clone)]
@@ -182,12 +185,12 @@ impl Bundles {
 
     /// Evidence of a run that had lost its lease. It counts for nothing.
     pub fn late_dir(&self, run: &RunId) -> PathBuf {
-        self.home.join("late").join(run.as_str())
+        self.home.join(LATE).join(run.as_str())
     }
 
     /// Moves what a run made after it had lost its lease out of the way of everything that counts: its bundle and its `draft`.
     pub fn keep_late(&self, run: &RunId, draft: &Path) -> io::Result<()> {
-        fs::create_dir_all(self.home.join("late"))?;
+        fs::create_dir_all(self.home.join(LATE))?;
         for from in [self.bundle_dir(run).as_path(), draft] {
             if from.own_exists() {
                 fs::rename(from, self.free_late_dir(run))?;

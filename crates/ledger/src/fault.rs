@@ -24,6 +24,8 @@ pub(crate) enum FaultKind {
     Full,
     /// It was opened for reading only, or may no longer be written.
     ReadOnly,
+    /// A newer program brought it to this format after it was opened.
+    Newer(i32),
     Other,
 }
 

@@ -226,6 +226,9 @@ pub enum AppendEntryError {
     /// The ledger was opened to look only, or may no longer be written.
     #[error("cannot append to the ledger: it is read-only")]
     ReadOnly,
+    /// Another program brought the ledger forward while this one had it open.
+    #[error("cannot append to the ledger: a newer program has brought it to format {found}; go on with that program")]
+    NewerVersion { found: i32 },
     /// The database failed, by its own word.
     #[error("cannot append to the ledger: {0}")]
     Store(#[source] Box<dyn Error + Send + Sync>),
@@ -237,6 +240,7 @@ impl From<StoreFault> for AppendEntryError {
             FaultKind::Busy => Self::Busy,
             FaultKind::Full => Self::Full,
             FaultKind::ReadOnly => Self::ReadOnly,
+            FaultKind::Newer(found) => Self::NewerVersion { found },
             FaultKind::Other => Self::Store(fault.cause),
         }
     }

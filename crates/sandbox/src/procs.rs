@@ -95,6 +95,17 @@ pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
+/// True of a thread that has given its memory back: it is ending, or waits to be reaped. Its tables are root's then, and are closed.
+pub(crate) fn has_left(process: Pid, task: Pid) -> bool {
+    let path = format!("/proc/{}/task/{}/stat", process.as_raw_pid(), task.as_raw_pid());
+    own_files::read(path).map_or(true, |stat| has_no_memory(&stat) == Some(true))
+}
+
+fn has_no_memory(stat: &[u8]) -> Option<bool> {
+    let (_, _, rest) = split_stat(stat)?;
+    Some(rest.split(' ').nth(20)? == "0")
+}
+
 /// Descriptors above 2 of this process that a program started by it would get.
 pub(crate) fn inheritable_fds() -> Vec<u32> {
     let entries = own_files::read_dir("/proc/self/fd").into_iter().flatten().flatten();
@@ -147,6 +158,11 @@ mod tests {
             assert_eq!((process.pid.as_raw_pid(), process.start), (12, 4242));
             assert_eq!((process.name.as_str(), process.zombie), (name, zombie));
             assert_eq!(process.parent.map(Pid::as_raw_pid), Some(1));
+            assert_eq!(has_no_memory(&stat), Some(false));
+            assert_eq!(
+                has_no_memory(&[b"12 ", middle, b" ", rest.replace(" 99", " 0").as_bytes()].concat()),
+                Some(true)
+            );
         }
         assert_eq!(parse_stat(b"12 sh S"), None);
         assert_eq!(parse_stat(b""), None);

@@ -200,7 +200,7 @@ impl<'a> Look<'a> {
             Ok(directory) => directory,
             Err(Errno::NOENT | Errno::SRCH) => return ControlFlow::Continue(()),
             Err(_) => {
-                self.found.partial = true;
+                self.found.partial |= !procs::has_left(process, task);
                 return ControlFlow::Continue(());
             }
         };

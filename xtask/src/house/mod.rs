@@ -9,6 +9,7 @@ mod items;
 mod lexer;
 mod literals;
 mod modules;
+mod raised;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -123,6 +124,10 @@ fn read_limits() -> Outcome<BTreeMap<String, f64>> {
 pub(crate) fn check() -> Outcome {
     let (limits, measured) = (read_limits()?, measure(&root())?);
     let mut worse = against_direction(&measured.packages);
+    if let Some(before) = raised::limits_before() {
+        let now = fs::read_to_string(limits_path()).map_err(|error| format!("xtask/house.toml: {error}"))?;
+        worse.extend(raised::find_unreasoned(&before, &now).map_err(|error| format!("xtask/house.toml: {error}"))?);
+    }
     for figure in FIGURES {
         let value = (figure.of)(&measured);
         let Some(limit) = limits.get(figure.name) else {
@@ -149,8 +154,11 @@ pub(crate) fn check() -> Outcome {
 /// Writes every figure that is better than its limit, and those that have none.
 fn tighten() -> Outcome {
     let (limits, measured) = (read_limits().unwrap_or_default(), measure(&root())?);
+    let before = fs::read_to_string(limits_path()).unwrap_or_default();
+    let reasons = raised::reasons(&before);
     let mut text = String::from(
-        "# Limits of `cargo xtask house`. They only tighten: `cargo xtask house --tighten` writes them.\n",
+        "# Limits of `cargo xtask house`. They only tighten: `cargo xtask house --tighten` writes them. One that is raised by hand needs a\n\
+         # line `# raised: WHY` directly above it, one more each time.\n",
     );
     for figure in FIGURES {
         let value = ((figure.of)(&measured) * 10.0).round() / 10.0;
@@ -159,6 +167,8 @@ fn tighten() -> Outcome {
             Better::Higher => value.max(limit),
             Better::Lower => value.min(limit),
         };
+        let raised = reasons.get(figure.name).into_iter().flatten();
+        raised.for_each(|reason| text.push_str(&format!("{reason}\n")));
         text.push_str(&format!("{} = {tighter:.1}\n", figure.name));
     }
     fs::write(limits_path(), text).map_err(|error| format!("{}: {error}", limits_path().display()))

@@ -29,7 +29,6 @@ use counts::Counts;
 use durations::Durations;
 use memory::MemoryFolder;
 use plan::{Job, Suite, plan_jobs};
-#[cfg(test)]
 pub(crate) use programs::BUILD_TESTS;
 pub(crate) use programs::FEATURES;
 use programs::{TestProgram, Workspace};

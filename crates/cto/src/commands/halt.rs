@@ -3,6 +3,7 @@
 use contract::Status;
 use contract::text::shown;
 use harness::{HaltError, HaltSet, Halted, Home, Resumed};
+use ledger::OpenRun;
 use serde_json::json;
 
 use crate::context::Context;
@@ -21,19 +22,24 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
     let home = Home::create_to_halt(&context.config.place())?;
     let set = harness::halt(&home, reason)?;
     let running = home.ledger_to_read()?.map_or(Ok(Vec::new()), |ledger| ledger.runs_open())?;
-    let running: Vec<&str> = running.iter().map(|run| run.row.run_id.as_str()).collect();
+    let here = home.shares_ledger().then(|| home.instance()).transpose()?;
+    let (elsewhere, running): (Vec<_>, Vec<_>) =
+        running.iter().partition(|run| here.is_some_and(|here| run.row.owner.is_some_and(|owner| owner != here)));
+    let named = |runs: Vec<&OpenRun>| runs.into_iter().map(|run| run.row.run_id.to_string()).collect::<Vec<_>>();
+    let (running, elsewhere) = (named(running), named(elsewhere));
     let (halted, before) = match set {
         HaltSet::Now(halt) => (Halted::By(halt), false),
         HaltSet::Before(halted) => (halted, true),
     };
     let output = context.output;
     if output.json {
-        return output.print_json(&document(true, before, Some(&halted), &running)).map(|()| 0);
+        return output.print_json(&document(true, before, Some(&halted), &running, &elsewhere)).map(|()| 0);
     }
     if !output.terminal {
         output.print(&format!("halted {}\n", if before { "already" } else { "now" }));
         output.print(&format!("switch {halted}\n"));
         running.iter().for_each(|run| output.print(&format!("stopping {run}\n")));
+        elsewhere.iter().for_each(|run| output.print(&format!("elsewhere {run}\n")));
         return Ok(0);
     }
     let first = if before { "the kill switch was set before and stays as it is" } else { "every new run is blocked" };
@@ -44,6 +50,10 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
             "  {} being stopped, with complete evidence\n",
             count(running.len(), "run is", "runs are")
         ));
+    }
+    if !elsewhere.is_empty() {
+        let others = count(elsewhere.len(), "run of another home goes", "runs of other homes go");
+        output.print(&format!("  {others} on: each home has a kill switch of its own\n"));
     }
     output.print(&format!("\n{}  {}     lift it\n", paint.dim("next"), paint.command("cto resume")));
     Ok(0)
@@ -63,7 +73,7 @@ pub(crate) fn resume(context: &Context) -> Result<u8, CommandError> {
         Resumed::WasNotSet => (false, None),
     };
     if output.json {
-        return output.print_json(&document(false, was_set, halted.as_ref(), &[])).map(|()| 0);
+        return output.print_json(&document(false, was_set, halted.as_ref(), &[], &[])).map(|()| 0);
     }
     match halted {
         Some(halted) => output.print(&format!("resumed: runs can start again; the kill switch was {halted}\n")),
@@ -72,13 +82,20 @@ pub(crate) fn resume(context: &Context) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-fn document(set: bool, before: bool, halted: Option<&Halted>, stopping: &[&str]) -> serde_json::Value {
+fn document(
+    set: bool,
+    before: bool,
+    halted: Option<&Halted>,
+    stopping: &[String],
+    elsewhere: &[String],
+) -> serde_json::Value {
     let (set_at, reason, problem) = match halted {
         Some(Halted::By(halt)) => (Some(halt.set_at), halt.reason.clone(), None),
         Some(Halted::Unreadable(problem)) => (None, None, Some(shown(problem))),
         None => (None, None, None),
     };
     json!({
+        "elsewhere": elsewhere,
         "halted": set,
         "problem": problem,
         "reason": reason,

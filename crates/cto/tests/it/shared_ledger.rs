@@ -12,6 +12,8 @@ use testkit::{Ran, World, wait_for};
 
 use crate::world;
 
+mod elsewhere;
+
 /// Long enough for a busy machine to renew in time.
 const LEASE: u32 = 4;
 
@@ -24,11 +26,17 @@ pub(crate) struct Pair {
 impl Pair {
     /// On the ledger at this address.
     pub(crate) fn on(url: &str) -> Self {
-        let pair = Self { ours: world(), theirs: world() };
-        for world in [&pair.ours, &pair.theirs] {
+        Self::of(world(), world(), [Some(url), Some(url)])
+    }
+
+    /// On the ledgers at these addresses, ours first; without one it is the home's own.
+    fn of(ours: World, theirs: World, urls: [Option<&str>; 2]) -> Self {
+        let pair = Self { ours, theirs };
+        for (world, url) in [&pair.ours, &pair.theirs].into_iter().zip(urls) {
             let folder = world.path().join("user/.config/cto");
             fs::create_dir_all(&folder).unwrap();
-            let text = format!("store:\n  url: {url}\n  lease_seconds: {LEASE}\n");
+            let url = url.map_or_else(String::new, |url| format!("  url: {url}\n"));
+            let text = format!("store:\n{url}  lease_seconds: {LEASE}\n");
             fs::write(folder.join("config.yaml"), text).unwrap();
             // An engine that does not end by itself while anybody looks.
             let steps = json!({"steps": [
@@ -56,6 +64,19 @@ impl Pair {
 
     fn recover(world: &World) -> Value {
         world.cto(["recover", "--json"]).expect(0).json()
+    }
+
+    /// Changes the ledger's file behind everybody's back.
+    fn change_leases(&self, sql: &str) {
+        assert_eq!(self.open_ledger().execute(sql, []).unwrap(), 1);
+    }
+
+    fn open_ledger(&self) -> rusqlite::Connection {
+        let settings = fs::read_to_string(self.ours.path().join("user/.config/cto/config.yaml")).unwrap();
+        let file = settings.lines().find_map(|line| line.trim().strip_prefix("url: sqlite://")).unwrap();
+        let ledger = rusqlite::Connection::open(file).unwrap();
+        ledger.busy_timeout(Duration::from_secs(10)).unwrap();
+        ledger
     }
 
     fn check_ledger(&self) {

@@ -10,6 +10,8 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{World, left_running, skip, stoppable};
 
+mod migrated;
+
 /// A run that passes every place and takes no longer than it must.
 const QUICK: &[(&str, &str)] = &[("verification_commands", "[[\"true\"]]")];
 

@@ -21,10 +21,10 @@ use crate::home::lock::{seize, wait_alone};
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
 use crate::run::journal::{noted_landings, noted_runs, sweep_journals};
-use crate::run::lease::{Belongs, belongs, is_lost};
+use crate::run::lease::{Belongs, belongs, belongs_by_folder, is_lost};
 use crate::run::used::find_mark_of;
 use crate::seal::dead::{
-    Dead, RecordedBundle, RecoverError, entries, finish_landing, own_lease, record_bundle, remove_all, seal_dead,
+    Dead, RecordedBundle, RecoverError, entries, finish_landing, record_bundle, remove_all, seal_dead,
 };
 use crate::seal::landing::RecoveredLanding;
 use crate::seal::report::remove_work;
@@ -163,15 +163,13 @@ fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> R
             done.alive.push(run_id.to_string());
             return Ok(());
         }
-        Belongs::Here(lease) => {
-            if let Some(recorded) = record_bundle(harness, run_id)? {
-                done.note_recorded(run_id, recorded);
-                return Ok(());
-            }
-            Dead { lease, ..Dead::default() }
-        }
+        Belongs::Here(lease) => Dead { lease, ..Dead::default() },
         Belongs::TakenOver(lease) => Dead { lease: Some(lease), lapsed: true, ..Dead::default() },
     };
+    if let Some(recorded) = record_bundle(harness, run_id)? {
+        done.note_recorded(run_id, recorded);
+        return Ok(());
+    }
     let (sealed, landing) = seal_dead(harness, run_id, dead)?;
     done.note_sealed(harness, sealed.report, landing);
     Ok(())
@@ -268,7 +266,14 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         done.removed.push(run_id.to_string());
         return Ok(());
     }
-    let lease = own_lease(harness, run_id)?;
+    let lease = match belongs_by_folder(harness, run_id).map_err(RecoverError::Ledger)? {
+        Belongs::Here(lease) => lease,
+        Belongs::TakenOver(lease) => Some(lease),
+        Belongs::Elsewhere => {
+            done.alive.push(run_id.to_string());
+            return Ok(());
+        }
+    };
     let (sealed, landing) = seal_dead(harness, run_id, Dead { left: Some((dir, lock)), lease, ..Dead::default() })?;
     done.note_sealed(harness, sealed.report, landing);
     Ok(())

@@ -116,6 +116,9 @@ const NETWORK: &[(rustix::fs::FsWord, &str)] = &[
     (0x0bd0_0bd0, "Lustre"),
 ];
 
+/// The end of the name of the file beside a ledger by which other homes are known to use it.
+const SHARED_MARK: &str = "-shared";
+
 /// The clock that requests to an object store are dated by.
 pub fn read_clock() -> Option<Stamp> {
     RunClock::start().ok().map(|clock| clock.started())
@@ -126,11 +129,44 @@ fn network(path: &Path) -> Option<&'static str> {
     NETWORK.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
 }
 
+/// The path without links, also of a file that nobody has made yet.
+fn real_path(file: &Path) -> PathBuf {
+    let beside = || Some(own_files::canonicalize(file.parent()?).ok()?.join(file.file_name()?));
+    own_files::canonicalize(file).ok().or_else(beside).unwrap_or_else(|| file.to_owned())
+}
+
+fn shared_mark(ledger: &Path) -> PathBuf {
+    let mut name = real_path(ledger).into_os_string();
+    name.push(SHARED_MARK);
+    name.into()
+}
+
 impl Home {
     /// Makes the folders where they are missing.
     pub fn create(place: &HomePlace) -> Result<Self, OpenHomeError> {
         Self::at(place)?.require_private()?;
-        Self::create_to_halt(place)
+        let home = Self::create_to_halt(place)?;
+        home.mark_shared()?;
+        Ok(home)
+    }
+
+    /// Tells the home in which the ledger's file may lie that others use it. Where there is no such folder, opening the ledger says so.
+    fn mark_shared(&self) -> Result<(), OpenHomeError> {
+        let Some(file) = self.ledger.as_file().filter(|file| !self.holds(file)) else { return Ok(()) };
+        let mark = shared_mark(file);
+        if mark.own_exists() {
+            return Ok(());
+        }
+        match own_files::write(&mark, b"") {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(OpenHomeError::Io(mark, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// True of a file that lies in this very folder, under whatever name.
+    fn holds(&self, file: &Path) -> bool {
+        let root = own_files::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone());
+        real_path(file).parent() == Some(&root)
     }
 
     fn at(place: &HomePlace) -> Result<Self, OpenHomeError> {
@@ -277,9 +313,9 @@ impl Home {
         self.ledger.as_file().is_none_or(OwnPath::own_exists)
     }
 
-    /// True where the ledger lies outside of the home, so that other homes may use it too.
+    /// True where other homes may use the ledger too: it is a server, lies outside of this home, or another home has said that it uses it.
     pub fn shares_ledger(&self) -> bool {
-        self.ledger_folder() != Some(&self.root)
+        self.ledger.as_file().is_none_or(|file| !self.holds(file) || shared_mark(file).own_exists())
     }
 
     /// This home on this machine: the digest of the machine's id, the file system's and the folder's number. Another for a copy.

@@ -1,6 +1,6 @@
 //! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
@@ -30,6 +30,7 @@ use crate::run::about::DocumentSubject;
 use crate::run::evidence_store::{CheckEvidenceError, check_evidence};
 use crate::run::halt::Halted;
 use crate::run::harness::Harness;
+use crate::run::journal::NotedStep;
 use crate::run::lease::{ClaimedTurn, HeldLease};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::scan::{ContractSecret, allowances, censor, secret_in};
@@ -131,7 +132,7 @@ pub(crate) struct RunFile<'a> {
     pub(crate) standing: Standing,
     pub(crate) sandboxes: Sandboxes,
     /// Notes of the steps that are done, for the recovery of a run that dies.
-    pub(crate) found: Map<String, Value>,
+    pub(crate) found: BTreeMap<NotedStep, Value>,
 }
 
 /// Linux's file system in memory.
@@ -241,7 +242,7 @@ impl<'a> RunFile<'a> {
             reserve: Some(reserve),
             standing: Standing::default(),
             sandboxes: Sandboxes::default(),
-            found: Map::new(),
+            found: BTreeMap::new(),
         })
     }
 

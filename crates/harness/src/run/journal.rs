@@ -3,7 +3,7 @@
 //! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
 //! cannot be written is no reason to stop a run: recovery then knows only what the events say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -15,8 +15,9 @@ use contract::decision::Inputs;
 use contract::model::UsageRecord;
 use contract::report::SecretHit;
 use contract::sandbox::Posture;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use crate::home::layout::Home;
@@ -44,12 +45,30 @@ pub(crate) struct Journal {
 pub(crate) struct NotedFindings {
     /// Events that stood in its chain.
     pub(crate) events: u64,
-    /// Findings of each step, by the field names of its own type.
-    pub(crate) findings: Map<String, Value>,
+    /// Findings of each step, each apart from the others.
+    pub(crate) findings: BTreeMap<NotedStep, Value>,
     /// The engine's sandbox as it was probed before the engine started.
     pub(crate) posture: Option<Posture>,
     pub(crate) secrets: Vec<SecretHit>,
     pub(crate) patch_redacted: bool,
+}
+
+/// The steps that note what they found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NotedStep {
+    Standing,
+    Sandboxes,
+    Engine,
+    Taken,
+    Checked,
+}
+
+impl NotedFindings {
+    /// Takes out the findings of a step, in its own type; those of a step that noted none are empty. None if they cannot be read.
+    pub(crate) fn take<T: DeserializeOwned + Default>(&mut self, step: NotedStep) -> Option<T> {
+        self.findings.remove(&step).map_or_else(|| Some(T::default()), |found| serde_json::from_value(found).ok())
+    }
 }
 
 /// A program of setup or of an exam that runs now, for a display in another process. Its lines hold nothing with the shape of a secret.
@@ -206,6 +225,12 @@ pub(crate) fn noted_runs(home: &Home) -> BTreeSet<RunId> {
     names.filter_map(|name| RunId::try_from(name.rsplit_once('.')?.0.to_owned()).ok()).collect()
 }
 
+fn keep_found(findings: &mut BTreeMap<NotedStep, Value>, step: NotedStep, found: &impl Serialize) {
+    if let Ok(found) = serde_json::to_value(found) {
+        findings.insert(step, found);
+    }
+}
+
 impl RunFile<'_> {
     /// Notes of this run.
     pub(crate) fn journal(&self) -> Journal {
@@ -213,21 +238,16 @@ impl RunFile<'_> {
     }
 
     /// Notes what the run has found so far, with what a step has found of its own.
-    pub(crate) fn note_found(&mut self, found: &impl Serialize) {
-        if let Ok(Value::Object(found)) = serde_json::to_value(found) {
-            self.found.extend(found);
-        }
+    pub(crate) fn note_found(&mut self, step: NotedStep, found: &impl Serialize) {
+        keep_found(&mut self.found, step, found);
         self.note_standing();
     }
 
     /// Notes what the run has found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
     pub(crate) fn note_standing(&mut self) {
         let mut findings = self.found.clone();
-        for part in [serde_json::to_value(&self.standing), serde_json::to_value(&self.sandboxes)] {
-            if let Ok(Value::Object(part)) = part {
-                findings.extend(part);
-            }
-        }
+        keep_found(&mut findings, NotedStep::Standing, &self.standing);
+        keep_found(&mut findings, NotedStep::Sandboxes, &self.sandboxes);
         let noted = NotedFindings {
             events: self.draft.head().count,
             findings,
@@ -240,5 +260,29 @@ impl RunFile<'_> {
         {
             let _ = self.journal().note(FINDINGS, &bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use super::{NotedFindings, NotedStep, keep_found};
+
+    #[test]
+    fn fields_of_one_name_in_two_steps_stay_apart() {
+        let mut findings = BTreeMap::new();
+        keep_found(&mut findings, NotedStep::Engine, &json!({"status": 1}));
+        keep_found(&mut findings, NotedStep::Taken, &json!({"status": 2}));
+        let noted = NotedFindings { findings, ..NotedFindings::default() };
+        let bytes = serde_json::to_vec(&noted).unwrap();
+        let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(read.take::<Value>(NotedStep::Engine), Some(json!({"status": 1})));
+        assert_eq!(read.take::<Value>(NotedStep::Taken), Some(json!({"status": 2})));
+        assert_eq!(read.take::<Vec<u8>>(NotedStep::Checked), Some(Vec::new()), "a step that noted nothing");
+        let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(read.take::<Vec<u8>>(NotedStep::Engine), None, "not of this type");
     }
 }

@@ -1,14 +1,16 @@
 //! The lease on a live run: renewed while the run works, so that other instances on the same ledger leave it alone.
 //!
 //! Within one home a live run is known by its lock, which the kernel releases. Between homes there is no such lock: a run belongs to the
-//! instance that started it until its lease has lapsed. Then any other may seal it as interrupted. A run that wakes up after that has
+//! instance that started it until its lease has lapsed, wherever the ledger lies. Then any other may seal it as interrupted. A run that wakes up after that has
 //! lost: its sandbox is ended, and its evidence is kept under `late/` and counts for nothing.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use contract::{Digest, RunId, Stamp};
-use ledger::{FIRST_EPOCH, OpenRun};
+use evidence::names;
+use ledger::{FIRST_EPOCH, OpenRun, RunRow};
+use untrusted_fs::own_files;
 
 use crate::home::cause::ErrorCause;
 use crate::home::clock::{ReadClockError, RunClock};
@@ -51,27 +53,58 @@ pub(crate) enum Belongs {
     TakenOver(HeldLease),
 }
 
-/// Finds out to whom an open run belongs, and takes over one whose lease has lapsed.
+/// Finds out to whom an open run belongs that has no folder here, and takes over one whose lease has lapsed. A lease that holds is
+/// another's wherever the ledger lies.
 pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, ErrorCause> {
     let owner = harness.instance;
-    let Some(lease) = run.lease else { return Ok(Belongs::Here(None)) };
-    if lease.owner == owner || !harness.home.shares_ledger() {
-        return Ok(Belongs::Here(Some(HeldLease { owner: lease.owner, epoch: lease.epoch })));
+    match run.lease {
+        Some(lease) if lease.owner == owner => Ok(Belongs::Here(Some(HeldLease { owner, epoch: lease.epoch }))),
+        Some(_) => take_over_lapsed(harness, &run.row.run_id),
+        // Older than leases, or restored: nobody can say that it has lapsed.
+        None if run.row.owner != Some(owner) && harness.home.shares_ledger() => Ok(Belongs::Elsewhere),
+        None => Ok(Belongs::Here(None)),
     }
+}
+
+/// The same of a run whose folder and lock are here. Its lease bears another name after the home was moved or restored; then the home
+/// that it was before, or was copied from, may still work on it.
+pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
+    let lease = harness.ledger().lease(run_id)?;
+    match lease {
+        Some(lease) if lease.owner != harness.instance && harness.home.shares_ledger() => {
+            if is_lost(harness, run_id) {
+                Ok(Belongs::Elsewhere)
+            } else {
+                take_over_lapsed(harness, run_id)
+            }
+        }
+        held => Ok(Belongs::Here(held.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))),
+    }
+}
+
+fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
+    let owner = harness.instance;
     let now = harness.ledger().store_time(RunClock::start()?.started())?;
-    let taken = harness.ledger().lease_taken_over(&run.row.run_id, owner, now, now.after(harness.lease));
+    let taken = harness.ledger().lease_taken_over(run_id, owner, now, now.after(harness.lease));
     Ok(taken?.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
 }
 
-/// True where another instance has the run by now, or has sealed it.
+/// True where another instance has taken the run over, or has sealed it. The instance that began it is none: this home may have been
+/// that before it was moved.
 pub(crate) fn is_lost(harness: &Harness, run_id: &RunId) -> bool {
-    if !harness.home.shares_ledger() {
-        return false;
-    }
     let ledger = harness.ledger();
     let Ok(ledger::Found::One(row)) = ledger.run_find(run_id.as_str()) else { return false };
-    let sealed_elsewhere = row.sealed_seq.is_some() && row.owner.is_some_and(|owner| owner != harness.instance);
-    sealed_elsewhere || matches!(ledger.lease(run_id), Ok(Some(lease)) if lease.owner != harness.instance)
+    let is_other = |owner: Digest| owner != harness.instance;
+    if row.sealed_seq.is_some() {
+        return row.owner.is_some_and(is_other) && !is_sealed_here(harness, &row);
+    }
+    matches!(ledger.lease(run_id), Ok(Some(lease)) if is_other(lease.owner) && Some(lease.owner) != row.owner)
+}
+
+/// True if the bundle that the ledger speaks of is the one that lies here.
+fn is_sealed_here(harness: &Harness, row: &RunRow) -> bool {
+    let attestation = harness.home.bundles().bundle_dir(&row.run_id).join(names::ATTESTATION);
+    own_files::read(attestation).is_ok_and(|bytes| row.attestation_sha256 == Some(Digest::of(&bytes)))
 }
 
 impl Harness {

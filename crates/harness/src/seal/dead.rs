@@ -33,7 +33,7 @@ use crate::run::about::DocumentSubject;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 use crate::run::journal::Journal;
-use crate::run::lease::HeldLease;
+use crate::run::lease::{Belongs, HeldLease, belongs_by_folder};
 use crate::run::supervise::MARKER;
 use crate::seal::landing::{RecoveredLanding, finished_landing, record_landing, settle_landing};
 use crate::seal::report::{Evidence, ledger_entry, remove_work};
@@ -101,11 +101,11 @@ impl Dead<'_> {
 
 /// The lease that this home still has on a run of its own. One that another instance took over is not ours to seal by.
 pub(crate) fn own_lease(harness: &Harness, run_id: &RunId) -> Result<Option<HeldLease>, RecoverError> {
-    let lease = harness.ledger().lease(run_id).map_err(|error| RecoverError::Ledger(error.into()))?;
-    if lease.is_some_and(|lease| lease.owner != harness.instance) && harness.home.shares_ledger() {
-        return Err(RecoverError::Seal(run_id.to_string(), "another instance has taken it over".into()));
+    match belongs_by_folder(harness, run_id).map_err(RecoverError::Ledger)? {
+        Belongs::Here(lease) => Ok(lease),
+        Belongs::TakenOver(lease) => Ok(Some(lease)),
+        Belongs::Elsewhere => Err(RecoverError::Seal(run_id.to_string(), "another instance has it".into())),
     }
-    Ok(lease.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))
 }
 
 /// Removes a folder; one that is gone already is no error. Anything but a folder stays.

@@ -16,6 +16,7 @@ use crate::home::watch::{Step, StepState};
 use crate::judge::copy::LandingRepository;
 use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::file::{RunFile, Stopped};
+use crate::run::journal::NotedStep;
 use crate::run::posture;
 use crate::run::supervise::{TIMEOUT_MARKER, wall};
 use crate::work::claims;
@@ -115,7 +116,7 @@ impl<'a> Captured<'a> {
         let patch = patch?;
         let altered = patch.as_ref().map_or(Vec::new(), |proof| altered_files(&proof.patch, &rules));
         record_patch(&mut run, &mut taken, patch, tree)?;
-        run.note_found(&taken);
+        run.note_found(NotedStep::Taken, &taken);
         stop::here("patch.recorded");
         let mut examined = examined?;
         examined.note_altered(&altered);
@@ -126,7 +127,7 @@ impl<'a> Captured<'a> {
             late_engine(&mut run, &taken, &checked.verification);
         }
         announce(&mut run, &checked.verification)?;
-        run.note_found(&checked);
+        run.note_found(NotedStep::Checked, &checked);
         checked.claims =
             claims::judge(&mut run, engine.claims(), taken.changed_files(), &checked.verification, commits);
         run.step(Step::Verify, StepState::Ended, &summary(&checked.verification))?;

@@ -44,9 +44,20 @@ impl SqliteStore {
     pub(crate) fn change<T, E: From<StoreFault>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = begun.map_err(StoreFault::from)?;
+        self.require_version()?;
         let done = work()?;
         transaction.commit().map_err(StoreFault::from)?;
         Ok(done)
+    }
+
+    /// Refuses to write by the rules of a format that the file no longer has.
+    fn require_version(&self) -> Result<(), StoreFault> {
+        match schema::version(&self.connection)? {
+            found if found > self.version => {
+                Err(StoreFault { kind: FaultKind::Newer(found), cause: "its format is newer by now".into() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

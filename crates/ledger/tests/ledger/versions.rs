@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
+use crate::fixtures::{run, started};
 use crate::world::World;
-use ledger::{Ledger, RunRow, RunStatus};
+use ledger::{AppendEntryError, Ledger, RunRow, RunStatus};
 
-/// A file of an older version: the head of its chain, whether its runs have owners and leases, and whether it has a request, a
+/// A file of an older version, or of this one: the head of its chain, whether its runs have owners and leases, and whether it has a request, a
 /// collected bundle, and outcomes that somebody and nobody signed.
 struct Older {
     name: &'static str,
@@ -17,7 +18,7 @@ struct Older {
     answers: bool,
 }
 
-const OLDER: &[Older] = &[
+const KEPT: &[Older] = &[
     Older {
         name: "ledger-v1.db",
         seq: 12,
@@ -53,6 +54,14 @@ const OLDER: &[Older] = &[
         leases: true,
         answers: true,
     },
+    // Of today, with a queue: the first run is claimed, the last one cancelled.
+    Older {
+        name: "ledger-v6.db",
+        seq: 19,
+        hash: "e147421586f2bad065359537d6b1bf2e71d515119aecf7c136cb1282f312e1c8",
+        leases: true,
+        answers: true,
+    },
 ];
 const STATUSES: [RunStatus; 4] = [RunStatus::Blocked, RunStatus::Fail, RunStatus::Pass, RunStatus::Running];
 
@@ -85,7 +94,7 @@ fn check(ledger: &Ledger, older: &Older) {
 
 #[test]
 fn older_ledgers_are_read_and_brought_forward() {
-    for older in OLDER {
+    for older in KEPT {
         let (world, name) = (World::new(), older.name);
         lay(&world, name);
         let before = fs::read(world.path()).unwrap();
@@ -99,10 +108,42 @@ fn older_ledgers_are_read_and_brought_forward() {
     }
 }
 
+/// A file that a newer program brings forward while it is open here takes nothing more from this program.
+#[test]
+fn a_ledger_that_became_newer_takes_nothing_more() {
+    let world = World::new();
+    let ledger = Ledger::open(&world.path()).unwrap();
+    let append = || ledger.run_started(&started(&run("aaaa"), 0));
+    world.raw().pragma_update(None, "user_version", 7).unwrap();
+    let refused = append().unwrap_err();
+    assert!(matches!(refused, AppendEntryError::NewerVersion { found: 7 }), "{refused}");
+    assert_eq!(ledger.verify().unwrap().head.seq, 0, "nothing was written");
+    world.raw().pragma_update(None, "user_version", 6).unwrap();
+    append().expect("control: as it was");
+}
+
+/// Each format that this program brings forward has a file among those above, and so has its own.
+#[test]
+fn every_format_has_a_file() {
+    let world = World::new();
+    drop(Ledger::open(&world.path()).unwrap());
+    let newest: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let names: Vec<&str> = KEPT.iter().map(|older| older.name).collect();
+    let expected: Vec<String> = (1..=newest).map(|version| format!("ledger-v{version}.db")).collect();
+    assert_eq!(names, expected);
+    for (version, older) in (1..).zip(KEPT) {
+        let world = World::new();
+        lay(&world, older.name);
+        let found: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        assert_eq!(found, version, "{}", older.name);
+    }
+}
+
 /// The places of a migration, and a ledger that was left at each of them.
 #[test]
 fn a_migration_that_is_cut_short_is_done_again() {
-    OLDER.iter().for_each(cut_short_everywhere);
+    let older = KEPT.split_last().unwrap().1;
+    older.iter().for_each(cut_short_everywhere);
 }
 
 fn cut_short_everywhere(older: &Older) {

@@ -245,7 +245,15 @@ view = mmap.mmap(fd, 4096); os.closerange(3, 64); time.sleep($STAY)\"";
     const IN_FLIGHT: &str = "python3 -c \"import os, socket, time; one, other = socket.socketpair()
 fd = os.open('file', os.O_CREAT | os.O_RDWR); os.unlink('file'); os.posix_fallocate(fd, 0, $AMOUNT << 20)
 socket.send_fds(one, [b'x'], [fd]); os.close(fd); time.sleep($STAY)\"";
+    // Held by a thread whose first thread has ended, so that the kernel shows the process as root's.
+    const LEADERLESS: &str = "python3 -c \"import ctypes, os, threading, time
+def hold():
+    fd = os.open('file', os.O_CREAT | os.O_RDWR); os.unlink('file'); os.posix_fallocate(fd, 0, $AMOUNT << 20)
+    time.sleep($STAY); os._exit(0)
+threading.Thread(target=hold).start(); ctypes.CDLL(None).pthread_exit(None)\"";
     const BESIDE: &str = "head -c ${AMOUNT}M /dev/zero > ../beside";
+    // The same beside a child that nobody reaps while several looks are taken: it hides nothing.
+    const BESIDE_UNREAPED: &str = "head -c ${AMOUNT}M /dev/zero > ../beside; sh -c 'true & exec sleep 1'";
     if !everybody().contains(&Who::Root) {
         return;
     }
@@ -259,7 +267,10 @@ socket.send_fds(one, [b'x'], [fd]); os.close(fd); time.sleep($STAY)\"";
             (MAPPED, 30, true),
             (IN_FLIGHT, 10, false),
             (IN_FLIGHT, 30, true),
+            (LEADERLESS, 10, false),
+            (LEADERLESS, 30, true),
             (BESIDE, 30, false),
+            (BESIDE_UNREAPED, 30, false),
         ] {
             let world = World::new(who);
             let limit = Space { bytes: 20 << 20, inodes: 2000 };

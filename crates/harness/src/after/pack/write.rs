@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use contract::canonical_bytes;
 use evidence::tarball::{TarForm, TarKind, TarWriter};
+use ledger::EVIDENCE_FOLDERS;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::write::Encoder;
@@ -19,18 +20,9 @@ use super::{
 use crate::home::layout::Home;
 
 const LEVEL: i32 = 9;
-/// Parts of a home that travel beside the ledger.
-const HOME_PARTS: [&str; 9] = [
-    "harness-runs",
-    "imported",
-    "statements",
-    "late",
-    "requests",
-    "trust/allowed_signers",
-    "trust/compromised.json",
-    "trust/approval-policy.yaml",
-    "trust/harness_keys",
-];
+/// Parts of a home that travel beside the ledger and the evidence.
+const HOME_PARTS: [&str; 5] =
+    ["requests", "trust/allowed_signers", "trust/compromised.json", "trust/approval-policy.yaml", "trust/harness_keys"];
 /// Parts of a workspace that stay: hooks and settings of git would act on another machine.
 const LEFT_OUT: [&str; 8] = [
     ".git/hooks",
@@ -100,7 +92,7 @@ fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result
 pub(super) fn list_parts(home: &Home, workspace: &Path) -> Result<BTreeMap<String, FoundFile>, PackError> {
     let mut files = BTreeMap::new();
     list_tree(workspace, "workspace", &mut files)?;
-    for part in HOME_PARTS {
+    for part in EVIDENCE_FOLDERS.into_iter().chain(HOME_PARTS) {
         let path = home.root().join(part);
         if path.own_is_dir() {
             list_tree(&path, &format!("home/{part}"), &mut files)?;

@@ -1,7 +1,7 @@
 //! Remains of a dead run, taken over: the unbroken beginning of its events, its files, and
 //! the decision it rested on.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use contract::{Digest, Reason, RunId, Stamp};
 use evidence::{Censor, Draft, chain, names};
 use ledger::Entry;
 use rustix::fs::FileType;
-use serde_json::{Map, json};
+use serde_json::json;
 use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
 
 use super::restored::{Left, Restored};
@@ -109,7 +109,7 @@ impl<'a> Scene<'a> {
             stages: VecDeque::new(),
             standing: Standing::default(),
             sandboxes: Sandboxes::default(),
-            found: Map::new(),
+            found: BTreeMap::new(),
         };
         run.draft.continue_chain(kept, last)?;
         if engine.is_some() {

@@ -16,7 +16,7 @@ use untrusted_fs::read_plain;
 use crate::gather::model::ModelSession;
 use crate::home::layout::Home;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::journal::{Journal, NotedFindings};
+use crate::run::journal::{Journal, NotedFindings, NotedStep};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::standing::Standing;
 use crate::seal::landing::LandedResult;
@@ -41,18 +41,12 @@ pub(crate) struct Restored {
 }
 
 /// Notes of a dead run, read again by the steps that made them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct NotedSteps {
-    #[serde(flatten)]
     standing: Standing,
-    #[serde(flatten)]
     sandboxes: Sandboxes,
-    #[serde(flatten)]
     engine: EngineRun,
-    #[serde(flatten)]
     taken: TakenResult,
-    #[serde(flatten)]
     checked: CheckedResult,
 }
 
@@ -65,7 +59,13 @@ struct Noted {
 impl Noted {
     fn read(journal: &Journal) -> Option<Self> {
         let mut rest = journal.read_findings()?;
-        let steps = serde_json::from_value(Value::Object(std::mem::take(&mut rest.findings))).ok()?;
+        let steps = NotedSteps {
+            standing: rest.take(NotedStep::Standing)?,
+            sandboxes: rest.take(NotedStep::Sandboxes)?,
+            engine: rest.take(NotedStep::Engine)?,
+            taken: rest.take(NotedStep::Taken)?,
+            checked: rest.take(NotedStep::Checked)?,
+        };
         Some(Self { steps, rest })
     }
 }

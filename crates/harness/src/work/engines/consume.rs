@@ -95,15 +95,14 @@ struct EngineDeadline {
 }
 
 impl EngineDeadline {
-    /// Renews the lease, where others could take the run over.
+    /// Renews the lease: others could take the run over once it has lapsed.
     fn begin(run: &RunFile<'_>) -> Result<Self, Stopped> {
         let deadline = Self { renewed: Instant::now(), most: run.harness.lease / 2 };
-        if let (Some(lease), true) = (run.lease, run.harness.home.shares_ledger()) {
+        if let Some(lease) = run.lease {
             let until = run.harness.lease_end().map_err(|error| Stopped::Approval(error.into()))?;
             run.harness.ledger().lease_renewed(run.id(), lease.epoch, until)?;
-            return Ok(deadline);
         }
-        Ok(Self { most: Duration::MAX, ..deadline })
+        Ok(deadline)
     }
 
     fn check(&self) -> Result<(), Stopped> {

@@ -44,6 +44,7 @@ use crate::home::watch::{LiveFact, Step, StepState};
 use crate::judge::copy::Copy;
 use crate::judge::environment;
 use crate::run::file::{RunFile, Stopped};
+use crate::run::journal::NotedStep;
 use crate::run::posture;
 use crate::run::sandboxes::Cells;
 use crate::run::supervise::wall;
@@ -288,7 +289,7 @@ impl<'a> Building<'a> {
         };
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
         run.event(EventKind::SandboxApplied, applied)?;
-        run.note_found(&self.engine);
+        run.note_found(NotedStep::Engine, &self.engine);
         Ok(())
     }
 
@@ -310,7 +311,7 @@ impl<'a> Building<'a> {
         }
         run.event(EventKind::BackendGateBlocked, data)?;
         run.step(at, StepState::Refused, reason.code())?;
-        run.note_found(&self.engine);
+        run.note_found(NotedStep::Engine, &self.engine);
         let Self { run, admission, preparation, engine } = self;
         Ok(Box::new(BlockedRun { run, admission, preparation, engine, blocked }))
     }
@@ -385,7 +386,7 @@ impl<'a> Workspace<'a> {
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         state::collect(&mut run, equipped, &ended, &log, &state)?;
         engine.claims = claims::hear(&run, equipped, &ended, &log);
-        run.note_found(&engine);
+        run.note_found(NotedStep::Engine, &engine);
         stop::here("engine.collected");
         if !ended.cancelled {
             let exit = engine.exit().map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));

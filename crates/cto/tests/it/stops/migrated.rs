@@ -1,0 +1,57 @@
+//! The program is killed while it brings an older ledger forward: the next command does it again, and nothing is lost.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{World, stoppable};
+
+use super::rows;
+
+const PLACES: [&str; 4] = ["ledger.migrating", "ledger.migration_step", "ledger.migration_ready", "ledger.migrated"];
+/// The first format and the last before this one; the others are opened and cut short by tests of the ledger alone.
+const OLDER: [&str; 2] = ["ledger-v1.db", "ledger-v5.db"];
+
+/// A home whose ledger is a file of an older format.
+fn home_of(binary: &Path, name: &str) -> World {
+    let world = World::new(binary.to_str().unwrap());
+    let _ = world.cto(["doctor"]);
+    fs::create_dir_all(world.home()).unwrap();
+    fs::set_permissions(world.home(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ledger/tests/golden").join(name);
+    fs::write(world.home().join("ledger.db"), fs::read(golden).unwrap()).unwrap();
+    world
+}
+
+/// What a person sees of the runs, and whether the chain holds.
+fn state(world: &World) -> (Vec<(Value, Value)>, bool) {
+    let _ = world.cto(["recover"]);
+    let rows = rows(world).into_iter().map(|row| (row["run_id"].clone(), row["status"].clone())).collect();
+    let doctor = world.cto(["doctor"]);
+    (rows, doctor.text().contains("chain holds"))
+}
+
+fn version(world: &World) -> i32 {
+    let ledger = rusqlite::Connection::open(world.home().join("ledger.db")).unwrap();
+    ledger.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn killed_while_an_older_ledger_is_brought_forward() {
+    let Some(binary) = stoppable("stops::migrated::killed_while_an_older_ledger_is_brought_forward") else { return };
+    for name in OLDER {
+        let whole = home_of(&binary, name);
+        let (before, expected) = (version(&whole), state(&whole));
+        assert!(expected.0.len() == 4 && expected.1, "control: {expected:?}");
+        assert!(version(&whole) > before, "{name} is older");
+        for place in PLACES {
+            let world = home_of(&binary, name);
+            let output = world.command(["recover"]).env("CTO_STOP_AT", place).output().unwrap();
+            assert_eq!(output.status.code(), None, "{name} {place}: it is killed there: {output:?}");
+            let is_done = place == "ledger.migrated";
+            assert_eq!(version(&world) > before, is_done, "{name} {place}: forward in one step or not at all");
+            assert_eq!(state(&world), expected, "{name} {place}");
+            assert_eq!(version(&world), version(&whole), "{name} {place}");
+        }
+    }
+}
