@@ -63,7 +63,8 @@ fn an_outcome_that_is_dated_back_brings_no_key_back() {
         let seconds = harness::RunClock::start().unwrap().started().unix_seconds() - hours * 3600;
         Stamp::from_unix(Duration::from_secs(seconds.try_into().unwrap())).unwrap().to_string()
     };
-    let _ = world.cto(["trust", "key", "compromised", "lost", "--since", &ago(1)]).expect(0);
+    // 3: something rested on the key.
+    let _ = world.cto(["trust", "key", "compromised", "lost", "--since", &ago(1)]).expect(3);
     let entries = Ledger::open(&world.home().join("ledger.db")).unwrap();
     let entries = entries.run_entries(&run.clone().try_into().unwrap()).unwrap();
     let said = entries.iter().rfind(|entry| entry.is(EntryKind::OutcomeRecorded)).unwrap();
