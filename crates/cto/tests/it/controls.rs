@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{World, copy_bundle};
 
 use crate::world;
@@ -42,13 +42,17 @@ fn hostile_home() -> World {
 
 /// An entry of a kind that no program of ours writes, well chained.
 fn append_foreign(world: &World, run: &str) {
+    append_by_hand(world, &format!("x.{HOSTILE}"), Some(run), "2026-03-01T10:00:00.000000Z", &json!({"a": HOSTILE}));
+}
+
+/// An entry by somebody with a hand in the file, well chained.
+pub(crate) fn append_by_hand(world: &World, kind: &str, run: Option<&str>, time: &str, body: &Value) {
     let path = world.home().join("ledger.db");
     let head = ledger::Ledger::open(&path).unwrap().head().unwrap();
-    let (kind, time, body, seq) =
-        (format!("x.{HOSTILE}"), "2026-03-01T10:00:00.000000Z", json!({"a": HOSTILE}), head.seq + 1);
+    let seq = head.seq + 1;
     let entry = json!({"body": body, "kind": kind, "prev": head.hash, "run_id": run, "seq": seq, "time": time});
     let hash = contract::canonical_digest(&entry).unwrap().to_string();
-    let body = String::from_utf8(contract::canonical_bytes(&body).unwrap()).unwrap();
+    let body = String::from_utf8(contract::canonical_bytes(body).unwrap()).unwrap();
     rusqlite::Connection::open(path)
         .unwrap()
         .execute(

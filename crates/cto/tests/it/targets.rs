@@ -9,6 +9,7 @@ mod documents;
 mod hostile;
 mod killed;
 mod kinds;
+mod policy;
 mod redacted;
 mod replanned;
 mod statements;
@@ -94,7 +95,7 @@ impl Scene {
     }
 
     /// Makes a key that may sign, with these words beside it in the list.
-    fn make_key(&self, name: &str, options: &[&str]) -> PathBuf {
+    pub(crate) fn make_key(&self, name: &str, options: &[&str]) -> PathBuf {
         let key = self.make_unlisted_key(name);
         self.list_key(name, options, &key);
         key
@@ -172,6 +173,13 @@ impl Scene {
         lines.sort();
         lines.join("\n")
     }
+}
+
+/// A bare clone of a repository, beside it.
+fn bare(target: &Path) -> PathBuf {
+    let bare = target.with_extension("git");
+    git(target, ["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    bare
 }
 
 fn reasons(report: &Value) -> String {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use testkit::{each_row, program};
 
 use super::{Scene, text};
+use crate::controls::append_by_hand;
 
 pub(super) const NAMESPACE: &str = "cto-approval@v1";
 
@@ -231,6 +232,42 @@ fn a_request_is_for_the_plan_of_this_ledger_and_version() {
     let _ = scene.cto(&["ledger", "verify"]).expect(0);
 }
 
+/// A key that may sign no more, and why its approval does not count.
+const LOST: &[(&str, &str)] =
+    &[("compromised", "was compromised by then"), ("retired", "was not valid any more"), ("good", "")];
+
+/// An entry whose time is before its own request: the key is judged by the time that the ledger had reached.
+#[test]
+fn an_entry_that_is_dated_back_brings_no_key_back() {
+    let Some(scene) = Scene::new("an_entry_that_is_dated_back_brings_no_key_back") else { return };
+    let ago = |hours: i64| {
+        let seconds = u64::try_from(now().unix_seconds() - hours * 3600).unwrap();
+        Stamp::from_unix(std::time::Duration::from_secs(seconds)).unwrap().to_string()
+    };
+    each_row(LOST.iter().map(|row| (row.0, row)), |(standing, words)| {
+        let key = scene.make_key(standing);
+        let end: String = ago(1).chars().filter(char::is_ascii_digit).take(14).collect();
+        let public = |key: &Path| fs::read_to_string(key.with_extension("pub")).unwrap();
+        let valid = if *standing == "retired" { format!(",valid-before=\"{end}Z\"") } else { String::new() };
+        let me = public(&scene.key);
+        let line = format!("me namespaces=\"cto-*\" {me}{standing} namespaces=\"cto-*\"{valid} {}", public(&key));
+        scene.world.write_own("trust/allowed_signers", line);
+        if *standing == "compromised" {
+            let _ = scene.cto(&["trust", "key", "compromised", standing, "--since", &ago(1)]).expect(0);
+        }
+        let request = requested(&scene);
+        let document = bytes_of(&approval(&scene, &request, &fingerprint(&scene, &key)));
+        let armour = sign(&scene, &key, NAMESPACE, document.as_bytes());
+        let detail = json!({"document": document, "signature": armour});
+        let body = json!({"detail": detail, "request": request["request_digest"]});
+        append_by_hand(&scene.world, "approval.granted", None, &ago(2), &body);
+        match *words {
+            "" => assert_eq!(scene.run(0)["status"], "pass", "the control: dated back, by a key that may sign"),
+            words => refuse(&scene, &request, "approval_missing", words),
+        }
+    });
+}
+
 /// A requester that the plan names and that did not sign is nobody: where duties are separate, the request does not do.
 #[test]
 fn who_asked_is_who_signed() {
@@ -259,4 +296,37 @@ fn who_asked_is_who_signed() {
             assert_eq!(scene.run(0)["status"], "pass", "the control");
         }
     }
+}
+
+/// The policy, who approves by hand in the ledger, and why that is not enough. `me` requested it.
+const PEOPLE: &[(&str, &str, &[&str], &str)] = &[
+    ("one's own request", "distinct_from_requester: true", &["me"], "asked for it; somebody else approves"),
+    ("another's request", "distinct_from_requester: true", &["second"], ""),
+    ("two documents of one key", "approvals_required: 2", &["second", "second"], "1 of 2"),
+    ("two keys", "approvals_required: 2", &["second", "third"], ""),
+];
+
+/// Recorded by hand, past the command that refuses it.
+#[test]
+fn one_key_is_one_person_whatever_is_recorded() {
+    let Some(scene) = Scene::new("one_key_is_one_person_whatever_is_recorded") else { return };
+    let (second, third) = (scene.make_key("second"), scene.make_key("third"));
+    let keys = [("me", scene.key.as_path()), ("second", &second), ("third", &third)];
+    scene.allow(&keys);
+    each_row(PEOPLE.iter().map(|row| (row.0, row)), |(_, policy, people, words)| {
+        scene.world.write_own("trust/approval-policy.yaml", policy);
+        let request = requested(&scene);
+        for (number, person) in people.iter().enumerate() {
+            let key = keys.iter().find(|(name, _)| name == person).unwrap().1;
+            let mut document = approval(&scene, &request, &fingerprint(&scene, key));
+            document["nonce"] = json!(number.to_string().repeat(32));
+            let document = bytes_of(&document);
+            let armour = sign(&scene, key, NAMESPACE, document.as_bytes());
+            record(&scene, &request, RequestStep::Granted, &document, &armour);
+        }
+        match *words {
+            "" => assert_eq!(scene.run(0)["status"], "pass", "the control"),
+            words => refuse(&scene, &request, "approval_missing", words),
+        }
+    });
 }

@@ -177,3 +177,45 @@ fn a_security_key_must_be_touched_where_the_policy_asks_for_one() {
         let _ = scene.cto(&["revoke", &name, "--reason", "next"]).expect(0);
     }
 }
+
+/// Words of a document about a touch, the flags of a token's signature (none of a key in a file), and why it does not count.
+const HARDWARE: &[(&str, &str, Option<u8>, &str)] = &[
+    ("a key in a file that says hardware", "hardware", None, "says `hardware`, and its signature shows no touch"),
+    ("a token without a touch that says hardware", "hardware", Some(0), "says `hardware`, and its signature"),
+    ("a token without a touch that says nothing of it", "agent", Some(0), ""),
+    ("a token with a touch", "hardware", Some(1), ""),
+    ("a key in a file", "terminal", None, ""),
+];
+
+/// Without a policy that asks for security keys any key counts, and none as what it is not.
+#[test]
+fn an_approval_says_hardware_only_where_a_security_key_was_touched() {
+    let test = "an_approval_says_hardware_only_where_a_security_key_was_touched";
+    let Some(scene) = Scene::new(test) else { return };
+    let token = SigningKey::from_bytes(&[9; 32]);
+    let line = format!("{} {} token", std::str::from_utf8(KIND).unwrap(), STANDARD.encode(public(&token)));
+    let file = scene.world.write("token.pub", format!("{line}\n"));
+    let me = fs::read_to_string(scene.key.with_extension("pub")).unwrap();
+    let list = format!("me namespaces=\"cto-*\" {me}token namespaces=\"cto-*\" {line}\n");
+    scene.world.write_own("trust/allowed_signers", list);
+    each_row(HARDWARE.iter().map(|row| (row.0, row)), |(_, via, flags, words)| {
+        let request = requested(&scene);
+        let key = if flags.is_some() { &file } else { &scene.key };
+        let mut document = approval(&scene, &request, &fingerprint(&scene, key));
+        document["signed_via"] = json!(via);
+        let document = contract::canonical_bytes(&document).unwrap();
+        let armour = match flags {
+            Some(flags) => sign_as_token(&token, NAMESPACE, &document, *flags),
+            None => sign(&scene, key, NAMESPACE, &document),
+        };
+        record(&scene, &request, RequestStep::Granted, std::str::from_utf8(&document).unwrap(), &armour);
+        if words.is_empty() {
+            assert_eq!(scene.run(0)["status"], "pass", "the control");
+            return;
+        }
+        let report = scene.run(3);
+        assert_eq!(report["blocker_reasons"], json!(["approval_missing"]));
+        assert!(report["blockers"][0]["text"].as_str().unwrap().contains(words), "{}", report["blockers"]);
+        let _ = scene.cto(&["revoke", &text(&request["name"]), "--reason", "next"]).expect(0);
+    });
+}

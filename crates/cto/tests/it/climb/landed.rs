@@ -9,8 +9,22 @@ use contract::Digest;
 use serde_json::{Value, json};
 use testkit::{World, contents, git};
 
-/// Hooks that git runs for a commit, a reference or a push.
-const HOOKS: [&str; 10] = [
+/// Every hook of githooks(5) that no other program's commands are needed for.
+const HOOKS: [&str; 24] = [
+    "applypatch-msg",
+    "pre-applypatch",
+    "post-applypatch",
+    "pre-merge-commit",
+    "pre-rebase",
+    "post-merge",
+    "post-rewrite",
+    "pre-receive",
+    "proc-receive",
+    "post-receive",
+    "push-to-checkout",
+    "pre-auto-gc",
+    "sendemail-validate",
+    "fsmonitor-watchman",
     "pre-commit",
     "prepare-commit-msg",
     "commit-msg",

@@ -1,6 +1,12 @@
 //! Stage 5 counts with a signed, accepted outcome alone.
 
+use std::time::Duration;
+
+use contract::Stamp;
+use ledger::{EntryKind, Ledger};
+
 use super::{rung, standing};
+use crate::controls::append_by_hand;
 use crate::targets::Scene;
 
 #[test]
@@ -41,4 +47,29 @@ fn stage_five_waits_for_a_signed_acceptance() {
 
     let _ = world.cto(["outcome", "@", "reject", "--reason", "slower"]).expect(0);
     assert_eq!(standing(&rung(world, 5)), "blocked outcome_rejected");
+}
+
+/// An outcome by a key that is compromised since an hour, in an entry that is dated two hours back.
+#[test]
+fn an_outcome_that_is_dated_back_brings_no_key_back() {
+    let Some(scene) = Scene::new("an_outcome_that_is_dated_back_brings_no_key_back") else { return };
+    let world = &scene.world;
+    let lost = scene.make_key("lost", &[]);
+    scene.approve("5");
+    let run = scene.run("5", 0)["run_id"].as_str().unwrap().to_owned();
+    let _ = world.cto(["outcome", "@", "accept", "--reason", "read", "--key", lost.to_str().unwrap()]).expect(0);
+    assert_eq!(standing(&rung(world, 5)), "validated");
+    let ago = |hours: i64| {
+        let seconds = harness::RunClock::start().unwrap().started().unix_seconds() - hours * 3600;
+        Stamp::from_unix(Duration::from_secs(seconds.try_into().unwrap())).unwrap().to_string()
+    };
+    // 3: something rested on the key.
+    let _ = world.cto(["trust", "key", "compromised", "lost", "--since", &ago(1)]).expect(3);
+    let entries = Ledger::open(&world.home().join("ledger.db")).unwrap();
+    let entries = entries.run_entries(&run.clone().try_into().unwrap()).unwrap();
+    let said = entries.iter().rfind(|entry| entry.is(EntryKind::OutcomeRecorded)).unwrap();
+    append_by_hand(world, EntryKind::OutcomeRecorded.name(), Some(&run), &ago(2), &said.body);
+    assert_eq!(standing(&rung(world, 5)), "blocked missing_operator_outcome");
+    std::fs::remove_file(world.home().join("trust/compromised.json")).unwrap();
+    assert_eq!(standing(&rung(world, 5)), "validated", "the control: a key that may sign");
 }

@@ -245,9 +245,29 @@ fn take_back(scene: &Scene, command: &str, request: &str) {
         "trust" => &["trust", "key", "compromised", "ada", "--since", since, "--reason", "lost"],
         "packet" => &["packet", request],
         "policy" => return scene.world.write_own("trust/approval-policy.yaml", "max_ttl: 3600\n"),
+        "the home's mark" => return mark_used(scene),
+        "an older ledger" => return forget_entry(scene),
         _ => &[command, request, "--reason", "not today"],
     };
     let _ = scene.world.cto(words.iter().copied()).expect(0);
+}
+
+/// The mark that another run leaves when it uses the approval, whose use the ledger does not know.
+fn mark_used(scene: &Scene) {
+    let ledger = Ledger::open_existing_read_only(&scene.world.home().join("ledger.db")).unwrap();
+    let request = ledger.requests_recent(None, 1).unwrap().remove(0).request;
+    fs::create_dir_all(scene.world.home().join("used")).unwrap();
+    scene.world.write_own(&format!("used/{request}"), "another run\n");
+}
+
+/// What the home remembers of the ledger is of an entry that this one does not have.
+fn forget_entry(scene: &Scene) {
+    const HASH: &str = "\"hash\":\"";
+    let mut text = fs::read_to_string(scene.world.home().join("trust/continuity.json")).unwrap();
+    let places: Vec<usize> = text.match_indices(HASH).map(|(at, _)| at + HASH.len()).collect();
+    assert!(!places.is_empty(), "{text}");
+    places.into_iter().for_each(|at| text.replace_range(at..at + 16, "0000000000000000"));
+    scene.world.write_own("trust/continuity.json", text);
 }
 
 /// The transaction that starts the engine looks once more at what people took back while the run got ready.
@@ -261,12 +281,28 @@ fn what_is_said_before_the_start_counts() {
         ("policy", "approval_mismatch"),
         ("packet", ""),
     ];
+    check_before_start(test, "4", &said);
+}
+
+/// The same in a target: its own mark is made only with the commit.
+#[test]
+fn what_is_found_before_the_start_counts() {
+    let test = "targets::again::what_is_found_before_the_start_counts";
+    let found = [
+        ("the home's mark", "approval_consumed"),
+        ("an older ledger", "ledger_continuity_unknown"),
+        ("packet", ""),
+    ];
+    check_before_start(test, "5", &found);
+}
+
+fn check_before_start(test: &str, stage: &str, said: &[(&str, &str)]) {
     for (command, reason) in said {
         let slow = [("verification_commands", "[[sleep, \"4\"]]")];
         let Some(scene) = Scene::with(test, world(), |target| target.to_owned(), &slow) else { return };
-        let request = scene.approve("4");
+        let request = scene.approve(stage);
         let name = request["request"].as_str().unwrap();
-        let child = scene.world.start(scene.words("run", "4"));
+        let child = scene.world.start(scene.words("run", stage));
         let traces = || {
             let active = fs::read_dir(scene.world.home().join("active")).into_iter().flatten().flatten();
             let texts = active.filter_map(|run| fs::read_to_string(run.path().join("trace.jsonl")).ok());
@@ -277,11 +313,12 @@ fn what_is_said_before_the_start_counts() {
         assert!(!traces().contains("approval.used"), "{command}: it was said in time");
         let ran = World::finish(child);
         let report = ran.json();
-        assert_eq!((ran.code, reasons(&report).as_str()), (if reason.is_empty() { 0 } else { 3 }, reason), "{command}");
+        assert_eq!((ran.code, reasons(&report).as_str()), (if reason.is_empty() { 0 } else { 3 }, *reason), "{command}");
         assert_eq!(report["engine"]["process_started"], reason.is_empty(), "{command}");
         assert!(
             !scene.world.home().join("used").join(request["request_digest"].as_str().unwrap()).exists()
                 || reason.is_empty()
+                || *command == "the home's mark"
         );
         let _ = scene.world.cto(["verify", "@"]).expect(0);
     }

@@ -179,3 +179,21 @@ fn between_two_steps_of_the_landing() {
         let _ = scene.world.cto(["verify", "@"]).expect(0);
     });
 }
+
+/// A branch that the run is to move, and to which somebody pushes meanwhile.
+#[test]
+fn a_push_to_the_branch_that_a_run_would_move_is_never_overwritten() {
+    let test = "a_push_to_the_branch_that_a_run_would_move_is_never_overwritten";
+    let changes = [("fake", SLOW), ("branch_policy", "current")];
+    let Some(scene) = Scene::with(test, world(), super::bare, &changes) else { return };
+    let (told, _) = during_run(&scene, |scene, _| {
+        let theirs = scene.git(&["commit-tree", "-m", "theirs", "-p", "HEAD", "HEAD^{tree}"]);
+        scene.git(&["update-ref", "HEAD", &theirs]);
+    });
+    assert_eq!(told, "source_repository_mutated,dirty_ending_tree");
+    assert_eq!(scene.git(&["log", "-1", "--format=%s"]), "theirs");
+    assert_eq!(scene.git(&["fsck", "--strict"]), "");
+    scene.approve("5");
+    assert!(scene.run("5", 0)["target_commit"].is_string(), "the control: nobody is at work");
+    assert_eq!(scene.git(&["log", "-1", "--format=%s", "HEAD^"]), "theirs");
+}

@@ -80,6 +80,22 @@ impl Filed {
         ]
     }
 
+    /// Records that people write: the operator's own, a policy, and the list of compromised keys.
+    fn records(&self) -> Vec<(&'static str, PathBuf)> {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+        let (world, lost) = (&self.scene.world, self.scene.make_key("lost", &[]));
+        let since = ["trust", "key", "compromised", "lost", "--since", "2026-01-01", "--reason", "lost"];
+        let _ = world.cto(since).expect(0);
+        assert!(lost.exists());
+        let policy = "approvals_required: 2\nrules:\n  - {stage: 5, target: /srv/shop, require_hardware_key: true}\n";
+        vec![
+            ("provider-decision", examples.join("decisions/provider.yaml")),
+            ("model-admission", examples.join("admissions/model/qwen-local__qwen3.6-35b-a3b.json")),
+            ("approval-policy", world.write("approval-policy.yaml", policy)),
+            ("compromised-keys", world.home().join("trust/compromised.json")),
+        ]
+    }
+
     /// Schema and value of everything that was written.
     fn documents(&self) -> Vec<(&'static str, String, Value)> {
         let mut all: Vec<(&'static str, PathBuf)> =
@@ -93,6 +109,7 @@ impl Filed {
         }
         all.push(("stage4-disposable-sandbox-proof", self.bundles[1].join("stage4-disposable-sandbox-proof.json")));
         all.push(("stage5-owned-repo-proof", self.bundles[2].join("stage5-owned-repo-proof.json")));
+        all.extend(self.records());
         let read = |(schema, file): (&'static str, PathBuf)| {
             let text = fs::read_to_string(&file).unwrap();
             let value = contract::source::read("document", &text).node.unwrap().to_value();
@@ -105,15 +122,19 @@ impl Filed {
     }
 }
 
-/// Every document without each of its required keys, and with a key too many, must not validate.
+/// Every document without each of its required keys, and a strict one with a key too many, must not validate.
 fn spoiled(schema: &Value, value: &Value) -> Vec<Value> {
-    let required = schema["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap());
+    // A policy may leave every key out.
+    let required = schema["required"].as_array().into_iter().flatten().map(|key| key.as_str().unwrap());
     let without = required.map(|key| {
         let mut value = value.clone();
         value.as_object_mut().unwrap().remove(key);
         value
     });
-    without.collect()
+    let mut more = value.clone();
+    more["a key that nobody knows"] = json!(1);
+    let is_strict = schema["additionalProperties"] == false;
+    without.chain(is_strict.then_some(more)).collect()
 }
 
 #[test]

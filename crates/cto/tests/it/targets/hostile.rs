@@ -18,6 +18,13 @@ fn same(target: &Path) -> PathBuf {
 /// A file system of its own that holds little; gone with its guard.
 struct SmallDisk(PathBuf);
 
+/// Shows a folder at a second place, until the guard goes; none where this user cannot.
+fn mount_again(folder: &Path, at: &Path) -> Option<SmallDisk> {
+    fs::create_dir(at).unwrap();
+    let mounted = program("mount", Path::new("/")).arg("--bind").args([folder, at]).output();
+    mounted.is_ok_and(|ran| ran.status.success()).then(|| SmallDisk(at.to_owned()))
+}
+
 impl SmallDisk {
     fn mount(at: &Path) -> Option<Self> {
         fs::create_dir(at).unwrap();
@@ -270,6 +277,28 @@ fn a_target_in_a_tree_that_nobody_may_change_is_refused_whatever_its_record_says
         "{:#}",
         report["blockers"]
     );
+}
+
+#[test]
+fn a_protected_tree_is_protected_at_a_second_mount() {
+    let test = "a_protected_tree_is_protected_at_a_second_mount";
+    let Some(mut scene) = Scene::new(test) else { return };
+    let (target, again) = (scene.target.clone(), scene.world.path().join("again"));
+    let Some(mounted) = mount_again(&target, &again) else {
+        testkit::skip(test, "a folder cannot be mounted a second time by this user");
+        return;
+    };
+    scene.target.clone_from(&again);
+    scene.admit("admitted");
+    let _ = scene.world.cto(["init", "."]).expect(0);
+    for (root, expected) in [("target-2", false), ("target", true)] {
+        let root = scene.world.path().join(root);
+        scene.world.write("harness.yaml", format!("protected_roots: [{}]\n", root.display()));
+        let report = scene.run("5", 3);
+        assert_eq!(reasons(&report).contains("critical_repository"), expected, "{:#}", report["blockers"]);
+    }
+    drop(scene);
+    drop(mounted);
 }
 
 fn clone_shared(target: &Path) -> PathBuf {

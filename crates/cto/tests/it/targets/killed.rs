@@ -188,6 +188,19 @@ fn from_the_use_to_the_ledger() {
     kill_runs("targets::killed::from_the_use_to_the_ledger", |number, used| number >= used);
 }
 
+/// Places of a landing, what recovery says of it, and whether the change is in the target then.
+const LANDINGS: &[(&str, &str, bool)] = &[
+    ("engine.intended", "", false),
+    ("landing.noted", "did not land", false),
+    ("landing.objects", "did not land", false),
+    ("landing.branch", "was undone", false),
+    ("landing.looking", "was undone", false),
+    ("run.completed", "was undone", false),
+    ("seal.renamed", "was finished", true),
+    ("ledger.telling", "was finished", true),
+    ("ledger.landing", "was finished", true),
+];
+
 /// Each place of a landing, with the end that recovery gives it.
 #[test]
 fn recovery_says_what_became_of_a_landing() {
@@ -195,17 +208,7 @@ fn recovery_says_what_became_of_a_landing() {
     let Some(scene) = stoppable_scene(test) else { return };
     let mut ordeal = Ordeal::of(scene);
     let words = ordeal.scene.words("run", "5");
-    for (place, landing, lands) in [
-        ("engine.intended", "", false),
-        ("landing.noted", "did not land", false),
-        ("landing.objects", "did not land", false),
-        ("landing.branch", "was undone", false),
-        ("landing.looking", "was undone", false),
-        ("run.completed", "was undone", false),
-        ("seal.renamed", "was finished", true),
-        ("ledger.telling", "was finished", true),
-        ("ledger.landing", "was finished", true),
-    ] {
+    for (place, landing, lands) in LANDINGS.iter().copied() {
         let (_, before) = (ordeal.approved(), ordeal.scene.branches().len());
         ordeal.kill_at(&words, place);
         let recovered = ordeal.settle(place);
@@ -220,6 +223,39 @@ fn recovery_says_what_became_of_a_landing() {
         let told = ledger.run_entries(&id).unwrap().iter().filter(|entry| entry.is(EntryKind::ChangeLanded)).count();
         assert_eq!(told, usize::from(lands), "{place}: the ledger knows of it, once");
     }
+}
+
+/// The same of a branch that was there and is moved: afterwards it names its old commit, or the new one on top of that.
+#[test]
+fn recovery_says_what_became_of_a_branch_that_was_moved() {
+    let test = "targets::killed::recovery_says_what_became_of_a_branch_that_was_moved";
+    let Some(binary) = stoppable(test) else { return };
+    let current = [QUICK, &[("branch_policy", "current")]].concat();
+    let Some(scene) = Scene::with(test, World::new(binary.to_str().unwrap()), super::bare, &current) else { return };
+    let ordeal = Ordeal::of(scene);
+    let (scene, head) = (&ordeal.scene, ordeal.head.clone());
+    for (place, landing, lands) in LANDINGS.iter().copied() {
+        let request = scene.approve("5");
+        ordeal.kill_at(&scene.words("run", "5"), place);
+        let recovered = scene.world.recover_killed();
+        assert_eq!(recovered["failed"], json!([]), "{place}: {recovered}");
+        let said = recovered["landings"][0]["what"].as_str().unwrap_or_default();
+        assert!(said.contains(landing) && said.is_empty() == landing.is_empty(), "{place}: {recovered:#}");
+        let parent = scene.git(&["rev-parse", if lands { "HEAD^" } else { "HEAD" }]);
+        assert_eq!(parent, head, "{place}");
+        assert_eq!(unfinished_git_files(&scene.target), Vec::<String>::new(), "{place}");
+        assert_eq!(scene.git(&["fsck", "--full", "--strict", "--no-dangling"]), "", "{place}");
+        let _ = scene.world.cto(["verify", "@"]).expect(0);
+        assert_eq!(ordeal.uses(request["request_digest"].as_str().unwrap().parse().unwrap()), 1, "{place}");
+        scene.git(&["update-ref", "HEAD", &head]);
+    }
+    scene.approve("5");
+    let commit = scene.run("5", 0)["target_commit"].as_str().unwrap().to_owned();
+    assert_eq!(scene.git(&["rev-parse", "HEAD"]), commit, "the control");
+    let refused = scene.world.cto(["rollback", "@", "--reason", "slower"]).expect(3).stderr;
+    assert!(refused.contains("it was there before the run") && refused.contains("revert --no-edit"), "{refused}");
+    let _ = scene.world.cto(["rollback", "@", "--revert", "--reason", "slower"]).expect(0);
+    assert_eq!((scene.git(&["show", "HEAD:a.txt"]), scene.git(&["rev-parse", "HEAD^"])), ("one".to_owned(), commit));
 }
 
 /// At stage 4 a file of the home is the mark of a use: made right before the ledger's entry, so that a kill between the two spends the

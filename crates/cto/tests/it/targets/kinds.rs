@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use testkit::git;
 
-use super::{Scene, reasons};
+use super::{Scene, bare, reasons};
 use crate::world;
 
 fn same(target: &Path) -> PathBuf {
@@ -69,11 +69,7 @@ fn packed_references_and_a_linked_worktree_are_no_hindrance() {
             git(target, ["worktree", "add", "-q", "-b", "linked", linked.to_str().unwrap()]);
             linked
         }),
-        ("bare", |target| {
-            let bare = target.with_extension("git");
-            git(target, ["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
-            bare
-        }),
+        ("bare", bare),
     ];
     for (name, prepare) in rows {
         let Some(found) = check("packed_references_and_a_linked_worktree_are_no_hindrance", *prepare, &[], 0) else {
@@ -89,11 +85,6 @@ fn the_current_branch_is_moved_only_where_no_work_tree_has_it() {
     let current = [("branch_policy", "current")];
     let Some(found) = check(test, same, &current, 3) else { return };
     assert!(found.0.contains("gate_missing"), "{found:?}");
-    let bare: fn(&Path) -> PathBuf = |target| {
-        let bare = target.with_extension("git");
-        git(target, ["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
-        bare
-    };
     let Some(found) = check(test, bare, &current, 0) else { return };
     assert_eq!(found, (String::new(), 0), "control: a bare repository's own branch is moved");
 }

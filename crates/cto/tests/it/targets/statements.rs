@@ -1,11 +1,13 @@
 //! The operator's answer to a run, and the rollback of what it landed.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::json;
-use testkit::program;
+use testkit::{each_row, program};
 
 use super::Scene;
+use crate::world;
 
 #[test]
 fn a_rejection_prints_the_rollback_and_the_rollback_leaves_the_mark() {
@@ -59,6 +61,79 @@ fn a_branch_that_somebody_built_on_is_reverted_only_where_that_is_asked_for() {
     assert_eq!(scene.git(&["rev-parse", &format!("{branch}^")]), more);
 }
 
+/// Name of a row, words for git after the landing, and whether a rollback may then say that the branch is deleted. `BRANCH` stands
+/// for the run's branch.
+type Merged = (&'static str, &'static [&'static [&'static str]], bool);
+
+const MERGED: &[Merged] = &[
+    ("merged, and deleted", &[&["merge", "-q", "BRANCH"], &["branch", "-q", "-d", "BRANCH"]], false),
+    ("merged, and still there", &[&["merge", "-q", "BRANCH"]], false),
+    ("renamed", &[&["branch", "-q", "-m", "BRANCH", "kept"]], false),
+    ("tagged, and deleted", &[&["tag", "v1", "BRANCH"], &["branch", "-q", "-D", "BRANCH"]], false),
+    ("deleted", &[&["branch", "-q", "-D", "BRANCH"]], true),
+];
+
+#[test]
+fn a_change_that_another_branch_has_is_not_said_to_be_taken_back() {
+    let test = "a_change_that_another_branch_has_is_not_said_to_be_taken_back";
+    let Some(scene) = Scene::new(test) else { return };
+    let head = scene.git(&["rev-parse", "HEAD"]);
+    each_row(MERGED.iter().map(|row| (row.0, row)), |(_, words, is_deleted)| {
+        scene.approve("5");
+        let report = scene.run("5", 0);
+        let branch = report["result_branch"].as_str().unwrap();
+        for words in *words {
+            scene.git(&words.iter().map(|word| if *word == "BRANCH" { branch } else { word }).collect::<Vec<_>>());
+        }
+        let refs = scene.git(&["for-each-ref"]);
+        let said = scene.world.cto(["rollback", "@", "--reason", "slower"]).expect(if *is_deleted { 0 } else { 3 });
+        if *is_deleted {
+            assert!(said.text().contains("act branch "), "the control: {said:?}");
+        } else {
+            assert!(said.stderr.contains("another branch or a tag reaches its commit"), "{said:?}");
+            assert!(said.stderr.contains("revert --no-edit"), "{said:?}");
+        }
+        assert_eq!(scene.git(&["for-each-ref"]), refs, "nothing was touched");
+        let statements = scene.world.home().join("statements").join(report["run_id"].as_str().unwrap());
+        assert_eq!(statements.exists(), *is_deleted, "nothing is signed of what did not happen");
+        // For the next row.
+        scene.git(&["reset", "-q", "--hard", &head]);
+        let _ = program("git", &scene.target).args(["branch", "-q", "-D", "kept"]).output().unwrap();
+        let _ = program("git", &scene.target).args(["tag", "-d", "v1"]).output().unwrap();
+    });
+}
+
+/// The commands that are printed can be pasted, whatever the repository and its branch are called.
+#[test]
+fn a_printed_command_can_be_pasted() {
+    let test = "a_printed_command_can_be_pasted";
+    let moved = |target: &Path| {
+        let named = target.with_file_name("it's RUN; site");
+        fs::rename(target, &named).unwrap();
+        named
+    };
+    let branch = [("branch_policy", "\"odd;name/<request>\"")];
+    let Some(scene) = Scene::with(test, world(), moved, &branch) else { return };
+    scene.approve("5");
+    let report = scene.run("5", 0);
+    let branch = report["result_branch"].as_str().unwrap();
+    assert!(branch.starts_with("odd;name/"), "{branch}");
+    let said = scene.world.cto(["outcome", "@", "reject", "--reason", "slower", "--json"]).expect(0).json();
+    let command = said["rollback"][1].as_str().unwrap();
+    let (commit, name) = (report["target_commit"].as_str().unwrap(), format!("refs/heads/{branch}"));
+    scene.git(&["update-ref", "refs/heads/main-2", commit]);
+    let refused = scene.world.cto(["rollback", "@", "--reason", "slower"]).expect(3).stderr;
+    let revert = refused.lines().find_map(|line| line.split_once("git -C ")).unwrap().1;
+    let revert = format!("git -C {}", revert.split("     ").next().unwrap());
+    scene.git(&["merge", "-q", branch]);
+    for command in [revert.as_str(), command] {
+        let pasted = scene.world.program("sh").args(["-c", command]).output().unwrap();
+        assert!(pasted.status.success(), "{command}: {}", String::from_utf8_lossy(&pasted.stderr));
+    }
+    assert_eq!(scene.git(&["show", "HEAD:a.txt"]), "one");
+    assert_eq!(scene.git(&["for-each-ref", &name]), "");
+}
+
 #[test]
 fn a_word_of_the_environment_is_recorded_unsigned_and_after_the_run() {
     let test = "a_word_of_the_environment_is_recorded_unsigned_and_after_the_run";
@@ -72,4 +147,61 @@ fn a_word_of_the_environment_is_recorded_unsigned_and_after_the_run() {
     let _ = scene.world.cto(["outcome", "@", "accept", "--reason", "read"]).expect(0);
     let listed = scene.world.cto(["runs", "--limit", "1"]).expect(0).text();
     assert!(listed.contains("outcome=accepted") && !listed.contains("unsigned"), "{listed}");
+}
+
+/// What the engine does, and the mark that people read of it.
+const MARKED: &[(&str, &str, &str)] = &[
+    ("a plain edit", "{write: {path: a.txt, text: \"two\\n\"}}", ""),
+    ("a deletion", "{delete: {path: a.txt}}", "deleted"),
+    ("a permission", "{write: {path: a.txt, text: \"two\\n\", executable: true}}", "executable now"),
+    ("a link", "{delete: {path: a.txt}}, {link: {path: a.txt, target: b.txt}}", "a symbolic link now"),
+];
+
+#[test]
+fn deletions_and_permissions_are_marked_in_report_and_outcome() {
+    let test = "deletions_and_permissions_are_marked_in_report_and_outcome";
+    let Some(scene) = Scene::new(test) else { return };
+    each_row(MARKED.iter().map(|row| (row.0, row)), |(_, steps, mark)| {
+        let changes = [("fake", format!("{{steps: [{steps}]}}")), ("verification_commands", "[[\"true\"]]".to_owned())];
+        let changes: Vec<(&str, &str)> = changes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        scene.world.case("marked", &changes);
+        let report = scene.world.cto(["run", "./marked", "--json"]).expect(0).json();
+        let bundle = scene.world.bundles().join(report["run_id"].as_str().unwrap());
+        let text = fs::read_to_string(bundle.join("report.md")).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("`a.txt` ")).collect();
+        assert_eq!(lines[0].contains("**"), !mark.is_empty(), "{text}");
+        assert!(lines[0].contains(mark), "{text}");
+        let said = scene.world.cto(["outcome", "@", "accept", "--reason", "read", "--json"]).expect(0).json();
+        let marks = if mark.is_empty() { json!([]) } else { json!([{"mark": mark, "path": "a.txt"}]) };
+        assert_eq!(said["marked_changes"], marks);
+        let _ = scene.world.cto(["verify", "@"]).expect(0);
+    });
+}
+
+/// A work item is named from the request to the outcome, and nowhere where there is none.
+#[test]
+fn a_work_item_is_named_all_the_way() {
+    let test = "a_work_item_is_named_all_the_way";
+    for work in ["CTO-WORK-012", ""] {
+        let Some(scene) = Scene::new(test) else { return };
+        let expected = if work.is_empty() { json!(null) } else { json!(work) };
+        let more: &[&str] = if work.is_empty() { &[] } else { &["--work", work] };
+        let words = |command| [scene.words(command, "5"), more.to_vec()].concat();
+        let request = scene.world.cto(words("request")).expect(0).json();
+        let name = request["request"].as_str().unwrap();
+        let packet = scene.world.cto(["packet", name, "--json"]).expect(0).json();
+        let sentence = packet["approval_command_text"].as_str().unwrap();
+        let named = if work.is_empty() { "made" } else { work };
+        assert!(sentence.starts_with(&format!("I approve {named} against ")), "{sentence}");
+        let _ = scene.world.cto(["approve", name, "--sentence", sentence]).expect(0);
+        let document = scene.world.home().join("requests").join(name).join("request.json");
+        let document: serde_json::Value = serde_json::from_slice(&fs::read(document).unwrap()).unwrap();
+        assert_eq!(document["plan"]["work_id"], expected);
+        let report = scene.world.cto(words("run")).expect(0).json();
+        assert_eq!(report["work_id"], expected, "{report:#}");
+        assert_eq!(scene.proof(&report, "stage5-owned-repo-proof.json")["work_id"], expected);
+        let said = scene.world.cto(["outcome", "@", "accept", "--reason", "read", "--json"]).expect(0).json();
+        assert_eq!(said["work_id"], expected);
+        let _ = scene.world.cto(["verify", "@"]).expect(0);
+    }
 }

@@ -89,6 +89,51 @@ fn an_approval() {
     ordeal.end();
 }
 
+/// A word before the command, the command about a request, and the state that it leaves.
+const ANSWERS: &[(&str, &[&str], &str)] = &[
+    ("", &["deny"], "denied"),
+    ("", &["hold"], "held"),
+    ("hold", &["hold", "--release"], "open"),
+    ("", &["revoke"], "revoked"),
+];
+
+#[test]
+fn an_answer() {
+    let Some(scene) = stoppable_scene("targets::killed::people::an_answer") else { return };
+    let mut ordeal = Ordeal::of(scene);
+    for (first, command, state) in ANSWERS {
+        let begin = |ordeal: &Ordeal| {
+            let name = ordeal.request_now();
+            if !first.is_empty() {
+                let _ = ordeal.scene.world.cto([*first, name.as_str(), "--reason", "first"]).expect(0);
+            }
+            name
+        };
+        let name = begin(&ordeal);
+        let call = |name: &str| {
+            let words = [&command[..1], &[name], &command[1..], &["--reason", "no"]].concat();
+            words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let places = ordeal.places(&call(&name).iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(places.len() >= 4, "{command:?}: {places:?}");
+        for place in places {
+            let _ = ordeal.scene.world.cto(["deny", &ordeal.request_now(), "--reason", "the next row asks anew"]);
+            let name = begin(&ordeal);
+            let words = call(&name);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            ordeal.kill_at(&words, &place);
+            let _ = ordeal.settle(&place);
+            let is_said = ordeal.packet(&name)["state"] == *state;
+            // A second word of the same is refused, or says it again.
+            let again = ordeal.scene.world.cto(words.iter().copied());
+            assert!(is_said || again.code == 0, "{command:?} {place}: {again:?}");
+            assert_eq!(ordeal.packet(&name)["state"], *state, "{command:?} {place}");
+        }
+        ordeal.deny(&ordeal.request_now());
+    }
+    ordeal.end();
+}
+
 #[test]
 fn an_outcome() {
     let Some(scene) = stoppable_scene("targets::killed::people::an_outcome") else { return };
