@@ -64,10 +64,10 @@ fn a_dead_run_of_a_home_that_was_moved_is_sealed_from_its_folder() {
         assert!(copied.success());
         fs::remove_dir_all(&home).unwrap();
         fs::rename(&aside, &home).unwrap();
-        pair.change_leases("UPDATE leases SET lease_until = '2999-01-01T00:00:00Z'");
+        pair.change_leases("UPDATE leases SET lease_until = '2999-01-01T00:00:00.000000Z'");
         let waits = Pair::recover(&pair.ours);
         assert_eq!((&waits["alive"], &waits["late"]), (&json!([run]), &json!([])), "its lease holds: {waits}");
-        pair.change_leases("UPDATE leases SET lease_until = '2026-01-01T00:00:00Z'");
+        pair.change_leases("UPDATE leases SET lease_until = '2026-01-01T00:00:00.000000Z'");
         let sealed = Pair::recover(&pair.ours);
         assert_eq!(sealed["sealed"][0]["run_id"], json!(run), "{sealed}");
         let _ = pair.ours.cto(["verify", &run]).expect(0);
