@@ -169,11 +169,11 @@ for number, text in enumerate(texts):
     for link in std::iter::once("#timeline".to_owned()).chain(links) {
         page.evaluate(&format!("location.hash = {}", json!(link)));
         if link.starts_with("#file:") {
-            page.wait("document.querySelector('#file-text').textContent !== ''");
+            page.wait("document.querySelector('#file-name').textContent !== ''");
         }
         let found: Value = page.evaluate(DETECT_IN_FILE);
         assert_eq!(found, json!([]), "{link}");
-        page.evaluate("document.querySelector('#file-text').textContent = ''");
+        page.evaluate("document.querySelector('#file-name').textContent = ''");
     }
     assert_eq!(page.faults(), [""; 0]);
 }

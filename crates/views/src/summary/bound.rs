@@ -27,10 +27,11 @@ pub(super) fn cut_text(text: &str) -> String {
     if holds_secret(&text) {
         return LEFT_OUT.to_owned();
     }
-    match text.len() > LONGEST_TEXT {
-        true => format!("{}…", &text[..text.floor_char_boundary(LONGEST_TEXT)]),
-        false => text,
+    if text.len() <= LONGEST_TEXT {
+        return text;
     }
+    let end = (0..=LONGEST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}…", &text[..end])
 }
 
 /// True if the checks of a summary refuse a document with this text.

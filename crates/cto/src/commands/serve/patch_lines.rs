@@ -100,6 +100,10 @@ fn cut(line: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use contract::paths::PathSet;
+
     use super::*;
 
     const PATCH: &[u8] = b"diff --git a/x.py b/x.py\nindex 1..2 100644\n--- a/x.py\n+++ b/x.py\n@@ -3,2 +3,3 @@ def f\n a\n-b\n+<script>\n+c\n\\ No newline at end of file\n";
@@ -113,6 +117,30 @@ mod tests {
         assert_eq!(file.verdict, PathVerdict::Outside, "without rules nothing is allowed");
         let told: Vec<_> = file.lines.iter().map(|line| (line.old, line.new, line.text.as_str())).collect();
         assert_eq!(told[1..4], [(Some(3), Some(3), "a"), (Some(4), None, "b"), (None, Some(4), "<script>")]);
+    }
+
+    #[test]
+    fn the_glob_that_decided_is_named() {
+        let set = |globs: &[&str]| PathSet::rooted(&globs.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+        let rules = PathRules {
+            allowed: set(&["*.py", "src/{a,b}/**"]),
+            forbidden: set(&["src/b/keys/**"]),
+            exam: Vec::new(),
+            protected: set(&["*.toml"]),
+            released: set(&[]),
+            released_by_name: BTreeSet::new(),
+        };
+        for (path, verdict, glob) in [
+            ("x.py", PathVerdict::Allowed, Some("*.py")),
+            ("src/b/x.c", PathVerdict::Allowed, Some("src/{a,b}/**")),
+            ("src/b/keys/k", PathVerdict::Forbidden, Some("src/b/keys/**")),
+            ("x.toml", PathVerdict::Protected, Some("*.toml")),
+            ("x.c", PathVerdict::Outside, None),
+        ] {
+            let patch = String::from_utf8_lossy(PATCH).replace("x.py", path);
+            let (files, _) = read_patch(patch.as_bytes(), Some(&rules));
+            assert_eq!((files[0].verdict, files[0].glob.as_deref()), (verdict, glob), "{path}");
+        }
     }
 
     #[test]

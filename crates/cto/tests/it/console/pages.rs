@@ -63,20 +63,19 @@ fn a_long_log_is_shown_in_windows_with_true_counts() {
     let cookie = served.log_in();
     let place = format!("/runs/{}/log?name=backend/stdout.log", ran["run_id"].as_str().unwrap());
     let ask = |more: &str| served.get(&format!("/api/cto{place}{more}"), &cookie).json();
-    let (mut numbers, mut texts, mut from, mut total) = (Vec::new(), Vec::new(), String::new(), 0);
-    loop {
+    let (mut numbers, mut texts, mut from) = (Vec::new(), Vec::new(), String::new());
+    let total = loop {
         let window = ask(&from);
         assert_eq!(window["total_lines"], window["matching_lines"]);
         for line in window["lines"].as_array().unwrap() {
             numbers.push(line[0].as_u64().unwrap());
             texts.push(line[1].as_str().unwrap().to_owned());
         }
-        total = window["total_lines"].as_u64().unwrap();
         match window["next_line"].as_u64() {
             Some(next) => from = format!("&line={next}"),
-            None => break,
+            None => break window["total_lines"].as_u64().unwrap(),
         }
-    }
+    };
     assert_eq!(numbers, (1..=total).collect::<Vec<_>>(), "every line once");
     // The engine says a few things itself.
     texts.retain(|text| text.starts_with("line "));
