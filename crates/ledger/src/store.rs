@@ -12,12 +12,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use contract::{Digest, Purpose, RunId, Stage, Stamp, TaskId};
 
 use crate::entry::{Hashed, Position, StoredEntry};
 use crate::fault::{StoreFault, StoreResult};
 use crate::kind::EntryKind;
+use crate::lease::LeaseBeat;
 #[cfg(feature = "fleet")]
 use crate::postgres::PostgresStore;
 use crate::queue::{ClaimAsk, QueueTurn, QueuedRun};
@@ -212,6 +214,11 @@ impl Store {
         in_store!(self, store => store.read_lease(run_id))
     }
 
+    /// Renews a lease in a step of its own, and looks if the run is to stop.
+    pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64, lease: Duration, now: Stamp) -> StoreResult<LeaseBeat> {
+        in_store!(self, store => store.keep_lease(run_id, epoch, lease, now))
+    }
+
     /// The time by the database's own clock; that of the caller where it has none.
     pub(crate) fn read_clock(&self, now: Stamp) -> StoreResult<Stamp> {
         in_store!(self, store => store.read_clock(now))
@@ -336,6 +343,11 @@ impl Change<'_> {
     /// Writes what a step of a queued run changed, and the time at which it started.
     pub(crate) fn put_turn(&self, run_id: &RunId, turn: &QueueTurn, started: Option<Stamp>) -> StoreResult<()> {
         in_store!(self.store, store => store.put_turn(run_id, turn, started))
+    }
+
+    /// Writes the earlier end of a claim.
+    pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
+        in_store!(self.store, store => store.shorten_claim(run_id, turn))
     }
 
     /// Prolongs the lease of this epoch; false where there is none.

@@ -5,7 +5,7 @@ use postgres::Row;
 use serde_json::{Value, json};
 
 use super::PostgresStore;
-use super::column::{as_written, limit, number, typed, typed_or_null, unreadable};
+use super::column::{as_written, limit, number, typed, typed_or_null, unreadable, written};
 use crate::fault::StoreResult;
 use crate::queue::{ClaimAsk, QueueState, QueueTurn, QueuedRun};
 
@@ -54,6 +54,13 @@ impl PostgresStore {
 
     /// The database has changed the row with the entry, or does so with the next.
     pub(crate) fn put_turn(&self, _run_id: &RunId, _turn: &QueueTurn, _started: Option<Stamp>) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// Ends a claim early; the database takes no later end than the claim has.
+    pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
+        let (epoch, until) = (written(turn.epoch)?, turn.lease_until.map(|until| until.to_string()));
+        self.ask("SELECT cto.queue_shorten($1, $2, $3)", &[&run_id.as_str(), &epoch, &until])?;
         Ok(())
     }
 }

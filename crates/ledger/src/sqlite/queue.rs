@@ -130,6 +130,11 @@ impl SqliteStore {
         self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))?;
         Ok(())
     }
+
+    /// Writes the earlier end of a claim, as every other step of it.
+    pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
+        self.put_turn(run_id, turn, None)
+    }
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<QueuedRun> {
