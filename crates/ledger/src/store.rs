@@ -68,6 +68,25 @@ impl Store {
         }
     }
 
+    /// True if the server writes on the history that [`Self::read_timeline`] gave last.
+    pub(crate) fn keeps_timeline(&self) -> StoreResult<bool> {
+        match self {
+            Self::Sqlite(_) => Ok(true),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.keeps_timeline(),
+        }
+    }
+
+    /// The object store that the witnesses of this ledger lie in, which is this one where none was named before or it is named anew;
+    /// `None` of a file, which keeps no such name.
+    pub(crate) fn bind_evidence(&self, place: &str, anew: bool) -> StoreResult<Option<String>> {
+        match self {
+            Self::Sqlite(_) => Ok(None),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.bind_evidence(place, anew).map(Some),
+        }
+    }
+
     /// Makes a change in one transaction: committed where `work` succeeds, else as if it had never begun. A store may have to begin
     /// anew, so `work` rests on nothing but what it reads in this turn.
     pub(crate) fn change<T, E: From<StoreFault>>(

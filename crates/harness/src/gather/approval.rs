@@ -105,8 +105,8 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
     Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage, record })
 }
 
-/// The facts of an approval with the keys, the policy, the answers and the ledger's time of
-/// now. `read` is the record that the facts come from. Approvals that came since are left
+/// The facts of an approval with the continuity, the keys, the policy, the answers and the
+/// ledger's time of now. `read` is the record that the facts come from. Approvals that came since are left
 /// out: the decision does not rest on them.
 pub(crate) fn refresh_approval(
     harness: &Harness,
@@ -117,6 +117,7 @@ pub(crate) fn refresh_approval(
     read: &RequestRecord,
 ) -> Result<ApprovalFacts, FindApprovalError> {
     let mut now = facts.clone();
+    now.continuity = check_continuity(harness)?;
     now.terms = Policies::read(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
     let ledger = harness.ledger();
     now.last_entry_at = ledger.latest_time()?.unwrap_or(facts.last_entry_at);

@@ -186,7 +186,7 @@ impl<'a> RunFile<'a> {
         turn: Option<&ClaimedTurn>,
     ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
-        check_evidence(harness.home.bundles(), ask.stage).map_err(OpenRunError::Evidence)?;
+        check_evidence(harness, ask.stage).map_err(OpenRunError::Evidence)?;
         let contract_digest = accept_contract(&task.contract)?;
         let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
         let (run_id, dir, lock) = match turn {

@@ -40,6 +40,8 @@ pub(crate) struct PostgresStore {
     place: ServerPlace,
     id: String,
     may_write: bool,
+    /// The timeline that was read last.
+    timeline: RefCell<Option<String>>,
     /// A change has begun: a connection that is lost now is lost with it.
     changing: Cell<bool>,
 }

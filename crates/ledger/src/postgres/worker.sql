@@ -282,9 +282,11 @@ BEGIN
     IF anew AND is_worker() THEN
         RAISE EXCEPTION 'a worker does not say where witnesses lie';
     END IF;
-    INSERT INTO meta VALUES ('evidence_store', place) ON CONFLICT DO NOTHING;
+    IF place <> '' THEN
+        INSERT INTO meta VALUES ('evidence_store', place) ON CONFLICT DO NOTHING;
+    END IF;
     IF anew THEN
         UPDATE meta SET value = place WHERE key = 'evidence_store';
     END IF;
-    RETURN (SELECT value FROM meta WHERE key = 'evidence_store');
+    RETURN coalesce((SELECT value FROM meta WHERE key = 'evidence_store'), '');
 END $$;

@@ -134,6 +134,7 @@ fn reason_of(why: &UnusableRequest) -> Reason {
         UnusableRequest::Used { .. } => Reason::ApprovalConsumed,
         UnusableRequest::Denied => Reason::ApprovalDenied,
         UnusableRequest::Revoked => Reason::ApprovalRevoked,
+        UnusableRequest::OtherTimeline => Reason::LedgerContinuityUnknown,
         UnusableRequest::Held => Reason::ApprovalHeld,
         UnusableRequest::Expired { .. } | UnusableRequest::Void { .. } => Reason::ApprovalExpired,
         UnusableRequest::NotYetValid { .. } => Reason::ApprovalNotYetValid,
@@ -163,6 +164,7 @@ mod tests {
             (UnusableRequest::Held, Reason::ApprovalHeld),
             (UnusableRequest::Expired { at }, Reason::ApprovalExpired),
             (UnusableRequest::Void { by: 7 }, Reason::ApprovalExpired),
+            (UnusableRequest::OtherTimeline, Reason::LedgerContinuityUnknown),
             (UnusableRequest::NotYetValid { at }, Reason::ApprovalNotYetValid),
         ] {
             assert_eq!(reason_of(&why), expected);
