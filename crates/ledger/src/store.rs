@@ -81,7 +81,10 @@ impl Store {
     /// `None` of a file, which keeps no such name.
     pub(crate) fn bind_evidence(&self, place: &str, anew: bool) -> StoreResult<Option<String>> {
         match self {
-            Self::Sqlite(_) => Ok(None),
+            Self::Sqlite(_) => {
+                let _ = (place, anew);
+                Ok(None)
+            }
             #[cfg(feature = "fleet")]
             Self::Postgres(store) => store.bind_evidence(place, anew).map(Some),
         }

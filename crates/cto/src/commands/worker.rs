@@ -1,7 +1,7 @@
 //! `cto worker`: takes runs from the queue and runs them, as `cto run` would.
 //!
-//! Each slot is a thread with a connection of its own, and runs one run at a time. The first thread looks for signals and seals what
-//! others left: the first signal drains, the second one interrupts.
+//! Each slot is a thread with a connection of its own, and runs one run at a time. The first thread looks for signals: the first one
+//! drains, the second one interrupts. Another thread seals what others left.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +57,8 @@ struct Worker<'a> {
     draining: AtomicBool,
     /// Runs are interrupted and sealed.
     interrupt: AtomicBool,
+    /// Every slot has ended.
+    ended: AtomicBool,
 }
 
 /// Takes runs from the queue until a signal, or an empty queue, ends it.
@@ -72,6 +74,7 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
         lease: context.config.store.lease.unwrap_or(LEASE),
         draining: AtomicBool::new(false),
         interrupt: AtomicBool::new(false),
+        ended: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
         let begin = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, || worker.serve_slot());
@@ -80,7 +83,9 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
             worker.draining.store(true, Ordering::Relaxed);
         }
         let slots = slots?;
+        scope.spawn(|| worker.look_for_left());
         worker.attend(&slots);
+        worker.ended.store(true, Ordering::Relaxed);
         let ended_early = |_| Err(CommandError::blocked("a slot ended early"));
         slots.into_iter().try_for_each(|slot| slot.join().unwrap_or_else(ended_early))
     })?;
@@ -88,14 +93,22 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
 }
 
 impl Worker<'_> {
-    /// Looks for signals, and for runs that others left, until every slot has ended.
+    /// Looks for signals until every slot has ended.
     fn attend(&self, slots: &[ScopedJoinHandle<'_, Result<(), CommandError>>]) {
-        let mut looked = Instant::now();
         while !slots.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(LOOK);
             if self.context.cancel.swap(false, Ordering::Relaxed) {
                 self.heed_signal();
             }
+        }
+    }
+
+    /// Looks for runs that others left, or whose bundle could not be handed in, until every slot has ended. On a thread of its own,
+    /// since a store that is away keeps it waiting.
+    fn look_for_left(&self) {
+        let mut looked = Instant::now();
+        while !self.ended.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
             if looked.elapsed() > self.lease / 2 {
                 self.recover();
                 looked = Instant::now();

@@ -206,6 +206,30 @@ fn runs_go_by_priority_and_after_each_other() {
     queue::check_order(&Fleet::yard(1));
 }
 
+/// A machine with a worker's role runs what an operator's machine has submitted, and can submit and vouch for nothing.
+#[test]
+fn a_worker_needs_no_more_than_its_role() {
+    let (fleet, operator, machine) = (Fleet::new(), world(), world());
+    fleet.join(&operator);
+    let run = operator.cto(["submit", "r1-string-slugify", "--json"]).expect(0).json();
+    let server = PostgresServer::shared("fleet").unwrap();
+    let database = fleet.url.rsplit('/').next().unwrap();
+    let role = format!("machine_of_{database}");
+    server.run_sql(database, &format!("CREATE ROLE {role} LOGIN IN ROLE cto_worker")).unwrap();
+    use_store(&machine, &format!("url: {}", server.url(&role, database)));
+    let told = machine.cto(["worker", "--until-empty", "--json"]).expect(0).json();
+    assert_eq!((&told["run_id"], &told["status"]), (&run["run_id"], &"pass".into()), "{told}");
+    machine.run("fail-no-diff", 1);
+    for words in [&["submit", "r1-string-slugify"][..], &["ledger", "continue", "--reason", "mine"]] {
+        let refused = machine.cto(words.iter().copied());
+        assert!(refused.code == 3 && refused.stderr.contains("are not a worker's"), "{words:?}: {}", refused.told());
+        let _ = operator.cto(words.iter().copied()).expect(0);
+    }
+    let refused = machine.cto(["ledger", "verify"]);
+    assert!(refused.stderr.contains("check the chain as an operator"), "{}", refused.told());
+    assert_eq!(verified(&operator)["ok"], true);
+}
+
 #[test]
 fn two_workers_never_run_one_twice() {
     queue::check_two_workers(&Fleet::yard(2));
@@ -229,6 +253,16 @@ fn a_stalled_worker_that_wakes_changes_nothing() {
 #[test]
 fn what_is_cancelled_is_not_run_and_what_runs_is_stopped() {
     queue::check_cancel(&Fleet::yard(2));
+}
+
+#[test]
+fn an_order_with_another_contract_than_its_task_is_not_run() {
+    queue::check_forged_order(&Fleet::yard(1));
+}
+
+#[test]
+fn a_run_that_cannot_be_begun_now_is_given_back() {
+    queue::check_given_back(&Fleet::yard(1));
 }
 
 #[test]
