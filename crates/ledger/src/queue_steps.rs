@@ -32,6 +32,11 @@ impl Ledger {
         Ok(self.store.claim_queued(ask)?)
     }
 
+    /// A number that is another once somebody may have changed the queue: a worker that waits asks again then.
+    pub fn queue_mark(&self) -> Result<u64, ReadLedgerError> {
+        Ok(self.store.queue_mark()?)
+    }
+
     /// The order of a queued run, as the entry that submitted it has it.
     pub fn queue_order(&self, run: &QueuedRun) -> Result<QueueOrder, ReadLedgerError> {
         let unreadable = || ReadLedgerError::Entry { seq: run.seq };

@@ -256,6 +256,11 @@ impl Store {
         in_store!(self, store => store.list_queued(ended, limit))
     }
 
+    /// A number that is another once the queue may have changed. Cheap enough to be asked many times a second.
+    pub(crate) fn queue_mark(&self) -> StoreResult<u64> {
+        in_store!(self, store => store.queue_mark())
+    }
+
     /// Claims the run whose turn it is, in a transaction of its own: no two who ask get the same.
     pub(crate) fn claim_queued(&self, ask: &ClaimAsk) -> StoreResult<Option<QueuedRun>> {
         in_store!(self, store => store.claim_queued(ask))
@@ -360,6 +365,11 @@ impl Change<'_> {
     /// Writes the row of a run that was just submitted.
     pub(crate) fn insert_queued(&self, run: &QueuedRun) -> StoreResult<()> {
         in_store!(self.store, store => store.insert_queued(run))
+    }
+
+    /// Writes the row of a queued run of another ledger as it is.
+    pub(crate) fn copy_queued(&self, run: &QueuedRun) -> StoreResult<()> {
+        in_store!(self.store, store => store.copy_queued(run))
     }
 
     /// Writes what a step of a queued run changed, and the time at which it started.

@@ -110,7 +110,17 @@ impl PostgresServer {
 
     /// Stops the server as a crash would and starts it again.
     pub fn crash_and_restart(&self) {
+        self.crash();
+        self.start_again();
+    }
+
+    /// Stops the server as a crash would.
+    pub fn crash(&self) {
         self.control(&["-m", "immediate", "-w", "stop"]);
+    }
+
+    /// Starts a server that was stopped.
+    pub fn start_again(&self) {
         self.launch();
     }
 

@@ -20,7 +20,7 @@ use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
 
 /// The shortest and the longest wait of a slot that found nothing.
-const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+const SHORTEST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Pause between two looks for a signal.
@@ -139,9 +139,11 @@ impl Worker<'_> {
 
     /// Takes one run after the other. A fault is told and waited for: a slot ends when it drains, or with the queue.
     fn serve_slot(&self) -> Result<(), CommandError> {
-        let ledger = self.harness.home.ledger()?;
         let (mut wait, mut trouble) = (SHORTEST_WAIT, FIRST_TROUBLE);
+        let Some(ledger) = self.open_ledger() else { return Ok(()) };
         while !self.draining.load(Ordering::Relaxed) {
+            // Before the question, so that what comes after it is noticed.
+            let mark = ledger.queue_mark().ok();
             match self.serve_next(&ledger) {
                 Ok(Served::Run) => {
                     (wait, trouble) = (SHORTEST_WAIT, FIRST_TROUBLE);
@@ -149,18 +151,30 @@ impl Worker<'_> {
                 }
                 Ok(Served::Empty) => return Ok(()),
                 Ok(Served::Nothing) => {
-                    self.pause(wait);
+                    self.pause(wait, || mark == ledger.queue_mark().ok());
                     wait = (wait * 2).min(LONGEST_WAIT);
                 }
                 // What fails here fails again: others get the time to take the run.
                 Err(error) => {
                     self.note_trouble(&error);
-                    self.pause(trouble);
+                    self.pause(trouble, || true);
                     trouble = (trouble * 2).min(self.lease);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The slot's own connection, as soon as there can be one; `None` where the worker drains before.
+    fn open_ledger(&self) -> Option<Ledger> {
+        while !self.draining.load(Ordering::Relaxed) {
+            match self.harness.home.ledger() {
+                Ok(ledger) => return Some(ledger),
+                Err(error) => self.note_trouble(&error.into()),
+            }
+            self.pause(FIRST_TROUBLE, || true);
+        }
+        None
     }
 
     fn serve_next(&self, ledger: &Ledger) -> Result<Served, CommandError> {
@@ -171,11 +185,14 @@ impl Worker<'_> {
         }
     }
 
-    /// Sleeps, and wakes early to drain.
-    fn pause(&self, wait: Duration) {
+    /// Sleeps while the queue is as it was, and wakes early to drain.
+    fn pause(&self, wait: Duration, is_still: impl Fn() -> bool) {
         let begun = Instant::now();
         while begun.elapsed() < wait && !self.draining.load(Ordering::Relaxed) {
             std::thread::sleep(SHORTEST_WAIT);
+            if !is_still() {
+                return;
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use contract::{Stamp, TaskContract};
 use ledger::{AppendEntryError, ClaimAsk, Ledger, LedgerPlace, QueueLimits, QueueOrder, RunIntent, RunStarted};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::{Ran, World, wait_for};
+use testkit::{PostgresServer, Ran, World, wait_for};
 
 use crate::world;
 
@@ -330,26 +330,28 @@ pub(crate) fn check_limits(yard: &Yard) {
 
 #[test]
 fn a_worker_drains_and_then_interrupts() {
-    on_a_file(1, |yard| {
-        let world = yard.first();
-        world.case("made", &[("fake", SLEEPS)]);
-        let (run, next) = (submit(world, &["./made"]), submit(world, &["r1-string-slugify"]));
-        let labelled = submit(world, &["r1-string-slugify", "--labels", "gpu", "--priority", "9"]);
-        let worker = Started::worker(world, &[]);
-        wait_for_engine(world, &run);
-        worker.signal(Signal::TERM);
-        std::thread::sleep(Duration::from_millis(500));
-        assert_eq!(state_of(world, &run), "started", "it finishes what it has");
-        worker.signal(Signal::TERM);
-        let ended = worker.finish();
-        assert_eq!(ended.code, 130, "{}", ended.told());
-        assert_eq!(lines(&ended)[0]["reasons"], json!(["harness_interrupted"]));
-        assert_eq!(state_of(world, &next), "queued", "nothing new was taken");
-        let told = work(world, &["--labels", "gpu,big", "--engines", "fake"]);
-        assert_eq!(told[0]["run_id"], json!(labelled), "control: a worker with its label takes it first");
-        assert_eq!(told.len(), 2);
-        yard.check();
-    });
+    on_a_file(1, check_drain);
+}
+
+pub(crate) fn check_drain(yard: &Yard) {
+    let world = yard.first();
+    world.case("made", &[("fake", SLEEPS)]);
+    let (run, next) = (submit(world, &["./made"]), submit(world, &["r1-string-slugify"]));
+    let labelled = submit(world, &["r1-string-slugify", "--labels", "gpu", "--priority", "9"]);
+    let worker = Started::worker(world, &[]);
+    wait_for_engine(world, &run);
+    worker.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(state_of(world, &run), "started", "it finishes what it has");
+    worker.signal(Signal::TERM);
+    let ended = worker.finish();
+    assert_eq!(ended.code, 130, "{}", ended.told());
+    assert_eq!(lines(&ended)[0]["reasons"], json!(["harness_interrupted"]));
+    assert_eq!(state_of(world, &next), "queued", "nothing new was taken");
+    let told = work(world, &["--labels", "gpu,big", "--engines", "fake"]);
+    assert_eq!(told[0]["run_id"], json!(labelled), "control: a worker with its label takes it first");
+    assert_eq!(told.len(), 2);
+    yard.check();
 }
 
 /// The contract that was accepted is run, or nothing.
@@ -381,7 +383,7 @@ pub(crate) fn check_forged_order(yard: &Yard) {
     let row = ledger.queue_run(&honest.clone().try_into().unwrap()).unwrap().unwrap();
     let order = ledger.queue_order(&row).unwrap();
     let touched = world.path().join("touched");
-    let touch = json!([["touch", touched]]);
+    let touch = json!([{"argv": ["touch", touched]}]);
     let forge = |suffix: &str, change: &dyn Fn(&mut QueueOrder)| {
         let run_id = format!("{}-{suffix}", honest.rsplit_once('-').unwrap().0).try_into().unwrap();
         let mut forged = QueueOrder { run_id, ..order.clone() };
@@ -431,6 +433,21 @@ pub(crate) fn check_given_back(yard: &Yard) {
     assert_eq!((&told[0]["run_id"], &told[0]["state"]), (&json!(run), &json!("given_back")), "{told:#?}");
     fs::write(&user, plain).unwrap();
     let told = work(world, &[]);
+    assert_eq!((&told[0]["run_id"], &told[0]["status"]), (&json!(run), &json!("pass")), "{told:#?}");
+    yard.check();
+}
+
+/// A run that works while nobody can be asked, for less than its lease.
+pub(crate) fn check_away(yard: &Yard, server: &PostgresServer) {
+    let world = yard.first();
+    world.case("made", &[("fake", "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 3}}]}")]);
+    let run = submit(world, &["./made"]);
+    let worker = Started::worker(world, &["--until-empty"]);
+    wait_for_engine(world, &run);
+    server.crash();
+    std::thread::sleep(Duration::from_secs(2));
+    server.start_again();
+    let told = lines(&worker.finish().expect(0));
     assert_eq!((&told[0]["run_id"], &told[0]["status"]), (&json!(run), &json!("pass")), "{told:#?}");
     yard.check();
 }

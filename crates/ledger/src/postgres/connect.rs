@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use postgres::config::SslMode;
+use postgres::error::SqlState;
 use postgres::{Config, NoTls};
 
 use super::tls::VerifiedTls;
@@ -42,6 +43,8 @@ pub(super) enum ConnectServerError {
     Tls(#[from] PrepareTlsError),
     #[error("{0}")]
     Server(String),
+    #[error("{0}")]
+    Starting(String),
 }
 
 impl ConnectServerError {
@@ -53,7 +56,10 @@ impl ConnectServerError {
 
 impl From<postgres::Error> for ConnectServerError {
     fn from(error: postgres::Error) -> Self {
-        Self::Server(told(&error))
+        match error.code() {
+            Some(&SqlState::CANNOT_CONNECT_NOW) => Self::Starting(told(&error)),
+            _ => Self::Server(told(&error)),
+        }
     }
 }
 
@@ -73,7 +79,15 @@ pub(super) fn connect(place: &ServerPlace, may_write: bool) -> Result<Link, Conn
     if !may_write {
         client.batch_execute(READ_ONLY)?;
     }
-    Ok(Link { client, statements: HashMap::new(), is_lost: false })
+    Ok(Link { client, statements: HashMap::new(), is_listening: false, is_lost: false })
+}
+
+/// Connects to a server that may be starting: it says so, and is there in a moment.
+pub(super) fn connect_started(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
+    match connect(place, may_write) {
+        Err(ConnectServerError::Starting(_)) => reconnect(place, may_write),
+        done => done,
+    }
 }
 
 /// Connects again to a server that may be restarting.
@@ -81,7 +95,7 @@ pub(super) fn reconnect(place: &ServerPlace, may_write: bool) -> Result<Link, Co
     let mut tries = RECONNECT_LIMIT.as_millis() / RECONNECT_PAUSE.as_millis();
     loop {
         match connect(place, may_write) {
-            Err(ConnectServerError::Server(_)) if tries > 0 => {
+            Err(ConnectServerError::Server(_) | ConnectServerError::Starting(_)) if tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(RECONNECT_PAUSE);
             }

@@ -20,8 +20,10 @@ mod tls;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
+use std::time::Duration;
 
 use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::ToSql;
 use postgres::{Client, Row, Statement};
 
@@ -30,6 +32,9 @@ use crate::place::ServerPlace;
 
 /// Names the one lock that whoever changes a ledger holds: "ctoL".
 const CHANGE_LOCK: i64 = 0x6374_6f4c;
+
+/// The time in which what has come from the server is read.
+const NOTICE_WAIT: Duration = Duration::from_millis(1);
 
 /// Times that a change is begun where its connection is lost.
 const CHANGE_TRIES: u32 = 3;
@@ -40,6 +45,8 @@ pub(crate) struct PostgresStore {
     place: ServerPlace,
     id: String,
     may_write: bool,
+    /// Changes of the queue that the server has told of.
+    stirs: Cell<u64>,
     /// The timeline that was read last.
     timeline: RefCell<Option<String>>,
     /// A change has begun: a connection that is lost now is lost with it.
@@ -50,6 +57,8 @@ pub(crate) struct PostgresStore {
 struct Link {
     client: Client,
     statements: HashMap<&'static str, Statement>,
+    /// The server tells it of changes of the queue.
+    is_listening: bool,
     /// The server ended it, or nothing comes through any more.
     is_lost: bool,
 }
@@ -76,6 +85,12 @@ impl Link {
             }
         };
         self.client.query(&statement, values)
+    }
+
+    /// True if the server has told of something since it was looked.
+    fn has_notice(&mut self) -> StoreResult<bool> {
+        let told = self.client.notifications().timeout_iter(NOTICE_WAIT).count();
+        told.map(|count| count > 0).map_err(|error| self.note_fault(error))
     }
 
     /// Takes the one lock, before anything is read.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use postgres::error::SqlState;
 
-use super::connect::{ConnectServerError, connect};
+use super::connect::{ConnectServerError, connect_started};
 use super::schema::{SchemaFacts, VERSION, migrate, read_facts};
 use super::{Link, PostgresStore, told};
 use crate::open_error::{OpenLedgerError, is_ledger_id, new_ledger_id};
@@ -39,8 +39,8 @@ struct FailingServer<'a>(&'a ServerPlace);
 
 impl FailingServer<'_> {
     fn connect(&self, may_write: bool) -> Result<Link, OpenLedgerError> {
-        connect(self.0, may_write).map_err(|error| match error {
-            ConnectServerError::Server(why) => OpenLedgerError::Unreachable { path: self.path(), why },
+        connect_started(self.0, may_write).map_err(|error| match error {
+            ConnectServerError::Server(why) | ConnectServerError::Starting(why) => OpenLedgerError::Unreachable { path: self.path(), why },
             other => OpenLedgerError::Unprotected { path: self.path(), why: other.to_string() },
         })
     }
@@ -66,6 +66,7 @@ impl FailingServer<'_> {
             place: self.0.clone(),
             id: facts.ledger_id,
             may_write,
+            stirs: Cell::new(0),
             timeline: RefCell::new(None),
             changing: Cell::new(false),
         })
@@ -80,7 +81,7 @@ impl FailingServer<'_> {
         let denied = error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE);
         let why = match known.filter(|_| denied) {
             Some(facts) => format!(
-                "it has version {}, and this program needs {VERSION}: open it once as its owner, for example by cto doctor --fleet",
+                "it has version {}, and this program needs {VERSION}: open it once as its owner, for example by cto recover",
                 facts.version
             ),
             None => told(error),

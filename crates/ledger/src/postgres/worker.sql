@@ -29,7 +29,7 @@ EXCEPTION WHEN data_exception THEN
     RETURN FALSE;
 END $$;
 
--- The canonical form of a value; NULL for an object that has a key twice.
+-- The canonical form of a value; that of an object that has a key twice is left out, so that it is not the text that was read.
 CREATE FUNCTION cto.canonical(of_value JSON) RETURNS TEXT
 LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = cto, pg_temp AS $$
 DECLARE
@@ -37,12 +37,11 @@ DECLARE
 BEGIN
     CASE json_typeof(of_value)
     WHEN 'object' THEN
-        SELECT CASE WHEN count(*) = count(DISTINCT key) AND count(*) = count(canonical(value)) THEN
+        SELECT CASE WHEN count(*) = count(DISTINCT key) THEN
             '{' || coalesce(string_agg(to_json(key)::TEXT || ':' || canonical(value), ',' ORDER BY key COLLATE "C"), '') || '}' END
             INTO form FROM json_each(of_value);
     WHEN 'array' THEN
-        SELECT CASE WHEN count(*) = count(canonical(value)) THEN
-            '[' || coalesce(string_agg(canonical(value), ',' ORDER BY place), '') || ']' END
+        SELECT '[' || coalesce(string_agg(canonical(value), ',' ORDER BY place), '') || ']'
             INTO form FROM json_array_elements(of_value) WITH ORDINALITY AS items (value, place);
     WHEN 'string' THEN
         form := to_json(of_value #>> '{}')::TEXT;
@@ -121,7 +120,7 @@ BEGIN
     END IF;
 END $$;
 
--- Changes the queue as an entry says. A cancellation with an epoch is that of the worker that claimed the run, and of no other.
+-- Changes the queue as an entry says, and wakes the workers that wait for it. A cancellation with an epoch is that of the worker that claimed the run, and of no other.
 CREATE OR REPLACE FUNCTION cto.queue_entry(at BIGINT, of_time TEXT, of_kind TEXT, of_run TEXT, body JSON) RETURNS VOID
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = cto, pg_temp AS $$
 BEGIN
@@ -134,7 +133,9 @@ BEGIN
             labels, state, epoch, stopping)
         VALUES (body->>'run_id', at, of_time, body->>'task_id', body->>'engine', (body->>'stage')::SMALLINT, body->>'workspace',
             body->>'target_key', (body->>'priority')::INTEGER, body->>'after', body->>'not_before', body->>'labels', 'queued', 0, FALSE);
+        PERFORM pg_notify('cto_queue', '');
     WHEN 'queue.cancelled' THEN
+        PERFORM pg_notify('cto_queue', '');
         UPDATE queue SET state = 'cancelled', owner = NULL, lease_until = NULL
         WHERE run_id = body->>'run_id' AND state IN ('queued', 'claimed')
         AND (body->>'epoch' IS NULL OR (state = 'claimed' AND epoch = (body->>'epoch')::BIGINT));
@@ -152,6 +153,7 @@ BEGIN
             END IF;
         END IF;
     WHEN 'evidence.sealed' THEN
+        PERFORM pg_notify('cto_queue', '');
         UPDATE queue q SET state = 'sealed', lease_until = NULL, epoch = coalesce((SELECT l.epoch FROM leases l WHERE l.run_id = of_run), q.epoch),
             owner = coalesce((SELECT l.owner FROM leases l WHERE l.run_id = of_run), q.owner)
         WHERE q.run_id = of_run AND q.state = 'started';
@@ -273,6 +275,17 @@ BEGIN
             OR e.kind = 'queue.submitted' AND NOT holds(as_json(e.body)->>'run_id') THEN '{}' ELSE e.body END)::cto.word,
         e.prev, e.hash, e.request FROM all_entries(asked) e;
 END $$;
+
+-- Takes a row of another ledger's queue. Not for workers.
+CREATE FUNCTION cto.copy_queued(of_row JSON) RETURNS VOID
+LANGUAGE sql SECURITY DEFINER SET search_path = cto, pg_temp AS $$
+    INSERT INTO queue (run_id, seq, submitted_at, task_id, engine, stage, workspace, target_key, priority, after_run, not_before,
+        labels, state, epoch, owner, lease_until, started_at, stopping)
+    VALUES (of_row->>'run_id', (of_row->>'seq')::BIGINT, of_row->>'submitted_at', of_row->>'task_id', of_row->>'engine',
+        (of_row->>'stage')::SMALLINT, of_row->>'workspace', of_row->>'target_key', (of_row->>'priority')::INTEGER, of_row->>'after',
+        of_row->>'not_before', of_row->>'labels', of_row->>'state', (of_row->>'epoch')::BIGINT, of_row->>'owner',
+        of_row->>'lease_until', of_row->>'started_at', (of_row->>'stopping')::BOOLEAN)
+$$;
 
 -- The object store that the witnesses of this ledger lie in: the first that a home names, and from then on no other. An operator may
 -- name another one.

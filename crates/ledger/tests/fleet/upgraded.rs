@@ -78,8 +78,9 @@ fn the_functions_of_the_version_before_are_still_there() {
     let (ledger, now) = (world.open(), Stamp::clone(&TIME_TEXT.parse().unwrap()));
     let order = crate::queue::order("bbbb");
     ledger.queue_submitted(&order, now).unwrap();
-    let claim = "SELECT run_id, epoch FROM cto.queue_claim('{\"labels\":[],\"owner\":\"o\",\"lease_seconds\":60}')";
-    assert_eq!(world.server.run_sql(&world.database, claim).unwrap(), format!("{}|1", run("bbbb")));
+    let asked = json!({"labels": [], "lease_seconds": 60, "owner": digest("0a")});
+    let claim = format!("SELECT run_id, epoch FROM cto.queue_claim('{asked}')");
+    assert_eq!(world.server.run_sql(&world.database, &claim).unwrap(), format!("{}|1", run("bbbb")));
     let found = "SELECT state, epoch FROM cto.find_queue('{\"limit\":5}')";
     assert_eq!(world.server.run_sql(&world.database, found).unwrap(), "claimed|1");
     start(&ledger, &ledger.store_time(now).unwrap());

@@ -54,7 +54,7 @@ fn land(test: &str, place: &str, stops: bool) -> Option<(Scene, Ran)> {
         signal(&child, Signal::CONT);
     }
     let ran = World::finish(child);
-    let _ = theirs.cto(["ledger", "verify"]).expect(0);
+    let _ = scene.world.cto(["ledger", "verify"]).expect(0);
     Some((scene, ran))
 }
 
@@ -66,7 +66,7 @@ fn a_landing_that_comes_too_late_does_not_stay() {
         ("landing.objects", "the change did not land"),
         ("landing.branch", "the landing was undone"),
     ];
-    testkit::each_row(rows, |(place, told)| {
+    testkit::each_row(rows.map(|row| (row.0, row)), |(place, told)| {
         let Some((scene, late)) = land(test, place, true) else { return };
         assert!(late.code == 3 && late.stderr.contains("lost its lease"), "{}", late.told());
         assert!(late.stderr.contains(told), "{}", late.told());
