@@ -138,7 +138,9 @@ impl PostgresServer {
         let folder = self.folder.join("standby");
         let port = self.port.to_string();
         let mut copying = self.as_server("pg_basebackup");
-        copying.args(["-h", "127.0.0.1", "-p", &port, "-U", SUPERUSER, "-X", "stream", "-c", "fast", "-D"]).arg(&folder);
+        copying
+            .args(["-h", "127.0.0.1", "-p", &port, "-U", SUPERUSER, "-X", "stream", "-c", "fast", "-D"])
+            .arg(&folder);
         let copied = copying.output().expect("pg_basebackup");
         assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
         StandbyCopy(folder)

@@ -161,7 +161,8 @@ fn a_finished_run_is_kept_while_the_store_is_away() {
         let homes = SharedHomes::on(&format!("  lease_seconds: 4\n{}", on_double(&double)));
         let steps = r#"{"steps": [{"write": {"path": "a.txt", "text": "two\n"}}, {"run": {"argv": ["sleep", "2"]}}]}"#;
         homes.ours.case("made", &[("fake", steps), ("verification_commands", "[[\"true\"]]")]);
-        let run = homes.ours.cto(["submit", "./made", "--json"]).expect(0).json()["run_id"].as_str().unwrap().to_owned();
+        let run =
+            homes.ours.cto(["submit", "./made", "--json"]).expect(0).json()["run_id"].as_str().unwrap().to_owned();
         let mut worker = homes.ours.start(["worker", "--json"]);
         testkit::wait_for("the probe", || (double.asked() >= 7).then_some(()));
         double.behave(StoreManner::Storm(u32::MAX));
@@ -172,7 +173,11 @@ fn a_finished_run_is_kept_while_the_store_is_away() {
         std::thread::sleep(Duration::from_secs(10));
         if lives {
             let looked = homes.theirs.cto(["recover", "--json"]).expect(0).json();
-            assert_eq!((&looked["alive"][0], &looked["sealed"]), (&Value::from(run.as_str()), &Value::Array(vec![])), "{looked}");
+            assert_eq!(
+                (&looked["alive"][0], &looked["sealed"]),
+                (&Value::from(run.as_str()), &Value::Array(vec![])),
+                "{looked}"
+            );
         }
         double.behave(StoreManner::Guarded);
         let status_of = || {

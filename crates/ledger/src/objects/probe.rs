@@ -75,7 +75,8 @@ impl ObjectStore {
         let name = format!("probe/{token}");
         let [first, second] = ["first", "second"].map(|word| format!("cto-probe@v1 {word} {token}\n").into_bytes());
         // A store that creates it and whose answer is lost says so when it is asked again.
-        let is_ours = || Ok::<_, UseObjectError>(self.read_object(&name, LARGEST_PROBE)?.as_deref() == Some(&first[..]));
+        let is_ours =
+            || Ok::<_, UseObjectError>(self.read_object(&name, LARGEST_PROBE)?.as_deref() == Some(&first[..]));
         if self.create_object(&name, &first)? == Creation::Exists && !is_ours()? {
             return Err(self.unfit("it says that an object exists which nobody has made"));
         }
@@ -99,8 +100,7 @@ impl ObjectStore {
         }
         // A store that says that it did it may do it, whatever a read that is behind still gives.
         let overwritten = self.try_overwrite(&name, &second)?;
-        let may_overwrite =
-            overwritten || self.read_object(&name, LARGEST_PROBE)?.as_deref() != Some(first.as_slice());
+        let may_overwrite = overwritten || self.read_object(&name, LARGEST_PROBE)?.as_deref() != Some(first.as_slice());
         let removed = self.try_remove(&name)?;
         let may_remove = removed || self.read_object(&name, LARGEST_PROBE)?.is_none();
         Ok(StoreProbe { may_overwrite, may_remove })

@@ -27,7 +27,8 @@ impl PostgresStore {
 
     fn tell_all(&self, replay: &mut Replay) -> StoreResult<()> {
         if self.ask_value("SELECT cto.is_worker()", &[])? {
-            let cause = "a worker's role does not read the contracts of other runs; check the chain as an operator".into();
+            let cause =
+                "a worker's role does not read the contracts of other runs; check the chain as an operator".into();
             return Err(StoreFault { kind: FaultKind::ReadOnly, cause });
         }
         self.tell_entries(replay)?;

@@ -33,7 +33,13 @@ impl PostgresStore {
     }
 
     /// Renews a lease by one statement and the server's clock, without the lock of changes, and looks if the run is to stop.
-    pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64, lease: Duration, _now: Stamp) -> StoreResult<LeaseBeat> {
+    pub(crate) fn keep_lease(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        lease: Duration,
+        _now: Stamp,
+    ) -> StoreResult<LeaseBeat> {
         let sql = "SELECT held, stopping FROM cto.keep_lease($1, $2, $3)";
         let rows = self.ask(sql, &[&run_id.as_str(), &written(epoch)?, &lease.as_secs_f64()])?;
         let row = rows.first().ok_or_else(|| unreadable("answer"))?;

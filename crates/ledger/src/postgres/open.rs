@@ -40,7 +40,9 @@ struct FailingServer<'a>(&'a ServerPlace);
 impl FailingServer<'_> {
     fn connect(&self, may_write: bool) -> Result<Link, OpenLedgerError> {
         connect_started(self.0, may_write).map_err(|error| match error {
-            ConnectServerError::Server(why) | ConnectServerError::Starting(why) => OpenLedgerError::Unreachable { path: self.path(), why },
+            ConnectServerError::Server(why) | ConnectServerError::Starting(why) => {
+                OpenLedgerError::Unreachable { path: self.path(), why }
+            }
             other => OpenLedgerError::Unprotected { path: self.path(), why: other.to_string() },
         })
     }

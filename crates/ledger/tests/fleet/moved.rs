@@ -1,8 +1,8 @@
 //! A ledger is moved from a file to a server and back: the same chain, the same rows, the same name.
 
 use crate::fixtures::{TIME, at, digest, run, sealed, started};
-use crate::world::{World, open_at};
 use crate::queue::order;
+use crate::world::{World, open_at};
 use ledger::{EntryKind, Ledger, LedgerPlace, MoveLedgerError, QueueOrder, RequestIntent, RequestStep, RunStarted};
 use serde_json::json;
 

@@ -186,7 +186,10 @@ fn a_stolen_worker_says_nothing_of_other_runs() {
         ("start the engine", (entry("engine.starting", ours, "{}"), honest, mine)),
         ("land", (entry("change.landed", ours, "{}"), honest, mine)),
         ("collect", (entry("evidence.collected", ours, "{}"), honest, mine)),
-        ("use a request of another task", (entry("approval.used", ours, &using), operator, "not one that the request is for")),
+        (
+            "use a request of another task",
+            (entry("approval.used", ours, &using), operator, "not one that the request is for"),
+        ),
         ("use a model", (entry("model.reserved", None, &about(ours.unwrap())), honest, mine)),
         ("use a model of nobody", (entry("model.settled", None, "{}"), operator, mine)),
         ("cancel", (entry("queue.cancelled", None, &about(&waits)), operator, "under the epoch of its claim")),
@@ -204,18 +207,37 @@ fn a_stolen_worker_says_nothing_of_other_runs() {
         ("a key twice", (entry(KIND, None, "{\"a\":[{\"b\":1,\"b\":2}]}"), operator, "canonical form")),
         ("no object", (entry(KIND, None, "1"), operator, "canonical form")),
         ("a time ahead", (two.entry(far, KIND, None, "{}"), operator, "ahead of the server")),
-        ("take a live lease", (format!("SELECT cto.put_lease('{}', 'o', 2, '{time}')", run("bbbb")), operator, "epoch")),
-        ("keep a lease for ever", (format!("SELECT cto.renew_lease('{waits}', 1, '{far}')"), operator, "ends too late")),
+        (
+            "take a live lease",
+            (format!("SELECT cto.put_lease('{}', 'o', 2, '{time}')", run("bbbb")), operator, "epoch"),
+        ),
+        (
+            "keep a lease for ever",
+            (format!("SELECT cto.renew_lease('{waits}', 1, '{far}')"), operator, "ends too late"),
+        ),
         ("beat for ever", (format!("SELECT cto.keep_lease('{waits}', 1, 1e9)"), operator, "ends too late")),
-        ("claim for ever", ("SELECT cto.queue_claim('{\"labels\":[],\"owner\":\"o\",\"lease_seconds\":1e9}')".to_owned(), operator, "ends too late")),
-        ("name a witness anew", ("SELECT cto.bind_evidence('file:///x', TRUE)".to_owned(), operator, "does not say where")),
+        (
+            "claim for ever",
+            (
+                "SELECT cto.queue_claim('{\"labels\":[],\"owner\":\"o\",\"lease_seconds\":1e9}')".to_owned(),
+                operator,
+                "ends too late",
+            ),
+        ),
+        (
+            "name a witness anew",
+            ("SELECT cto.bind_evidence('file:///x', TRUE)".to_owned(), operator, "does not say where"),
+        ),
     ];
     each_row(rows, |(sql, may, why)| {
         let refused = two.attempt(&two.stolen, &sql).unwrap_err();
         assert!(refused.contains(why), "{sql}: {refused}");
         let allowed = two.attempt(may, &sql);
         // Not everything that an operator may append makes sense here: it is refused for another reason then.
-        assert!(!matches!(&allowed, Err(said) if said.contains(why)) || why == "epoch", "the control: {sql}: {allowed:?}");
+        assert!(
+            !matches!(&allowed, Err(said) if said.contains(why)) || why == "epoch",
+            "the control: {sql}: {allowed:?}"
+        );
         assert!(may == operator || allowed.is_ok(), "the control: {sql}: {allowed:?}");
     });
     assert_eq!(two.world.open().verify().unwrap().problems, vec![]);

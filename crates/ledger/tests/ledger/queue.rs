@@ -7,8 +7,8 @@ use crate::fixtures::{TIME, at, digest, run, sealed, started};
 use crate::world::{World, open_at};
 use contract::{Digest, RunId, Stage, Stamp};
 use ledger::{
-    AppendEntryError, CancelledTurn, ClaimAsk, LeaseBeat, Ledger, MoveLedgerError, QueueLimits, QueueOrder, QueueRefusal,
-    QueueState, QueueTurn, QueuedRun, RunIntent, RunSealed, RunStarted, pick_turn,
+    AppendEntryError, CancelledTurn, ClaimAsk, LeaseBeat, Ledger, MoveLedgerError, QueueLimits, QueueOrder,
+    QueueRefusal, QueueState, QueueTurn, QueuedRun, RunIntent, RunSealed, RunStarted, pick_turn,
 };
 use serde_json::json;
 
@@ -383,7 +383,11 @@ fn an_old_epoch_takes_nothing_out_and_gives_nothing_back() {
         give_back(2).expect("control: the epoch that holds");
         let soon = later.after(Duration::from_secs(1));
         world.set_clock(soon);
-        assert_eq!(ledger.queue_claimed(&ask(soon)).unwrap().unwrap().epoch, 3, "long before the lease would have lapsed");
+        assert_eq!(
+            ledger.queue_claimed(&ask(soon)).unwrap().unwrap().epoch,
+            3,
+            "long before the lease would have lapsed"
+        );
         refuse(3).expect("control: the epoch that holds");
         assert_eq!(ledger.queue_run(&run("aaaa")).unwrap().unwrap().state, QueueState::Cancelled);
         assert_eq!(ledger.verify().unwrap().problems, vec![]);
