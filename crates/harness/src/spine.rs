@@ -70,9 +70,9 @@ pub enum GovernError {
     /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.
     #[error(
         "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {kept}{}",
-        tell_landing(landing.as_ref())
+        tell_landing(landing.as_deref())
     )]
-    Late { run_id: RunId, kept: PathBuf, landing: Option<RecoveredLanding> },
+    Late { run_id: RunId, kept: PathBuf, landing: Option<Box<RecoveredLanding>> },
 }
 
 fn tell_landing(landing: Option<&RecoveredLanding>) -> String {
@@ -139,8 +139,8 @@ fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, detail: &Value)
 
 /// Puts the evidence of a run that lost its lease aside, and takes back what it has landed.
 fn late(harness: &Harness, run_id: RunId, epoch: u64) -> GovernError {
-    let landing = settle_landing(&harness.home, &run_id).map(|landing| landing.ended);
-    let landed = landing.as_ref().map(RecoveredLanding::sentence);
+    let landing = settle_landing(&harness.home, &run_id).map(|landing| Box::new(landing.ended));
+    let landed = landing.as_deref().map(RecoveredLanding::sentence);
     record_refused(harness, &run_id, epoch, &json!({"landing": landed, "step": "result"}));
     let bundles = harness.home.bundles();
     let kept = bundles.late_dir(&run_id);
