@@ -197,7 +197,7 @@ const SOAKS: &[Soak] = &[
             ("cto", "fleet::no_queued_run_is_lost_or_started_twice"),
         ],
         variable: "CTO_TEST_QUEUED_RUNS",
-        times: 1000,
+        times: 2000,
         tools: &["CTO_TEST_STOPPABLE"],
     },
     Soak {

@@ -1,6 +1,7 @@
 //! Errors at the edge: what happened, and what to do about it. Printed once.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 use contract::source::Problems;
@@ -104,10 +105,17 @@ impl From<harness::LoadTaskError> for CommandError {
             harness::LoadTaskError::NoRepository(_) => {
                 Self::usage(&error).hint("add --repo DIR, or source_repository to the contract")
             }
+            harness::LoadTaskError::Read(_, ref why) if is_passing(why.kind()) => Self::blocked(&error),
             other => Self::usage(other)
                 .hint("a task is a case id (cto case list), a folder with case.yaml and files/, or a contract file"),
         }
     }
+}
+
+/// True of a fault of the machine that says nothing of the file.
+fn is_passing(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    !matches!(kind, NotFound | NotADirectory | PermissionDenied | InvalidData | InvalidInput | IsADirectory)
 }
 
 impl From<harness::OpenHomeError> for CommandError {

@@ -6,7 +6,7 @@ use contract::statement::SealedBy;
 use contract::{Report, RunId};
 use evidence::seal::Sealed;
 use ledger::{AppendEntryError, FIRST_EPOCH};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::gather::decide::Decided;
 use crate::home::ask::Ask;
@@ -20,6 +20,7 @@ use crate::run::harness::Harness;
 use crate::run::lease::{ClaimedTurn, is_lost};
 use crate::run::stop_run::StopQuestion;
 use crate::seal::dead::{RecoverError, seal_stopped};
+use crate::seal::landing::{RecoveredLanding, settle_landing};
 use crate::seal::report::{Evidence, remove_work};
 use crate::work::engines::{Attempted, Prepared};
 
@@ -68,9 +69,14 @@ pub enum GovernError {
     Seal(RecoverError),
     /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.
     #[error(
-        "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {kept}"
+        "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {kept}{}",
+        tell_landing(landing.as_deref())
     )]
-    Late { run_id: RunId, kept: PathBuf },
+    Late { run_id: RunId, kept: PathBuf, landing: Option<Box<RecoveredLanding>> },
+}
+
+fn tell_landing(landing: Option<&RecoveredLanding>) -> String {
+    landing.map(|landing| format!("; {}", landing.sentence())).unwrap_or_default()
 }
 
 /// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
@@ -88,7 +94,7 @@ pub fn govern_claimed(
 ) -> Result<Outcome, GovernError> {
     let governed = govern_turn(harness, task, ask, watch, Some(turn));
     if let Err(GovernError::Open(OpenRunError::Ledger(AppendEntryError::TurnRefused { .. }))) = &governed {
-        record_refused(harness, &turn.run_id, turn.epoch, "start");
+        record_refused(harness, &turn.run_id, turn.epoch, &json!({"step": "start"}));
     }
     governed
 }
@@ -125,20 +131,22 @@ fn govern_turn(
 }
 
 /// Tells the ledger that an epoch came too late; a ledger that cannot be told now has refused it all the same.
-fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, step: &str) {
+fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, detail: &Value) {
     if let Ok(clock) = RunClock::start() {
-        let _ = harness.ledger().late_refused(run_id, epoch, clock.started(), &json!({"step": step}));
+        let _ = harness.ledger().late_refused(run_id, epoch, clock.started(), detail);
     }
 }
 
-/// Puts the evidence of a run that lost its lease aside.
+/// Puts the evidence of a run that lost its lease aside, and takes back what it has landed.
 fn late(harness: &Harness, run_id: RunId, epoch: u64) -> GovernError {
-    record_refused(harness, &run_id, epoch, "result");
+    let landing = settle_landing(&harness.home, &run_id).map(|landing| Box::new(landing.ended));
+    let landed = landing.as_deref().map(RecoveredLanding::sentence);
+    record_refused(harness, &run_id, epoch, &json!({"landing": landed, "step": "result"}));
     let bundles = harness.home.bundles();
     let kept = bundles.late_dir(&run_id);
     remove_work(&harness.home, &run_id);
     match bundles.keep_late(&run_id, &harness.home.active_run(&run_id)) {
-        Ok(()) => GovernError::Late { run_id, kept },
+        Ok(()) => GovernError::Late { run_id, kept, landing },
         Err(error) => GovernError::Seal(RecoverError::Io(kept, error)),
     }
 }

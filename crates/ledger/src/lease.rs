@@ -5,6 +5,8 @@
 //! holds an older one can no longer seal. Leases are no part of the chain, since they are
 //! renewed all the time and mean nothing once a run is sealed.
 
+use std::time::Duration;
+
 use contract::{Digest, RunId, Stamp};
 
 use crate::read::ReadLedgerError;
@@ -18,6 +20,15 @@ pub struct OpenRun {
     pub row: RunRow,
     /// `None` for a run of a program that knew no leases.
     pub lease: Option<Lease>,
+}
+
+/// The answer to a renewal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseBeat {
+    /// False if another instance has the run by now, or it is sealed.
+    pub is_held: bool,
+    /// Somebody has asked a run of the queue to stop.
+    pub is_stopping: bool,
 }
 
 impl Ledger {
@@ -35,6 +46,18 @@ impl Ledger {
     /// Prolongs a lease; false if another instance has it by now, or the run is sealed.
     pub fn lease_renewed(&self, run_id: &RunId, epoch: u64, until: Stamp) -> Result<bool, AppendEntryError> {
         self.store.change(|change| Ok(change.renew_lease(run_id, epoch, until)?))
+    }
+
+    /// Prolongs a lease by a length of time, by the clock of the store where it has one, and
+    /// looks if the run is to stop. `now` is the caller's time.
+    pub fn lease_kept(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        lease: Duration,
+        now: Stamp,
+    ) -> Result<LeaseBeat, AppendEntryError> {
+        Ok(self.store.keep_lease(run_id, epoch, lease, now)?)
     }
 
     /// Takes a live run over from another instance whose lease has lapsed; returns the new

@@ -48,7 +48,7 @@ pub use collect::RunCollected;
 pub use entry::{Entry, Position};
 pub use find::Found;
 pub use kind::{EntryKind, KindRole};
-pub use lease::OpenRun;
+pub use lease::{LeaseBeat, OpenRun};
 pub use objects::{
     BucketAccess, BucketAddress, BucketEndpoint, BucketPlace, Creation, EvidencePlace, ObjectFault, ObjectStore,
     ParsePlaceError, ProbeStoreError, ReadClock, StoreProbe, UseObjectError, WitnessedUse,

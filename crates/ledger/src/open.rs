@@ -61,6 +61,12 @@ impl Ledger {
         Ok(timeline.map_or_else(|| self.ledger_id().to_owned(), |timeline| format!("{}@{timeline}", self.ledger_id())))
     }
 
+    /// The object store that witnesses of approvals lie in, by the ledger's own word: the one at `place` where none was named before,
+    /// or where it is named anew. `None` of a ledger in a file, which keeps no such name.
+    pub fn bind_evidence(&self, place: &str, anew: bool) -> Result<Option<String>, ReadLedgerError> {
+        Ok(self.store.bind_evidence(place, anew)?)
+    }
+
     /// The random name this ledger got when it was made: 32 hex digits.
     pub fn ledger_id(&self) -> &str {
         self.store.ledger_id()

@@ -1,11 +1,13 @@
 //! Steps of runs in the queue: each is one change of the store, with the entry that says so.
 
+use std::time::Duration;
+
 use contract::{RunId, Stamp};
 use serde_json::{Value, json};
 
 use crate::entry::Position;
 use crate::kind::EntryKind;
-use crate::queue::{CancelledTurn, ClaimAsk, QueueOrder, QueueRefusal, QueuedRun};
+use crate::queue::{CancelledTurn, ClaimAsk, QueueOrder, QueueRefusal, QueueTurn, QueuedRun};
 use crate::read::{ReadLedgerError, parse_entries};
 use crate::store::{Change, Ledger};
 use crate::write::AppendEntryError;
@@ -28,6 +30,11 @@ impl Ledger {
     /// Takes the run whose turn it is, if there is one for this worker. Claims that have lapsed are queued again first.
     pub fn queue_claimed(&self, ask: &ClaimAsk) -> Result<Option<QueuedRun>, AppendEntryError> {
         Ok(self.store.claim_queued(ask)?)
+    }
+
+    /// A number that is another once somebody may have changed the queue: a worker that waits asks again then.
+    pub fn queue_mark(&self) -> Result<u64, ReadLedgerError> {
+        Ok(self.store.queue_mark()?)
     }
 
     /// The order of a queued run, as the entry that submitted it has it.
@@ -72,6 +79,37 @@ impl Ledger {
         })
     }
 
+    /// Takes a run out of the queue that a worker claimed under this epoch and cannot run. An epoch that no longer holds takes nothing out.
+    pub fn queue_refused(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        time: Stamp,
+        detail: &Value,
+    ) -> Result<(), AppendEntryError> {
+        let body = json!({"detail": detail, "epoch": epoch, "run_id": run_id});
+        self.store.change(|change| {
+            let turn = change.claimed_turn(run_id, |turn| turn.refuse(epoch))?;
+            change.push(EntryKind::QueueCancelled, None, time, &body)?;
+            Ok(change.put_turn(run_id, &turn, None)?)
+        })
+    }
+
+    /// Lets a claim of this epoch lapse after a pause, so that the run is soon queued again.
+    pub fn queue_given_back(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        now: Stamp,
+        pause: Duration,
+    ) -> Result<(), AppendEntryError> {
+        self.store.change(|change| {
+            let until = change.store.read_clock(now)?.after(pause);
+            let turn = change.claimed_turn(run_id, |turn| turn.give_back(epoch, until))?;
+            Ok(change.shorten_claim(run_id, &turn)?)
+        })
+    }
+
     /// True where somebody has asked a started run of the queue to stop.
     pub fn queue_stopping(&self, run_id: &RunId) -> Result<bool, ReadLedgerError> {
         Ok(self.store.read_queued(run_id)?.is_some_and(|run| run.stopping))
@@ -108,6 +146,17 @@ impl Change<'_> {
                 Ok(self.put_turn(run_id, &turn, Some(now))?)
             }
         }
+    }
+
+    /// The turn of a run after a step of the worker that claimed it.
+    fn claimed_turn(
+        &self,
+        run_id: &RunId,
+        step: impl FnOnce(QueueTurn) -> Result<QueueTurn, QueueRefusal>,
+    ) -> Result<QueueTurn, AppendEntryError> {
+        let run = self.store.read_queued(run_id)?;
+        let run = run.ok_or_else(|| AppendEntryError::NotStarted { run_id: run_id.clone() })?;
+        step(run.turn()).map_err(|why| AppendEntryError::TurnRefused { run_id: run_id.clone(), why })
     }
 
     /// Ends the turn of a run that is sealed, where it has one.

@@ -158,7 +158,14 @@ impl Change<'_> {
         if row.used_by.as_ref() == Some(run_id) {
             return Ok(());
         }
-        if let Some(why) = used.refusal(&row, time, self.store.latest_time()?) {
+        let latest = self.store.latest_time()?;
+        let refusal = used.refusal(&row, time, latest);
+        let other = || match self.store.keeps_timeline() {
+            Ok(true) => None,
+            Ok(false) => Some(Ok(UnusableRequest::OtherTimeline)),
+            Err(fault) => Some(Err(fault)),
+        };
+        if let Some(why) = refusal.map(Ok).or_else(other).transpose()? {
             return Err(AppendEntryError::RequestUnusable { request: used.request, why });
         }
         let body = body_of(used.request, &Value::Null);

@@ -102,6 +102,9 @@ pub enum UnusableRequest {
     /// This entry made it void.
     #[error("it is older than entry {by}, by which the ledger's time went back")]
     Void { by: u64 },
+    /// The server writes on another timeline than when the caller last asked for the ledger's identity.
+    #[error("the ledger's server was restored or promoted meanwhile, and uses of approvals may be missing")]
+    OtherTimeline,
     #[error("it is held")]
     Held,
     #[error("it expired at {at}")]

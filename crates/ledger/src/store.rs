@@ -12,12 +12,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use contract::{Digest, Purpose, RunId, Stage, Stamp, TaskId};
 
 use crate::entry::{Hashed, Position, StoredEntry};
 use crate::fault::{StoreFault, StoreResult};
 use crate::kind::EntryKind;
+use crate::lease::LeaseBeat;
 #[cfg(feature = "fleet")]
 use crate::postgres::PostgresStore;
 use crate::queue::{ClaimAsk, QueueTurn, QueuedRun};
@@ -63,6 +65,28 @@ impl Store {
             Self::Sqlite(_) => Ok(None),
             #[cfg(feature = "fleet")]
             Self::Postgres(store) => store.read_timeline().map(Some),
+        }
+    }
+
+    /// True if the server writes on the history that [`Self::read_timeline`] gave last.
+    pub(crate) fn keeps_timeline(&self) -> StoreResult<bool> {
+        match self {
+            Self::Sqlite(_) => Ok(true),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.keeps_timeline(),
+        }
+    }
+
+    /// The object store that the witnesses of this ledger lie in, which is this one where none was named before or it is named anew;
+    /// `None` of a file, which keeps no such name.
+    pub(crate) fn bind_evidence(&self, place: &str, anew: bool) -> StoreResult<Option<String>> {
+        match self {
+            Self::Sqlite(_) => {
+                let _ = (place, anew);
+                Ok(None)
+            }
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.bind_evidence(place, anew).map(Some),
         }
     }
 
@@ -222,6 +246,11 @@ impl Store {
         in_store!(self, store => store.read_lease(run_id))
     }
 
+    /// Renews a lease in a step of its own, and looks if the run is to stop.
+    pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64, lease: Duration, now: Stamp) -> StoreResult<LeaseBeat> {
+        in_store!(self, store => store.keep_lease(run_id, epoch, lease, now))
+    }
+
     /// The time by the database's own clock; that of the caller where it has none.
     pub(crate) fn read_clock(&self, now: Stamp) -> StoreResult<Stamp> {
         in_store!(self, store => store.read_clock(now))
@@ -235,6 +264,11 @@ impl Store {
     /// Runs of the queue in the order in which they are taken; those that have ended last.
     pub(crate) fn list_queued(&self, ended: bool, limit: usize) -> StoreResult<Vec<QueuedRun>> {
         in_store!(self, store => store.list_queued(ended, limit))
+    }
+
+    /// A number that is another once the queue may have changed. Cheap enough to be asked many times a second.
+    pub(crate) fn queue_mark(&self) -> StoreResult<u64> {
+        in_store!(self, store => store.queue_mark())
     }
 
     /// Claims the run whose turn it is, in a transaction of its own: no two who ask get the same.
@@ -343,9 +377,19 @@ impl Change<'_> {
         in_store!(self.store, store => store.insert_queued(run))
     }
 
+    /// Writes the row of a queued run of another ledger as it is.
+    pub(crate) fn copy_queued(&self, run: &QueuedRun) -> StoreResult<()> {
+        in_store!(self.store, store => store.copy_queued(run))
+    }
+
     /// Writes what a step of a queued run changed, and the time at which it started.
     pub(crate) fn put_turn(&self, run_id: &RunId, turn: &QueueTurn, started: Option<Stamp>) -> StoreResult<()> {
         in_store!(self.store, store => store.put_turn(run_id, turn, started))
+    }
+
+    /// Writes the earlier end of a claim.
+    pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
+        in_store!(self.store, store => store.shorten_claim(run_id, turn))
     }
 
     /// Prolongs the lease of this epoch; false where there is none.

@@ -112,6 +112,10 @@ impl Ledger {
                 change.copy_entries(&page)?;
             }
             let rows = change.make_rows()?;
+            // Rows of the queue have what no entry has: the epochs of claims.
+            for run in self.store.list_queued(true, usize::MAX)? {
+                change.copy_queued(&run)?;
+            }
             for run in self.store.open_runs()? {
                 if let Some(lease) = self.store.read_lease(&run.run_id)? {
                     change.put_lease(&run.run_id, &lease)?;

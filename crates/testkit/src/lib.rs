@@ -36,7 +36,7 @@ pub use lasting::{lasting_copy, lasting_dir};
 pub use object_double::{ObjectDouble, StoreManner};
 pub use object_server::{BUCKET, BUCKET_KEY, ObjectFolder, ObjectServer, ObjectServerKind};
 pub use outcome::{outcome, outcome_of};
-pub use postgres::{PostgresServer, SUPERUSER};
+pub use postgres::{PostgresServer, SUPERUSER, StandbyCopy};
 pub use process::{
     MARKER, end_marked, git, left_running, left_within, program, run_git, unfinished_git_files, wait_for, work_areas,
 };

@@ -33,6 +33,10 @@ pub enum StoreManner {
     Garbled,
     /// Says of what it has that it does not have it.
     Forgetful,
+    /// Says that it overwrites and deletes, and does so long after anybody looks.
+    StaleReads,
+    /// Creates an object and closes the connection.
+    CreatesAndDrops,
     /// Closes the connection when it is asked to create a witness.
     DropsWitnesses,
     /// Closes the connection when it is asked for a witness.
@@ -92,6 +96,11 @@ impl ObjectDouble {
         self.with_state(|state| state.objects.insert(name.to_owned(), bytes.to_vec()));
     }
 
+    /// Loses an object behind everybody's back.
+    pub fn lose(&self, name: &str) {
+        self.with_state(|state| state.objects.remove(name));
+    }
+
     /// The number of requests so far.
     pub fn asked(&self) -> u32 {
         self.with_state(|state| state.asked)
@@ -118,7 +127,8 @@ impl ObjectDouble {
             (manner, question.method.as_str()),
             (StoreManner::DropsWitnesses, "PUT") | (StoreManner::HidesWitnesses, "GET")
         );
-        if !is_silent || !question.name.contains("approval-use/") {
+        let drops = manner == StoreManner::CreatesAndDrops && question.method == "PUT" && answer.status == 200;
+        if !drops && (!is_silent || !question.name.contains("approval-use/")) {
             let _ = answer.send(stream, manner, question.method == "GET");
         }
     }
@@ -128,10 +138,13 @@ impl DoubleState {
     fn answer(&mut self, question: &DoubleQuestion) -> DoubleAnswer {
         let DoubleQuestion { method, name, body, create_only } = question;
         let lenient = self.manner == StoreManner::Lenient;
+        let stale = self.manner == StoreManner::StaleReads;
         let status = match (method.as_str(), self.objects.get(name)) {
             ("GET", Some(_)) if self.manner == StoreManner::Forgetful => 404,
             ("GET", Some(found)) => return DoubleAnswer { status: 200, body: found.clone() },
             ("PUT", Some(_)) if *create_only => 412,
+            ("PUT", Some(_)) if stale => 200,
+            ("DELETE", Some(_)) if stale => 204,
             ("PUT", _) if *create_only || lenient => {
                 self.objects.insert(name.clone(), body.clone());
                 200

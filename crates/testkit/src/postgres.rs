@@ -31,6 +31,10 @@ pub struct PostgresServer {
     warden: ChildStdin,
 }
 
+/// The data of a standby that lags.
+#[derive(Debug)]
+pub struct StandbyCopy(PathBuf);
+
 impl PostgresServer {
     /// The server of this process; `None` where PostgreSQL is not installed, which is a skip.
     pub fn shared(test: &str) -> Option<&'static Self> {
@@ -106,13 +110,47 @@ impl PostgresServer {
 
     /// Stops the server as a crash would and starts it again.
     pub fn crash_and_restart(&self) {
+        self.crash();
+        self.start_again();
+    }
+
+    /// Stops the server as a crash would.
+    pub fn crash(&self) {
         self.control(&["-m", "immediate", "-w", "stop"]);
+    }
+
+    /// Starts a server that was stopped.
+    pub fn start_again(&self) {
         self.launch();
     }
 
     /// Makes a standby of the server and promotes it: from then on it writes on another timeline.
     pub fn promote(&self) {
         self.control(&["-m", "fast", "-w", "stop"]);
+        fs::write(self.data().join("standby.signal"), "").expect("a signal");
+        own(&self.data());
+        self.launch();
+        self.control(&["-w", "promote"]);
+    }
+
+    /// Copies the running server as a standby has it that hears nothing from then on.
+    pub fn copy_standby(&self) -> StandbyCopy {
+        let folder = self.folder.join("standby");
+        let port = self.port.to_string();
+        let mut copying = self.as_server("pg_basebackup");
+        copying
+            .args(["-h", "127.0.0.1", "-p", &port, "-U", SUPERUSER, "-X", "stream", "-c", "fast", "-D"])
+            .arg(&folder);
+        let copied = copying.output().expect("pg_basebackup");
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        StandbyCopy(folder)
+    }
+
+    /// Kills the server, and promotes the standby in its place: what was committed since the copy is lost.
+    pub fn fail_over(&self, standby: StandbyCopy) {
+        self.control(&["-m", "immediate", "-w", "stop"]);
+        fs::rename(self.data(), self.folder.join("lost")).expect("the old data");
+        fs::rename(standby.0, self.data()).expect("the new data");
         fs::write(self.data().join("standby.signal"), "").expect("a signal");
         own(&self.data());
         self.launch();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contract::decision::Profile;
+use contract::task::SourceClassification;
 use contract::{Digest, ModelPair, Purpose, RunId, Stage, Stamp, TaskContract};
 use harness::{Ask, Home, Origin, RunClock, Task, accept_contract, name_queued_run};
 use ledger::{AppendEntryError, Ledger, QueueOrder};
@@ -66,15 +67,36 @@ impl QueuedAsk {
         })
     }
 
-    /// The task with the contract that was accepted. Refused where what lies there is another by now.
-    pub(super) fn load_task(&self, context: &Context, accepted: Digest) -> Result<Task, CommandError> {
+    /// The task as it lies on this machine, which is all that is run. Refused where it is not the one that was submitted: an order
+    /// is the word of whoever could append to the ledger, and its contract holds commands.
+    pub(super) fn load_task(&self, context: &Context, order: &QueueOrder) -> Result<Task, CommandError> {
         let mut task = context.load_task(&self.task, self.repo.as_deref())?;
-        let changed = || CommandError::blocked("contract_invalid: the accepted task changed before it ran");
-        if task.contract.digest()? != self.loaded_sha256 || self.contract.digest()? != accepted {
-            return Err(changed().hint("submit it again"));
+        let refused = |why: &str| CommandError::usage(format!("contract_invalid: {why}")).hint("submit it again");
+        if task.contract.digest()? != self.loaded_sha256 {
+            return Err(refused("the accepted task changed before it ran"));
         }
-        task.contract = self.contract.clone();
+        self.fill_owner(&mut task);
+        let found = task.contract.digest()?;
+        if found != self.contract.digest()? || found != order.contract_sha256 {
+            return Err(refused("the order has another contract than its task"));
+        }
+        let row = (&order.task_id, order.engine.as_str(), order.stage.number(), &order.target_key);
+        if row != (&task.contract.task_id, &self.engine, self.stage, &target_key(&task, order.stage)) {
+            return Err(refused("the order has other words for the queue than for the run"));
+        }
         Ok(task)
+    }
+
+    /// The owner of the sources, whom a person may leave out and the submitting machine then fills in. No other member of a contract
+    /// comes from an order.
+    fn fill_owner(&self, task: &mut Task) {
+        let (loaded, ordered) = (&mut task.contract, &self.contract);
+        let is_unsaid = loaded.source_owner.is_none() && loaded.source_classification.is_none();
+        let is_filled = ordered.source_classification == Some(SourceClassification::OwnedLocal);
+        if matches!(task.origin, Origin::Repository(_)) && is_unsaid && is_filled {
+            loaded.source_owner.clone_from(&ordered.source_owner);
+            loaded.source_classification = ordered.source_classification;
+        }
     }
 }
 

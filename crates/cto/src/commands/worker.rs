@@ -1,7 +1,7 @@
 //! `cto worker`: takes runs from the queue and runs them, as `cto run` would.
 //!
-//! Each slot is a thread with a connection of its own, and runs one run at a time. The first thread looks for signals and seals what
-//! others left: the first signal drains, the second one interrupts.
+//! Each slot is a thread with a connection of its own, and runs one run at a time. The first thread looks for signals: the first one
+//! drains, the second one interrupts. Another thread seals what others left.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use contract::Purpose;
 use harness::{ClaimedTurn, GovernError, Harness, Quiet, RunClock, Watch, govern_claimed};
-use ledger::{AppendEntryError, ClaimAsk, Ledger, QueuedRun};
+use ledger::{AppendEntryError, ClaimAsk, Ledger, QueuedRun, ReadLedgerError};
 use serde_json::{Value, json};
 
 use super::INTERRUPTED;
 use super::submit::QueuedAsk;
 use crate::args::WorkerArgs;
 use crate::context::Context;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 
 /// The shortest and the longest wait of a slot that found nothing.
-const SHORTEST_WAIT: Duration = Duration::from_millis(50);
+const SHORTEST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Pause between two looks for a signal.
@@ -32,6 +32,22 @@ const LEASE: Duration = Duration::from_secs(60);
 /// Bytes of a slot's stack, as the first thread has.
 const STACK: usize = 8 << 20;
 
+/// The first pause of a slot, and of a run, after a fault. Each is twice as long as the one before, up to a lease.
+const FIRST_TROUBLE: Duration = Duration::from_secs(1);
+
+/// Claims after which a run that nobody could start is taken out of the queue.
+const MOST_CLAIMS: u64 = 100;
+
+/// The outcome of one look of a slot.
+enum Served {
+    /// A run was claimed, and has ended or is somebody else's.
+    Run,
+    /// There is no run for this worker now.
+    Nothing,
+    /// The queue has no run left, and the worker was told to end then.
+    Empty,
+}
+
 struct Worker<'a> {
     context: &'a Context,
     harness: &'a Harness,
@@ -41,6 +57,8 @@ struct Worker<'a> {
     draining: AtomicBool,
     /// Runs are interrupted and sealed.
     interrupt: AtomicBool,
+    /// Every slot has ended.
+    ended: AtomicBool,
 }
 
 /// Takes runs from the queue until a signal, or an empty queue, ends it.
@@ -56,6 +74,7 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
         lease: context.config.store.lease.unwrap_or(LEASE),
         draining: AtomicBool::new(false),
         interrupt: AtomicBool::new(false),
+        ended: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
         let begin = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, || worker.serve_slot());
@@ -64,7 +83,9 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
             worker.draining.store(true, Ordering::Relaxed);
         }
         let slots = slots?;
+        scope.spawn(|| worker.look_for_left());
         worker.attend(&slots);
+        worker.ended.store(true, Ordering::Relaxed);
         let ended_early = |_| Err(CommandError::blocked("a slot ended early"));
         slots.into_iter().try_for_each(|slot| slot.join().unwrap_or_else(ended_early))
     })?;
@@ -72,14 +93,22 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
 }
 
 impl Worker<'_> {
-    /// Looks for signals, and for runs that others left, until every slot has ended.
+    /// Looks for signals until every slot has ended.
     fn attend(&self, slots: &[ScopedJoinHandle<'_, Result<(), CommandError>>]) {
-        let mut looked = Instant::now();
         while !slots.iter().all(ScopedJoinHandle::is_finished) {
             std::thread::sleep(LOOK);
             if self.context.cancel.swap(false, Ordering::Relaxed) {
                 self.heed_signal();
             }
+        }
+    }
+
+    /// Looks for runs that others left, or whose bundle could not be handed in, until every slot has ended. On a thread of its own,
+    /// since a store that is away keeps it waiting.
+    fn look_for_left(&self) {
+        let mut looked = Instant::now();
+        while !self.ended.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
             if looked.elapsed() > self.lease / 2 {
                 self.recover();
                 looked = Instant::now();
@@ -108,32 +137,62 @@ impl Worker<'_> {
         self.context.output.note(&format!("{}\n", contract::text::shown_lines(&error.message)));
     }
 
-    /// Takes one run after the other.
+    /// Takes one run after the other. A fault is told and waited for: a slot ends when it drains, or with the queue.
     fn serve_slot(&self) -> Result<(), CommandError> {
-        let ledger = self.harness.home.ledger()?;
-        let mut wait = SHORTEST_WAIT;
+        let (mut wait, mut trouble) = (SHORTEST_WAIT, FIRST_TROUBLE);
+        let Some(ledger) = self.open_ledger() else { return Ok(()) };
         while !self.draining.load(Ordering::Relaxed) {
-            match self.take(&ledger) {
-                Ok(Some(run)) => {
-                    self.run_claimed(&ledger, &run)?;
-                    wait = SHORTEST_WAIT;
+            // Before the question, so that what comes after it is noticed.
+            let mark = ledger.queue_mark().ok();
+            match self.serve_next(&ledger) {
+                Ok(Served::Run) => {
+                    (wait, trouble) = (SHORTEST_WAIT, FIRST_TROUBLE);
                     continue;
                 }
-                Ok(None) if self.arguments.until_empty && ledger.queue_runs(false, 1)?.is_empty() => return Ok(()),
-                Ok(None) => {}
-                Err(error) => self.note_trouble(&error),
+                Ok(Served::Empty) => return Ok(()),
+                Ok(Served::Nothing) => {
+                    self.pause(wait, || mark == ledger.queue_mark().ok());
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+                // What fails here fails again: others get the time to take the run.
+                Err(error) => {
+                    self.note_trouble(&error);
+                    self.pause(trouble, || true);
+                    trouble = (trouble * 2).min(self.lease);
+                }
             }
-            self.pause(wait);
-            wait = (wait * 2).min(LONGEST_WAIT);
         }
         Ok(())
     }
 
-    /// Sleeps, and wakes early to drain.
-    fn pause(&self, wait: Duration) {
+    /// The slot's own connection, as soon as there can be one; `None` where the worker drains before.
+    fn open_ledger(&self) -> Option<Ledger> {
+        while !self.draining.load(Ordering::Relaxed) {
+            match self.harness.home.ledger() {
+                Ok(ledger) => return Some(ledger),
+                Err(error) => self.note_trouble(&error.into()),
+            }
+            self.pause(FIRST_TROUBLE, || true);
+        }
+        None
+    }
+
+    fn serve_next(&self, ledger: &Ledger) -> Result<Served, CommandError> {
+        match self.take(ledger)? {
+            Some(run) => self.run_claimed(ledger, &run).map(|()| Served::Run),
+            None if self.arguments.until_empty && ledger.queue_runs(false, 1)?.is_empty() => Ok(Served::Empty),
+            None => Ok(Served::Nothing),
+        }
+    }
+
+    /// Sleeps while the queue is as it was, and wakes early to drain.
+    fn pause(&self, wait: Duration, is_still: impl Fn() -> bool) {
         let begun = Instant::now();
         while begun.elapsed() < wait && !self.draining.load(Ordering::Relaxed) {
             std::thread::sleep(SHORTEST_WAIT);
+            if !is_still() {
+                return;
+            }
         }
     }
 
@@ -153,27 +212,50 @@ impl Worker<'_> {
         ledger.queue_claimed(&ask).map_err(|error| CommandError::blocked(&error))
     }
 
-    /// Runs it, and tells what came of it. One that cannot be asked for here is taken out of the queue, with the reason.
+    /// Runs it, and tells what came of it. An order that is wrong is taken out of the queue, with the reason. Where something else
+    /// failed before the run started, the claim is given back for another try.
     fn run_claimed(&self, ledger: &Ledger, run: &QueuedRun) -> Result<(), CommandError> {
         let turn = ClaimedTurn { run_id: run.run_id.clone(), epoch: run.epoch };
-        let told = match self.govern(ledger, run, &turn) {
-            Ok(told) => told,
-            Err(error) => {
-                let why = json!({"epoch": run.epoch, "why": error.message});
-                let now = RunClock::start().map_err(CommandError::blocked)?.started();
-                let cancelled = ledger.queue_cancelled(&run.run_id, now, &why);
-                cancelled.map_err(|error| CommandError::blocked(&error))?;
-                self.note_trouble(&error);
-                json!({"epoch": run.epoch, "run_id": run.run_id, "state": "cancelled", "why": error.message})
+        match self.govern(ledger, run, &turn) {
+            Ok(told) => {
+                self.tell(&told);
+                Ok(())
             }
+            Err(error) if error.kind != ErrorKind::Blocked || run.epoch >= MOST_CLAIMS => {
+                self.refuse(ledger, run, &error)
+            }
+            Err(error) => {
+                let now = RunClock::start().map_err(CommandError::blocked)?.started();
+                let pause = FIRST_TROUBLE.saturating_mul(1 << run.epoch.min(6)).min(self.lease);
+                // An epoch that no longer holds gives nothing back, and a claim that stays lapses by itself.
+                let given = ledger.queue_given_back(&run.run_id, run.epoch, now, pause);
+                let state = if given.is_ok() { "given_back" } else { "claimed" };
+                self.tell(&json!({"epoch": run.epoch, "run_id": run.run_id, "state": state, "why": error.message}));
+                Err(error)
+            }
+        }
+    }
+
+    fn refuse(&self, ledger: &Ledger, run: &QueuedRun, why: &CommandError) -> Result<(), CommandError> {
+        let now = RunClock::start().map_err(CommandError::blocked)?.started();
+        let refused = ledger.queue_refused(&run.run_id, run.epoch, now, &json!({"why": why.message}));
+        let state = match &refused {
+            Ok(()) => "cancelled",
+            Err(AppendEntryError::TurnRefused { .. }) => "late",
+            Err(error) => return Err(CommandError::blocked(error)),
         };
-        self.tell(&told)
+        self.note_trouble(why);
+        self.tell(&json!({"epoch": run.epoch, "run_id": run.run_id, "state": state, "why": why.message}));
+        Ok(())
     }
 
     fn govern(&self, ledger: &Ledger, run: &QueuedRun, turn: &ClaimedTurn) -> Result<Value, CommandError> {
-        let order = ledger.queue_order(run)?;
-        let queued: QueuedAsk = serde_json::from_value(order.detail)?;
-        let task = queued.load_task(self.context, order.contract_sha256)?;
+        let order = ledger.queue_order(run).map_err(|error| match error {
+            ReadLedgerError::Entry { .. } => CommandError::usage(&error),
+            other => CommandError::blocked(&other),
+        })?;
+        let queued = serde_json::from_value::<QueuedAsk>(order.detail.clone()).map_err(CommandError::usage)?;
+        let task = queued.load_task(self.context, &order)?;
         let mut ask = self.context.ask(&queued.asked()?, &task, Purpose::Governed)?;
         ask.timeout_seconds = queued.timeout.into_iter().chain(ask.timeout_seconds).min();
         let watch = Watch { cancel: &self.interrupt, observer: &Quiet };
@@ -184,7 +266,9 @@ impl Worker<'_> {
                 let (status, reasons) = (report.status, &report.blocker_reasons);
                 Ok(json!({"epoch": epoch, "reasons": reasons, "run_id": run_id, "state": "sealed", "status": status}))
             }
-            // Whoever has the run by now ends it; a run that could not be sealed or opened now is found by recovery or by the next claim.
+            // It did not start: another try may.
+            Err(error @ GovernError::Open(_)) if !is_late(&error) => Err(CommandError::blocked(&error)),
+            // Whoever has the run by now ends it; a run that could not be sealed now is found by recovery.
             Err(error) => {
                 let state = if is_late(&error) { "late" } else { "failed" };
                 Ok(json!({"epoch": epoch, "run_id": run_id, "state": state, "why": error.to_string()}))
@@ -192,16 +276,17 @@ impl Worker<'_> {
         }
     }
 
-    fn tell(&self, told: &Value) -> Result<(), CommandError> {
+    /// Prints it; a reader that went away does not end the worker.
+    fn tell(&self, told: &Value) {
         let output = self.context.output;
         if output.json {
-            return output.print_json(told);
+            let _ = output.print_json(told);
+            return;
         }
         let text = |key: &str| told[key].as_str().map(contract::text::shown).unwrap_or_default();
         let word = if told["status"].is_string() { text("status") } else { text("state") };
         let why = if told["why"].is_string() { format!(" {}", text("why")) } else { String::new() };
         output.print(&format!("{word} {}{why}\n", text("run_id")));
-        Ok(())
     }
 }
 

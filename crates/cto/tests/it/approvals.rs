@@ -4,6 +4,7 @@
 mod at_a_terminal;
 mod documents;
 mod every_field;
+mod failover;
 mod forged;
 mod keys;
 mod refused;

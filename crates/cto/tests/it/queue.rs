@@ -8,11 +8,11 @@ use std::fs;
 use std::process::Child;
 use std::time::Duration;
 
-use contract::Stamp;
-use ledger::{AppendEntryError, ClaimAsk, Ledger, LedgerPlace, QueueLimits, RunIntent, RunStarted};
+use contract::{Stamp, TaskContract};
+use ledger::{AppendEntryError, ClaimAsk, Ledger, LedgerPlace, QueueLimits, QueueOrder, RunIntent, RunStarted};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::{Ran, World, wait_for};
+use testkit::{PostgresServer, Ran, World, wait_for};
 
 use crate::world;
 
@@ -330,26 +330,28 @@ pub(crate) fn check_limits(yard: &Yard) {
 
 #[test]
 fn a_worker_drains_and_then_interrupts() {
-    on_a_file(1, |yard| {
-        let world = yard.first();
-        world.case("made", &[("fake", SLEEPS)]);
-        let (run, next) = (submit(world, &["./made"]), submit(world, &["r1-string-slugify"]));
-        let labelled = submit(world, &["r1-string-slugify", "--labels", "gpu", "--priority", "9"]);
-        let worker = Started::worker(world, &[]);
-        wait_for_engine(world, &run);
-        worker.signal(Signal::TERM);
-        std::thread::sleep(Duration::from_millis(500));
-        assert_eq!(state_of(world, &run), "started", "it finishes what it has");
-        worker.signal(Signal::TERM);
-        let ended = worker.finish();
-        assert_eq!(ended.code, 130, "{}", ended.told());
-        assert_eq!(lines(&ended)[0]["reasons"], json!(["harness_interrupted"]));
-        assert_eq!(state_of(world, &next), "queued", "nothing new was taken");
-        let told = work(world, &["--labels", "gpu,big", "--engines", "fake"]);
-        assert_eq!(told[0]["run_id"], json!(labelled), "control: a worker with its label takes it first");
-        assert_eq!(told.len(), 2);
-        yard.check();
-    });
+    on_a_file(1, check_drain);
+}
+
+pub(crate) fn check_drain(yard: &Yard) {
+    let world = yard.first();
+    world.case("made", &[("fake", SLEEPS)]);
+    let (run, next) = (submit(world, &["./made"]), submit(world, &["r1-string-slugify"]));
+    let labelled = submit(world, &["r1-string-slugify", "--labels", "gpu", "--priority", "9"]);
+    let worker = Started::worker(world, &[]);
+    wait_for_engine(world, &run);
+    worker.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(state_of(world, &run), "started", "it finishes what it has");
+    worker.signal(Signal::TERM);
+    let ended = worker.finish();
+    assert_eq!(ended.code, 130, "{}", ended.told());
+    assert_eq!(lines(&ended)[0]["reasons"], json!(["harness_interrupted"]));
+    assert_eq!(state_of(world, &next), "queued", "nothing new was taken");
+    let told = work(world, &["--labels", "gpu,big", "--engines", "fake"]);
+    assert_eq!(told[0]["run_id"], json!(labelled), "control: a worker with its label takes it first");
+    assert_eq!(told.len(), 2);
+    yard.check();
 }
 
 /// The contract that was accepted is run, or nothing.
@@ -367,6 +369,87 @@ fn a_task_that_changed_after_it_was_submitted_is_not_run() {
         assert!(text(&told[0]["why"]).contains("contract_invalid"), "{told:#?}");
         yard.check();
     });
+}
+
+/// An order is the word of whoever could append it. What it says beyond its task is not run, however it is digested.
+#[test]
+fn an_order_with_another_contract_than_its_task_is_not_run() {
+    on_a_file(1, check_forged_order);
+}
+
+pub(crate) fn check_forged_order(yard: &Yard) {
+    let (world, ledger) = (yard.first(), yard.ledger());
+    let honest = submit(world, &["r1-string-slugify", "--sandbox", "none"]);
+    let row = ledger.queue_run(&honest.clone().try_into().unwrap()).unwrap().unwrap();
+    let order = ledger.queue_order(&row).unwrap();
+    let touched = world.path().join("touched");
+    let touch = json!([{"argv": ["touch", touched]}]);
+    let forge = |suffix: &str, change: &dyn Fn(&mut QueueOrder)| {
+        let run_id = format!("{}-{suffix}", honest.rsplit_once('-').unwrap().0).try_into().unwrap();
+        let mut forged = QueueOrder { run_id, ..order.clone() };
+        change(&mut forged);
+        let contract: TaskContract = serde_json::from_value(forged.detail["contract"].clone()).unwrap();
+        forged.contract_sha256 = contract.digest().unwrap();
+        ledger.queue_submitted(&forged, row.submitted_at).unwrap();
+        forged.run_id.to_string()
+    };
+    let forged = [
+        forge("zzza", &|order| order.detail["contract"]["verification_commands"] = touch.clone()),
+        forge("zzzb", &|order| order.detail["contract"]["source_owner"] = json!("Eve")),
+        forge("zzzc", &|order| order.engine = "codex".to_owned()),
+        forge("zzzd", &|order| order.stage = contract::Stage::DISPOSABLE_REPOSITORY),
+        forge("zzze", &|order| order.target_key = Some("/of/another".to_owned())),
+        forge("zzzf", &|order| order.task_id = "another".to_owned().try_into().unwrap()),
+    ];
+    let told = work(world, &[]);
+    let of = |run: &str| told.iter().find(|told| told["run_id"] == run).unwrap();
+    for run in &forged {
+        assert_eq!(of(run)["state"], "cancelled", "{told:#?}");
+        assert!(text(&of(run)["why"]).contains("contract_invalid"), "{told:#?}");
+    }
+    assert!(!touched.exists(), "its command was run");
+    assert_eq!(of(&honest)["status"], "pass", "the control: {told:#?}");
+    yard.check();
+}
+
+/// A fault of the machine takes no run out of the queue: the claim is given back, and the run goes when the fault has passed.
+#[test]
+fn a_run_that_cannot_be_begun_now_is_given_back() {
+    on_a_file(1, check_given_back);
+}
+
+pub(crate) fn check_given_back(yard: &Yard) {
+    let world = yard.first();
+    let user = world.path().join("user/.config/cto/config.yaml");
+    let plain = fs::read_to_string(&user).unwrap();
+    let run = submit(world, &["r1-string-slugify"]);
+    let away = "evidence:\n  url: s3://cto/fleet\n  endpoint: http://127.0.0.1:1\n  timeout_seconds: 1\n";
+    fs::write(&user, format!("{plain}{away}")).unwrap();
+    let worker = Started::worker(world, &[]);
+    let epoch = || yard.ledger().queue_run(&run.clone().try_into().unwrap()).unwrap().unwrap().epoch;
+    wait_for("another claim", || (epoch() > 1).then_some(()));
+    worker.signal(Signal::TERM);
+    let told = lines(&worker.finish().expect(0));
+    assert_eq!((&told[0]["run_id"], &told[0]["state"]), (&json!(run), &json!("given_back")), "{told:#?}");
+    fs::write(&user, plain).unwrap();
+    let told = work(world, &[]);
+    assert_eq!((&told[0]["run_id"], &told[0]["status"]), (&json!(run), &json!("pass")), "{told:#?}");
+    yard.check();
+}
+
+/// A run that works while nobody can be asked, for less than its lease.
+pub(crate) fn check_away(yard: &Yard, server: &PostgresServer) {
+    let world = yard.first();
+    world.case("made", &[("fake", "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 3}}]}")]);
+    let run = submit(world, &["./made"]);
+    let worker = Started::worker(world, &["--until-empty"]);
+    wait_for_engine(world, &run);
+    server.crash();
+    std::thread::sleep(Duration::from_secs(2));
+    server.start_again();
+    let told = lines(&worker.finish().expect(0));
+    assert_eq!((&told[0]["run_id"], &told[0]["status"]), (&json!(run), &json!("pass")), "{told:#?}");
+    yard.check();
 }
 
 #[test]

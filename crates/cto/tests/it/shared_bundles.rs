@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use testkit::{ObjectDouble, ObjectFolder, StoreManner, World, each_row};
@@ -148,4 +149,47 @@ fn a_bundle_that_could_not_be_handed_in_is_handed_in_later() {
     assert_eq!(rows(&homes.ours)[0]["status"], "pass", "{recovered:?}");
     homes.run("fail-no-diff", 1);
     let _ = homes.theirs.cto(["verify", &run]).expect(0);
+}
+
+/// The store is away for longer than a lease when a run is sealed. The worker that made it keeps it, and hands it in when the store is
+/// back; one that was killed keeps nothing, which is the control.
+#[test]
+fn a_finished_run_is_kept_while_the_store_is_away() {
+    let rows = [("the worker lives", (true, "pass")), ("control: the worker was killed", (false, "fail"))];
+    each_row(rows, |(lives, status)| {
+        let double = ObjectDouble::start(StoreManner::Guarded);
+        let homes = SharedHomes::on(&format!("  lease_seconds: 4\n{}", on_double(&double)));
+        let steps = r#"{"steps": [{"write": {"path": "a.txt", "text": "two\n"}}, {"run": {"argv": ["sleep", "2"]}}]}"#;
+        homes.ours.case("made", &[("fake", steps), ("verification_commands", "[[\"true\"]]")]);
+        let run =
+            homes.ours.cto(["submit", "./made", "--json"]).expect(0).json()["run_id"].as_str().unwrap().to_owned();
+        let mut worker = homes.ours.start(["worker", "--json"]);
+        testkit::wait_for("the probe", || (double.asked() >= 7).then_some(()));
+        double.behave(StoreManner::Storm(u32::MAX));
+        testkit::wait_for("the bundle", || homes.ours.home().join("harness-runs").join(&run).is_dir().then_some(()));
+        if !lives {
+            worker.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_secs(10));
+        if lives {
+            let looked = homes.theirs.cto(["recover", "--json"]).expect(0).json();
+            assert_eq!(
+                (&looked["alive"][0], &looked["sealed"]),
+                (&Value::from(run.as_str()), &Value::Array(vec![])),
+                "{looked}"
+            );
+        }
+        double.behave(StoreManner::Guarded);
+        let status_of = || {
+            let shown = homes.theirs.cto(["runs", "--json"]).text();
+            let row: Value = serde_json::from_str(shown.lines().next()?).ok()?;
+            row["status"].as_str().filter(|status| *status != "running").map(str::to_owned)
+        };
+        if !lives {
+            let _ = homes.theirs.cto(["recover"]).expect(0);
+        }
+        assert_eq!(testkit::wait_for("the seal", status_of), status);
+        let _ = worker.kill();
+        let _ = worker.wait();
+    });
 }

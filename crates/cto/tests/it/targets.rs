@@ -9,6 +9,7 @@ mod documents;
 mod hostile;
 mod killed;
 mod kinds;
+mod late;
 mod policy;
 mod redacted;
 mod replanned;

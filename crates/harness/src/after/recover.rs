@@ -26,7 +26,7 @@ use crate::run::used::find_mark_of;
 use crate::seal::dead::{
     Dead, RecordedBundle, RecoverError, entries, finish_landing, record_bundle, remove_all, seal_dead,
 };
-use crate::seal::landing::RecoveredLanding;
+use crate::seal::landing::{RecoveredLanding, settle_landing};
 use crate::seal::report::remove_work;
 
 /// Result of a recovery.
@@ -64,7 +64,8 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
     }
     recover_all_vanished(harness, &mut done)?;
     for run_id in noted_landings(&harness.home) {
-        if harness.home.bundles().has_bundle(&run_id) && !harness.home.active_run(&run_id).own_exists() {
+        let is_sealed = harness.home.bundles().has_bundle(&run_id) && !harness.home.active_run(&run_id).own_exists();
+        if is_sealed && !is_lost(harness, &run_id) {
             match finish_landing(harness, &run_id) {
                 Ok(landing) => done.landings.extend(landing),
                 Err(error) => done.note_failure(&run_id, Err(error)),
@@ -217,8 +218,9 @@ fn active_runs(home: &Home) -> Result<Vec<RunId>, RecoverError> {
     Ok(names.filter_map(|name| RunId::try_from(name).ok()).collect())
 }
 
-/// Puts what a run of this home left aside, because another instance has it.
+/// Puts what a run of this home left aside, because another instance has it, and takes back what it has landed.
 fn set_aside(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Result<(), RecoverError> {
+    done.landings.extend(settle_landing(&harness.home, run_id).map(|landing| landing.ended));
     let dir = harness.home.active_run(run_id);
     Reserve::release(&harness.home, run_id);
     remove_work(&harness.home, run_id);

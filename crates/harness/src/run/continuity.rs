@@ -153,6 +153,10 @@ pub fn continue_ledger(
         LedgerVouch::OnlyCopy => ledger.append(EntryKind::LedgerContinued, None, now, &json!({"detail": detail})),
         LedgerVouch::TimeWentBack => ledger.set_time_back(now, &detail),
     }?;
+    if let Some(store) = harness.home.bundles().store() {
+        let bound = ledger.bind_evidence(&store.place().to_string(), true);
+        bound.map_err(|error| ContinueLedgerError::Write(io::Error::other(error)))?;
+    }
     let ledger_id = ledger.identity().map_err(|error| ContinueLedgerError::Write(io::Error::other(error)))?;
     drop(ledger);
     let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };

@@ -1,13 +1,22 @@
 //! The object store before a run and at the use of an approval: tried out before anything rests on it, asked before and told after a use.
 
+use contract::text::shown;
 use contract::{Digest, RunId, Stage};
-use ledger::{Bundles, ObjectStore, ProbeStoreError, StoreProbe, UseObjectError, WitnessedUse};
+use ledger::{ObjectStore, ProbeStoreError, ReadLedgerError, StoreProbe, UseObjectError, WitnessedUse};
+
+use crate::run::harness::Harness;
 
 /// Why no run starts with the object store as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckEvidenceError {
     #[error(transparent)]
     Probe(#[from] ProbeStoreError),
+    #[error("stage {stage} on a ledger that lies on a server needs a witness, and no object store is named")]
+    NoWitness { stage: Stage },
+    #[error("stage {stage} needs the witness that this ledger has: it names {known}, and this home {ours}")]
+    OtherStore { stage: Stage, known: String, ours: String },
+    #[error(transparent)]
+    Ledger(#[from] ReadLedgerError),
     #[error("stage {stage} needs a witness that cannot be taken back: in {store} our credential may {rights}")]
     Unguarded { stage: Stage, store: String, rights: &'static str },
 }
@@ -17,6 +26,13 @@ impl CheckEvidenceError {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Probe(error) => error.remedy(),
+            Self::NoWitness { .. } => {
+                "Name the object store of the fleet: evidence.url in your own config.yaml; docs/fleet.md."
+            }
+            Self::OtherStore { .. } => {
+                "Set evidence.url to the store that the ledger names; where that store was moved: cto ledger continue."
+            }
+            Self::Ledger(_) => "See if the ledger can be reached: cto doctor --fleet.",
             Self::Unguarded { .. } => {
                 "Give this machine a credential that can create and read alone; docs/fleet.md has a policy."
             }
@@ -24,16 +40,25 @@ impl CheckEvidenceError {
     }
 }
 
-/// Tries the object store out, where there is one. From stage 4 on it has to be one that can be a witness.
-pub(crate) fn check_evidence(bundles: &Bundles, stage: Stage) -> Result<(), CheckEvidenceError> {
-    let Some(store) = bundles.store() else { return Ok(()) };
+/// Tries the object store out, where there is one. From stage 4 on it has to be one that can be a witness. A ledger on a server needs
+/// one, and all homes on it the same: a use that one of them leaves must be found by the others.
+pub(crate) fn check_evidence(harness: &Harness, stage: Stage) -> Result<(), CheckEvidenceError> {
+    let needs_witness = stage.mutation_mode().needs_approval();
+    let Some(store) = harness.home.bundles().store() else {
+        let on_server = needs_witness && harness.ledger().bind_evidence("", false)?.is_some();
+        return if on_server { Err(CheckEvidenceError::NoWitness { stage }) } else { Ok(()) };
+    };
     let probe = store.probe()?;
-    match stage.mutation_mode().needs_approval() && !store.can_witness(probe) {
-        true => {
-            let rights = name_rights(probe);
-            Err(CheckEvidenceError::Unguarded { stage, store: store.place().to_string(), rights })
-        }
-        false => Ok(()),
+    if !needs_witness {
+        return Ok(());
+    }
+    let ours = store.place().to_string();
+    if !store.can_witness(probe) {
+        return Err(CheckEvidenceError::Unguarded { stage, store: ours, rights: name_rights(probe) });
+    }
+    match harness.ledger().bind_evidence(&ours, false)?.filter(|known| *known != ours) {
+        Some(known) => Err(CheckEvidenceError::OtherStore { stage, known: shown(&known), ours }),
+        None => Ok(()),
     }
 }
 

@@ -96,9 +96,12 @@ pub(crate) enum Stopped {
     /// The sealed bundle cannot be handed in.
     #[error(transparent)]
     Share(#[from] ledger::ShareBundleError),
-    /// The epoch was checked too long ago for the engine to be started on it.
-    #[error("the lease may have ended before the engine could be started")]
+    /// The epoch no longer holds, or was checked too long ago for the next step.
+    #[error("the lease has ended, or may have, before the next step that cannot be taken back")]
     LeaseDeadline,
+    /// The ledger cannot be asked for more time.
+    #[error("the lease cannot be renewed: {0}")]
+    Lease(#[source] ErrorCause),
     /// A state that the steps before exclude: a fault of the harness's own.
     #[error("a fault of the harness: {0}")]
     Impossible(&'static str),
@@ -184,7 +187,7 @@ impl<'a> RunFile<'a> {
         turn: Option<&ClaimedTurn>,
     ) -> Result<Self, OpenRunError> {
         let clock = RunClock::start().map_err(OpenRunError::Clock)?;
-        check_evidence(harness.home.bundles(), ask.stage).map_err(OpenRunError::Evidence)?;
+        check_evidence(harness, ask.stage).map_err(OpenRunError::Evidence)?;
         let contract_digest = accept_contract(&task.contract)?;
         let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
         let (run_id, dir, lock) = match turn {

@@ -1,15 +1,15 @@
 //! The lease on a live run: renewed while the run works, so that other instances on the same ledger leave it alone.
 //!
 //! Within one home a live run is known by its lock, which the kernel releases. Between homes there is no such lock: a run belongs to the
-//! instance that started it until its lease has lapsed, wherever the ledger lies. Then any other may seal it as interrupted. A run that wakes up after that has
-//! lost: its sandbox is ended, and its evidence is kept under `late/` and counts for nothing.
+//! instance that started it until its lease has lapsed, wherever the ledger lies. Then any other may seal it as interrupted. A run that
+//! wakes up after that has lost: its sandbox is ended, and its evidence is kept under `late/` and counts for nothing.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use contract::{Digest, RunId, Stamp};
 use evidence::names;
-use ledger::{FIRST_EPOCH, OpenRun, RunRow};
+use ledger::{FIRST_EPOCH, LeaseBeat, OpenRun, RunRow};
 use untrusted_fs::own_files;
 
 use crate::home::cause::ErrorCause;
@@ -129,10 +129,12 @@ impl Harness {
             let (working, ended) = channel::<()>();
             scope.spawn(move || {
                 while ended.recv_timeout(self.lease / RENEWALS) == Err(RecvTimeoutError::Timeout) {
-                    if self.is_lease_gone(run_id, epoch) {
+                    // What cannot be asked now is asked again; only the ledger's own word ends the run.
+                    let Ok(beat) = self.keep_lease(run_id, epoch) else { continue };
+                    if !beat.is_held && is_lost(self, run_id) {
                         return lost();
                     }
-                    if matches!(self.ledger().queue_stopping(run_id), Ok(true)) {
+                    if beat.is_stopping {
                         let _ = ask_run_to_stop(&self.home, run_id);
                     }
                 }
@@ -143,10 +145,15 @@ impl Harness {
         })
     }
 
-    /// Renews; true only where the ledger says that somebody else has it. What cannot be asked now is asked again.
-    fn is_lease_gone(&self, run_id: &RunId, epoch: u64) -> bool {
-        let Ok(until) = self.lease_end() else { return false };
-        let renewed = self.ledger().lease_renewed(run_id, epoch, until);
-        matches!(renewed, Ok(false)) && is_lost(self, run_id)
+    /// The same for work after the end of a run, whose lease is renewed at once.
+    pub(crate) fn keeping_lease_now<T>(&self, run_id: &RunId, epoch: u64, work: impl FnOnce() -> T) -> T {
+        let _ = self.keep_lease(run_id, epoch);
+        self.keeping_lease(run_id, epoch, || {}, work)
+    }
+
+    /// Renews the lease of a run.
+    pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64) -> Result<LeaseBeat, ErrorCause> {
+        let now = RunClock::start()?.started();
+        Ok(self.ledger().lease_kept(run_id, epoch, self.lease, now)?)
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod harness;
 pub(crate) mod identity;
 pub(crate) mod journal;
 pub(crate) mod lease;
+pub(crate) mod lease_deadline;
 pub(crate) mod look;
 pub(crate) mod posture;
 pub(crate) mod quarters;

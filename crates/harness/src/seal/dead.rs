@@ -131,10 +131,15 @@ pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<Option<
     }
     let dir = harness.home.bundles().bundle_dir(run_id);
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
-    let handed_in = harness.home.bundles().hand_in(run_id, sealed.attestation_sha256);
+    let lease = own_lease(harness, run_id)?;
+    let hand_in = || harness.home.bundles().hand_in(run_id, sealed.attestation_sha256);
+    // A store that is away for long does not make a finished run another instance's to end.
+    let handed_in = match lease {
+        Some(lease) => harness.keeping_lease_now(run_id, lease.epoch, hand_in),
+        None => hand_in(),
+    };
     handed_in.map_err(|error| RecoverError::Seal(run_id.to_string(), error.into()))?;
     let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
-    let lease = own_lease(harness, run_id)?;
     harness
         .ledger()
         .run_sealed(&ledger_entry(&sealed, now, lease))

@@ -26,6 +26,7 @@ use crate::work::result::TakenResult;
 
 pub(crate) use left::{DeadLanding, finished_landing, settle_landing};
 pub use left::{LandingEnd, RecoveredLanding};
+use problem::LandChangeError;
 use put::Put;
 pub(crate) use put::{describe_removal, record_landing};
 
@@ -128,6 +129,7 @@ impl LandedResult {
             };
             match (Put { run, material, checked, request }).put() {
                 Ok(landed) => self.landed = Some(landed),
+                Err(LandChangeError::Ended(stopped)) => return Err(stopped),
                 Err(problem) => problem.hold_against(run)?,
             }
         }

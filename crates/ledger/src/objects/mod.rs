@@ -12,7 +12,8 @@ mod probe;
 mod s3;
 mod witness;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use contract::Stamp;
 
@@ -31,7 +32,7 @@ pub type ReadClock = fn() -> Option<Stamp>;
 pub struct ObjectStore {
     place: EvidencePlace,
     objects: Objects,
-    probed: Arc<OnceLock<StoreProbe>>,
+    probed: Arc<Mutex<Option<(Instant, StoreProbe)>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -97,10 +98,11 @@ impl ObjectStore {
         read.map_err(|fault| self.failed("read", name, fault))
     }
 
-    /// Tries to put other bytes in the place of an object, which a guarded store refuses. Only the probe does.
-    fn try_overwrite(&self, name: &str, bytes: &[u8]) -> Result<(), UseObjectError> {
+    /// Tries to put other bytes in the place of an object, which a guarded store refuses; true if it says that it did. Only the probe
+    /// does.
+    fn try_overwrite(&self, name: &str, bytes: &[u8]) -> Result<bool, UseObjectError> {
         let tried = match &self.objects {
-            Objects::Folder(folder) => folder.overwrite(name, bytes).map_err(ObjectFault::Io),
+            Objects::Folder(folder) => folder.overwrite(name, bytes).map(|()| true).map_err(ObjectFault::Io),
             #[cfg(feature = "fleet")]
             Objects::Bucket(bucket) => bucket.overwrite(name, bytes),
             #[cfg(not(feature = "fleet"))]
@@ -109,10 +111,10 @@ impl ObjectStore {
         tried.map_err(|fault| self.failed("overwrite", name, fault))
     }
 
-    /// Tries to remove an object, which a guarded store refuses. Only the probe does.
-    fn try_remove(&self, name: &str) -> Result<(), UseObjectError> {
+    /// Tries to remove an object, which a guarded store refuses; true if it says that it did. Only the probe does.
+    fn try_remove(&self, name: &str) -> Result<bool, UseObjectError> {
         let tried = match &self.objects {
-            Objects::Folder(folder) => folder.remove(name).map_err(ObjectFault::Io),
+            Objects::Folder(folder) => folder.remove(name).map(|()| true).map_err(ObjectFault::Io),
             #[cfg(feature = "fleet")]
             Objects::Bucket(bucket) => bucket.remove(name),
             #[cfg(not(feature = "fleet"))]

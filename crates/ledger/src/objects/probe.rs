@@ -1,5 +1,8 @@
 //! The probe: an object store says little of itself, so that it is tried out before evidence rests on it.
 
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
 use contract::Digest;
 
 use super::{Creation, EvidencePlace, ObjectStore, UseObjectError};
@@ -37,6 +40,9 @@ impl ProbeStoreError {
     }
 }
 
+/// The time that a probe holds.
+const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// More than the bytes of a probe, so that a store that gives back more is found out by them.
 const LARGEST_PROBE: u64 = 4096;
 
@@ -48,13 +54,15 @@ impl StoreProbe {
 }
 
 impl ObjectStore {
-    /// Tries the store out, once for all clones of this value. Leaves one small object below `probe/` where the store is guarded.
+    /// Tries the store out, once a day for all clones of this value: a credential may be changed meanwhile. Leaves one small object below `probe/` where the store is guarded.
     pub fn probe(&self) -> Result<StoreProbe, ProbeStoreError> {
-        if let Some(probe) = self.probed.get() {
-            return Ok(*probe);
+        let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, probe)) = probed.filter(|(at, _)| at.elapsed() < LASTS) {
+            return Ok(probe);
         }
         let probe = self.try_out()?;
-        Ok(*self.probed.get_or_init(|| probe))
+        *probed = Some((Instant::now(), probe));
+        Ok(probe)
     }
 
     /// True where the store may be the witness of approvals: it is guarded, or a folder, which is as safe as the user's own home.
@@ -66,7 +74,10 @@ impl ObjectStore {
         let token = new_ledger_id().map_err(ProbeStoreError::Random)?;
         let name = format!("probe/{token}");
         let [first, second] = ["first", "second"].map(|word| format!("cto-probe@v1 {word} {token}\n").into_bytes());
-        if self.create_object(&name, &first)? == Creation::Exists {
+        // A store that creates it and whose answer is lost says so when it is asked again.
+        let is_ours =
+            || Ok::<_, UseObjectError>(self.read_object(&name, LARGEST_PROBE)?.as_deref() == Some(&first[..]));
+        if self.create_object(&name, &first)? == Creation::Exists && !is_ours()? {
             return Err(self.unfit("it says that an object exists which nobody has made"));
         }
         let again = self.create_object(&name, &second)?;
@@ -87,10 +98,11 @@ impl ObjectStore {
             }
             (Creation::Exists, Some(_)) => {}
         }
-        self.try_overwrite(&name, &second)?;
-        let may_overwrite = self.read_object(&name, LARGEST_PROBE)?.as_deref() != Some(first.as_slice());
-        self.try_remove(&name)?;
-        let may_remove = self.read_object(&name, LARGEST_PROBE)?.is_none();
+        // A store that says that it did it may do it, whatever a read that is behind still gives.
+        let overwritten = self.try_overwrite(&name, &second)?;
+        let may_overwrite = overwritten || self.read_object(&name, LARGEST_PROBE)?.as_deref() != Some(first.as_slice());
+        let removed = self.try_remove(&name)?;
+        let may_remove = removed || self.read_object(&name, LARGEST_PROBE)?.is_none();
         Ok(StoreProbe { may_overwrite, may_remove })
     }
 

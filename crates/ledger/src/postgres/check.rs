@@ -4,7 +4,7 @@ use postgres::Row;
 use serde_json::json;
 
 use super::{PostgresStore, runs};
-use crate::fault::StoreResult;
+use crate::fault::{FaultKind, StoreFault, StoreResult};
 use crate::replay::Replay;
 
 /// Rows that are fetched at a time.
@@ -26,6 +26,11 @@ impl PostgresStore {
     }
 
     fn tell_all(&self, replay: &mut Replay) -> StoreResult<()> {
+        if self.ask_value("SELECT cto.is_worker()", &[])? {
+            let cause =
+                "a worker's role does not read the contracts of other runs; check the chain as an operator".into();
+            return Err(StoreFault { kind: FaultKind::ReadOnly, cause });
+        }
         self.tell_entries(replay)?;
         self.tell_runs(replay)?;
         replay.compare_requests(&self.all_requests()?);

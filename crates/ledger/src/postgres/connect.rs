@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use postgres::config::SslMode;
+use postgres::error::SqlState;
 use postgres::{Config, NoTls};
 
 use super::tls::VerifiedTls;
@@ -13,13 +14,22 @@ use crate::place::{ServerAddress, ServerPlace};
 use crate::tls::PrepareTlsError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A question that the server's machine does not acknowledge in this time is lost: the slots of a worker share a connection, and
+/// their leases go on only if it is made anew before they lapse.
+const SILENCE_LIMIT: Duration = Duration::from_secs(10);
+const KEEPALIVE: Duration = Duration::from_secs(5);
 /// A server that restarts is back by then; one that is not is told of.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(10);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A lock is waited for so long, as in a file. A commit is in the log of the server, and of its synchronous standby where it has one,
 /// before it is said to be done, whatever the server's own setting.
+///
+/// Whoever holds the change lock and says nothing for a while, since it was stopped or cut off, is disconnected by the server: the
+/// others go on. The same client finds out when it asks again.
 const SESSION: &str = "SET lock_timeout = '30s'; SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
+     SET idle_in_transaction_session_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; \
+     SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000; \
      SELECT set_config('synchronous_commit', 'on', FALSE) WHERE current_setting('synchronous_commit') IN ('off', 'local')";
 
 const READ_ONLY: &str = "SET default_transaction_read_only = on";
@@ -33,6 +43,8 @@ pub(super) enum ConnectServerError {
     Tls(#[from] PrepareTlsError),
     #[error("{0}")]
     Server(String),
+    #[error("{0}")]
+    Starting(String),
 }
 
 impl ConnectServerError {
@@ -44,7 +56,10 @@ impl ConnectServerError {
 
 impl From<postgres::Error> for ConnectServerError {
     fn from(error: postgres::Error) -> Self {
-        Self::Server(told(&error))
+        match error.code() {
+            Some(&SqlState::CANNOT_CONNECT_NOW) => Self::Starting(told(&error)),
+            _ => Self::Server(told(&error)),
+        }
     }
 }
 
@@ -64,7 +79,15 @@ pub(super) fn connect(place: &ServerPlace, may_write: bool) -> Result<Link, Conn
     if !may_write {
         client.batch_execute(READ_ONLY)?;
     }
-    Ok(Link { client, statements: HashMap::new(), is_lost: false })
+    Ok(Link { client, statements: HashMap::new(), is_listening: false, is_lost: false })
+}
+
+/// Connects to a server that may be starting: it says so, and is there in a moment.
+pub(super) fn connect_started(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
+    match connect(place, may_write) {
+        Err(ConnectServerError::Starting(_)) => reconnect(place, may_write),
+        done => done,
+    }
 }
 
 /// Connects again to a server that may be restarting.
@@ -72,7 +95,7 @@ pub(super) fn reconnect(place: &ServerPlace, may_write: bool) -> Result<Link, Co
     let mut tries = RECONNECT_LIMIT.as_millis() / RECONNECT_PAUSE.as_millis();
     loop {
         match connect(place, may_write) {
-            Err(ConnectServerError::Server(_)) if tries > 0 => {
+            Err(ConnectServerError::Server(_) | ConnectServerError::Starting(_)) if tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(RECONNECT_PAUSE);
             }
@@ -90,6 +113,9 @@ fn plain_config(address: &ServerAddress) -> Config {
         .dbname(&address.database)
         .application_name("cto")
         .connect_timeout(CONNECT_TIMEOUT)
-        .keepalives_idle(Duration::from_secs(30));
+        .keepalives_idle(KEEPALIVE)
+        .keepalives_interval(KEEPALIVE)
+        .keepalives_retries(3)
+        .tcp_user_timeout(SILENCE_LIMIT);
     config
 }

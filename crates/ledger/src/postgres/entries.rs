@@ -23,9 +23,22 @@ impl PostgresStore {
         rows.first().map_or(Ok(Position::GENESIS), read)
     }
 
-    /// Timeline of the server, which changes when a backup is restored.
+    /// Timeline of the server, which changes when a standby is promoted or an archive is recovered.
     pub(crate) fn read_timeline(&self) -> StoreResult<String> {
-        self.ask_value("SELECT cto.read_timeline()", &[])
+        let timeline: String = self.ask_value("SELECT cto.read_timeline()", &[])?;
+        *self.timeline.borrow_mut() = Some(timeline.clone());
+        Ok(timeline)
+    }
+
+    /// True if the server writes on the timeline that was read last, or nobody has read one.
+    pub(crate) fn keeps_timeline(&self) -> StoreResult<bool> {
+        let now: String = self.ask_value("SELECT cto.read_timeline()", &[])?;
+        Ok(self.timeline.borrow().as_ref().is_none_or(|read| *read == now))
+    }
+
+    /// The object store that the ledger names for witnesses.
+    pub(crate) fn bind_evidence(&self, place: &str, anew: bool) -> StoreResult<String> {
+        self.ask_value("SELECT cto.bind_evidence($1, $2)", &[&place, &anew])
     }
 
     /// Position of an entry.

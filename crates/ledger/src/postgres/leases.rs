@@ -1,11 +1,14 @@
 //! The table of leases.
 
+use std::time::Duration;
+
 use contract::{RunId, Stamp};
 use postgres::Row;
 
 use super::PostgresStore;
-use super::column::{number, typed, written};
+use super::column::{number, typed, unreadable, written};
 use crate::fault::StoreResult;
+use crate::lease::LeaseBeat;
 use crate::runs::Lease;
 
 impl PostgresStore {
@@ -27,6 +30,20 @@ impl PostgresStore {
     pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
         let (epoch, until) = (written(epoch)?, until.to_string());
         self.ask_value("SELECT cto.renew_lease($1, $2, $3)", &[&run_id.as_str(), &epoch, &until])
+    }
+
+    /// Renews a lease by one statement and the server's clock, without the lock of changes, and looks if the run is to stop.
+    pub(crate) fn keep_lease(
+        &self,
+        run_id: &RunId,
+        epoch: u64,
+        lease: Duration,
+        _now: Stamp,
+    ) -> StoreResult<LeaseBeat> {
+        let sql = "SELECT held, stopping FROM cto.keep_lease($1, $2, $3)";
+        let rows = self.ask(sql, &[&run_id.as_str(), &written(epoch)?, &lease.as_secs_f64()])?;
+        let row = rows.first().ok_or_else(|| unreadable("answer"))?;
+        Ok(LeaseBeat { is_held: row.try_get(0)?, is_stopping: row.try_get(1)? })
     }
 
     /// Removes the lease of a run.

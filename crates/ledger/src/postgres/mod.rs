@@ -20,8 +20,10 @@ mod tls;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
+use std::time::Duration;
 
 use postgres::error::SqlState;
+use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::ToSql;
 use postgres::{Client, Row, Statement};
 
@@ -31,12 +33,22 @@ use crate::place::ServerPlace;
 /// Names the one lock that whoever changes a ledger holds: "ctoL".
 const CHANGE_LOCK: i64 = 0x6374_6f4c;
 
+/// The time in which what has come from the server is read.
+const NOTICE_WAIT: Duration = Duration::from_millis(1);
+
+/// Times that a change is begun where its connection is lost.
+const CHANGE_TRIES: u32 = 3;
+
 /// One connection to a ledger on a server.
 pub(crate) struct PostgresStore {
     link: RefCell<Link>,
     place: ServerPlace,
     id: String,
     may_write: bool,
+    /// Changes of the queue that the server has told of.
+    stirs: Cell<u64>,
+    /// The timeline that was read last.
+    timeline: RefCell<Option<String>>,
     /// A change has begun: a connection that is lost now is lost with it.
     changing: Cell<bool>,
 }
@@ -45,6 +57,8 @@ pub(crate) struct PostgresStore {
 struct Link {
     client: Client,
     statements: HashMap<&'static str, Statement>,
+    /// The server tells it of changes of the queue.
+    is_listening: bool,
     /// The server ended it, or nothing comes through any more.
     is_lost: bool,
 }
@@ -71,6 +85,12 @@ impl Link {
             }
         };
         self.client.query(&statement, values)
+    }
+
+    /// True if the server has told of something since it was looked.
+    fn has_notice(&mut self) -> StoreResult<bool> {
+        let told = self.client.notifications().timeout_iter(NOTICE_WAIT).count();
+        told.map(|count| count > 0).map_err(|error| self.note_fault(error))
     }
 
     /// Takes the one lock, before anything is read.
@@ -103,17 +123,24 @@ impl PostgresStore {
     }
 
     /// One writer at a time: the lock is taken before anything is read, and every statement after it sees what the last writer
-    /// committed. So no change loses its turn half-way, and `work` is done once.
-    pub(crate) fn change<T, E: From<StoreFault>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        self.with_link(Link::begin_change)?;
-        self.changing.set(true);
-        let done = work();
-        self.changing.set(false);
-        let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        let ended = self.link.borrow_mut().run(end);
-        let done = done?;
-        ended?;
-        Ok(done)
+    /// committed. A connection that is lost before the commit was asked for has changed nothing, so the work is done once more.
+    pub(crate) fn change<T, E: From<StoreFault>>(&self, mut work: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+        let mut tries = 0;
+        loop {
+            self.with_link(Link::begin_change)?;
+            self.changing.set(true);
+            let done = work();
+            self.changing.set(false);
+            tries += 1;
+            if done.is_err() && self.link.borrow().is_lost && tries < CHANGE_TRIES {
+                continue;
+            }
+            let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
+            let ended = self.link.borrow_mut().run(end);
+            let done = done?;
+            ended?;
+            return Ok(done);
+        }
     }
 
     /// Asks a function of the schema.
@@ -180,7 +207,13 @@ fn told(error: &postgres::Error) -> String {
 
 /// The connection is of no further use.
 fn is_loss(error: &postgres::Error) -> bool {
-    let ended = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    let ended = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        SqlState::IDLE_SESSION_TIMEOUT,
+    ];
     match error.code() {
         Some(code) => ended.contains(code),
         None => error.is_closed() || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>()),

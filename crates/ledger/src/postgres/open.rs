@@ -4,7 +4,9 @@
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 
-use super::connect::{ConnectServerError, connect};
+use postgres::error::SqlState;
+
+use super::connect::{ConnectServerError, connect_started};
 use super::schema::{SchemaFacts, VERSION, migrate, read_facts};
 use super::{Link, PostgresStore, told};
 use crate::open_error::{OpenLedgerError, is_ledger_id, new_ledger_id};
@@ -17,9 +19,9 @@ impl PostgresStore {
         let fail = FailingServer(place);
         let mut link = fail.connect(true)?;
         let known = fail.read_facts(&mut link)?;
-        if known.is_none_or(|facts| facts.version < VERSION) {
+        if known.as_ref().is_none_or(|facts| facts.version < VERSION) {
             let id = new_ledger_id().map_err(|error| OpenLedgerError::Io { path: fail.path(), error })?;
-            migrate(&mut link.client, &id).map_err(|error| fail.server(&error))?;
+            migrate(&mut link.client, &id).map_err(|error| fail.migration(&error, known.as_ref()))?;
         }
         fail.admit(link, true)
     }
@@ -37,8 +39,10 @@ struct FailingServer<'a>(&'a ServerPlace);
 
 impl FailingServer<'_> {
     fn connect(&self, may_write: bool) -> Result<Link, OpenLedgerError> {
-        connect(self.0, may_write).map_err(|error| match error {
-            ConnectServerError::Server(why) => OpenLedgerError::Unreachable { path: self.path(), why },
+        connect_started(self.0, may_write).map_err(|error| match error {
+            ConnectServerError::Server(why) | ConnectServerError::Starting(why) => {
+                OpenLedgerError::Unreachable { path: self.path(), why }
+            }
             other => OpenLedgerError::Unprotected { path: self.path(), why: other.to_string() },
         })
     }
@@ -64,12 +68,27 @@ impl FailingServer<'_> {
             place: self.0.clone(),
             id: facts.ledger_id,
             may_write,
+            stirs: Cell::new(0),
+            timeline: RefCell::new(None),
             changing: Cell::new(false),
         })
     }
 
     fn server(&self, error: &postgres::Error) -> OpenLedgerError {
         OpenLedgerError::Unreachable { path: self.path(), why: told(error) }
+    }
+
+    /// A role that is not the owner's brings no ledger forward.
+    fn migration(&self, error: &postgres::Error, known: Option<&SchemaFacts>) -> OpenLedgerError {
+        let denied = error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE);
+        let why = match known.filter(|_| denied) {
+            Some(facts) => format!(
+                "it has version {}, and this program needs {VERSION}: open it once as its owner, for example by cto recover",
+                facts.version
+            ),
+            None => told(error),
+        };
+        OpenLedgerError::Unreachable { path: self.path(), why }
     }
 
     fn path(&self) -> PathBuf {

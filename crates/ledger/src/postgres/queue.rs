@@ -5,7 +5,7 @@ use postgres::Row;
 use serde_json::{Value, json};
 
 use super::PostgresStore;
-use super::column::{as_written, limit, number, typed, typed_or_null, unreadable};
+use super::column::{as_written, limit, number, typed, typed_or_null, unreadable, written};
 use crate::fault::StoreResult;
 use crate::queue::{ClaimAsk, QueueState, QueueTurn, QueuedRun};
 
@@ -52,8 +52,37 @@ impl PostgresStore {
         if same { Ok(()) } else { Err(unreadable("the row of the queue")) }
     }
 
+    /// Inserts the row of another ledger as it is.
+    pub(crate) fn copy_queued(&self, run: &QueuedRun) -> StoreResult<()> {
+        let row = serde_json::to_string(run).map_err(|_| unreadable("the row of the queue"))?;
+        self.ask("SELECT cto.copy_queued($1::TEXT::JSON)", &[&row])?;
+        Ok(())
+    }
+
     /// The database has changed the row with the entry, or does so with the next.
     pub(crate) fn put_turn(&self, _run_id: &RunId, _turn: &QueueTurn, _started: Option<Stamp>) -> StoreResult<()> {
+        Ok(())
+    }
+
+    /// A number that is another after the queue has changed. The server tells; nothing is asked of it.
+    pub(crate) fn queue_mark(&self) -> StoreResult<u64> {
+        let stirred = self.with_link(|link| {
+            if !link.is_listening {
+                link.run("LISTEN cto_queue")?;
+                link.is_listening = true;
+                // Something may have happened before.
+                return Ok(true);
+            }
+            link.has_notice()
+        })?;
+        self.stirs.set(self.stirs.get() + u64::from(stirred));
+        Ok(self.stirs.get())
+    }
+
+    /// Ends a claim early; the database takes no later end than the claim has.
+    pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
+        let (epoch, until) = (written(turn.epoch)?, turn.lease_until.map(|until| until.to_string()));
+        self.ask("SELECT cto.queue_shorten($1, $2, $3)", &[&run_id.as_str(), &epoch, &until])?;
         Ok(())
     }
 }

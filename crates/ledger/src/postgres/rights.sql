@@ -1,4 +1,5 @@
--- Rights, given anew with every migration: nobody may do anything but the owner, and workers may call what stands here.
+-- Rights, given anew with every migration: nobody may do anything but the owner. Workers and operators may call what stands here, and
+-- the functions themselves tell one from the other.
 REVOKE ALL ON SCHEMA cto FROM PUBLIC, cto_worker;
 REVOKE ALL ON ALL TABLES IN SCHEMA cto FROM PUBLIC, cto_worker;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA cto FROM PUBLIC, cto_worker;
@@ -8,5 +9,6 @@ GRANT EXECUTE ON FUNCTION
     cto.read_lease(TEXT), cto.runs_named_beside(TEXT[]), cto.find_entries(JSONB), cto.find_runs(JSONB), cto.find_requests(JSONB),
     cto.insert_entry(BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT),
     cto.put_lease(TEXT, TEXT, BIGINT, TEXT), cto.renew_lease(TEXT, BIGINT, TEXT), cto.remove_lease(TEXT),
-    cto.queue_clock(DOUBLE PRECISION), cto.queue_claim(JSONB), cto.find_queue(JSONB)
+    cto.queue_clock(DOUBLE PRECISION), cto.queue_claim(JSONB), cto.find_queue(JSONB), cto.is_worker(),
+    cto.keep_lease(TEXT, BIGINT, DOUBLE PRECISION), cto.queue_shorten(TEXT, BIGINT, TEXT), cto.bind_evidence(TEXT, BOOLEAN)
     TO cto_worker;

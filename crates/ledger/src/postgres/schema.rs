@@ -5,7 +5,7 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 3;
 
 /// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
 /// server while the workers are replaced one after the other.
@@ -13,8 +13,11 @@ const ACCEPTS: i32 = 1;
 
 /// Statements that make a ledger of the next version. Each is run once, in the transaction that also raises the version, and never
 /// edited once it was released.
-const MIGRATIONS: &[&[&str]] =
-    &[&[include_str!("schema.sql"), include_str!("read.sql"), include_str!("write.sql")], &[include_str!("queue.sql")]];
+const MIGRATIONS: &[&[&str]] = &[
+    &[include_str!("schema.sql"), include_str!("read.sql"), include_str!("write.sql")],
+    &[include_str!("queue.sql")],
+    &[include_str!("worker.sql")],
+];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.
 const ROLE: &str = "DO $$ BEGIN CREATE ROLE cto_worker NOLOGIN; \

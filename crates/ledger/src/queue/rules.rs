@@ -65,16 +65,32 @@ impl QueueTurn {
 
     /// Starts a run under the epoch of its claim. From here on its lease is that of a live run.
     pub fn start(self, epoch: u64, now: Stamp) -> Result<Self, QueueRefusal> {
-        if self.epoch != epoch {
-            return Err(QueueRefusal::OldEpoch { epoch, held: self.epoch });
-        }
-        if self.state != QueueState::Claimed {
-            return Err(QueueRefusal::NotClaimed);
-        }
+        self.check_claim(epoch)?;
         if self.is_past(now) {
             return Err(QueueRefusal::Lapsed);
         }
         Ok(Self { state: QueueState::Started, lease_until: None, ..self })
+    }
+
+    /// Refuses a step of a worker under another epoch than that of the claim that holds.
+    fn check_claim(self, epoch: u64) -> Result<(), QueueRefusal> {
+        match self.state {
+            _ if self.epoch != epoch => Err(QueueRefusal::OldEpoch { epoch, held: self.epoch }),
+            QueueState::Claimed => Ok(()),
+            _ => Err(QueueRefusal::NotClaimed),
+        }
+    }
+
+    /// Takes a claimed run out of the queue, by the word of the worker that claimed it.
+    pub fn refuse(self, epoch: u64) -> Result<Self, QueueRefusal> {
+        self.check_claim(epoch)?;
+        Ok(self.cancel().0)
+    }
+
+    /// Ends a claim early: it lapses at `until`, if it would not lapse before.
+    pub fn give_back(self, epoch: u64, until: Stamp) -> Result<Self, QueueRefusal> {
+        self.check_claim(epoch)?;
+        Ok(Self { lease_until: self.lease_until.map(|held| held.min(until)), ..self })
     }
 
     /// Ends the turn of a started run; whether its epoch holds is for the lease of the run to say.

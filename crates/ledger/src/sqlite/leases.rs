@@ -1,5 +1,7 @@
 //! The table of leases.
 
+use std::time::Duration;
+
 use contract::{RunId, Stamp};
 use rusqlite::{OptionalExtension as _, Row, params};
 
@@ -7,6 +9,7 @@ use super::SqliteStore;
 use super::column::typed;
 use super::schema::WITH_LEASES;
 use crate::fault::StoreResult;
+use crate::lease::LeaseBeat;
 use crate::runs::Lease;
 
 impl SqliteStore {
@@ -32,6 +35,13 @@ impl SqliteStore {
         let sql = "UPDATE leases SET lease_until = ?1 WHERE run_id = ?2 AND epoch = ?3";
         let changed = self.connection.execute(sql, params![until.to_string(), run_id.as_str(), epoch])?;
         Ok(changed == 1)
+    }
+
+    /// Renews a lease in a change of its own, and looks if the run is to stop.
+    pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64, lease: Duration, now: Stamp) -> StoreResult<LeaseBeat> {
+        let is_held = self.change(|| self.renew_lease(run_id, epoch, now.after(lease)))?;
+        let is_stopping = self.read_queued(run_id)?.is_some_and(|run| run.stopping);
+        Ok(LeaseBeat { is_held, is_stopping })
     }
 
     /// Removes the lease of a run.

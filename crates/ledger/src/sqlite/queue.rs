@@ -113,6 +113,12 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Inserts the row of another ledger as it is.
+    pub(crate) fn copy_queued(&self, run: &QueuedRun) -> StoreResult<()> {
+        self.insert_queued(run)?;
+        self.put_turn(&run.run_id, &run.turn(), run.started_at)
+    }
+
     /// Writes what a step changed; `started` once, by the step that starts the run.
     pub(crate) fn put_turn(&self, run_id: &RunId, turn: &QueueTurn, started: Option<Stamp>) -> StoreResult<()> {
         let sql = "UPDATE queue SET state = ?2, epoch = ?3, owner = ?4, lease_until = ?5, stopping = ?6, \
@@ -129,6 +135,16 @@ impl SqliteStore {
         ];
         self.connection.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))?;
         Ok(())
+    }
+
+    /// A number that is another after somebody else has changed the file.
+    pub(crate) fn queue_mark(&self) -> StoreResult<u64> {
+        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+    }
+
+    /// Writes the earlier end of a claim, as every other step of it.
+    pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
+        self.put_turn(run_id, turn, None)
     }
 }
 

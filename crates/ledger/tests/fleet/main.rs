@@ -22,4 +22,5 @@ mod requests;
 mod rights;
 #[path = "../ledger/together.rs"]
 mod together;
+mod upgraded;
 mod world;

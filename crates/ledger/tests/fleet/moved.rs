@@ -1,8 +1,9 @@
 //! A ledger is moved from a file to a server and back: the same chain, the same rows, the same name.
 
 use crate::fixtures::{TIME, at, digest, run, sealed, started};
+use crate::queue::order;
 use crate::world::{World, open_at};
-use ledger::{EntryKind, Ledger, LedgerPlace, MoveLedgerError, RequestIntent, RequestStep, RunStarted};
+use ledger::{EntryKind, Ledger, LedgerPlace, MoveLedgerError, QueueOrder, RequestIntent, RequestStep, RunStarted};
 use serde_json::json;
 
 /// A ledger in a file with every kind of row.
@@ -22,6 +23,9 @@ fn filled(folder: &tempfile::TempDir) -> Ledger {
     };
     ledger.request_recorded(*TIME, &intent("aa")).unwrap();
     ledger.request_stepped(digest("aa"), RequestStep::Held, *TIME, &json!({})).unwrap();
+    let labels = ["gpu", "big"].map(str::to_owned).to_vec();
+    ledger.queue_submitted(&QueueOrder { labels, ..order("gone") }, *TIME).unwrap();
+    ledger.queue_cancelled(&run("gone"), *TIME, &json!({})).unwrap();
     ledger.append(EntryKind::HaltSet, None, at("2099-01-01T00:00:00.000000Z"), &json!({})).unwrap();
     ledger.set_time_back(*TIME, &json!({"reason": "r"})).unwrap();
     ledger.request_recorded(*TIME, &intent("bb")).unwrap();
@@ -30,7 +34,9 @@ fn filled(folder: &tempfile::TempDir) -> Ledger {
 
 fn rows(ledger: &Ledger) -> String {
     let (runs, requests) = (ledger.runs_recent(&Default::default(), 99), ledger.requests_recent(None, 99));
-    format!("{:?}\n{:?}\n{:?}", runs.unwrap(), requests.unwrap(), ledger.latest_time().unwrap())
+    let queue = ledger.queue_runs(true, 99).unwrap();
+    assert_eq!(queue.len(), 1, "control: a run of the queue that has ended");
+    format!("{:?}\n{:?}\n{:?}\n{queue:?}", runs.unwrap(), requests.unwrap(), ledger.latest_time().unwrap())
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_guarded_store_can_be_a_witness() {
     check_store(&store, GUARDED);
     assert!(store.can_witness(GUARDED));
     double.behave(StoreManner::Lenient);
-    assert_eq!(store.probe().unwrap(), GUARDED, "a process asks once");
+    assert_eq!(store.probe().unwrap(), GUARDED, "a process asks once a day");
     check_store(&store_at(&ObjectDouble::start(StoreManner::Lenient).endpoint()), OPEN);
 }
 
@@ -139,6 +139,20 @@ fn a_store_that_lies_is_found_out() {
         assert!(double.asked() <= 20, "{} requests", double.asked());
         double.behave(StoreManner::Guarded);
         assert_eq!(store_at(&double.endpoint()).probe().unwrap(), GUARDED, "the control");
+    });
+}
+
+/// What a store says that it did counts, whatever a read that is behind still gives; and what it did without saying so is found.
+#[test]
+fn a_store_that_answers_otherwise_than_it_acts_is_taken_at_its_worst() {
+    let rows = [
+        ("stale reads", (StoreManner::StaleReads, OPEN)),
+        ("creates and drops the answer", (StoreManner::CreatesAndDrops, GUARDED)),
+        ("control", (StoreManner::Guarded, GUARDED)),
+    ];
+    each_row(rows, |(manner, expected)| {
+        let double = ObjectDouble::start(manner);
+        assert_eq!(store_at(&double.endpoint()).probe().unwrap(), expected);
     });
 }
 

@@ -2,10 +2,17 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
-use crate::fixtures::TIME;
+use crate::fixtures::{TIME, digest, run, started};
 use crate::world::{World, open_at};
-use ledger::{EntryKind, Ledger, LedgerPlace, OpenLedgerError, ServerPlace};
+use contract::Stage;
+use ledger::{
+    AppendEntryError, ApprovalUse, EntryKind, Ledger, LedgerPlace, OpenLedgerError, RequestIntent, RequestStep,
+    ServerPlace, UnusableRequest,
+};
 use serde_json::json;
 
 fn error_of(opened: Result<Ledger, OpenLedgerError>) -> OpenLedgerError {
@@ -146,4 +153,58 @@ fn a_crash_loses_nothing_and_a_promotion_is_seen() {
     server.promote();
     assert_eq!(ledger.identity().unwrap(), format!("{}@00000002", ledger.ledger_id()));
     assert_eq!(ledger.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap().seq, 2);
+}
+
+/// Whoever holds the one lock for changes and falls silent, since it was stopped or cut off, is disconnected: the others go on, and it
+/// finds out and begins anew.
+#[test]
+fn a_silent_client_does_not_keep_the_lock() {
+    for (silence, begins) in [(Duration::from_secs(12), 2), (Duration::from_secs(1), 1)] {
+        let world = World::new();
+        let (silent, other) = (world.open(), world.open());
+        let (holding, begun) = (Barrier::new(2), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            let (holding, begun) = (&holding, &begun);
+            let stopped = scope.spawn(move || {
+                silent.model_reserved(*TIME, *TIME, |_| {
+                    if begun.fetch_add(1, Ordering::Relaxed) == 0 {
+                        holding.wait();
+                        std::thread::sleep(silence);
+                    }
+                    json!({"run_id": "r"})
+                })
+            });
+            holding.wait();
+            let asked = Instant::now();
+            other.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
+            assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+            stopped.join().unwrap().unwrap();
+        });
+        assert_eq!(begun.load(Ordering::Relaxed), begins, "it was begun anew only where it was disconnected");
+        assert_eq!(other.head().unwrap().seq, 2);
+        assert_eq!(other.verify().unwrap().problems, vec![]);
+    }
+}
+
+/// The server is promoted after continuity was judged: nothing is used before it was judged again.
+#[test]
+fn a_promotion_before_the_use_uses_nothing() {
+    let server = testkit::PostgresServer::start_with("fleet", &[], |_| {}).expect("a server");
+    let address = server.url(testkit::SUPERUSER, &server.make_database()).parse().unwrap();
+    let ledger = open_at(&LedgerPlace::Server(Box::new(ServerPlace { address, password: None, authorities: None })));
+    let request = digest("aa");
+    let (task_id, stage) = ("r1".to_owned().try_into().unwrap(), Stage::DISPOSABLE_REPOSITORY);
+    ledger.request_recorded(*TIME, &RequestIntent { request, task_id, stage, detail: json!(null) }).unwrap();
+    ledger.request_stepped(request, RequestStep::Granted, *TIME, &json!({})).unwrap();
+    ledger.run_started(&started(&run("aaaa"), 0)).unwrap();
+    let using = ApprovalUse { request, not_before: *TIME, expires_at: TIME.after(Duration::from_secs(3600)) };
+    let start = || ledger.engine_starting(&run("aaaa"), None, *TIME, &json!({}), Some(&using));
+    let before = (ledger.identity().unwrap(), ledger.head().unwrap());
+    server.promote();
+    let refused = start();
+    let is_refused = matches!(&refused, Err(AppendEntryError::RequestUnusable { why, .. }) if *why == UnusableRequest::OtherTimeline);
+    assert!(is_refused, "{refused:?}");
+    assert_eq!(ledger.head().unwrap(), before.1);
+    assert_ne!(ledger.identity().unwrap(), before.0);
+    start().expect("control: the caller has seen the timeline");
 }

@@ -7,13 +7,13 @@ use testkit::{ObjectDouble, ObjectFolder, ObjectServer, ObjectServerKind, StoreM
 use super::{Scene, text};
 
 /// Writes the user's own configuration.
-fn configure(world: &World, text: &str) {
+pub(super) fn configure(world: &World, text: &str) {
     let folder = world.path().join("user/.config/cto");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("config.yaml"), text).unwrap();
 }
 
-fn bucket_config(endpoint: &str) -> String {
+pub(super) fn bucket_config(endpoint: &str) -> String {
     format!("evidence:\n  url: s3://cto/fleet\n  endpoint: {endpoint}\n  timeout_seconds: 30\n")
 }
 
@@ -33,7 +33,7 @@ fn use_and_forget(scene: &Scene) -> String {
 }
 
 /// The engine did not start, and the text names the run that the witness names.
-fn check_refused(scene: &Scene, first: &str) {
+pub(super) fn check_refused(scene: &Scene, first: &str) {
     let report = scene.run(3);
     let told = &report["blockers"][0];
     assert_eq!(told["reason"], "approval_consumed", "{told}");

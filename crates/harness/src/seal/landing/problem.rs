@@ -35,6 +35,9 @@ pub(super) enum LandChangeError {
     Note(#[source] std::io::Error),
     #[error("cannot write into the repository: {0}")]
     Write(#[from] TreeError),
+    /// The run is not ours any more, or cannot go on: nothing is judged here.
+    #[error(transparent)]
+    Ended(Stopped),
 }
 
 impl LandChangeError {
@@ -64,7 +67,7 @@ impl LandChangeError {
             Self::HeadMoved { .. } => Reason::SourceRepositoryMutated,
             Self::Taken(_) | Self::CheckedOut { .. } | Self::NoBranch => Reason::DirtyEndingTree,
             Self::Used(_) => Reason::ApprovalConsumed,
-            Self::NoIdentity(_) | Self::Name(_) | Self::Locked(_) | Self::Note(_) | Self::Write(_) => {
+            Self::NoIdentity(_) | Self::Name(_) | Self::Locked(_) | Self::Note(_) | Self::Write(_) | Self::Ended(_) => {
                 Reason::ArtifactWriteFailure
             }
         }

@@ -16,6 +16,7 @@ use crate::judge::copy::LandingRepository;
 use crate::run::commit_words::{BranchPlaces, CURRENT, CommitWords, PATTERN, request_part};
 use crate::run::file::RunFile;
 use crate::run::harness::Harness;
+use crate::run::lease_deadline::LeaseDeadline;
 use crate::seal::verification::{CheckedResult, LandingMaterial};
 
 /// The verdict that a landed commit carries: only a pass lands.
@@ -60,10 +61,13 @@ impl Put<'_, '_, '_> {
             moved: self.is_moving(),
         };
         let token = self.run.id().mark();
+        self.confirm_lease(None)?;
         self.note(&landed, &token).map_err(LandChangeError::Note)?;
         stop::here("landing.noted");
+        let lease = self.confirm_lease(None)?;
         source.put_objects(store, before, after, commit, &token)?;
         stop::here("landing.objects");
+        self.confirm_lease(Some(lease))?;
         self.name(&branch, commit, &token)?;
         stop::here("landing.branch");
         if let Err(error) = source.put_pruned_objects(store, before, after, commit, &token) {
@@ -72,6 +76,15 @@ impl Put<'_, '_, '_> {
             return Err(error.into());
         }
         Ok(landed)
+    }
+
+    /// Refuses to go on with a run that another instance may have sealed: one that was stopped for longer than its lease does not land.
+    /// What happens between this and the branch is undone by whoever puts the late run aside.
+    fn confirm_lease(&self, before: Option<LeaseDeadline>) -> Result<LeaseDeadline, LandChangeError> {
+        match before.filter(|lease| lease.check().is_ok()) {
+            Some(lease) => Ok(lease),
+            None => LeaseDeadline::begin(self.run).map_err(LandChangeError::Ended),
+        }
     }
 
     /// Writes the note for a recovery. A disposable repository goes with the run and needs

@@ -1,7 +1,5 @@
 //! The use of an approval, in the transaction that records the start of the engine: after every other gate, once, or not at all.
 
-use std::time::{Duration, Instant};
-
 use contract::approval::{ApprovalFacts, ApprovalInput};
 use contract::decision::Refusal;
 use contract::{Decision, Digest, Gate, Reason, Stage, Stamp};
@@ -15,6 +13,7 @@ use crate::gather::approval::{CountedRequest, refresh_approval};
 use crate::run::continuity::note_entry;
 use crate::run::evidence_store::{ask_witness, tell_witness};
 use crate::run::file::{RunFile, Stopped};
+use crate::run::lease_deadline::LeaseDeadline;
 use crate::run::used::{MarkDurability, mark_used, unmark_used};
 
 /// Records that the engine is about to start, and uses up the approval that the run rests on. A refusal means that nothing was
@@ -53,7 +52,7 @@ pub(super) fn record_start(
         return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
     }
     stop::here("approval.marked");
-    let deadline = EngineDeadline::begin(run)?;
+    let deadline = LeaseDeadline::begin(run)?;
     // The ledger is let go before anything else asks for it.
     let epoch = run.lease.map(|lease| lease.epoch);
     let started = run.harness.ledger().engine_starting(run.id(), epoch, run.clock.now(), intent, using);
@@ -84,29 +83,6 @@ pub(super) fn record_start(
             Err(error.into())
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The time in which an engine may be started on a lease that was just renewed. By the monotonic clock, and shorter than the lease: a
-/// process that was stopped in between finds it passed.
-struct EngineDeadline {
-    renewed: Instant,
-    most: Duration,
-}
-
-impl EngineDeadline {
-    /// Renews the lease: others could take the run over once it has lapsed.
-    fn begin(run: &RunFile<'_>) -> Result<Self, Stopped> {
-        let deadline = Self { renewed: Instant::now(), most: run.harness.lease / 2 };
-        if let Some(lease) = run.lease {
-            let until = run.harness.lease_end().map_err(|error| Stopped::Approval(error.into()))?;
-            run.harness.ledger().lease_renewed(run.id(), lease.epoch, until)?;
-        }
-        Ok(deadline)
-    }
-
-    fn check(&self) -> Result<(), Stopped> {
-        if self.renewed.elapsed() < self.most { Ok(()) } else { Err(Stopped::LeaseDeadline) }
     }
 }
 
@@ -158,6 +134,7 @@ fn reason_of(why: &UnusableRequest) -> Reason {
         UnusableRequest::Used { .. } => Reason::ApprovalConsumed,
         UnusableRequest::Denied => Reason::ApprovalDenied,
         UnusableRequest::Revoked => Reason::ApprovalRevoked,
+        UnusableRequest::OtherTimeline => Reason::LedgerContinuityUnknown,
         UnusableRequest::Held => Reason::ApprovalHeld,
         UnusableRequest::Expired { .. } | UnusableRequest::Void { .. } => Reason::ApprovalExpired,
         UnusableRequest::NotYetValid { .. } => Reason::ApprovalNotYetValid,
@@ -187,6 +164,7 @@ mod tests {
             (UnusableRequest::Held, Reason::ApprovalHeld),
             (UnusableRequest::Expired { at }, Reason::ApprovalExpired),
             (UnusableRequest::Void { by: 7 }, Reason::ApprovalExpired),
+            (UnusableRequest::OtherTimeline, Reason::LedgerContinuityUnknown),
             (UnusableRequest::NotYetValid { at }, Reason::ApprovalNotYetValid),
         ] {
             assert_eq!(reason_of(&why), expected);

@@ -52,20 +52,21 @@ impl BucketObjects {
         }
     }
 
-    /// A refusal is as good as an answer here: what came of it is read.
-    pub(super) fn overwrite(&self, name: &str, bytes: &[u8]) -> Result<(), ObjectFault> {
+    /// Writes over an object; only the probe tries to. True if the store says that it did.
+    pub(super) fn overwrite(&self, name: &str, bytes: &[u8]) -> Result<bool, ObjectFault> {
         self.dare(&Question::of("PUT", name, bytes))
     }
 
-    /// Removes an object; only the probe tries to.
-    pub(super) fn remove(&self, name: &str) -> Result<(), ObjectFault> {
+    /// Removes an object; only the probe tries to. True if the store says that it did.
+    pub(super) fn remove(&self, name: &str) -> Result<bool, ObjectFault> {
         self.dare(&Question::of("DELETE", name, b""))
     }
 
-    fn dare(&self, question: &Question<'_>) -> Result<(), ObjectFault> {
+    fn dare(&self, question: &Question<'_>) -> Result<bool, ObjectFault> {
         let answer = self.ask(question)?;
         match answer.status {
-            200..=299 | 400 | 401 | 403 | 405 | 409 | 412 | 501 => Ok(()),
+            200..=299 => Ok(true),
+            400 | 401 | 403 | 405 | 409 | 412 | 501 => Ok(false),
             _ => Err(answer.into_fault()),
         }
     }

@@ -1,0 +1,69 @@
+//! The server of a ledger is lost and a standby that lagged takes its place: what was used stays used.
+
+use std::fs;
+
+use testkit::{ObjectDouble, PostgresServer, SUPERUSER, StoreManner};
+
+use super::witness::{bucket_config, check_refused, configure};
+use super::{Scene, text};
+
+/// The primary is killed after a use, and the standby that is promoted has never heard of it.
+#[test]
+fn a_use_that_a_standby_has_not_heard_of_is_refused_by_the_witness() {
+    let test = "a_use_that_a_standby_has_not_heard_of_is_refused_by_the_witness";
+    let Some(scene) = Scene::new(test) else { return };
+    let Some(server) = PostgresServer::start_with(test, &[], |_| {}) else { return };
+    let store = format!("store:\n  url: {}\n", server.url(SUPERUSER, &server.make_database()));
+    let double = ObjectDouble::start(StoreManner::Guarded);
+    configure(&scene.world, &(store.clone() + &bucket_config(&double.endpoint())));
+    let name = text(&scene.request()["request"]);
+    let _ = scene.approve(&name, &[]).expect(0);
+    let standby = server.copy_standby();
+    let first = text(&scene.run(0)["run_id"]);
+    server.fail_over(standby);
+    // What the machine itself remembers of the use is not what is shown here.
+    fs::remove_dir_all(scene.world.home().join("used")).unwrap();
+    fs::remove_dir_all(scene.world.home().join("harness-runs").join(&first)).unwrap();
+
+    assert_eq!(scene.refusal(), "ledger_continuity_unknown");
+    scene.world.run("r1-string-slugify", 0);
+    let _ = scene.cto(&["ledger", "continue", "--reason", "db2 was promoted"]).expect(0);
+    check_refused(&scene, &first);
+
+    let witness = double.names().into_iter().find(|name| name.contains("approval-use/")).unwrap();
+    double.lose(&witness);
+    let second = scene.run(0);
+    assert_ne!(text(&second["run_id"]), first, "the control: without its witness it happens again");
+}
+
+/// A ledger on a server demands a witness from stage 4 on, and the same one of every home.
+#[test]
+fn a_ledger_on_a_server_has_one_witness() {
+    let test = "a_ledger_on_a_server_has_one_witness";
+    let Some(scene) = Scene::new(test) else { return };
+    let Some(server) = PostgresServer::shared(test) else { return };
+    let store = format!("store:\n  url: {}\n", server.url(SUPERUSER, &server.make_database()));
+    let [ours, other] = [0; 2].map(|_| ObjectDouble::start(StoreManner::Guarded));
+    let on = |double: &ObjectDouble, prefix: &str| {
+        let evidence = bucket_config(&double.endpoint()).replace("s3://cto/fleet", &format!("s3://cto/{prefix}"));
+        configure(&scene.world, &(store.clone() + &evidence));
+    };
+    let refused = |why: &str| {
+        let refused = scene.cto(&["run", "./made", "--stage", "4"]).expect(3);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    };
+    configure(&scene.world, &store);
+    refused("needs a witness, and no object store is named");
+    scene.world.run("r1-string-slugify", 0);
+    on(&ours, "fleet");
+    let name = text(&scene.request()["request"]);
+    let _ = scene.approve(&name, &[]).expect(0);
+    assert_eq!(scene.run(0)["status"], "pass", "the control: the ledger has a witness");
+    on(&other, "elsewhere");
+    refused("it names s3://cto/fleet, and this home s3://cto/elsewhere");
+    configure(&scene.world, &store);
+    refused("no object store is named");
+    on(&other, "elsewhere");
+    let _ = scene.cto(&["ledger", "continue", "--reason", "the bucket was moved"]).expect(0);
+    assert_ne!(scene.refusal(), "", "the control: an operator has named it anew, and the run comes to its gates");
+}
