@@ -180,9 +180,11 @@ fn made_rows() -> Vec<MadeRow> {
     let error = |rule: &str, path: &str, place: &str| Some(format!("error {rule} {path}:{place}"));
     let of_today = |body: &str| document(body).replace("2026-03-01", TODAY).replace("2026-03-02", TODAY);
     let mut rows = vec![(fresh_texts(), None), (valid(), None)];
-    for path in ["WORKBOARD.yaml", "CONTEXT.md", ".sot/WORKSPACE.yaml"] {
+    for path in ["WORKBOARD.yaml", "CONTEXT.md"] {
         rows.push((without(path), error("file_missing", path, "1:1")));
     }
+    let mark = ".sot/WORKSPACE.yaml";
+    rows.push((without(mark), Some(format!("advice file_missing {mark}:1:1"))));
     let intent = ".sot/03-PROTOCOLS/WORKSPACE-INTENT.md";
     rows.push((without(intent), error("intent_missing", ".sot/03-PROTOCOLS", "1:1")));
     let rule = "rules:\n  - {id: r, sentence: s, pattern: bad, remedy: m, must_match: [bad], must_not_match: [good]}\n";

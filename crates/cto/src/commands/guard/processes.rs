@@ -66,7 +66,9 @@ fn judge_process(pid: u32, place: &Path, roots: &[PathBuf], asks: bool, found: &
         return;
     }
     let command = arguments.join(" ");
-    let validates = is_validation(&command);
+    // The place of a tree says nothing of what a command does.
+    let nameless = roots.iter().fold(command.clone(), |text, root| text.replace(&*root.to_string_lossy(), " "));
+    let validates = is_validation(&nameless);
     let counts = match fs::read_link(place.join("cwd")) {
         Ok(folder) if roots.iter().any(|root| folder.starts_with(root)) => validates || !(asks || is_idle(&arguments)),
         Err(error) if is_gone(&error) => return,
@@ -74,7 +76,7 @@ fn judge_process(pid: u32, place: &Path, roots: &[PathBuf], asks: bool, found: &
             let why = "looks like a validation, and the folder that it works in cannot be read";
             return found.uncertain.push(format!("process {pid} {why}: {}", shorten(&command)));
         }
-        Ok(_) | Err(_) => validates && roots.iter().any(|root| command.contains(&root.display().to_string())),
+        Ok(_) | Err(_) => !asks && validates && roots.iter().any(|root| command.contains(&root.display().to_string())),
     };
     if counts {
         found.validations.push(CoreProcess { pid, command: shorten(&command) });

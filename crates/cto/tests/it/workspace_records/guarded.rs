@@ -128,7 +128,7 @@ fn each_state_of_core_has_its_own_status() {
     fs::remove_dir_all(&other).unwrap();
     idle();
 
-    let script = world.write("validate_core.sh", "sleep 60\n");
+    let script = world.write("validate_core.sh", "exec sleep 60 # validate\n");
     let mut running = program("sh", &core).arg(&script).spawn().unwrap();
     expect_reasons(&world, &core, Some("clean"), &["validation_process_running"]);
     running.kill().unwrap();

@@ -145,6 +145,7 @@ fn a_repository_that_lies_elsewhere_too_cannot_be_packed() {
     git(world.path(), ["clone", "-q", "-s", here.to_str().unwrap(), borrowing.to_str().unwrap()]);
     let pack = |from: &Path, to: &str| {
         let (from, to) = (from.to_str().unwrap(), world.path().join(to));
+        let _ = world.cto(["init", from]).expect(0);
         world.cto(["--workspace", from, "pack", "-o", to.to_str().unwrap()])
     };
     for (from, why) in [(&linked, "is a linked work tree"), (&borrowing, "borrows objects of another repository")] {
