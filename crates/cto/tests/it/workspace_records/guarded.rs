@@ -217,7 +217,9 @@ fn list_changes(trace: &str, scratch: &Path) -> Vec<String> {
         let name = call.split_once('(').map_or("", |(name, _)| name);
         (name.starts_with("open") && opens) || CHANGES.contains(&name)
     };
-    let is_index = |line: &str| LEDGER_INDEX.iter().any(|name| line.contains(&format!("/home/{name}\"")));
+    let is_index = |line: &str| {
+        LEDGER_INDEX.iter().any(|name| ['"', '>'].iter().any(|end| line.contains(&format!("/home/{name}{end}"))))
+    };
     let is_ours =
         |line: &str| line.contains(scratch.to_str().unwrap()) || line.contains("\"/dev/null\"") || is_index(line);
     trace
