@@ -4,12 +4,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use contract::{Purpose, Stamp, Status};
+use contract::{Digest, Purpose, Stamp, Status};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
 use views::{FindRunError, FoundRun, Views};
-use workboard::{BundleFact, CommitFact, EvidenceSource, WorkspaceCheck, WorkspaceFiles, validate_workspace};
+use workboard::{
+    BundleFact, CommitFact, EvidenceSource, ValidatorFact, WorkspaceCheck, WorkspaceFiles, validate_workspace,
+};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -17,6 +20,27 @@ use crate::legacy_run::find_legacy_problem;
 use crate::seek::trusted;
 
 const ATTESTATION: &str = "attestation.dsse.json";
+/// Results that are kept; beyond, all are forgotten.
+const MOST_RESULTS: usize = 20_000;
+
+/// Results about bundles by name and digest of the attestation, for as long as a console
+/// lives and its keys are the same.
+#[derive(Debug, Default)]
+pub(crate) struct BundleFactMemo(Mutex<HashMap<(String, Digest), BundleFact>>);
+
+impl BundleFactMemo {
+    fn recall_fact(&self, key: &(String, Digest)) -> Option<BundleFact> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn keep_fact(&self, key: (String, Digest), fact: &BundleFact) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_RESULTS {
+            known.clear();
+        }
+        known.insert(key, fact.clone());
+    }
+}
 
 /// The workspace, read once.
 pub(crate) struct WorkspaceScene {
@@ -34,9 +58,25 @@ impl WorkspaceScene {
         let (views, now) = context.look_only()?;
         let keys = trusted(context, &[])?.keys;
         let views = views.trusting(keys.clone());
-        let path = context.config.tools.operator_path.clone();
-        let evidence = LedgerEvidence { root: root.clone(), views, keys, now, path, known: RefCell::default() };
+        let validators = context.config.validators.iter().map(|one| (one.name.clone(), ValidatorFact::NotRun));
+        let evidence = LedgerEvidence {
+            root: root.clone(),
+            views,
+            keys,
+            now,
+            path: context.config.tools.operator_path.clone(),
+            known: RefCell::default(),
+            commits: RefCell::default(),
+            validators: RefCell::new(validators.collect()),
+            memo: None,
+        };
         Ok(Self { root, files, evidence, now })
+    }
+
+    /// The same, with results about bundles that others of these keys share.
+    pub(crate) fn sharing(mut self, memo_for: impl FnOnce(&[PublicKey]) -> Arc<BundleFactMemo>) -> Self {
+        self.evidence.memo = Some(memo_for(&self.evidence.keys));
+        self
     }
 
     /// Today in UTC, as `yyyy-mm-dd`.
@@ -74,6 +114,10 @@ pub(crate) struct LedgerEvidence {
     /// Folders in which git is looked for.
     path: Vec<PathBuf>,
     known: RefCell<HashMap<String, BundleFact>>,
+    commits: RefCell<HashMap<String, CommitFact>>,
+    /// Validators of the settings, and their results once they have run.
+    validators: RefCell<HashMap<String, ValidatorFact>>,
+    memo: Option<Arc<BundleFactMemo>>,
 }
 
 impl EvidenceSource for LedgerEvidence {
@@ -87,21 +131,62 @@ impl EvidenceSource for LedgerEvidence {
     }
 
     fn find_commit(&self, commit: &str) -> CommitFact {
-        let Ok(source) = tree::Source::open(&self.root) else { return CommitFact::Unreadable };
-        let (Ok(git), Ok(scratch)) = (tree::Git::find(&self.path), tempfile::tempdir()) else {
-            return CommitFact::Unreadable;
-        };
-        match source.has_commit(&git, scratch.path(), commit) {
-            Ok(true) => CommitFact::Found,
-            Ok(false) => CommitFact::NotHere,
-            Err(_) => CommitFact::Unreadable,
+        if !self.commits.borrow().contains_key(commit) {
+            self.prepare_commits(&[commit]);
         }
+        self.commits.borrow().get(commit).copied().unwrap_or(CommitFact::Unreadable)
+    }
+
+    fn prepare_commits(&self, commits: &[&str]) {
+        if commits.is_empty() {
+            return;
+        }
+        let found = self.look_for_commits(commits).unwrap_or_else(|| vec![CommitFact::Unreadable; commits.len()]);
+        self.commits.borrow_mut().extend(commits.iter().map(|commit| (*commit).to_owned()).zip(found));
+    }
+
+    fn find_validator(&self, name: &str) -> ValidatorFact {
+        self.validators.borrow().get(name).copied().unwrap_or(ValidatorFact::Unknown)
     }
 }
 
 impl LedgerEvidence {
+    /// Keeps the result of a validator that has run.
+    pub(crate) fn note_validator(&self, name: &str, has_passed: bool) {
+        let fact = if has_passed { ValidatorFact::Passed } else { ValidatorFact::Failed };
+        self.validators.borrow_mut().insert(name.to_owned(), fact);
+    }
+
+    /// Answers about commits by one process of git for all of them.
+    fn look_for_commits(&self, commits: &[&str]) -> Option<Vec<CommitFact>> {
+        let source = tree::Source::open(&self.root).ok()?;
+        let git = tree::Git::find(&self.path).ok()?;
+        let scratch = tempfile::tempdir().ok()?;
+        let found = source.have_commits(&git, scratch.path(), commits).ok()?;
+        Some(found.into_iter().map(|found| if found { CommitFact::Found } else { CommitFact::NotHere }).collect())
+    }
+
     fn look_up(&self, reference: &str) -> BundleFact {
-        match self.bind(reference) {
+        let found = match self.seek(reference) {
+            Ok(found) => found,
+            Err(fact) => return fact,
+        };
+        let key = self.memo.as_ref().and_then(|memo| {
+            let attestation = std::fs::read(found.bundle.join(ATTESTATION)).ok()?;
+            Some((memo, (reference.to_owned(), Digest::of(&attestation))))
+        });
+        if let Some(known) = key.as_ref().and_then(|(memo, key)| memo.recall_fact(key)) {
+            return known;
+        }
+        let fact = self.judge_found(&found);
+        if let (Some((memo, key)), BundleFact::Verified { .. }) = (key, &fact) {
+            memo.keep_fact(key, &fact);
+        }
+        fact
+    }
+
+    fn judge_found(&self, found: &FoundRun) -> BundleFact {
+        match self.bind_found(found) {
             Ok(bundle) => {
                 let report = bundle.report();
                 BundleFact::Verified {
@@ -123,8 +208,15 @@ impl LedgerEvidence {
 
     /// The verified bundle of a reference: a run, or the path of a folder.
     pub(crate) fn bind(&self, reference: &str) -> Result<VerifiedBundle, BundleFact> {
-        let found = if reference.contains('/') { self.find_folder(reference)? } else { self.find_run(reference)? };
+        self.bind_found(&self.seek(reference)?)
+    }
+
+    fn bind_found(&self, found: &FoundRun) -> Result<VerifiedBundle, BundleFact> {
         found.bind(&found.keys(&self.keys)).map_err(|error| BundleFact::NotVerified(error.error.to_string()))
+    }
+
+    fn seek(&self, reference: &str) -> Result<FoundRun, BundleFact> {
+        if reference.contains('/') { self.find_folder(reference) } else { self.find_run(reference) }
     }
 
     fn find_run(&self, reference: &str) -> Result<FoundRun, BundleFact> {

@@ -19,10 +19,21 @@ pub struct CloseoutBundle {
     pub report_sha256: String,
     pub proofs: Vec<(String, String)>,
     pub attestation_sha256: String,
-    /// Target and its commit, where the run landed one.
-    pub target: Option<(String, String)>,
+    /// Repository that the run landed a commit in.
+    pub target: Option<CloseoutTarget>,
     pub verification: String,
+    /// Verdict about the paths that the run changed.
+    pub scope: String,
     pub changed_files: Vec<String>,
+}
+
+/// Repository of the operator's with the commit that a run landed there.
+#[derive(Debug, Clone)]
+pub struct CloseoutTarget {
+    pub repository: String,
+    pub commit: String,
+    /// The repository as it is at this moment.
+    pub state: String,
 }
 
 /// Everything that a closeout is made of.
@@ -32,6 +43,8 @@ pub struct CloseoutFacts<'a> {
     pub owner: String,
     pub day: String,
     pub bundles: Vec<CloseoutBundle>,
+    /// Phrases that the plans beside the closeout demand of it.
+    pub phrases: Vec<String>,
 }
 
 /// Path of an item's closeout.
@@ -41,14 +54,14 @@ pub fn closeout_path(id: &str) -> String {
 
 /// Renders the closeout.
 pub fn render_closeout(facts: &CloseoutFacts<'_>) -> String {
-    let CloseoutFacts { item, owner, day, bundles } = facts;
+    let CloseoutFacts { item, owner, day, bundles, phrases } = facts;
     let status = item.status.unwrap_or(WorkStatus::Draft);
     let mut out = format!(
         "---\nname: {id} closeout\nstatus: {status}\nowner: {owner}\ncreated: {day}\nlast_reviewed: {day}\nlifecycle_classification: planning\ncore_promotion_status: not-promoted\n---\n\n# {id} - {title}\n\n{DISCLAIMER}\n\nWork item: {id}\n\n",
         id = item.id,
         status = status.as_str(),
         owner = one_line(owner),
-        title = one_line(&item.title),
+        title = inline(&item.title),
     );
     let work_type = item.work_type.map_or("none", WorkType::as_str);
     let _ = write!(
@@ -62,9 +75,13 @@ pub fn render_closeout(facts: &CloseoutFacts<'_>) -> String {
     }
     for piece in &item.evidence {
         let kind = piece.kind.map_or("not said", crate::board::EvidenceKind::as_str);
-        let _ = writeln!(out, "- {kind}: {}", one_line(&piece.reference));
+        let _ = writeln!(out, "- {kind}: {}", inline(&piece.reference));
     }
     bundles.iter().for_each(|bundle| out.push_str(&render_bundle(bundle)));
+    if !phrases.is_empty() {
+        out.push_str("\n## What the plan demands to be said\n\n");
+        phrases.iter().for_each(|phrase| out.push_str(&format!("- {}\n", one_line(phrase))));
+    }
     out.push_str(
         "\n## What stays as it was\n\nRuntime default activation remains false. Do not activate Case as default backend. No Core promotion occurs. This document authorises no further run.\n",
     );
@@ -80,16 +97,25 @@ fn render_bundle(bundle: &CloseoutBundle) -> String {
     for (path, sha256) in &bundle.proofs {
         let _ = writeln!(out, "- Proof: {}\n- Proof sha256: {sha256}", one_line(path));
     }
-    if let Some((target, commit)) = &bundle.target {
-        let _ = writeln!(out, "- Target: {}\n- Target commit: {commit}", one_line(target));
+    if let Some(CloseoutTarget { repository, commit, state }) = &bundle.target {
+        let _ = writeln!(out, "- Target: {}\n- Target commit: {commit}", inline(repository));
+        let _ = writeln!(out, "- Target now: {}", inline(state));
     }
-    let _ = writeln!(out, "- Target validation: {}", one_line(&bundle.verification));
-    let changed: Vec<String> = bundle.changed_files.iter().map(|path| one_line(path)).collect();
-    let _ = writeln!(
-        out,
-        "- Scope guard: {}",
-        if changed.is_empty() { "nothing changed".to_owned() } else { changed.join(", ") }
-    );
+    let _ = writeln!(out, "- Target validation: {}", inline(&bundle.verification));
+    let _ = writeln!(out, "- Scope guard: {}", inline(&bundle.scope));
+    bundle.changed_files.iter().for_each(|path| out.push_str(&format!("- Changed: {}\n", inline(path))));
+    out
+}
+
+/// Foreign text on one line, with the marks of links, code and cells taken for what they are.
+fn inline(text: &str) -> String {
+    let mut out = String::new();
+    for c in one_line(text).chars() {
+        if matches!(c, '[' | ']' | '`' | '<' | '|' | '*') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
     out
 }
 

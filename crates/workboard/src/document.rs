@@ -194,28 +194,54 @@ pub(crate) fn joined_text(lines: &[TextLine<'_>]) -> String {
 
 fn mark_lines<'t>(text: &'t str, front: &FrontMatter, index: &LineIndex) -> Vec<TextLine<'t>> {
     let mut fence: Option<&str> = None;
+    let mut list_indent = 0;
     let mut marked = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         let is_front = number <= front.last_line;
-        let mark = if is_front { None } else { fence_mark(line) };
-        let is_code = fence.is_some() || mark.is_some();
+        let was_code = fence.is_some();
+        let mark = if is_front { None } else { fence_mark(line, list_indent) };
         match (fence, mark) {
-            (None, Some(mark)) => fence = Some(mark),
+            (None, Some(mark)) if opens_fence(line, mark) => fence = Some(mark),
             (Some(open), Some(mark)) if mark.starts_with(open) && line.trim() == mark => fence = None,
             _ => {}
         }
+        if !was_code {
+            list_indent = indent_of_list(line, list_indent);
+        }
+        let is_code = was_code || fence.is_some();
         marked.push(TextLine { number, text: line, start: index.start_of(text, number), is_code, is_front });
     }
     marked
 }
 
-/// The backticks or tildes of a fence.
-fn fence_mark(line: &str) -> Option<&str> {
+/// The backticks or tildes of a fence. Four columns more than the text around it make a line
+/// of code of its own, which is no fence.
+fn fence_mark(line: &str, list_indent: usize) -> Option<&str> {
     let bare = line.trim_start();
+    let indent = &line[..line.len() - bare.len()];
     let first = bare.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = bare.chars().take_while(|c| *c == first).count();
-    (length >= 3).then(|| &bare[..length])
+    (length >= 3 && indent.len() < list_indent + 4 && !indent.contains('\t')).then(|| &bare[..length])
+}
+
+/// A fence of backticks has none behind them: that would be code within a line.
+fn opens_fence(line: &str, mark: &str) -> bool {
+    mark.starts_with('~') || !line.trim_start()[mark.len()..].contains('`')
+}
+
+/// Column at which the text of the list around a line begins; 0 outside of lists.
+fn indent_of_list(line: &str, known: usize) -> usize {
+    let bare = line.trim_start();
+    let indent = line.len() - bare.len();
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let marker = match bare.as_bytes().get(digits..) {
+        Some([b'-' | b'*' | b'+', b' ', ..]) if digits == 0 => 2,
+        Some([b'.' | b')', b' ', ..]) if (1..=9).contains(&digits) => digits + 2,
+        _ if bare.is_empty() => return known,
+        _ => return if indent == 0 { 0 } else { known },
+    };
+    indent + marker
 }
 
 fn read_heading(line: &TextLine<'_>) -> Option<Heading> {

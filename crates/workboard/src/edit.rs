@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use crate::board::{BOARD, EvidenceKind, ReadBoardError, WorkStatus, Workboard, node_text};
+use crate::files::WorkspaceFiles;
 use crate::finding::{Finding, TextFix};
 use crate::locate::LineIndex;
 
@@ -79,8 +80,9 @@ pub fn change_board(
     replace_file(&path, &before, &after)
 }
 
-/// Makes the edits of findings, each file at once. Gives the files that changed.
-pub fn apply_fixes(root: &Path, findings: &[Finding]) -> Result<Vec<String>, EditBoardError> {
+/// Makes the edits of findings, each file at once. `judged` has the texts that the findings
+/// are about: the places of edits mean nothing in another text. Gives the files that changed.
+pub fn apply_fixes(root: &Path, judged: &WorkspaceFiles, findings: &[Finding]) -> Result<Vec<String>, EditBoardError> {
     let _lock = WorkspaceLock::take(root)?;
     let mut fixes_of: BTreeMap<&str, Vec<&TextFix>> = BTreeMap::new();
     for (file, fix) in findings.iter().filter_map(|finding| Some((finding.file.as_str(), finding.fix.as_ref()?))) {
@@ -90,6 +92,9 @@ pub fn apply_fixes(root: &Path, findings: &[Finding]) -> Result<Vec<String>, Edi
         let path = root.join(file);
         let before =
             own_files::read_to_string(&path).map_err(|source| EditBoardError::Read { path: path.clone(), source })?;
+        if judged.text(file) != Some(before.as_str()) {
+            return Err(EditBoardError::Changed(path));
+        }
         fixes.sort_by_key(|fix| fix.start);
         let Some(after) = apply_to_text(&before, fixes) else { return Err(EditBoardError::Changed(path)) };
         replace_file(&path, &before, &after)?;
@@ -366,6 +371,21 @@ mod tests {
         );
         let moved = edited_board(&before, &change(WorkStatus::Candidate, &[])).unwrap();
         assert_eq!(moved, before.replace("AFK, status: draft}", "AFK, status: candidate}"));
+    }
+
+    #[test]
+    fn a_text_that_changed_is_not_mended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.md");
+        let judged = WorkspaceFiles::of_texts([("a.md", "Draft.\n")]);
+        let fix = TextFix { start: 0, end: 6, text: "draft".to_owned() };
+        let finding = Finding::about_file("a.md", crate::CheckRule::DocumentStatus, "m", "r").with_fix(fix);
+        own_files::write(&path, "Other.\n").unwrap();
+        assert!(matches!(apply_fixes(folder.path(), &judged, &[finding.clone()]), Err(EditBoardError::Changed(_))));
+        assert_eq!(own_files::read_to_string(&path).unwrap(), "Other.\n");
+        own_files::write(&path, "Draft.\n").unwrap();
+        assert_eq!(apply_fixes(folder.path(), &judged, &[finding]).unwrap(), ["a.md"], "control");
+        assert_eq!(own_files::read_to_string(&path).unwrap(), "draft\n");
     }
 
     #[test]

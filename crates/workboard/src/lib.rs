@@ -28,16 +28,20 @@ mod wording;
 
 pub use board::{BoardEvidence, BoardItem, EvidenceKind, ReadBoardError, WorkStatus, WorkType, Workboard};
 pub use check_rule::CheckRule;
-pub use closeout::{CloseoutBundle, CloseoutFacts, closeout_path, render_closeout};
+pub use closeout::{CloseoutBundle, CloseoutFacts, CloseoutTarget, closeout_path, render_closeout};
 pub use document::{DocumentKind, PlanningDocument};
 pub use edit::{BoardChange, EditBoardError, apply_fixes, change_board, create_document};
-pub use evidence::{BundleFact, CommitFact, EvidenceSource, NoEvidenceSource};
+pub use evidence::{
+    BundleFact, CommitFact, EvidenceSource, NoEvidenceSource, ValidatorFact, check_move, resolve_artifact,
+};
 pub use files::{ReadWorkspaceError, WorkspaceFiles};
 pub use finding::{Finding, Severity, TextFix};
 pub use graph::{WorkGraph, WorkNode};
 pub use items::{DocumentItem, list_facts};
 pub use rules::{LoadRulesError, RuleBook, RuleFile, WordRule};
 pub use sarif::sarif_document;
-pub use shapes::{BoardFile, BoardFileEvidence, BoardFileItem, FrontMatterFile};
+pub use shapes::{
+    BoardFile, BoardFileEvidence, BoardFileItem, DocumentPromotion, FrontMatterFile, LifecycleClassification,
+};
 pub use templates::{InitFile, PROTOCOLS, WORKSPACE_FOLDERS, workspace_files};
-pub use validate::{WorkspaceCheck, validate_workspace};
+pub use validate::{WorkspaceCheck, list_closeout_phrases, validate_workspace};

@@ -104,23 +104,60 @@ fn is_external(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:") || target.starts_with('/')
 }
 
-/// Targets of `[text](target)` in a line with their bytes, code font left out.
+/// Targets of `[text](target)` and of a definition `[label]: target` in a line with their
+/// bytes, code font and escaped brackets left out.
 fn list_links(line: &str) -> Vec<(&str, usize)> {
     let mut links = Vec::new();
     let mut from = 0;
     let (mut ticks, mut counted) = (0, 0);
     while let Some(at) = line[from..].find("](").map(|at| from + at + 2) {
         let Some(length) = line[at..].find(')') else { break };
-        let inner = &line[at..at + length];
-        let target = inner.split_whitespace().next().unwrap_or_default().trim_matches(['<', '>']);
+        let is_escaped = line[..at - 2].ends_with('\\');
         ticks += line[counted..at].matches('`').count();
         counted = at;
-        if !target.is_empty() && ticks % 2 == 0 {
-            links.push((target, at + (inner.len() - inner.trim_start().len())));
+        let (target, start) = read_target(&line[at..at + length]);
+        if !target.is_empty() && ticks % 2 == 0 && !is_escaped {
+            links.push((target, at + start));
         }
         from = at + length;
     }
+    links.extend(read_definition(line));
     links
+}
+
+/// A target without its title, in angle brackets or up to a space; and the byte at which it
+/// begins.
+fn read_target(inner: &str) -> (&str, usize) {
+    let bare = inner.trim_start();
+    let start = inner.len() - bare.len();
+    match bare.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((target, _)) => (target, start),
+        None => (bare.split_whitespace().next().unwrap_or_default(), start),
+    }
+}
+
+/// The target of a line that defines a label. A label that begins with `^` is a footnote's.
+fn read_definition(line: &str) -> Option<(&str, usize)> {
+    let bare = line.trim_start();
+    let indent = line.len() - bare.len();
+    let (label, rest) = bare.strip_prefix('[')?.split_once("]:")?;
+    let (target, start) = read_target(rest);
+    let is_definition = indent < 4 && !label.is_empty() && !label.contains('[') && !label.starts_with('^');
+    (is_definition && !target.is_empty()).then_some((target, line.len() - rest.len() + start))
+}
+
+/// Text with `%20` and the like as the bytes that they stand for; as it is where those are
+/// no text.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Path below the workspace that a relative link means; `None` if it leads out of it.
@@ -134,7 +171,7 @@ fn resolve_path(document: &str, link: &str) -> Option<String> {
             part => parts.push(part),
         }
     }
-    Some(parts.join("/").replace("%20", " "))
+    Some(percent_decoded(&parts.join("/")))
 }
 
 /// Anchors of the headings, as Markdown renderers make them.
@@ -207,4 +244,26 @@ fn is_named_path(text: &str) -> bool {
     const ENDINGS: [&str; 8] = [".md", ".json", ".jsonl", ".yaml", ".yml", ".diff", ".log", ".sig"];
     let is_path = text.contains('/') && !text.contains(char::is_whitespace) && !is_external(text);
     is_path && !text.contains(['*', '<', '{', '$', '`']) && ENDINGS.iter().any(|ending| text.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_link_is_read() {
+        for (line, expected) in [
+            ("See [a](b.md) and [c](d.md \"title\").", vec![("b.md", 8), ("d.md", 22)]),
+            ("See [a](<b c.md>).", vec![("b c.md", 8)]),
+            ("[label]: b.md 'title'", vec![("b.md", 9)]),
+            ("[label]: <b c.md>", vec![("b c.md", 9)]),
+            ("[^1]: a note", vec![]),
+            ("`[a](b.md)` and \\[a\\](b.md)", vec![]),
+            ("    [label]: b.md", vec![]),
+        ] {
+            assert_eq!(list_links(line), expected, "{line}");
+        }
+        assert_eq!(resolve_path("a/b.md", "../gr%C3%BCn%20x.md").as_deref(), Some("gr\u{fc}n x.md"));
+        assert_eq!(resolve_path("a/b.md", "100%.md").as_deref(), Some("a/100%.md"));
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::check_rule::CheckRule;
-use crate::document::{DocumentKind, PlanningDocument, file_stem};
+use crate::document::{DocumentKind, PlanningDocument, TextLine, file_stem};
 use crate::finding::{Finding, TextFix};
 use crate::rules::RuleBook;
 
@@ -76,14 +76,44 @@ pub(crate) fn check_phrases(
     }
 }
 
+/// Phrases that documents demand of the closeout at a path.
+pub(crate) fn list_demanded_phrases(documents: &[PlanningDocument<'_>], closeout: &str) -> Vec<String> {
+    let key = sibling_key(closeout);
+    let beside = documents
+        .iter()
+        .filter(|document| document.kind != Some(DocumentKind::Closeout) && sibling_key(document.path) == key);
+    beside.flat_map(list_phrases).map(|(phrase, _)| phrase).collect()
+}
+
+/// Phrases in every section of a document that demands some: bullets, numbered entries, and
+/// lines of a text fence.
 fn list_phrases(document: &PlanningDocument<'_>) -> Vec<(String, usize)> {
-    let lines = PHRASE_SECTIONS.iter().filter_map(|title| document.section(title)).flatten();
-    let bullets = lines.filter(|line| !line.is_code).filter_map(|line| {
-        let bare = line.text.trim_start();
-        let text = bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* "))?;
-        Some((text.trim().trim_matches(['`', '"']).to_owned(), line.number))
-    });
-    bullets.filter(|(phrase, _)| !phrase.is_empty()).collect()
+    let mut phrases = Vec::new();
+    for (index, heading) in document.headings.iter().enumerate() {
+        if !PHRASE_SECTIONS.iter().any(|title| heading.text.eq_ignore_ascii_case(title)) {
+            continue;
+        }
+        let end = document.headings[index + 1..].iter().find(|next| next.level <= heading.level);
+        let last = end.map_or(document.lines.len(), |next| next.line - 1);
+        let lines = document.lines.get(heading.line..last).unwrap_or_default();
+        phrases.extend(lines.iter().filter_map(|line| Some((read_phrase(line)?, line.number))));
+    }
+    phrases
+}
+
+fn read_phrase(line: &TextLine<'_>) -> Option<String> {
+    let bare = line.text.trim();
+    let text = match line.is_code {
+        true => Some(bare).filter(|bare| !bare.starts_with("```") && !bare.starts_with("~~~")),
+        false => bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* ")).or_else(|| numbered_text(bare)),
+    }?;
+    let phrase = text.trim().trim_matches(['`', '"']);
+    (!phrase.is_empty()).then(|| phrase.to_owned())
+}
+
+fn numbered_text(bare: &str) -> Option<&str> {
+    let rest = bare.trim_start_matches(|c: char| c.is_ascii_digit());
+    (rest.len() < bare.len()).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")))?
 }
 
 /// Folder and name of a document without the word of its kind.

@@ -1,6 +1,10 @@
 //! Rules about words as data: what they forbid or demand, the sentence they protect
 //! against, and their own examples, which are tried when a rule is loaded.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
 use contract::source::{self, Problems};
 use regex_automata::Input;
 use regex_automata::meta::{BuildError, Regex};
@@ -21,9 +25,17 @@ const BUILT_IN: [(&str, &str); 2] = [
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "RuleFile")]
 pub struct RuleFile {
-    /// Patterns that make a sentence honest where they stand before a match.
+    /// Parts of patterns by name; a pattern has `{{name}}` in their place.
+    pub words: BTreeMap<String, String>,
+    /// Patterns at which a clause ends.
+    pub clause_ends: Vec<String>,
+    /// Patterns of a clause that goes on with the negation of the one before.
+    pub carried: Vec<String>,
+    /// Patterns that make a sentence honest where an earlier clause has them.
+    pub governing: Vec<String>,
+    /// Patterns that make a claim honest where they stand before it in its own clause.
     pub honest_before: Vec<String>,
-    /// Patterns that make a sentence honest where they stand behind a match.
+    /// Patterns that make a claim honest where they stand behind it.
     pub honest_after: Vec<String>,
     /// Patterns that are read as if they were not there.
     pub neutral: Vec<String>,
@@ -39,7 +51,11 @@ pub struct WordRule {
     /// The sentence that it protects against, or that has to be kept.
     pub sentence: String,
     /// A regular expression without look-around.
+    #[serde(default)]
     pub pattern: String,
+    /// Several such expressions in the place of one: the shapes that a claim can have.
+    #[serde(default)]
+    pub shapes: Vec<String>,
     /// Kinds of documents that have to match, such as `closeout`.
     #[serde(default)]
     pub kinds: Vec<String>,
@@ -58,6 +74,10 @@ pub enum LoadRulesError {
     Shape(#[source] Box<Problems>),
     #[error("the pattern of `{rule}` cannot be used: {source}")]
     Pattern { rule: String, source: Box<BuildError> },
+    #[error("`{rule}` needs either `pattern` or `shapes`")]
+    NoPattern { rule: String },
+    #[error("`{rule}` names `{{{{{word}}}}}`, which `words` does not have")]
+    Word { rule: String, word: String },
     #[error("`{rule}` names `{kind}`, which is no kind of document")]
     Kind { rule: String, kind: String },
     #[error("`{rule}` has no example that must match, or none that must not")]
@@ -73,8 +93,17 @@ pub enum LoadRulesError {
 pub(crate) struct ForbidRule {
     pub(crate) rule: WordRule,
     pattern: Regex,
-    honest_before: Vec<Regex>,
-    honest_after: Vec<Regex>,
+    honesty: Arc<Honesty>,
+}
+
+/// Patterns by which a claim of one file of rules is honest.
+#[derive(Debug)]
+struct Honesty {
+    clause_ends: Vec<Regex>,
+    carried: Vec<Regex>,
+    governing: Vec<Regex>,
+    before: Vec<Regex>,
+    after: Vec<Regex>,
     neutral: Vec<Regex>,
 }
 
@@ -94,29 +123,28 @@ pub struct RuleBook {
 }
 
 impl RuleBook {
-    /// The built-in rules.
+    /// The built-in rules, built once in a process.
     pub fn built_in() -> Result<Self, LoadRulesError> {
+        static BUILT: OnceLock<RuleBook> = OnceLock::new();
+        if let Some(book) = BUILT.get() {
+            return Ok(book.clone());
+        }
         let mut book = Self::default();
         for (name, text) in BUILT_IN {
             book.add_file(name, text)?;
         }
-        Ok(book)
+        Ok(BUILT.get_or_init(|| book).clone())
     }
 
     /// Adds the rules of a file after trying their examples.
     pub fn add_file(&mut self, name: &str, text: &str) -> Result<(), LoadRulesError> {
         let loaded = source::load::<RuleFile>(name, text.as_bytes());
-        let RuleFile { honest_before, honest_after, neutral, rules } =
-            loaded.map_err(|found| LoadRulesError::Shape(Box::new(found)))?.value;
-        for rule in rules {
-            let build = |patterns: &[String]| -> Result<Vec<Regex>, LoadRulesError> {
-                patterns.iter().map(|pattern| build_pattern(&rule.id, pattern)).collect()
-            };
-            let pattern = build_pattern(&rule.id, &rule.pattern)?;
+        let file = loaded.map_err(|found| LoadRulesError::Shape(Box::new(found)))?.value;
+        let honesty = Arc::new(build_honesty(name, &file)?);
+        for rule in file.rules {
+            let pattern = build_pattern(&rule.id, &whole_pattern(&rule)?, &file.words)?;
             if rule.kinds.is_empty() {
-                let (honest_before, honest_after, neutral) =
-                    (build(&honest_before)?, build(&honest_after)?, build(&neutral)?);
-                let forbid = ForbidRule { pattern, honest_before, honest_after, neutral, rule };
+                let forbid = ForbidRule { pattern, honesty: Arc::clone(&honesty), rule };
                 try_examples(&forbid.rule, |text| forbid.find_claim(text).is_some())?;
                 self.forbids.push(forbid);
             } else {
@@ -140,19 +168,39 @@ impl ForbidRule {
     pub(crate) fn find_claim(&self, sentence: &str) -> Option<usize> {
         let mut sentence = quoted_blanked(sentence).into_bytes();
         self.pattern.find(Input::new(&sentence))?;
-        for neutral in &self.neutral {
+        for neutral in &self.honesty.neutral {
             blank_matches(&mut sentence, neutral);
         }
         let mut claims = self.pattern.find_iter(Input::new(&sentence));
-        claims.find(|found| !self.is_honest(&sentence, found.range())).map(|found| found.start())
+        claims.find(|found| !self.honesty.excuses(&sentence, found.range())).map(|found| found.start())
     }
+}
 
-    fn is_honest(&self, sentence: &[u8], claim: std::ops::Range<usize>) -> bool {
-        let from = sentence[..claim.start].iter().rposition(|byte| *byte == b';').map_or(0, |at| at + 1);
-        let (before, after) = (&sentence[from..claim.start], &sentence[claim.end..]);
-        self.honest_before.iter().any(|pattern| pattern.is_match(before))
-            || self.honest_after.iter().any(|pattern| pattern.is_match(after))
+impl Honesty {
+    /// True if a claim is denied, asked or only wished for where it stands.
+    fn excuses(&self, sentence: &[u8], claim: Range<usize>) -> bool {
+        let (before, after) = (&sentence[..claim.start], &sentence[claim.end..]);
+        let mut ends: Vec<Range<usize>> = self
+            .clause_ends
+            .iter()
+            .flat_map(|pattern| pattern.find_iter(Input::new(before)))
+            .map(|end| end.range())
+            .collect();
+        ends.sort_by_key(|end| end.start);
+        let start_of = |count: usize| count.checked_sub(1).map_or(0, |last| ends[last].end);
+        let mut count = ends.len();
+        while count > 0 && is_any(&self.carried, &before[start_of(count)..]) {
+            count -= 1;
+        }
+        let mut earlier = (0..count).map(|clause| &before[start_of(clause)..ends[clause].start]);
+        is_any(&self.before, &before[start_of(count)..])
+            || earlier.any(|clause| is_any(&self.governing, clause))
+            || is_any(&self.after, after)
     }
+}
+
+fn is_any(patterns: &[Regex], text: &[u8]) -> bool {
+    patterns.iter().any(|pattern| pattern.is_match(text))
 }
 
 impl DemandRule {
@@ -167,12 +215,50 @@ fn blank_matches(text: &mut [u8], pattern: &Regex) {
     ranges.into_iter().for_each(|range| text[range].fill(b' '));
 }
 
-fn build_pattern(rule: &str, pattern: &str) -> Result<Regex, LoadRulesError> {
+/// The pattern of a rule, or its shapes as one.
+fn whole_pattern(rule: &WordRule) -> Result<String, LoadRulesError> {
+    match (rule.pattern.as_str(), rule.shapes.as_slice()) {
+        ("", []) => Err(LoadRulesError::NoPattern { rule: rule.id.clone() }),
+        (pattern, []) => Ok(pattern.to_owned()),
+        ("", shapes) => Ok(shapes.iter().map(|shape| format!("(?:{shape})")).collect::<Vec<_>>().join("|")),
+        _ => Err(LoadRulesError::NoPattern { rule: rule.id.clone() }),
+    }
+}
+
+fn build_honesty(file: &str, rules: &RuleFile) -> Result<Honesty, LoadRulesError> {
+    let build = |patterns: &[String]| -> Result<Vec<Regex>, LoadRulesError> {
+        patterns.iter().map(|pattern| build_pattern(file, pattern, &rules.words)).collect()
+    };
+    Ok(Honesty {
+        clause_ends: build(&rules.clause_ends)?,
+        carried: build(&rules.carried)?,
+        governing: build(&rules.governing)?,
+        before: build(&rules.honest_before)?,
+        after: build(&rules.honest_after)?,
+        neutral: build(&rules.neutral)?,
+    })
+}
+
+fn build_pattern(rule: &str, pattern: &str, words: &BTreeMap<String, String>) -> Result<Regex, LoadRulesError> {
+    let pattern = put_words(rule, pattern, words)?;
     // Bytes and not characters: the tables of Unicode would cost more than rules about
     // English sentences gain.
     let syntax = SyntaxConfig::new().unicode(false).utf8(false);
-    let built = Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build(pattern);
+    let built = Regex::builder().syntax(syntax).configure(Regex::config().utf8_empty(false)).build(&pattern);
     built.map_err(|source| LoadRulesError::Pattern { rule: rule.to_owned(), source: Box::new(source) })
+}
+
+/// Puts words in the places of their names. A word may not name another.
+fn put_words(rule: &str, pattern: &str, words: &BTreeMap<String, String>) -> Result<String, LoadRulesError> {
+    let mut parts = pattern.split("{{");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let missing = |word: &str| LoadRulesError::Word { rule: rule.to_owned(), word: word.to_owned() };
+        let (name, rest) = part.split_once("}}").ok_or_else(|| missing(part))?;
+        out.push_str(words.get(name).ok_or_else(|| missing(name))?);
+        out.push_str(rest);
+    }
+    Ok(out)
 }
 
 fn read_kinds(rule: &WordRule) -> Result<Vec<DocumentKind>, LoadRulesError> {

@@ -16,8 +16,7 @@ pub struct BoardFile {
 /// An item; other keys are kept.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct BoardFileItem {
-    #[schemars(regex(pattern = "^[A-Z][A-Z0-9-]*-WORK-[0-9]{3,}$"))]
-    pub id: String,
+    pub id: contract::WorkId,
     pub title: String,
     #[serde(rename = "type")]
     pub work_type: WorkType,
@@ -53,22 +52,40 @@ pub struct BoardFileEvidence {
     pub sha256: Option<String>,
 }
 
-/// The front matter of a planning document.
+/// The only promotion status that a document may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DocumentPromotion {
+    NotPromoted,
+}
+
+/// Life of a planning document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LifecycleClassification {
+    Planning,
+    Sot,
+}
+
+/// The front matter of a planning document; `name` or `title` is there.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(title = "FrontMatter")]
+#[schemars(title = "FrontMatter", extend("anyOf" = [{"required": ["name"]}, {"required": ["title"]}]))]
 pub struct FrontMatterFile {
     /// Name, or a title instead.
+    #[schemars(length(min = 1))]
     pub name: Option<String>,
+    #[schemars(length(min = 1))]
     pub title: Option<String>,
     pub status: WorkStatus,
+    #[schemars(length(min = 1))]
     pub owner: String,
     /// A day: yyyy-mm-dd.
+    #[schemars(regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
     pub created: String,
+    #[schemars(regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))]
     pub last_reviewed: String,
-    /// `planning` or `sot`.
-    pub lifecycle_classification: String,
-    /// Always `not-promoted`.
-    pub core_promotion_status: String,
+    pub lifecycle_classification: LifecycleClassification,
+    pub core_promotion_status: DocumentPromotion,
     pub tier: Option<String>,
     pub source: Option<String>,
     pub description: Option<String>,

@@ -10,13 +10,14 @@ use serde::Serialize;
 
 use crate::board::{BOARD, Workboard};
 use crate::check_rule::CheckRule;
+use crate::closeout::closeout_path;
 use crate::document::PlanningDocument;
 use crate::evidence::EvidenceSource;
 use crate::files::WorkspaceFiles;
 use crate::finding::{Finding, Severity};
 use crate::links::{LinkTargets, check_links};
 use crate::locate::LineIndex;
-use crate::required::{check_phrases, check_required};
+use crate::required::{check_phrases, check_required, list_demanded_phrases};
 use crate::rules::RuleBook;
 use crate::templates::{CHECKED_TERMS, CONTEXT, MARK, PROTOCOLS};
 use crate::wording::check_wording;
@@ -58,14 +59,15 @@ pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, t
     let board = files.text(BOARD).map(Workboard::read_board);
     let documents: Vec<PlanningDocument<'_>> = files
         .texts()
-        .filter(|(path, _)| path.ends_with(".md"))
+        .filter(|(path, _)| path.to_ascii_lowercase().ends_with(".md"))
         .map(|(path, text)| PlanningDocument::read_document(path, text))
         .collect();
     check_presence(files, &documents, &mut found);
-    let day = first_day(files);
+    let day = first_day(files, today, &mut found);
     let empty = Workboard::default();
     let board_read = board.as_ref().unwrap_or(&empty);
-    board_checks::check_board(board_read, files, source, &mut found);
+    let older = board_checks::list_older_items(board_read, files, &documents, day.as_deref());
+    board_checks::check_board(board_read, files, source, &older, &mut found);
     board_checks::check_board_words(files, &book, &mut found);
     document_checks::check_items(board_read, &documents, &mut found);
     document_checks::check_sequences(board_read, &documents, &mut found);
@@ -115,16 +117,11 @@ fn load_rule_book(files: &WorkspaceFiles, found: &mut Vec<Finding>) -> RuleBook 
 }
 
 fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], found: &mut Vec<Finding>) {
-    for name in [BOARD, CONTEXT, MARK] {
-        if files.text(name).is_none() {
-            let remedy = "cto init     makes it where it is missing";
-            found.push(Finding::about_file(
-                name,
-                CheckRule::FileMissing,
-                format!("the workspace has no {name}"),
-                remedy,
-            ));
-        }
+    for name in [BOARD, CONTEXT, MARK].into_iter().filter(|name| files.text(name).is_none()) {
+        let (message, remedy) = (format!("the workspace has no {name}"), "cto init     makes it where it is missing");
+        let finding = Finding::about_file(name, CheckRule::FileMissing, message, remedy);
+        // A folder that was trusted without `cto init` has no mark, and is none the worse.
+        found.push(if name == MARK { finding.as_advice() } else { finding });
     }
     let is_intent = |document: &&PlanningDocument<'_>| {
         let named = crate::document::file_stem(document.path).to_ascii_uppercase().ends_with("INTENT");
@@ -148,13 +145,31 @@ fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], fo
     }
 }
 
-/// Day of the workspace's first `cto init`.
-fn first_day(files: &WorkspaceFiles) -> Option<String> {
+/// Day of the workspace's first `cto init`. A day in the future would make everything older
+/// than the workspace, and is none.
+fn first_day(files: &WorkspaceFiles, today: &str, found: &mut Vec<Finding>) -> Option<String> {
     let node = source::read(MARK, files.text(MARK)?).node?;
-    match &node.get("initialised")?.kind {
-        Kind::Text(day) if document_checks::is_day(day) => Some(day.clone()),
-        _ => None,
+    let initialised = node.get("initialised")?;
+    let (place, Kind::Text(day)) = ((initialised.span.line, initialised.span.column), &initialised.kind) else {
+        return None;
+    };
+    if document_checks::is_day(day) && day.as_str() <= today {
+        return Some(day.clone());
     }
+    let message = "`initialised` is no day up to today";
+    let remedy = "write the day of the first `cto init`, as yyyy-mm-dd";
+    found.push(Finding::at(MARK, place, CheckRule::DocumentDay, message, remedy));
+    None
+}
+
+/// Phrases that plans beside an item's closeout demand of it.
+pub fn list_closeout_phrases(files: &WorkspaceFiles, id: &str) -> Vec<String> {
+    let documents: Vec<PlanningDocument<'_>> = files
+        .texts()
+        .filter(|(path, _)| path.starts_with(PROTOCOLS) && path.contains(id))
+        .map(|(path, text)| PlanningDocument::read_document(path, text))
+        .collect();
+    list_demanded_phrases(&documents, &closeout_path(id))
 }
 
 /// Looks for anything secret-shaped. The finding has its rule and place, never its value.
@@ -166,9 +181,14 @@ fn check_secrets(files: &WorkspaceFiles, found: &mut Vec<Finding>) {
         for (hit, index) in hits.into_iter().zip(index.iter().cycle()) {
             let at = usize::try_from(hit.offset).unwrap_or(usize::MAX);
             let place = index.place_of(text, at.min(text.len()));
-            let message = format!("this looks like a secret ({})", hit.rule);
-            let remedy = "take it out, and make the credential useless: it stands in the history";
-            found.push(Finding::at(path, place, CheckRule::SecretShaped, message, remedy));
+            found.push(describe_secret(path, place, &hit.rule.to_string()));
         }
     }
+    found.extend(files.stray_secrets().iter().map(|secret| describe_secret(&secret.path, secret.place, &secret.rule)));
+}
+
+fn describe_secret(path: &str, place: (usize, usize), rule: &str) -> Finding {
+    let message = format!("this looks like a secret ({rule})");
+    let remedy = "take it out, and make the credential useless: it stands in the history";
+    Finding::at(path, place, CheckRule::SecretShaped, message, remedy)
 }

@@ -31,18 +31,36 @@ impl JoinedSentence {
     }
 }
 
-/// Finds claims that a rule forbids, in prose and in what the front matter says in words.
+/// Finds claims that a rule forbids, in prose and in every value of the front matter.
 pub(crate) fn check_wording(document: &PlanningDocument<'_>, book: &RuleBook, found: &mut Vec<Finding>) {
     for sentence in join_sentences(document) {
         note_claims(document, book, &sentence, found);
     }
-    for field in
-        document.front.fields.iter().filter(|field| ["name", "title", "description"].contains(&field.key.as_str()))
-    {
-        let pieces = vec![(0, field.span.0)];
-        let sentence = JoinedSentence { text: field.value.clone(), pieces, is_quoted: false };
+    for sentence in join_front_values(document) {
         note_claims(document, book, &sentence, found);
     }
+}
+
+/// Values of the front matter, each with the lines that continue it.
+fn join_front_values(document: &PlanningDocument<'_>) -> Vec<JoinedSentence> {
+    let mut sentences = Vec::new();
+    let mut open = JoinedSentence::default();
+    for line in document.lines.iter().filter(|line| line.is_front && line.text.trim_end() != "---") {
+        let is_continued = line.text.starts_with([' ', '\t', '-']);
+        if !is_continued && !open.text.is_empty() {
+            sentences.push(std::mem::take(&mut open));
+        }
+        let key = if is_continued { 0 } else { line.text.find(':').map_or(0, |at| at + 1) };
+        let rest = &line.text[key..];
+        let value = rest.trim_start_matches([' ', '\t', '-', '>', '|', '"', '\'']);
+        let at = line.start + key + (rest.len() - value.len());
+        let value = value.trim_end().trim_end_matches(['"', '\'']);
+        if !value.is_empty() {
+            open.add_piece(value, at);
+        }
+    }
+    sentences.push(open);
+    sentences
 }
 
 fn note_claims(document: &PlanningDocument<'_>, book: &RuleBook, sentence: &JoinedSentence, found: &mut Vec<Finding>) {

@@ -113,6 +113,8 @@ pub struct GuardReport {
     /// Every reason, worst first.
     pub blocked_reasons: Vec<GuardReason>,
     pub main: Option<CoreWorktree>,
+    /// Reasons for which it is not known whose work is there.
+    pub uncertainties: Vec<String>,
     pub worktrees: Vec<CoreWorktree>,
     pub sequence_route: SequenceRoute,
     pub validation_processes: Vec<CoreProcess>,

@@ -34,10 +34,11 @@ pub(crate) enum WorkCommand {
     Next,
     /// Move an item to another status, with the evidence for it
     #[command(after_help = "\
-The board keeps every other byte. `validated` needs evidence that holds; a bundle is verified first.
+The board keeps every other byte. Each move needs evidence that holds, given here or attached before; a bundle is
+verified first. A run that failed is evidence for draft and blocked only.
 
 Examples:
-  cto work status DEMO-WORK-007 candidate
+  cto work status DEMO-WORK-007 candidate --evidence document:DEMO-WORK-007-PRD.md
   cto work status DEMO-WORK-007 validated --evidence bundle:b9tc --evidence document:.sot/03-PROTOCOLS/DEMO-WORK-007-EVIDENCE.md
 
 Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]

@@ -57,14 +57,17 @@ pub(super) fn audit_workspace(context: &Context, scene: &WorkspaceScene) -> Resu
     let climbing = climber.as_ref().map(|climber| climber.engine.clone());
     let engine = refreshed.or(climbing).unwrap_or_else(|| FIRST_ENGINE.to_owned());
     let rows = list_records(&context.config.records, scene.now)?;
-    let admitted = |kind: RecordKind| {
-        rows.iter().filter(|row| row.kind == kind).filter_map(|row| name_admission(scene, row)).collect()
+    let admitted = |kind: RecordKind, is_meant: &dyn Fn(&RecordRow) -> bool| {
+        let meant = rows.iter().filter(|row| row.kind == kind && is_meant(row));
+        meant.filter_map(|row| name_admission(scene, row)).collect()
     };
+    // The admission of another engine's source says nothing of this one.
+    let source = climber.as_ref().map_or_else(|| Some(engine.clone()), |climber| climber.source_id.clone());
     let facts = AuditFacts {
         engine,
         workspace_errors: validation.errors.len(),
-        source_admissions: admitted(RecordKind::SourceAdmission),
-        target_admissions: admitted(RecordKind::TargetAdmission),
+        source_admissions: admitted(RecordKind::SourceAdmission, &|row| source.is_some() && row.subject == source),
+        target_admissions: admitted(RecordKind::TargetAdmission, &|_| true),
         rungs: list_rungs(&ladder, climber.as_ref())?,
         owned_passes: list_passes(scene, &ladder, climber.as_ref())?,
         refresh: refresh.clone(),

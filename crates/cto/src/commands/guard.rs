@@ -1,22 +1,23 @@
 //! `cto guard`: the Core workspace looked at, read only, before anybody may ask for a route.
 
+mod processes;
+
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use contract::core_route::{CoreProcess, CoreWorktree, GuardReport, GuardStatus, SequenceRoute, WorktreeState};
+use contract::core_route::{CoreWorktree, GuardReport, GuardStatus, SequenceRoute, WorktreeState};
 use contract::text::shown;
 use gate::core_route::{CoreFacts, judge_guard};
 use tree::{Git, Source};
 
+use self::processes::find_processes;
 use super::promotion::compose;
 use crate::config::CoreFile;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Words by which a process is taken for a validation.
-const VALIDATION_WORDS: [&str; 8] =
-    ["validat", "pytest", "cargo test", "npm test", "go test", "make check", "cto health", "nextest"];
 /// Dirty paths that a report names of each work tree.
 const NAMED_PATHS: usize = 20;
 /// Far more bytes than a route needs.
@@ -49,36 +50,56 @@ pub(crate) fn guard(context: &Context, core: Option<&Path>) -> Result<u8, Comman
 fn gather(context: &Context, path: &Path, settings: &CoreFile) -> Result<CoreFacts, CommandError> {
     let git = Git::find(&context.config.tools.operator_path)
         .map_err(|error| CommandError::blocked(error).hint("cto doctor"))?;
-    let source = Source::open(path).ok();
+    // The kernel gives folders of processes without links and `..`, so roots have none either.
+    let root = canonical(path);
+    let source = Source::open(&root).ok();
     let main = source.as_ref().map(|source| describe_tree(&git, source, false));
-    let other_owner = source.as_ref().is_some_and(|source| !matches!(source.other_owner(), Ok(None)));
+    let mut uncertainties = source.as_ref().map(list_owner_problems).unwrap_or_default();
     let mut worktrees = Vec::new();
-    let mut roots = vec![path.to_owned()];
-    let listed = source.as_ref().map(Source::list_worktrees);
-    let is_unlisted = matches!(listed, Some(Err(_)));
-    for tree in listed.and_then(Result::ok).unwrap_or_default() {
-        match tree.path {
-            Some(place) => {
-                worktrees.push(describe_place(&git, &place, tree.is_locked));
-                roots.push(place);
-            }
-            None => worktrees.push(unreadable(&tree.name, tree.is_locked)),
-        }
+    let mut roots = vec![root];
+    let mut look_at = |place: &Path, is_locked: bool| {
+        let place = canonical(place);
+        let tree = describe_place(&git, &place, is_locked, &mut uncertainties);
+        roots.push(place);
+        worktrees.push(tree);
+    };
+    let mut unlisted = Vec::new();
+    match source.as_ref().map(Source::list_worktrees) {
+        Some(Ok(listed)) => listed.iter().for_each(|tree| match &tree.path {
+            Some(place) => look_at(place, tree.is_locked),
+            None => unlisted.push(unreadable(&tree.name, tree.is_locked)),
+        }),
+        Some(Err(error)) => unlisted.push(unreadable(&format!("worktrees: {error}"), false)),
+        None => {}
     }
-    for place in &settings.worktrees {
-        worktrees.push(describe_place(&git, place, false));
-        roots.push(place.clone());
-    }
+    settings.worktrees.iter().for_each(|place| look_at(place, false));
+    worktrees.extend(unlisted);
     let conflicts = find_conflicts(&settings.conflicts, main.as_ref(), &worktrees);
+    let processes = find_processes(&roots);
+    uncertainties.extend(processes.uncertain);
     Ok(CoreFacts {
         core_path: path.display().to_string(),
         main,
-        other_owner: other_owner || is_unlisted,
+        uncertainties,
         worktrees,
         sequence_route: read_route(settings.sequence_route.as_deref()),
-        validation_processes: find_processes(&roots),
+        validation_processes: processes.validations,
         conflicts,
     })
+}
+
+/// The path without links and `..`; as it was given where it cannot be looked at.
+fn canonical(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Says whose a tree is where it is not the asker's own.
+fn list_owner_problems(source: &Source) -> Vec<String> {
+    let place = source.root().display();
+    match source.other_owners() {
+        Ok(owners) => owners.iter().map(|uid| format!("{place} belongs to the user {uid}")).collect(),
+        Err(error) => vec![format!("the owner of {place} is unknown: {error}")],
+    }
 }
 
 fn unreadable(path: &str, locked: bool) -> CoreWorktree {
@@ -93,13 +114,21 @@ fn unreadable(path: &str, locked: bool) -> CoreWorktree {
     }
 }
 
-fn describe_place(git: &Git, place: &Path, locked: bool) -> CoreWorktree {
+/// A work tree that is not there is gone only if the folders above it say so.
+fn describe_place(git: &Git, place: &Path, locked: bool, uncertainties: &mut Vec<String>) -> CoreWorktree {
     let shown_path = place.display().to_string();
-    if fs::symlink_metadata(place).is_err() {
-        return CoreWorktree { state: WorktreeState::Gone, ..unreadable(&shown_path, locked) };
+    match fs::symlink_metadata(place) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return CoreWorktree { state: WorktreeState::Gone, ..unreadable(&shown_path, locked) };
+        }
+        Err(_) => return unreadable(&shown_path, locked),
     }
     match Source::open(place) {
-        Ok(source) => describe_tree(git, &source, locked),
+        Ok(source) => {
+            uncertainties.extend(list_owner_problems(&source));
+            describe_tree(git, &source, locked)
+        }
         Err(_) => unreadable(&shown_path, locked),
     }
 }
@@ -137,59 +166,45 @@ fn find_conflicts(named: &[String], main: Option<&CoreWorktree>, worktrees: &[Co
                 || tree.path.ends_with(name.as_str())
                 || tree.dirty_paths.iter().any(|path| path.contains(name.as_str()))
         });
-        in_tree || (name.starts_with('/') && Path::new(name).exists())
+        // A path that cannot be looked at may be there.
+        in_tree || (name.starts_with('/') && Path::new(name).try_exists().unwrap_or(true))
     };
     named.iter().filter(is_there).cloned().collect()
 }
 
 /// The route's file says `status: idle`, or `route: none`, or names the route that is
-/// worked on.
+/// worked on. A file that says both is uncertain.
 fn read_route(path: Option<&Path>) -> SequenceRoute {
     let Some(path) = path else { return SequenceRoute::NotConfigured };
     let read = fs::metadata(path).and_then(|stat| match stat.len() > LARGEST_ROUTE || !stat.is_file() {
         true => Err(std::io::Error::other("it is no small file")),
         false => fs::read_to_string(path),
     });
-    let text = match read {
-        Ok(text) => text,
-        Err(error) => return SequenceRoute::Unreadable(error.to_string()),
-    };
-    let value = text.lines().find_map(|line| {
-        let bare = line.trim().trim_start_matches(['-', '*', '#', ' ']);
-        let (label, value) = bare.split_once(':')?;
-        let label = label.trim().trim_matches('`').to_lowercase().replace([' ', '-'], "_");
-        let is_route =
-            ["status", "route", "current_route", "current_sequence_route", "sequence_route"].contains(&label.as_str());
-        is_route.then(|| value.trim().trim_matches(['`', '.', '"']).to_lowercase())
-    });
-    match value.as_deref() {
-        Some("idle" | "none" | "-") => SequenceRoute::Idle,
-        Some(route) => SequenceRoute::Active(route.to_owned()),
-        None => SequenceRoute::Unreadable("it has no line `status:` or `route:`".to_owned()),
+    match read {
+        Ok(text) => judge_route(&text),
+        Err(error) => SequenceRoute::Unreadable(error.to_string()),
     }
 }
 
-/// Processes with a word of a validation in their command that work in, or name, one of the
-/// trees.
-fn find_processes(roots: &[PathBuf]) -> Vec<CoreProcess> {
-    let mut found = Vec::new();
-    let own = std::process::id();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        let Ok(bytes) = fs::read(entry.path().join("cmdline")) else { continue };
-        let command = String::from_utf8_lossy(&bytes).trim_end_matches('\0').replace('\0', " ");
-        let is_validation = VALIDATION_WORDS.iter().any(|word| command.contains(word));
-        let works_there = || {
-            let folder = fs::read_link(entry.path().join("cwd")).ok();
-            folder.is_some_and(|folder| roots.iter().any(|root| folder.starts_with(root)))
-        };
-        let names_it = || roots.iter().any(|root| command.contains(&root.display().to_string()));
-        if pid != own && is_validation && (works_there() || names_it()) {
-            found.push(CoreProcess { pid, command: command.chars().take(200).collect() });
-        }
+fn judge_route(text: &str) -> SequenceRoute {
+    let said: Vec<String> = text.lines().filter_map(read_route_line).collect();
+    let is_idle = |value: &String| ["idle", "none", "-"].contains(&value.as_str());
+    match (said.iter().find(|value| !is_idle(value)), said.iter().any(is_idle)) {
+        (Some(route), true) => SequenceRoute::Unreadable(format!("it says idle, and it says {route}")),
+        (Some(route), false) => SequenceRoute::Active(route.clone()),
+        (None, true) => SequenceRoute::Idle,
+        (None, false) => SequenceRoute::Unreadable("it has no line `status:` or `route:`".to_owned()),
     }
-    found.sort_by_key(|process| process.pid);
-    found
+}
+
+/// Value of a line that says which route is worked on.
+fn read_route_line(line: &str) -> Option<String> {
+    let bare = line.trim().trim_start_matches(['-', '*', '#', ' ']);
+    let (label, value) = bare.split_once(':')?;
+    let label = label.trim().trim_matches(['`', '*']).to_lowercase().replace([' ', '-'], "_");
+    let is_route =
+        ["status", "route", "current_route", "current_sequence_route", "sequence_route"].contains(&label.as_str());
+    is_route.then(|| value.trim().trim_matches(['`', '.', '"', '*', ' ']).to_lowercase())
 }
 
 fn word_of(value: impl serde::Serialize) -> String {
@@ -205,10 +220,31 @@ fn lines(output: Output, report: &GuardReport) -> String {
         let branch = shown(tree.branch.as_deref().unwrap_or("-"));
         out.push_str(&format!("worktree {} {branch} {}\n", word_of(tree.state), shown(&tree.path)));
     }
+    report.uncertainties.iter().for_each(|text| out.push_str(&format!("uncertain {}\n", shown(text))));
     for process in &report.validation_processes {
         out.push_str(&format!("process {} {}\n", process.pid, shown(&process.command)));
     }
     report.conflicts.iter().for_each(|name| out.push_str(&format!("conflict {}\n", shown(name))));
     out.push_str(&format!("{} {}\n", output.paint.dim("next"), word_of(report.next_allowed_action)));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_is_idle_only_where_every_line_says_so() {
+        let uncertain = |text: &str| SequenceRoute::Unreadable(text.to_owned());
+        for (text, expected) in [
+            ("status: idle\n", SequenceRoute::Idle),
+            ("# Route\n- **Current sequence route**: `none`.\nstatus: idle\n", SequenceRoute::Idle),
+            ("status: core-prd-7\n", SequenceRoute::Active("core-prd-7".to_owned())),
+            ("status: none\ncurrent_sequence_route: CORE-PRD-7\n", uncertain("it says idle, and it says core-prd-7")),
+            ("route: CORE-PRD-7\nstatus: idle\n", uncertain("it says idle, and it says core-prd-7")),
+            ("nothing\n", uncertain("it has no line `status:` or `route:`")),
+        ] {
+            assert_eq!(judge_route(text), expected, "{text}");
+        }
+    }
 }

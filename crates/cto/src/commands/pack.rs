@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use contract::text::shown;
 use harness::{Home, PackError, SenderTrust};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::args::UnpackArgs;
 use crate::context::Context;
@@ -13,6 +14,31 @@ use crate::error::CommandError;
 use crate::output::bytes;
 use crate::seek::trusted;
 use crate::workspace_scene::workspace_root;
+
+/// Output of `cto pack --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Packed")]
+pub(crate) struct PackedDocument {
+    /// Bytes of the pack.
+    archive_bytes: u64,
+    /// Bytes of all files in it.
+    bytes: u64,
+    file: String,
+    files: usize,
+}
+
+/// Output of `cto unpack --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Unpacked")]
+pub(crate) struct UnpackedDocument {
+    /// Bundles that verified.
+    bundles: usize,
+    files: usize,
+    ledger_id: Option<String>,
+    /// Key that signed the pack.
+    signer: String,
+    workspace: String,
+}
 
 /// Writes the workspace, its ledger and its bundles as one pack.
 pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandError> {
@@ -22,13 +48,18 @@ pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandEr
     let home = Home::existing(&context.config.place())?;
     let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let to = to.map_or_else(|| PathBuf::from(format!("{name}.cto-pack.tar.zst")), Path::to_owned);
-    let packed = harness::pack(&home, &root, &to).map_err(refused)?;
+    let packed = harness::pack(&home, &root, &to).map_err(|error| match error {
+        PackError::DoesNotVerify(..) => CommandError::fail(error).hint("cto ledger verify"),
+        error => refused(error),
+    })?;
     let output = context.output;
     if output.json {
-        let path = packed.path.display().to_string();
-        output.print_json(
-            &json!({"archive_bytes": packed.archive_bytes, "bytes": packed.bytes, "file": path, "files": packed.files}),
-        )?;
+        output.print_json(&PackedDocument {
+            archive_bytes: packed.archive_bytes,
+            bytes: packed.bytes,
+            file: packed.path.display().to_string(),
+            files: packed.files,
+        })?;
     } else {
         let path = shown(&packed.path.display().to_string());
         output.print(&format!("packed {path} {} files, {}\n", packed.files, bytes(packed.archive_bytes)));
@@ -46,13 +77,13 @@ pub(crate) fn unpack(context: &Context, arguments: &UnpackArgs) -> Result<u8, Co
     super::trust::trust_workspace(context, &full)?;
     let output = context.output;
     if output.json {
-        output.print_json(&json!({
-            "bundles": unpacked.bundles,
-            "files": unpacked.files,
-            "ledger_id": unpacked.ledger_id,
-            "signer": unpacked.signer,
-            "workspace": full.display().to_string(),
-        }))?;
+        output.print_json(&UnpackedDocument {
+            bundles: unpacked.bundles,
+            files: unpacked.files,
+            ledger_id: unpacked.ledger_id,
+            signer: unpacked.signer,
+            workspace: full.display().to_string(),
+        })?;
     } else {
         let (files, bundles) = (unpacked.files, unpacked.bundles);
         output.print(&format!(

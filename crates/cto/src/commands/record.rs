@@ -193,7 +193,7 @@ fn next_step(row: &RecordRow) -> Option<String> {
 }
 
 fn describe(row: &RecordRow, good_for: GoodFor) -> Value {
-    let mut document = document(row);
+    let mut document = json!(document(row));
     document["good_for"] = match good_for.last {
         Some(last) => json!({"first_stage": good_for.first, "last_stage": last}),
         None => Value::Null,

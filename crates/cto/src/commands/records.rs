@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use contract::Stamp;
 use contract::text::shown;
+use contract::{Digest, Stamp};
 use cortex::{RecordRow, list_records};
 use harness::RunClock;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use workboard::list_facts;
 
 use crate::args::{RecordsArgs, RecordsCommand};
@@ -60,17 +62,33 @@ pub(super) fn now() -> Result<Stamp, CommandError> {
 }
 
 /// JSON form of a row.
-pub(super) fn document(row: &RecordRow) -> Value {
-    json!({
-        "file": row.file.display().to_string(),
-        "kind": row.kind.as_str(),
-        "problem": row.problem,
-        "sha256": row.sha256,
-        "signed_by": row.signed_by,
-        "status": row.status,
-        "subject": row.subject,
-        "usable": row.problem.is_none(),
-    })
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Record")]
+pub(crate) struct RecordDocument {
+    file: String,
+    kind: &'static str,
+    /// Reason why it cannot be used; null of a usable one.
+    problem: Option<String>,
+    sha256: Option<Digest>,
+    /// Key whose signature of it counts.
+    signed_by: Option<String>,
+    status: Option<String>,
+    subject: Option<String>,
+    usable: bool,
+}
+
+/// Describes a row as JSON.
+pub(super) fn document(row: &RecordRow) -> RecordDocument {
+    RecordDocument {
+        file: row.file.display().to_string(),
+        kind: row.kind.as_str(),
+        problem: row.problem.clone(),
+        sha256: row.sha256,
+        signed_by: row.signed_by.clone(),
+        status: row.status.clone(),
+        subject: row.subject.clone(),
+        usable: row.problem.is_none(),
+    }
 }
 
 /// Line of a row for people.

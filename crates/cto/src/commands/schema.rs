@@ -28,6 +28,9 @@ fn all() -> Vec<Published> {
         "`cto validate workspace --json`",
     ));
     all.push(published::<harness::PackManifest>("pack", "pack.json: the first file of a pack"));
+    all.push(published::<super::pack::PackedDocument>("packed", "`cto pack --json`"));
+    all.push(published::<super::pack::UnpackedDocument>("unpacked", "`cto unpack --json`"));
+    all.push(published::<Vec<super::records::RecordDocument>>("records", "`cto records --json`"));
     all.sort_by_key(|schema| schema.name);
     all
 }

@@ -8,12 +8,13 @@ use contract::Status;
 use contract::core_route::CorePromotionDecision;
 use contract::text::shown;
 use cortex::{RecordRow, check_model_admission, check_target_admission, list_records};
-use harness::{Look, look_around};
+use harness::{Harness, HomePlace, Look, look_around};
 use schemars::JsonSchema;
 use serde::Serialize;
 use workboard::{CheckRule, Finding, PROTOCOLS, Severity, WorkspaceCheck, apply_fixes, sarif_document};
 
 use crate::args::ValidateWorkspaceArgs;
+use crate::config::ValidatorFile;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, count};
@@ -57,7 +58,8 @@ pub(super) fn validate_workspace(context: &Context, arguments: &ValidateWorkspac
     let mut scene = WorkspaceScene::open(context)?;
     let mut fixed = Vec::new();
     if arguments.fix {
-        fixed = apply_fixes(&scene.root, &scene.check().findings).map_err(CommandError::blocked)?;
+        let applied = apply_fixes(&scene.root, &scene.files, &scene.check().findings);
+        fixed = applied.map_err(|error| CommandError::blocked(error).hint("repeat the command"))?;
         scene = WorkspaceScene::open(context)?;
     }
     let validation = judge_workspace(context, &scene, fixed)?;
@@ -82,8 +84,8 @@ pub(crate) fn judge_workspace(
     scene: &WorkspaceScene,
     fixed: Vec<String>,
 ) -> Result<WorkspaceValidation, CommandError> {
+    let validators = run_validators(context, scene, |_| true)?;
     let mut check = check_documents(context, scene)?;
-    let validators = run_validators(context, &scene.root)?;
     let failed = validators.iter().filter(|result| !result.passed).map(|result| {
         let exit = result.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
         let message = format!("the validator `{}` does not pass: {exit}", shown(&result.name));
@@ -112,8 +114,9 @@ pub(crate) fn check_documents(context: &Context, scene: &WorkspaceScene) -> Resu
 fn check_records(context: &Context, scene: &WorkspaceScene) -> Result<Vec<Finding>, CommandError> {
     let mut rows = list_records(&context.config.records, scene.now)?;
     for (path, text) in scene.files.texts() {
-        let is_admission =
-            path.starts_with(PROTOCOLS) && path.ends_with(".json") && path.to_uppercase().contains("ADMISSION");
+        let is_admission = path.starts_with(PROTOCOLS)
+            && path.to_uppercase().ends_with(".JSON")
+            && path.to_uppercase().contains("ADMISSION");
         if !is_admission {
             continue;
         }
@@ -152,26 +155,48 @@ fn split_place(problem: &str) -> ((usize, usize), String) {
 }
 
 /// Runs the validators of harness.yaml, read-only and in the sandbox; their exit codes judge.
-fn run_validators(context: &Context, root: &Path) -> Result<Vec<ValidatorResult>, CommandError> {
+/// A harness writes its key, recovers what was interrupted and keeps its work in its home. So
+/// this one has a home that nobody keeps, and whoever only looks changes nothing.
+pub(super) fn run_validators(
+    context: &Context,
+    scene: &WorkspaceScene,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<ValidatorResult>, CommandError> {
+    let wanted: Vec<_> = context.config.validators.iter().filter(|validator| is_wanted(&validator.name)).collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let home = tempfile::Builder::new().prefix("cto-validators-").tempdir()?;
+    let harness = context.harness_at(&HomePlace::from(home.path().join("home")))?;
     let mut results = Vec::new();
-    for validator in &context.config.validators {
-        let harness = context.harness()?;
-        let look = Look {
-            argv: validator.argv.clone(),
-            folder: root.to_owned(),
-            shown: Vec::new(),
-            contract: None,
-            stdin: None,
-            wall: LONGEST_VALIDATOR,
-        };
-        let exit = match look_around(&harness, &look, &context.cancel, &mut |_| {}) {
-            Ok(looked) if !looked.timed_out => looked.exit,
-            Ok(_) => None,
-            Err(error) => return Err(CommandError::blocked(error).hint("cto doctor")),
-        };
-        results.push(ValidatorResult { name: validator.name.clone(), passed: exit == Some(0), exit });
+    for validator in wanted {
+        let result = run_validator(context, &harness, validator, &scene.root)?;
+        scene.evidence.note_validator(&result.name, result.passed);
+        results.push(result);
     }
     Ok(results)
+}
+
+fn run_validator(
+    context: &Context,
+    harness: &Harness,
+    validator: &ValidatorFile,
+    root: &Path,
+) -> Result<ValidatorResult, CommandError> {
+    let look = Look {
+        argv: validator.argv.clone(),
+        folder: root.to_owned(),
+        shown: Vec::new(),
+        contract: None,
+        stdin: None,
+        wall: LONGEST_VALIDATOR,
+    };
+    let exit = match look_around(harness, &look, &context.cancel, &mut |_| {}) {
+        Ok(looked) if !looked.timed_out => looked.exit,
+        Ok(_) => None,
+        Err(error) => return Err(CommandError::blocked(error).hint("cto doctor")),
+    };
+    Ok(ValidatorResult { name: validator.name.clone(), passed: exit == Some(0), exit })
 }
 
 fn lines(validation: &WorkspaceValidation) -> String {

@@ -1,16 +1,17 @@
 //! `cto work`: the board as people read and move it.
 
+mod closeout;
+
 use std::fmt::Write as _;
 
-use contract::Digest;
 use contract::text::shown;
 use serde_json::json;
 use workboard::{
-    BoardChange, BoardItem, CloseoutBundle, CloseoutFacts, EditBoardError, EvidenceKind, WorkGraph, WorkNode,
-    WorkStatus, WorkType, Workboard, WorkspaceFiles, change_board, closeout_path, create_document, render_closeout,
-    validate_workspace,
+    BoardChange, BoardItem, CheckRule, EditBoardError, EvidenceKind, Finding, Severity, WorkGraph, WorkNode,
+    WorkStatus, WorkType, Workboard, WorkspaceFiles, change_board, check_move, resolve_artifact, validate_workspace,
 };
 
+use super::validate_workspace::run_validators;
 use crate::args::WorkCommand;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -21,7 +22,7 @@ use crate::workspace_scene::{WorkspaceScene, workspace_root};
 pub(crate) fn work(context: &Context, command: &WorkCommand) -> Result<u8, CommandError> {
     match command {
         WorkCommand::Status { id, status, evidence } => return move_item(context, id, *status, evidence),
-        WorkCommand::Closeout { id, write } => return close_out(context, id, *write),
+        WorkCommand::Closeout { id, write } => return closeout::close_out(context, id, *write),
         _ => {}
     }
     let files = WorkspaceFiles::read_board_alone(&workspace_root(context)?)
@@ -133,7 +134,8 @@ fn graph(output: Output, board: &Workboard, dot: bool) -> Result<u8, CommandErro
     Ok(if graph.cycles.is_empty() { 0 } else { 1 })
 }
 
-/// Moves an item. The board that would come of it must have no error that it has not now.
+/// Moves an item. Its evidence has to hold, and the board that would come of it must have no
+/// error that is about the item.
 fn move_item(
     context: &Context,
     id: &str,
@@ -141,35 +143,11 @@ fn move_item(
     evidence: &[(EvidenceKind, String)],
 ) -> Result<u8, CommandError> {
     let scene = WorkspaceScene::open(context)?;
-    let pieces = evidence.iter().map(|(kind, reference)| {
-        let sha256 = match kind {
-            EvidenceKind::Document => scene.files.text(reference).map(|text| Digest::of(text.as_bytes()).to_string()),
-            _ => None,
-        };
-        (*kind, reference.clone(), sha256)
-    });
+    let pieces =
+        evidence.iter().map(|(kind, reference)| (*kind, reference.clone(), digest_of(&scene, *kind, reference)));
     let change = BoardChange { id: id.to_owned(), status, evidence: pieces.collect() };
-    let judge = |after: &str| {
-        let mut files = scene.files.clone();
-        files.replace_text("WORKBOARD.yaml", after.to_owned());
-        let check = validate_workspace(&files, &scene.evidence, &scene.today());
-        let about = |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == id);
-        let refusals: Vec<String> = check
-            .errors()
-            .filter(|finding| finding.file == "WORKBOARD.yaml" && about(&finding.message))
-            .map(|finding| format!("[{}] {}; {}", finding.rule, finding.message, finding.remedy))
-            .collect();
-        // Evidence is named by its reference where the finding does not name the item.
-        let of_evidence = check.errors().filter(|finding| {
-            finding.rule.starts_with("evidence_")
-                && change.evidence.iter().any(|(_, name, _)| finding.message.contains(name))
-        });
-        let more = of_evidence.map(|finding| format!("[{}] {}; {}", finding.rule, finding.message, finding.remedy));
-        let mut all: Vec<String> = refusals.into_iter().chain(more).collect();
-        all.dedup();
-        if all.is_empty() { Ok(()) } else { Err(all.join("\n")) }
-    };
-    change_board(&scene.root, &change, judge).map_err(|error| match error {
+    run_named_validators(context, &scene, &change)?;
+    change_board(&scene.root, &change, |after| judge_move(&scene, &change, after)).map_err(|error| match error {
         EditBoardError::UnknownItem(_) => CommandError::usage(error).hint("cto work list"),
         EditBoardError::Board(_) => CommandError::usage(error).hint("cto validate workspace"),
         EditBoardError::Form { .. } => {
@@ -187,52 +165,46 @@ fn move_item(
     Ok(0)
 }
 
-fn close_out(context: &Context, id: &str, write: bool) -> Result<u8, CommandError> {
-    let scene = WorkspaceScene::open(context)?;
-    let board = Workboard::read_whole(scene.files.text("WORKBOARD.yaml"));
-    let board = board.map_err(|error| CommandError::usage(error).hint("cto validate workspace"))?;
-    let item = find_item(&board, id)?;
-    let bundles = item.evidence.iter().filter(|piece| piece.kind == Some(EvidenceKind::Bundle));
-    let bundles = bundles.map(|piece| describe_bundle(&scene, &piece.reference)).collect::<Result<Vec<_>, _>>()?;
-    let facts = CloseoutFacts { item, owner: "the operator".to_owned(), day: scene.today(), bundles };
-    let text = render_closeout(&facts);
-    let output = context.output;
-    if !write {
-        output.print(&text);
-        return Ok(0);
-    }
-    let path = closeout_path(&item.id);
-    create_document(&scene.root, &path, &text)
-        .map_err(|error| CommandError::blocked(error).hint("move the one that is there aside"))?;
-    if output.json {
-        output.print_json(&json!({"file": path, "id": id}))?;
-    } else {
-        output.print(&format!("written {path}\n"));
-    }
-    Ok(0)
+/// Digest of a document that is given as evidence, so that a later edit of it is seen.
+fn digest_of(scene: &WorkspaceScene, kind: EvidenceKind, reference: &str) -> Option<String> {
+    let path = (kind == EvidenceKind::Document).then(|| resolve_artifact(&scene.files, reference))??;
+    scene.files.file_digest(&path).map(|digest| digest.to_string())
 }
 
-/// A verified bundle as a closeout refers to it.
-fn describe_bundle(scene: &WorkspaceScene, reference: &str) -> Result<CloseoutBundle, CommandError> {
-    let bundle = scene.evidence.bind(reference).map_err(|_| {
-        CommandError::blocked(format!("the bundle {} does not verify", shown(reference))).hint("cto validate workspace")
-    })?;
-    let report = bundle.report();
-    let digest = |name: &str| std::fs::read(bundle.dir().join(name)).map(|bytes| Digest::of(&bytes).to_string());
-    let place = |name: &str| bundle.dir().join(name).display().to_string();
-    let proofs =
-        report.artifact_digests.iter().filter(|(name, _)| name.starts_with("stage") && name.ends_with("-proof.json"));
-    let target = report.target_commit.as_ref().map(|commit| (report.case_id.to_string(), commit.clone()));
-    Ok(CloseoutBundle {
-        run_id: report.run_id.to_string(),
-        status: report.status.to_string(),
-        stage: report.stage.number(),
-        report_path: place("report.json"),
-        report_sha256: digest("report.json")?,
-        proofs: proofs.map(|(name, sha256)| (place(name), sha256.clone())).collect(),
-        attestation_sha256: bundle.attestation_sha256().to_string(),
-        target,
-        verification: format!("the run's own verification ended with {}", report.status),
-        changed_files: report.changed_files.clone(),
-    })
+/// Runs the validators that the item rests on, or will.
+fn run_named_validators(context: &Context, scene: &WorkspaceScene, change: &BoardChange) -> Result<(), CommandError> {
+    let board = scene.files.text("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
+    let attached = board.item(&change.id).map(|item| item.evidence.as_slice()).unwrap_or_default();
+    let is_named = |name: &str| {
+        let is_given = change.evidence.iter().any(|(kind, given, _)| *kind == EvidenceKind::Validator && given == name);
+        is_given || attached.iter().any(|piece| piece.reference == name)
+    };
+    run_validators(context, scene, is_named).map(drop)
+}
+
+/// Reasons against the board that would come of a move, as one text.
+fn judge_move(scene: &WorkspaceScene, change: &BoardChange, after: &str) -> Result<(), String> {
+    let mut files = scene.files.clone();
+    files.replace_text("WORKBOARD.yaml", after.to_owned());
+    let check = validate_workspace(&files, &scene.evidence, &scene.today());
+    let is_of_item = |finding: &&Finding| {
+        let names_item =
+            |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == change.id);
+        finding.file == "WORKBOARD.yaml" && names_item(&finding.message)
+    };
+    // Evidence is judged whatever the status is, and what is only advice about a board that
+    // somebody wrote is a refusal of a move that somebody makes.
+    let of_move = check_move(&files, &scene.evidence, &change.id, change.evidence.len());
+    let refusing = of_move
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error || finding.rule == CheckRule::EvidenceUnverified.id());
+    let mut all: Vec<String> = check
+        .errors()
+        .filter(is_of_item)
+        .chain(refusing)
+        .map(|finding| format!("[{}] {}; {}", finding.rule, finding.message, finding.remedy))
+        .collect();
+    all.sort();
+    all.dedup();
+    if all.is_empty() { Ok(()) } else { Err(all.join("\n")) }
 }

@@ -18,13 +18,13 @@ use testkit::{World, program, wait_for};
 use crate::world;
 
 /// Gives a time that no other process here sleeps.
-fn nap() -> String {
+pub(crate) fn nap() -> String {
     static NAPS: AtomicU32 = AtomicU32::new(0);
     format!("{}{:02}", 8_000_000 + std::process::id(), NAPS.fetch_add(1, Ordering::Relaxed))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+pub(crate) enum Phase {
     Setup,
     /// The baseline's exam, before the engine.
     Baseline,
@@ -33,14 +33,14 @@ enum Phase {
 }
 
 /// True if somebody takes this nap.
-fn is_napping(nap: &str) -> bool {
+pub(crate) fn is_napping(nap: &str) -> bool {
     let wanted = format!("sleep\0{nap}\0").into_bytes();
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let mut lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
     lines.any(|line| line.ends_with(&wanted))
 }
 
-fn case(world: &World, phase: Phase, nap: &str) -> PathBuf {
+pub(crate) fn case(world: &World, phase: Phase, nap: &str) -> PathBuf {
     let nap = |at: Phase| if at == phase { format!("exec sleep {nap}") } else { "true".to_owned() };
     let steps = json!({"steps": [
         {"write": {"path": "a.txt", "text": "two\n"}},

@@ -5,8 +5,11 @@
 mod evidence;
 mod guarded;
 mod hostile_packs;
+mod judged;
+mod moved;
 mod packed;
 pub(crate) mod sized;
+mod unseen;
 
 use std::fs;
 
@@ -182,24 +185,23 @@ fn the_board_is_shown_and_what_can_be_done_is_told_apart() {
     assert!(world.cto(["work", "graph", "--dot"]).expect(0).text().contains("\"DEMO-WORK-001\" -> \"DEMO-WORK-003\""));
     assert_eq!(world.cto(["work", "list", "--json"]).expect(0).json().as_array().unwrap().len(), 3);
     let _ = world.cto(["work", "show", "DEMO-WORK-009"]).expect(2);
-    let _ = world.cto(["work", "status", "DEMO-WORK-001", "candidate"]).expect(0);
+    let moved = ["work", "status", "DEMO-WORK-001", "candidate", "--evidence", "work:DEMO-WORK-004"];
+    let validated =
+        format!("{}    evidence: [{{kind: document, ref: CONTEXT.md}}]\n", item("DEMO-WORK-004", "validated"));
+    world.write("WORKBOARD.yaml", format!("{board}{validated}"));
+    let _ = world.cto(moved).expect(0);
     let after = fs::read_to_string(world.here().join("WORKBOARD.yaml")).unwrap();
-    assert_eq!(after, board.replacen("status: draft", "status: candidate", 1), "every other byte is kept");
-}
-
-#[test]
-fn people_who_move_items_at_once_lose_nothing() {
-    let world = workspace();
-    let ids: Vec<String> = (0..8).map(|number| format!("DEMO-WORK-{number:03}")).collect();
-    let board = format!("# ours\nitems:\n{}", ids.iter().map(|id| item(id, "draft")).collect::<String>());
-    world.write("WORKBOARD.yaml", &board);
-    let move_one = |id: &String| world.command(["work", "status", id, "candidate"]).spawn().unwrap();
-    let running: Vec<_> = ids.iter().map(move_one).collect();
-    for mut child in running {
-        assert!(child.wait().unwrap().success());
-    }
-    let after = fs::read_to_string(world.here().join("WORKBOARD.yaml")).unwrap();
-    assert_eq!(after, board.replace("status: draft", "status: candidate"));
+    let row = "status: candidate\n    evidence:\n      - {kind: work, ref: \"DEMO-WORK-004\"}";
+    assert_eq!(after, format!("{}{validated}", board.replacen("status: draft", row, 1)), "every other byte is kept");
+    // A cycle is printed as its path.
+    world.write(
+        "WORKBOARD.yaml",
+        board.replacen("status: draft\n", "status: draft\n    blocked_by: [DEMO-WORK-003]\n", 1),
+    );
+    let told = world.cto(["work", "graph"]).expect(1).text();
+    assert!(told.contains("cycle DEMO-WORK-001 -> DEMO-WORK-003 -> DEMO-WORK-001\n"), "{told}");
+    assert_eq!(world.cto(["work", "graph", "--json"]).expect(1).json()["cycles"][0].as_array().unwrap().len(), 3);
+    let _ = world.cto(["work", "graph", "--dot"]).expect(1);
 }
 
 #[test]
@@ -239,14 +241,47 @@ fn every_document_obeys_its_schema() {
         assert!(schema["$id"].is_string());
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         assert!(validator.is_valid(document), "{document:#}");
-        assert!(!validator.is_valid(&json!({})), "the control");
+        assert!(!validator.is_valid(&json!({})) && !validator.is_valid(&json!([{}])), "the control");
     };
     obeys("audit", &world.cto(["audit", "--json"]).expect(3).json());
     obeys("decision-packet", &world.cto(["packet", "promotion", "--json"]).expect(0).json());
     obeys("guard", &world.cto(["guard", "--json", "--core", core.to_str().unwrap()]).expect(0).json());
     obeys("workspace-validation", &world.cto(["validate", "workspace", "--json"]).expect(0).json());
-    let board = contract::source::read("b.yaml", &format!("items:\n{}", item("DEMO-WORK-001", "draft"))).node.unwrap();
-    obeys("workboard", &board.to_value());
+    let (packed, key) = (world.path().join("a.pack"), world.home().join("keys/harness.pub"));
+    obeys("packed", &world.cto(["pack", "--json", "-o", packed.to_str().unwrap()]).expect(0).json());
+    let (home, there) = (world.path().join("there-home"), world.path().join("there"));
+    let unpack = ["--home", home.to_str().unwrap(), "unpack", packed.to_str().unwrap(), there.to_str().unwrap()];
+    let words = [&unpack[..], &["--key", key.to_str().unwrap(), "--trust-sender", "--json"]].concat();
+    obeys("unpacked", &world.cto(words).expect(0).json());
+    world.write("admissions/model/prov.json", "{}\n");
+    obeys("records", &world.cto(["records", "--json"]).expect(1).json());
+    let value = |text: &str| contract::source::read("b.yaml", text).node.unwrap().to_value();
+    let board = |id: &str| value(&format!("items:\n{}", item(id, "draft")));
+    obeys("workboard", &board("DEMO-WORK-001"));
+    let intent = fs::read_to_string(world.here().join(".sot/03-PROTOCOLS/WORKSPACE-INTENT.md")).unwrap();
+    let front = intent.split("---\n").nth(1).unwrap().to_owned();
+    obeys("front-matter", &value(&front));
+    let rule = "rules:\n  - {id: r, sentence: s, pattern: bad, remedy: m, must_match: [bad], must_not_match: [good]}\n";
+    let rules = world.cto(["schema", "rules"]).expect(0).json();
+    assert!(jsonschema::is_valid(&rules, &value(rule)));
+    // What `cto validate workspace` refuses is refused in an editor.
+    let refuses = |schema: &str, document: &Value| {
+        let validator = jsonschema::draft202012::new(&world.cto(["schema", schema]).expect(0).json()).unwrap();
+        assert!(!validator.is_valid(document), "{document:#}");
+    };
+    refuses("workboard", &board("a-work-1"));
+    let name = front.lines().find(|line| line.starts_with("name:") || line.starts_with("title:")).unwrap();
+    for (from, to) in [
+        (format!("{name}\n"), ""),
+        ("core_promotion_status: not-promoted".to_owned(), "core_promotion_status: promoted"),
+        ("lifecycle_classification: ".to_owned(), "lifecycle_classification: un"),
+        ("created: ".to_owned(), "created: on "),
+        ("status: draft".to_owned(), "status: done"),
+    ] {
+        assert!(front.contains(&from), "{from}");
+        refuses("front-matter", &value(&front.replacen(&from, to, 1)));
+    }
+    refuses("rules", &value(&rule.replace("remedy: m, ", "")));
     let decision = fs::read_to_string(world.here().join("decisions/core-promotion.yaml")).unwrap();
     obeys("core-promotion-decision", &contract::source::read("d.yaml", &decision).node.unwrap().to_value());
 }

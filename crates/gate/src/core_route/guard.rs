@@ -14,8 +14,9 @@ pub struct CoreFacts {
     pub core_path: String,
     /// Main work tree; none if it cannot be read.
     pub main: Option<CoreWorktree>,
-    /// True if its git directory belongs to another user, or its owner is unknown.
-    pub other_owner: bool,
+    /// Reasons for which it is not known whose work is there: other users' folders,
+    /// processes that cannot be looked at.
+    pub uncertainties: Vec<String>,
     /// Linked worktrees and those that the settings name.
     pub worktrees: Vec<CoreWorktree>,
     /// State of the current sequence route.
@@ -38,6 +39,7 @@ pub fn judge_guard(facts: CoreFacts, ready_for_core_route_review: bool) -> Guard
         blocked_reason: reasons.first().copied(),
         blocked_reasons: reasons,
         main: facts.main,
+        uncertainties: facts.uncertainties,
         worktrees: facts.worktrees,
         sequence_route: facts.sequence_route,
         validation_processes: facts.validation_processes,
@@ -60,7 +62,7 @@ pub fn judge_guard(facts: CoreFacts, ready_for_core_route_review: bool) -> Guard
 fn list_reasons(facts: &CoreFacts) -> Vec<GuardReason> {
     let main_is = |state: WorktreeState| facts.main.as_ref().is_some_and(|main| main.state == state);
     let any = |state: WorktreeState| facts.worktrees.iter().any(|tree| tree.state == state);
-    let is_uncertain = facts.other_owner
+    let is_uncertain = !facts.uncertainties.is_empty()
         || any(WorktreeState::Unreadable)
         || facts.worktrees.iter().any(|tree| tree.locked)
         || matches!(facts.sequence_route, SequenceRoute::Unreadable(_));
@@ -97,7 +99,7 @@ mod tests {
         CoreFacts {
             core_path: "/core".to_owned(),
             main: Some(tree(WorktreeState::Clean)),
-            other_owner: false,
+            uncertainties: Vec::new(),
             worktrees: vec![tree(WorktreeState::Gone)],
             sequence_route: SequenceRoute::NotConfigured,
             validation_processes: Vec::new(),
@@ -114,7 +116,7 @@ mod tests {
         let locked = CoreWorktree { locked: true, ..tree(WorktreeState::Gone) };
         for (facts, reason) in [
             (CoreFacts { main: None, ..idle() }, GuardReason::CoreUnreadable),
-            (CoreFacts { other_owner: true, ..idle() }, GuardReason::OwnershipUncertain),
+            (CoreFacts { uncertainties: vec!["x".to_owned()], ..idle() }, GuardReason::OwnershipUncertain),
             (CoreFacts { worktrees: vec![locked], ..idle() }, GuardReason::OwnershipUncertain),
             (CoreFacts { main: Some(tree(WorktreeState::Dirty)), ..idle() }, GuardReason::CoreMainDirty),
             (CoreFacts { main: Some(tree(WorktreeState::Unfinished)), ..idle() }, GuardReason::CoreOperationUnfinished),

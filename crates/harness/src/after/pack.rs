@@ -3,7 +3,9 @@
 //! A tar in one zstd frame: `pack.json` names every other file with size and digest, `pack.sig` is the harness key's signature of
 //! it, then the files in the order of their names. Reading follows the signed list and nothing else. No private key travels.
 
+mod bounded;
 mod check;
+mod names;
 mod read;
 mod write;
 
@@ -32,11 +34,6 @@ const SIGNED_AS: &[u8] = b"cto-pack@v1\n";
 const MOST_FILES: usize = 1_000_000;
 const LARGEST_MANIFEST: u64 = 256 << 20;
 const MOST_BYTES: u64 = 64 << 30;
-const LONGEST_NAME: usize = 1024;
-/// Longest part of a name that every file system takes.
-const LONGEST_PART: usize = 255;
-/// Folders within folders, far more than a workspace or a bundle has.
-const DEEPEST: usize = 64;
 /// Plain bytes for each byte of the file beyond which a pack is a bomb, and the size up to which nobody minds.
 const MOST_RATIO: u64 = 200;
 const FREE_OF_RATIO: u64 = 64 << 20;
@@ -118,63 +115,5 @@ fn copy_digested(mut from: impl Read, to: &mut impl Write) -> io::Result<(u64, D
         hasher.update(&buffer[..count]);
         to.write_all(&buffer[..count])?;
         size += count as u64;
-    }
-}
-
-/// Problem of a name, which has to lie below `workspace/` or `home/` and to mean one place on every system.
-fn name_problem(name: &str) -> Option<&'static str> {
-    let has_root = name.starts_with("workspace/") || name.starts_with("home/");
-    match () {
-        () if !has_root => Some("lies neither in the workspace nor in the home"),
-        () if name.len() > LONGEST_NAME => Some("has a name that is too long"),
-        () if name.split('/').any(|part| part.len() > LONGEST_PART) => Some("has a name that is too long"),
-        () if name.split('/').count() > DEEPEST => Some("lies too deep"),
-        () if name.chars().any(char::is_control) || name.contains('\\') => {
-            Some("has a name with a control character or backslash")
-        }
-        () if name.split('/').any(|part| matches!(part, "" | "." | "..")) => Some("leads out of the pack"),
-        () if is_secret_name(name) => Some("could be a private key, which never travels"),
-        () => None,
-    }
-}
-
-/// Places of private keys in a home.
-fn is_secret_name(name: &str) -> bool {
-    name.starts_with("home/keys/") || name == "workspace/.env"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_lie_in_their_places_and_no_key_travels() {
-        for (name, why) in [
-            ("workspace/a/b", None),
-            ("home/ledger.db", None),
-            ("etc/passwd", Some("lies neither in the workspace nor in the home")),
-            ("/workspace/a", Some("lies neither in the workspace nor in the home")),
-            ("workspace/../a", Some("leads out of the pack")),
-            ("workspace//a", Some("leads out of the pack")),
-            ("home/keys/harness.pem", Some("could be a private key, which never travels")),
-            ("workspace/a\nb", Some("has a name with a control character or backslash")),
-        ] {
-            assert_eq!(name_problem(name), why, "{name}");
-        }
-    }
-
-    #[test]
-    fn names_have_a_length_and_a_depth() {
-        let (part, long) = ("x".repeat(LONGEST_PART), format!("/{}", "x".repeat(100)).repeat(10));
-        for (name, why) in [
-            (format!("workspace/{part}"), None),
-            (format!("workspace/{part}x"), Some("has a name that is too long")),
-            (format!("workspace{long}"), None),
-            (format!("workspace{long}/12345"), Some("has a name that is too long")),
-            (format!("workspace{}", "/a".repeat(DEEPEST - 1)), None),
-            (format!("workspace{}", "/a".repeat(DEEPEST)), Some("lies too deep")),
-        ] {
-            assert_eq!(name_problem(&name), why, "{name}");
-        }
     }
 }

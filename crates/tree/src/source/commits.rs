@@ -12,7 +12,7 @@ use super::blame::Reading as _;
 use super::{Source, packed_rows};
 use crate::error::{Doing as _, TreeError};
 use crate::oid::Oid;
-use crate::store::git::{Call, Git, alternates_value};
+use crate::store::git::{Call, Git, Input, alternates_value};
 use crate::worktree::fsdir::{open_dir, read_beneath};
 
 const SMALL: u64 = 4096;
@@ -49,7 +49,9 @@ impl Source {
             read_beneath(self.common().as_fd(), &path, SMALL).reading(self.root(), &path)
         };
         let place = file(b"gitdir")?.map(|text| PathBuf::from(std::ffi::OsStr::from_bytes(text.trim_ascii_end())));
-        let path = place.and_then(|place| place.parent().map(Path::to_owned));
+        // git writes either a whole path or one that begins at the worktree's own folder here.
+        let folder = self.common_path().join("worktrees").join(std::ffi::OsStr::from_bytes(name));
+        let path = place.and_then(|place| folder.join(place).parent().map(Path::to_owned));
         let is_locked = file(b"locked")?.is_some();
         Ok(ListedWorktree { name: String::from_utf8_lossy(name).into_owned(), path, is_locked })
     }
@@ -70,21 +72,19 @@ impl Source {
         Ok(found.and_then(|(value, _)| Oid::from_hex(value)))
     }
 
-    /// True if the repository has a commit whose id begins so. Runs git on its objects
-    /// alone, none of its configuration.
-    pub fn has_commit(&self, git: &Git, scratch: &Path, beginning: &str) -> Result<bool, TreeError> {
-        if beginning.len() < 4 || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Ok(false);
-        }
+    /// For each beginning of an id, true if the repository has a commit that begins so. Runs
+    /// git once, on its objects alone, with none of its configuration.
+    pub fn have_commits(&self, git: &Git, scratch: &Path, beginnings: &[&str]) -> Result<Vec<bool>, TreeError> {
+        let is_id = |text: &&str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let git_dir = self.bare_git_dir(scratch)?;
-        let name = format!("{beginning}^{{commit}}");
-        let mut call = Call::new(
-            "looking for a commit",
-            &git_dir,
-            &["rev-parse", "--quiet", "--verify", "--end-of-options", &name],
-        );
+        let wanted: String =
+            beginnings.iter().filter(|text| is_id(text)).map(|text| format!("{text}^{{commit}}\n")).collect();
+        let mut call = Call::new("looking for commits", &git_dir, &["cat-file", "--batch-check=%(objecttype)"]);
+        call.input = Input::Bytes(wanted.as_bytes());
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.common_path().join("objects")))];
-        Ok(git.run(call).is_ok())
+        let output = if wanted.is_empty() { Vec::new() } else { git.run(call)? };
+        let mut answers = output.split(|byte| *byte == b'\n').map(|line| line == b"commit");
+        Ok(beginnings.iter().map(|text| is_id(text) && answers.next() == Some(true)).collect())
     }
 
     /// A git directory of ours that only borrows the source's objects; made once in a

@@ -145,6 +145,23 @@ impl Source {
         Ok((owner != rustix::process::geteuid().as_raw()).then_some(owner))
     }
 
+    /// Owners other than this process's user of the work tree, its git directory and the
+    /// repository that linked worktrees share.
+    pub fn other_owners(&self) -> Result<Vec<u32>, TreeError> {
+        let own = rustix::process::geteuid().as_raw();
+        let owner = |stat: rustix::io::Result<rustix::fs::Stat>, part: &[u8]| {
+            stat.map(|stat| stat.st_uid).reading(&self.root, part)
+        };
+        let mut owners = vec![
+            owner(rustix::fs::lstat(&self.root), b"")?,
+            owner(rustix::fs::fstat(&self.git_dir), b".git")?,
+            owner(rustix::fs::fstat(&self.common), b".git")?,
+        ];
+        owners.retain(|owner| *owner != own);
+        owners.dedup();
+        Ok(owners)
+    }
+
     /// True if the history ends early.
     pub fn is_shallow(&self) -> bool {
         !self.shallow.is_empty()

@@ -1,23 +1,25 @@
 //! Checks of the board: shape, order, evidence, artifacts, words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use contract::source::Span;
+use contract::source::{self, Kind, Span};
 
-use crate::board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, WorkStatus, Workboard};
+use crate::board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, WorkStatus, Workboard, node_text};
 use crate::check_rule::CheckRule;
-use crate::evidence::{EvidenceSource, check_evidence, resolve_artifact};
+use crate::document::PlanningDocument;
+use crate::evidence::{EvidenceScene, EvidenceSource, guess_kind, resolve_artifact, split_commits};
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
 use crate::graph::WorkGraph;
-use crate::locate::LineIndex;
 use crate::rules::RuleBook;
+use crate::validate::document_checks::{check_constant, is_older};
 
 /// Adds the findings about the board.
 pub(super) fn check_board(
     board: &Workboard,
     files: &WorkspaceFiles,
     source: &dyn EvidenceSource,
+    older: &HashSet<String>,
     found: &mut Vec<Finding>,
 ) {
     for problem in &board.problems {
@@ -26,13 +28,47 @@ pub(super) fn check_board(
     }
     check_cycles(board, found);
     check_evidence_circles(board, found);
+    source.prepare_commits(&list_commits(board));
+    let scene = EvidenceScene { board, files, source };
     for item in board.items() {
         check_blockers(item, board, found);
         check_artifacts(item, files, found);
         if item.status == Some(WorkStatus::Validated) {
-            check_evidence(item, board, files, source, found);
+            scene.check_evidence(item, older.contains(&item.id), found);
         }
     }
+}
+
+/// Commits that validated items rest on, which are looked for together.
+fn list_commits(board: &Workboard) -> Vec<&str> {
+    let validated = board.items().iter().filter(|item| item.status == Some(WorkStatus::Validated));
+    let pieces = validated.flat_map(|item| &item.evidence);
+    let commits =
+        pieces.filter(|piece| piece.kind.unwrap_or_else(|| guess_kind(&piece.reference)) == EvidenceKind::Commit);
+    commits.filter_map(|piece| split_commits(&piece.reference)).flatten().collect()
+}
+
+/// Items that have a document which is older than the workspace: a heading in it, or its
+/// name among their artifacts or evidence.
+pub(super) fn list_older_items(
+    board: &Workboard,
+    files: &WorkspaceFiles,
+    documents: &[PlanningDocument<'_>],
+    first_day: Option<&str>,
+) -> HashSet<String> {
+    let older = || documents.iter().filter(|document| is_older(document, first_day));
+    let paths: HashSet<&str> = older().map(|document| document.path).collect();
+    if paths.is_empty() {
+        return HashSet::new();
+    }
+    let mut items: HashSet<String> =
+        older().flat_map(|document| document.items()).map(|item| item.id.clone()).collect();
+    let names_older = |name: &String| resolve_artifact(files, name).is_some_and(|path| paths.contains(path.as_str()));
+    let named = board.items().iter().filter(|item| {
+        item.artifacts.iter().chain(item.evidence.iter().map(|piece| &piece.reference)).any(names_older)
+    });
+    items.extend(named.map(|item| item.id.clone()));
+    items
 }
 
 fn place_of(span: Span) -> (usize, usize) {
@@ -134,20 +170,40 @@ fn check_artifacts(item: &BoardItem, files: &WorkspaceFiles, found: &mut Vec<Fin
     }
 }
 
-/// Titles and texts of the board keep the rules about words too.
+/// Every text of the board keeps the rules about words, each value for itself, and its facts
+/// keep their constants.
 pub(super) fn check_board_words(files: &WorkspaceFiles, book: &RuleBook, found: &mut Vec<Finding>) {
-    let Some(text) = files.text(BOARD) else { return };
-    let index = LineIndex::index_lines(text);
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
-        let value = line.split_once(": ").map_or(line, |(_, value)| value);
-        let value = value.trim().trim_matches(['"', '\'']);
-        for rule in &book.forbids {
-            if let Some(at) = rule.find_claim(value) {
-                let start = index.start_of(text, number + 1) + (value.as_ptr() as usize - line.as_ptr() as usize) + at;
-                let message = format!("this claims what no record may claim, as in \"{}\"", rule.rule.sentence);
-                let place = index.place_of(text, start);
-                found.push(Finding::of_words(BOARD, place, &rule.rule, message));
+    let Some(node) = files.text(BOARD).and_then(|text| source::read(BOARD, text).node) else { return };
+    let mut open = vec![&node];
+    while let Some(node) = open.pop() {
+        match &node.kind {
+            Kind::Text(text) => note_board_claims(text, node.span, book, found),
+            Kind::Seq(items) => open.extend(items),
+            Kind::Map(entries) => {
+                for (key, value) in entries {
+                    if let Some(said) = node_text(value) {
+                        check_constant(BOARD, &key.text, &said, place_of(key.span), found);
+                    }
+                    open.push(value);
+                }
             }
+            Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {}
         }
+    }
+}
+
+fn note_board_claims(text: &str, span: Span, book: &RuleBook, found: &mut Vec<Finding>) {
+    for rule in &book.forbids {
+        let Some(at) = rule.find_claim(text) else { continue };
+        let before = text.get(..at).map_or(0, |before| before.chars().count());
+        // A text in quotes begins one column behind them; one over several lines has only
+        // its beginning.
+        let column = match span.length.checked_sub(text.chars().count()) {
+            Some(0) => span.column + before,
+            Some(2) => span.column + 1 + before,
+            _ => span.column,
+        };
+        let message = format!("this claims what no record may claim, as in \"{}\"", rule.rule.sentence);
+        found.push(Finding::of_words(BOARD, (span.line, column), &rule.rule, message));
     }
 }

@@ -185,27 +185,41 @@ fn missing_disclaimer(document: &PlanningDocument<'_>) -> Finding {
     finding.with_fix(TextFix { start, end: start, text: format!("{gap}\n{DISCLAIMER}\n") })
 }
 
-/// Facts in lists whose value is a constant everywhere.
+/// Facts in lists, tables and the front matter whose value is a constant everywhere.
 pub(super) fn check_constants(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
     for line in document.prose() {
-        let Some((name, value)) = read_fact(line.text) else { continue };
-        let constant = match name.as_str() {
-            "runtime_default_activation" => "false",
-            "core_promotion_status" => NOT_PROMOTED,
-            _ => continue,
-        };
-        if value.replace('_', "-") != constant && !value.starts_with(&format!("{constant} ")) {
-            let column = line.text.len() - line.text.trim_start().len() + 1;
-            let message = format!("`{name}` is a constant: {constant}");
-            let place = (line.number, column);
-            found.push(Finding::at(
-                document.path,
-                place,
-                CheckRule::ConstantChanged,
-                message,
-                format!("write {constant}"),
-            ));
-        }
+        let Some((name, value)) = read_fact(line.text).or_else(|| read_row_fact(line.text)) else { continue };
+        let column = line.text.len() - line.text.trim_start().len() + 1;
+        check_constant(document.path, &name, &value, (line.number, column), found);
+    }
+    // The front matter's own key has a rule of its own.
+    for field in document.front.fields.iter().filter(|field| field.key != "core_promotion_status") {
+        check_constant(document.path, &field.key, &field.value, (field.line, field.column), found);
+    }
+}
+
+/// A fact in the first two cells of a row.
+fn read_row_fact(line: &str) -> Option<(String, String)> {
+    let mut cells =
+        line.trim().strip_prefix('|')?.split('|').map(|cell| cell.trim().trim_matches(['`', '*', '"', '.']));
+    let name = cells.next()?.to_ascii_lowercase().replace([' ', '-'], "_");
+    Some((name, cells.next()?.to_ascii_lowercase()))
+}
+
+/// Adds a finding if a fact with a constant value has another one.
+pub(super) fn check_constant(file: &str, name: &str, value: &str, place: (usize, usize), found: &mut Vec<Finding>) {
+    let name = name.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    let constant = match name.as_str() {
+        "runtime_default_activation" => "false",
+        "core_promotion_status" => NOT_PROMOTED,
+        _ => return,
+    };
+    let value = value.trim().to_ascii_lowercase();
+    // A table may have the name as its heading, above a row of dashes.
+    let is_heading = value.is_empty() || value.bytes().all(|byte| matches!(byte, b'-' | b':'));
+    if !is_heading && value.replace('_', "-") != constant && !value.starts_with(&format!("{constant} ")) {
+        let message = format!("`{name}` is a constant: {constant}");
+        found.push(Finding::at(file, place, CheckRule::ConstantChanged, message, format!("write {constant}")));
     }
 }
 

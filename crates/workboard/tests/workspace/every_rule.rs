@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use untrusted_fs::own_files;
-use workboard::{BundleFact, CheckRule, CommitFact, EvidenceSource, RuleBook, WorkspaceFiles, validate_workspace};
+use workboard::{
+    BundleFact, CheckRule, CommitFact, EvidenceSource, RuleBook, ValidatorFact, WorkspaceFiles, check_move,
+    validate_workspace,
+};
 
 use crate::broken::{DOCUMENT, EDITS, edited, valid};
 use crate::{TODAY, check, document, fresh_texts, told};
@@ -39,7 +42,20 @@ impl EvidenceSource for NamedEvidence {
     }
 
     fn find_commit(&self, commit: &str) -> CommitFact {
-        if commit == "abcdef0" { CommitFact::Found } else { CommitFact::NotHere }
+        match commit {
+            "abcdef0" => CommitFact::Found,
+            "fedcba9" => CommitFact::Unreadable,
+            _ => CommitFact::NotHere,
+        }
+    }
+
+    fn find_validator(&self, name: &str) -> ValidatorFact {
+        match name {
+            "passing" => ValidatorFact::Passed,
+            "failing" => ValidatorFact::Failed,
+            "waiting" => ValidatorFact::NotRun,
+            _ => ValidatorFact::Unknown,
+        }
     }
 }
 
@@ -61,7 +77,78 @@ const PIECES: &[(&str, Option<&str>)] = &[
     ("{kind: commit, ref: abcdef0..abcdef0}", None),
     ("{kind: commit, ref: 0123456789012345678901234567890123456789}", Some("advice evidence_commit_elsewhere")),
     ("{kind: commit, ref: abcdef1}", Some("advice evidence_commit_elsewhere")),
+    ("{kind: commit, ref: abcdef0..fedcba9}", Some("advice evidence_commit_unread")),
+    ("{kind: document, ref: DEMO-WORK-001-PRD.md}", None),
+    ("{kind: document, ref: /elsewhere/proof.md}", None),
+    ("{kind: document, ref: .sot/03-PROTOCOLS}", Some("error evidence_document")),
+    ("{kind: validator, ref: passing}", None),
+    ("{kind: validator, ref: waiting}", None),
+    ("{kind: validator, ref: failing}", Some("error evidence_validator")),
+    ("{kind: validator, ref: anything}", Some("error evidence_validator")),
+    ("{kind: external, ref: a letter}", None),
 ];
+
+/// The only evidence of an item, and the finding where nothing of it can be verified; `None` for a control.
+const ALONE: &[(&str, Option<&str>)] = &[
+    ("{kind: document, ref: CONTEXT.md}", None),
+    ("{kind: commit, ref: abcdef0}", None),
+    ("{kind: external, ref: a letter}", Some("evidence_unverified")),
+    ("{kind: validator, ref: passing}", Some("evidence_unverified")),
+    ("{kind: document, ref: /elsewhere/proof.md}", Some("evidence_unverified")),
+    ("{kind: commit, ref: abcdef1}", Some("evidence_unverified")),
+    ("{kind: commit, ref: fedcba9}", Some("evidence_unverified")),
+];
+
+#[test]
+fn evidence_that_is_only_named_carries_no_item() {
+    for (piece, rule) in ALONE {
+        for (created, severity) in [(TODAY, "error"), ("2026-03-01", "advice")] {
+            let mut texts = edited("WORKBOARD.yaml", "{kind: document, ref: CONTEXT.md}", piece);
+            let plan = texts.iter_mut().find(|(path, _)| path == DOCUMENT).unwrap();
+            plan.1 = plan.1.replace("2026-03-02", TODAY).replace("2026-03-01", created);
+            let mut found = told(&validate_workspace(&WorkspaceFiles::of_texts(texts), &NamedEvidence, TODAY));
+            found.retain(|finding| !finding.contains(" evidence_commit_"));
+            let expected = rule.map(|rule| format!("{severity} {rule} WORKBOARD.yaml:5:13"));
+            assert_eq!(found, Vec::from_iter(expected), "{piece} {created}");
+        }
+    }
+}
+
+/// Status, pieces that are attached, pieces that are given, and the rules that refuse the move.
+const MOVES: &[(&str, &str, &str, &[&str])] = &[
+    ("candidate", "", "", &["evidence_missing"]),
+    ("blocked", "", "", &["evidence_missing"]),
+    ("draft", "", "", &["evidence_missing"]),
+    ("candidate", "{kind: document, ref: CONTEXT.md}", "", &[]),
+    ("candidate", "", "{kind: document, ref: CONTEXT.md}", &[]),
+    ("candidate", "", "{kind: document, ref: nowhere.md}", &["evidence_document", "evidence_unverified"]),
+    ("candidate", "{kind: document, ref: CONTEXT.md}", "{kind: document, ref: nowhere.md}", &["evidence_document"]),
+    ("blocked", "{kind: bundle, ref: tampered}", "{kind: document, ref: CONTEXT.md}", &[]),
+    ("blocked", "{kind: bundle, ref: tampered}", "", &["evidence_unverified"]),
+    ("candidate", "", "{kind: bundle, ref: failed}", &["evidence_not_pass", "evidence_unverified"]),
+    ("blocked", "", "{kind: bundle, ref: failed}", &[]),
+    ("blocked", "", "{kind: bundle, ref: other}", &["evidence_other_work", "evidence_unverified"]),
+    ("draft", "", "{kind: external, ref: a letter}", &["evidence_unverified"]),
+    ("candidate", "", "{kind: work, ref: DEMO-WORK-001}", &["evidence_work", "evidence_unverified"]),
+];
+
+#[test]
+fn every_move_needs_evidence_that_holds() {
+    for (status, attached, given, rules) in MOVES {
+        let pieces: Vec<&str> = [*attached, *given].into_iter().filter(|piece| !piece.is_empty()).collect();
+        let board = format!(
+            "items:\n  - id: DEMO-WORK-001\n    title: one\n    type: AFK\n    status: {status}\n    evidence: [{}]\n",
+            pieces.join(", ")
+        );
+        let mut texts = fresh_texts();
+        texts.retain(|(path, _)| path != "WORKBOARD.yaml");
+        texts.push(("WORKBOARD.yaml".to_owned(), board));
+        let files = WorkspaceFiles::of_texts(texts);
+        let found = check_move(&files, &NamedEvidence, "DEMO-WORK-001", usize::from(!given.is_empty()));
+        let refused: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(refused, *rules, "{status} {attached} {given}");
+    }
+}
 
 #[test]
 fn each_piece_of_evidence_is_refused_for_its_own_reason() {
@@ -93,9 +180,11 @@ fn made_rows() -> Vec<MadeRow> {
     let error = |rule: &str, path: &str, place: &str| Some(format!("error {rule} {path}:{place}"));
     let of_today = |body: &str| document(body).replace("2026-03-01", TODAY).replace("2026-03-02", TODAY);
     let mut rows = vec![(fresh_texts(), None), (valid(), None)];
-    for path in ["WORKBOARD.yaml", "CONTEXT.md", ".sot/WORKSPACE.yaml"] {
+    for path in ["WORKBOARD.yaml", "CONTEXT.md"] {
         rows.push((without(path), error("file_missing", path, "1:1")));
     }
+    let mark = ".sot/WORKSPACE.yaml";
+    rows.push((without(mark), Some(format!("advice file_missing {mark}:1:1"))));
     let intent = ".sot/03-PROTOCOLS/WORKSPACE-INTENT.md";
     rows.push((without(intent), error("intent_missing", ".sot/03-PROTOCOLS", "1:1")));
     let rule = "rules:\n  - {id: r, sentence: s, pattern: bad, remedy: m, must_match: [bad], must_not_match: [good]}\n";
@@ -195,6 +284,7 @@ fn every_rule_of_the_program_has_a_row_that_breaks_it_alone() {
     let rule_of = |finding: &str| finding.split(' ').nth(1).unwrap().to_owned();
     let mut shown: BTreeSet<String> = EDITS.iter().map(|(.., expected)| rule_of(expected)).collect();
     shown.extend(PIECES.iter().filter_map(|(_, rule)| rule.map(rule_of)));
+    shown.extend(ALONE.iter().filter_map(|(_, rule)| rule.map(str::to_owned)));
     shown.extend(made_rows().iter().filter_map(|(_, expected)| expected.as_deref().map(rule_of)));
     shown.extend(unreadable_row(b"\xff").iter().map(|finding| rule_of(finding)));
     let book = RuleBook::built_in().unwrap();

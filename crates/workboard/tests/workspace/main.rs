@@ -5,6 +5,7 @@
 mod broken;
 mod every_rule;
 mod growth;
+mod held_out;
 mod mutated;
 mod shapes;
 

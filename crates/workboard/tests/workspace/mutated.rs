@@ -37,6 +37,28 @@ const REQUIRED: [&str; 8] = [
 const REQUIRED_OF_ITEMS: [&str; 4] =
     ["    type: AFK\n", "    status: validated\n", "    evidence:\n", "    title: item "];
 
+/// A value, and the number of its item.
+type IsRight = fn(&str, usize) -> bool;
+
+/// Facts of an item by their labels, and values that leave it right. An id, a status, a type, a document and a blocker have to be
+/// such as the board and the folder have.
+const FACTS_OF_ITEMS: [(&str, IsRight); 5] = [
+    ("- id:", |value, at| value == format!("DEMO-WORK-{at:03}")),
+    ("    type:", |value, _| ["AFK", "HITL"].contains(&value)),
+    ("    status:", |value, at| {
+        value == "validated" || (at + 1 == DOCUMENTS && ["draft", "candidate", "blocked"].contains(&value))
+    }),
+    ("{kind: document, ref:", |value, _| {
+        let name = value.trim_end_matches('}').trim();
+        (0..DOCUMENTS).any(|number| name == format!("DEMO-WORK-{number:03}-PRD.md"))
+    }),
+    ("    blocked_by:", |value, at| {
+        let id = value.trim_start_matches('[').trim_end_matches(']');
+        // Without one, or one that comes before it, nothing is a circle.
+        id.is_empty() || (0..at).any(|number| id == format!("DEMO-WORK-{number:03}"))
+    }),
+];
+
 /// Reads a document anew, as plainly as its format can be read: true if a required fact is missing or has no right value.
 fn lacks_a_fact(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_end);
@@ -116,6 +138,22 @@ proptest! {
         let index = texts.iter().position(|(_, known)| *known == text).unwrap();
         texts[index].1 = edited;
         let _ = check(&texts);
+    }
+
+    /// Edits of an item of the board; a second, plainer reader says whether a fact of it was broken.
+    #[test]
+    fn no_edit_of_the_board_breaks_a_fact_in_silence(at in 0..DOCUMENTS, fact in 0..FACTS_OF_ITEMS.len(), place in any::<prop::sample::Index>(), length in 0_usize..6, with in "[a-zA-Z0-9:\\[\\]-]{0,6}") {
+        let mut texts = VALID.clone();
+        let (_, board) = texts.iter_mut().find(|(path, _)| path == "WORKBOARD.yaml").unwrap();
+        let item = board.find(&format!("- id: DEMO-WORK-{at:03}")).unwrap();
+        let (label, is_right) = FACTS_OF_ITEMS[fact];
+        let from = item + board[item..].find(label).unwrap() + label.len();
+        let line = board[from..].find('\n').unwrap();
+        let start = from + place.index(line + 1);
+        board.replace_range(start..(start + length).min(from + line), &with);
+        let value = board[from..].lines().next().unwrap_or_default().trim().to_owned();
+        let is_broken = !is_right(&value, at);
+        prop_assert!(!(is_broken && check(&texts).is_valid()), "{label}{value}");
     }
 
     /// Edits where the required facts stand; a second, plainer reader says whether one of them was broken.

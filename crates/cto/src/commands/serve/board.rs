@@ -4,17 +4,19 @@ use contract::text::shown;
 use hermes::{BoardFacts, BoardItemFacts, FindingFacts};
 use workboard::{BoardItem, Finding, Severity, WorkGraph, WorkNode, WorkStatus, WorkType, Workboard};
 
+use super::home_source::HomeSource;
 use crate::commands::validate_workspace::check_documents;
-use crate::context::Context;
 use crate::error::CommandError;
 use crate::workspace_scene::WorkspaceScene;
 
-/// Reads the workspace as it is now. Starts no validator: opening a page runs nothing.
-pub(super) fn view_board(context: &Context, from: usize) -> Result<BoardFacts, CommandError> {
+/// Reads the workspace as it is now. Starts no validator: opening a page runs none. Bundles
+/// that verified are not verified again while the console lives.
+pub(super) fn view_board(source: &HomeSource, from: usize) -> Result<BoardFacts, CommandError> {
+    let context = &source.context;
     if context.config.workspace.is_none() {
         return Ok(BoardFacts::default());
     }
-    let scene = WorkspaceScene::open(context)?;
+    let scene = WorkspaceScene::open(context)?.sharing(|keys| source.bundle_memo_for(keys));
     let check = check_documents(context, &scene)?;
     let board = scene.files.text("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
     let graph = WorkGraph::of_board(&board);

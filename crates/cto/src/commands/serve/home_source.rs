@@ -25,12 +25,15 @@ use crate::commands::summary::compose_summary;
 use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
 use crate::seek::trusted;
+use crate::workspace_scene::BundleFactMemo;
 
 /// A home and what was verified of it while the server lives.
 pub(crate) struct HomeSource {
     pub(super) context: Context,
     /// Results of verification, for one set of keys.
     memo: Mutex<(Vec<PublicKey>, Arc<VerifyMemo>)>,
+    /// Bundles that items of the workspace rest on, for one set of keys.
+    bundle_memo: Mutex<(Vec<PublicKey>, Arc<BundleFactMemo>)>,
     /// Sealed runs by day and engine, counted up to an entry of the ledger.
     tally: Mutex<RunTally>,
     /// True of a ledger that is a file of this home; known once there is a home.
@@ -40,7 +43,13 @@ pub(crate) struct HomeSource {
 impl HomeSource {
     /// Source for one home; results of verifications are shared between requests.
     pub(crate) fn new(context: Context) -> Self {
-        Self { context, memo: Mutex::default(), tally: Mutex::default(), owns_ledger: OnceLock::new() }
+        Self {
+            context,
+            memo: Mutex::default(),
+            bundle_memo: Mutex::default(),
+            tally: Mutex::default(),
+            owns_ledger: OnceLock::new(),
+        }
     }
 
     /// False of a ledger that others share: it is no file of this home. Settings are those of the start.
@@ -67,12 +76,21 @@ impl HomeSource {
 
     /// Results of verifications with these keys. Other keys start a new memo.
     pub(super) fn memo_for(&self, keys: &[PublicKey]) -> Arc<VerifyMemo> {
-        let mut known = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0 != keys {
-            *known = (keys.to_vec(), Arc::default());
-        }
-        Arc::clone(&known.1)
+        memo_of_keys(&self.memo, keys)
     }
+
+    /// The same for bundles that items of the workspace rest on.
+    pub(super) fn bundle_memo_for(&self, keys: &[PublicKey]) -> Arc<BundleFactMemo> {
+        memo_of_keys(&self.bundle_memo, keys)
+    }
+}
+
+fn memo_of_keys<T: Default>(memo: &Mutex<(Vec<PublicKey>, Arc<T>)>, keys: &[PublicKey]) -> Arc<T> {
+    let mut known = memo.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.0 != keys {
+        *known = (keys.to_vec(), Arc::default());
+    }
+    Arc::clone(&known.1)
 }
 
 /// The text and hint of a command's error, for a page.
@@ -181,7 +199,7 @@ impl ConsoleSource for HomeSource {
     }
 
     fn view_board(&self, from: usize) -> Result<BoardFacts, SourceError> {
-        answer(board::view_board(&self.context, from))
+        answer(board::view_board(self, from))
     }
 
     fn view_spend(&self) -> Result<SpendFacts, SourceError> {

@@ -84,6 +84,46 @@ pub(super) fn each_requirement_rests_on_its_evidence(scene: &Scene) {
     let alone = ["cortex_governs", "target_repos_stay_owned_and_protected", "transportable_stack"];
     assert_eq!(fallen.union(&BTreeSet::from(alone)).count(), 10, "each requirement has a row");
     assert_eq!(unproven(scene, &home, 0), Vec::<String>::new(), "the control again");
+    transport_falls_alone(scene);
+    a_pack_of_all_says_the_same_elsewhere(scene);
+}
+
+/// Each way in which the records could not be moved, and nothing else falls with it.
+fn transport_falls_alone(scene: &Scene) {
+    let (here, home) = (scene.world.here(), scene.home());
+    let falls = |name: &str, after: &mut dyn FnMut()| {
+        assert_eq!(unproven(scene, &home, 3), ["transportable_stack"], "{name}");
+        after();
+        assert_eq!(unproven(scene, &home, 0), Vec::<String>::new(), "control: {name}");
+    };
+    let aside = scene.world.path().join("aside.git");
+    fs::rename(here.join(".git"), &aside).unwrap();
+    falls("no git", &mut || fs::rename(&aside, here.join(".git")).unwrap());
+    let head = git(&here, ["rev-parse", "HEAD"]);
+    git(&here, ["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    falls("a remote behind", &mut || drop(git(&here, ["update-ref", "refs/remotes/origin/main", &head])));
+    git(&here, ["update-ref", "-d", "refs/remotes/origin/main"]);
+    falls("no remote", &mut || drop(git(&here, ["update-ref", "refs/remotes/origin/main", &head])));
+    let settings = fs::read_to_string(here.join("harness.yaml")).unwrap();
+    fs::write(here.join("harness.yaml"), format!("{settings}protected_roots: [{}]\n", scene.target.display())).unwrap();
+    commit(&here);
+    fs::write(scene.target.join("edited.txt"), "x\n").unwrap();
+    falls("an edited protected tree", &mut || fs::remove_file(scene.target.join("edited.txt")).unwrap());
+    fs::write(here.join("harness.yaml"), settings).unwrap();
+    commit(&here);
+}
+
+/// The climbed workspace in another home: ladder and audit say the same to the byte.
+fn a_pack_of_all_says_the_same_elsewhere(scene: &Scene) {
+    let path = |name: &str| scene.world.path().join(name).display().to_string();
+    let (pack, home, dir) = (path("climbed.pack"), path("moved-home"), path("moved"));
+    let _ = scene.cto(&["pack", "-o", &pack]).expect(0);
+    let key = scene.home().join("keys/harness.pub").display().to_string();
+    let _ = scene.cto(&["--home", &home, "unpack", &pack, &dir, "--key", &key, "--trust-sender"]).expect(0);
+    for words in [&["audit", "--json"][..], &["ladder", "--json"], &["packet", "promotion", "--json"]] {
+        let there = [&["--home", &home, "--workspace", &dir], words].concat();
+        assert_eq!(scene.cto(&there).expect(0).text(), scene.cto(words).expect(0).text(), "{words:?}");
+    }
 }
 
 /// A report of a bundle, and the refresh that counts.

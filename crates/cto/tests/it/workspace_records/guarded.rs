@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
-use testkit::{Who, World, git, program, skip};
+use testkit::{Ran, Who, World, git, program, skip};
 
 use super::workspace;
 use crate::world;
 
-fn core(world: &World) -> PathBuf {
+pub(super) fn core(world: &World) -> PathBuf {
     world.repository("core", &[("a.txt", "one\n")])
 }
 
@@ -35,6 +36,25 @@ fn stamps(root: &Path) -> BTreeMap<PathBuf, [i64; 7]> {
     found
 }
 
+/// Starts a command in Core as root, then the guard as the world's user, where no other process is seen: what else runs on the
+/// machine belongs to others, whose folders that user may not read.
+const ALONE: &str = "core=$1; uid=$2; beside=$3; shift 3; (cd \"$core\" && exec sh -c \"$beside\") & sleep 0.5; \
+                     exec setpriv --reuid \"$uid\" --regid \"$uid\" --clear-groups \"$@\"";
+
+/// Asks the guard about Core, as the user whose the world is, while a command runs beside it.
+pub(super) fn ask(world: &World, core: &Path, beside: &str) -> Ran {
+    let mut command = world.command(["guard", "--json", "--core", core.to_str().unwrap()]);
+    let owner = fs::metadata(world.path()).unwrap().uid();
+    if owner == fs::metadata("/proc/self").unwrap().uid() {
+        return Ran::of(command.output().unwrap());
+    }
+    let mut alone = program("unshare", &world.here());
+    alone.args(["--pid", "--fork", "--mount-proc", "sh", "-c", ALONE, "sh", core.to_str().unwrap()]);
+    alone.arg(owner.to_string()).arg(beside).arg(command.get_program()).args(command.get_args());
+    alone.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Ran::of(alone.output().unwrap())
+}
+
 /// The report about a Core workspace. Everything in it, and the home and workspace of the asker, stays as it was.
 fn guard(world: &World, core: &Path) -> Value {
     let look = || {
@@ -42,7 +62,7 @@ fn guard(world: &World, core: &Path) -> Value {
         (kept, testkit::contents(&world.home(), &LEDGER_INDEX))
     };
     let before = look();
-    let ran = world.cto(["guard", "--json", "--core", core.to_str().unwrap()]);
+    let ran = ask(world, core, "true");
     assert!(look() == before, "the guard wrote something");
     let report = ran.json();
     let is_passed = report["guard_status"] == "passed";
@@ -51,7 +71,7 @@ fn guard(world: &World, core: &Path) -> Value {
 }
 
 /// Holds a report to everything that follows from its reasons.
-fn expect_reasons(world: &World, core: &Path, main: Option<&str>, reasons: &[&str]) {
+pub(super) fn expect_reasons(world: &World, core: &Path, main: Option<&str>, reasons: &[&str]) {
     let report = guard(world, core);
     let words = match reasons {
         [] => ["passed", "admitted", "open_governed_core_prd_route"],
@@ -108,12 +128,20 @@ fn each_state_of_core_has_its_own_status() {
     fs::remove_dir_all(&other).unwrap();
     idle();
 
-    let script = world.write("validate_core.sh", "sleep 60\n");
+    let script = world.write("validate_core.sh", "exec sleep 60 # validate\n");
     let mut running = program("sh", &core).arg(&script).spawn().unwrap();
     expect_reasons(&world, &core, Some("clean"), &["validation_process_running"]);
     running.kill().unwrap();
     running.wait().unwrap();
+    // A program of any name may validate; a shell that waits for a person does not.
+    let mut running = program("sleep", &core).arg("60").spawn().unwrap();
+    expect_reasons(&world, &core, Some("clean"), &["validation_process_running"]);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let mut waiting = program("sh", &core).stdin(Stdio::piped()).spawn().unwrap();
     idle();
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
 
     let nothing = world.path().join("nothing");
     fs::create_dir(&nothing).unwrap();
@@ -153,7 +181,7 @@ fn a_core_that_is_another_users_or_cannot_be_read_is_told_so() {
 }
 
 /// Calls that change a file or a folder, with the flags of `open` that do.
-const CHANGES: [&str; 20] = [
+const CHANGES: [&str; 25] = [
     "mkdir",
     "mkdirat",
     "rename",
@@ -174,6 +202,11 @@ const CHANGES: [&str; 20] = [
     "truncate",
     "creat",
     "mknodat",
+    "fchmod",
+    "fchown",
+    "ftruncate",
+    "setxattr",
+    "fsetxattr",
 ];
 
 /// Lines of a trace by which something outside of `scratch` was changed.
@@ -184,7 +217,9 @@ fn list_changes(trace: &str, scratch: &Path) -> Vec<String> {
         let name = call.split_once('(').map_or("", |(name, _)| name);
         (name.starts_with("open") && opens) || CHANGES.contains(&name)
     };
-    let is_index = |line: &str| LEDGER_INDEX.iter().any(|name| line.contains(&format!("/home/{name}\"")));
+    let is_index = |line: &str| {
+        LEDGER_INDEX.iter().any(|name| ['"', '>'].iter().any(|end| line.contains(&format!("/home/{name}{end}"))))
+    };
     let is_ours =
         |line: &str| line.contains(scratch.to_str().unwrap()) || line.contains("\"/dev/null\"") || is_index(line);
     trace
@@ -214,10 +249,23 @@ fn strace_sees_no_write_outside_of_scratch() {
     let text = trace(&["guard", "--json", "--core", core.to_str().unwrap()]);
     assert!(text.contains(core.to_str().unwrap()), "control: the trace sees Core");
     assert_eq!(list_changes(&text, &scratch), Vec::<String>::new());
+    for state in ["dirty", "worktree"] {
+        match state {
+            "dirty" => fs::write(core.join("a.txt"), "two\n").unwrap(),
+            _ => drop(git(&core, ["worktree", "add", "-q", world.path().join("other").to_str().unwrap()])),
+        }
+        let output =
+            world.under(&world.command(["guard", "--json", "--core", core.to_str().unwrap()]), &wrapper).output();
+        assert_eq!(output.unwrap().status.code(), Some(3), "{state}");
+        assert_eq!(list_changes(&fs::read_to_string(&file).unwrap(), &scratch), Vec::<String>::new(), "{state}");
+    }
     let control = list_changes(&trace(&["work", "list", "--json"]), &scratch);
     assert_eq!(control, Vec::<String>::new(), "looking at the board writes nothing either");
     world.write("WORKBOARD.yaml", format!("items:\n{}", super::item("DEMO-WORK-001", "draft")));
-    let moved = list_changes(&trace(&["work", "status", "DEMO-WORK-001", "candidate"]), &scratch);
+    let moved = list_changes(
+        &trace(&["work", "status", "DEMO-WORK-001", "candidate", "--evidence", "document:CONTEXT.md"]),
+        &scratch,
+    );
     assert!(!moved.is_empty(), "control: a write is seen");
 }
 
@@ -236,6 +284,7 @@ fn settings_name_route_worktrees_and_conflicts() {
     assert_eq!(told("status: idle\n", ""), json!([]));
     assert_eq!(told("route: CORE-PRD-7\n", ""), json!(["sequence_route_active"]));
     assert_eq!(told("nothing\n", ""), json!(["ownership_uncertain"]));
+    assert_eq!(told("status: none\ncurrent_sequence_route: CORE-PRD-7\n", ""), json!(["ownership_uncertain"]));
     let branch =
         String::from_utf8(program("git", &core).args(["branch", "--show-current"]).output().unwrap().stdout).unwrap();
     assert_eq!(

@@ -9,9 +9,10 @@ use contract::{Digest, canonical_bytes};
 use evidence::HarnessKey;
 use serde_json::{Value, json};
 use tar::EntryType;
-use testkit::{World, each_row};
+use testkit::{World, each_row, program, skip};
 
 use super::packed::{key_of, names_in, pack_of, packed_world, unpack};
+use super::sized::{MOST_KIB, PEAK};
 use crate::archive::craft::{entry, header, with_content};
 
 /// A pack taken apart: the list, and the raw entries behind list and signature.
@@ -105,7 +106,14 @@ const ROWS: &[(&str, Edit, &str)] = &[
         |pack| pack.list_file(&format!("{LAST}{}", "a".repeat(255)), 0, b""),
         "has a name that is too long",
     ),
-    ("a private key", |pack| put_first(pack, "home/keys/harness.pem"), "could be a private key"),
+    ("a private key", |pack| put_sorted(pack, "home/keys/harness.pem"), "could be a secret"),
+    ("a hook", |pack| put_sorted(pack, "workspace/.git/hooks/post-checkout"), "git would act on"),
+    ("settings of git", |pack| put_sorted(pack, "workspace/.git/config"), "git would act on"),
+    ("borrowed objects", |pack| put_sorted(pack, "workspace/.git/objects/info/alternates"), "git would act on"),
+    ("another git directory", |pack| put_sorted(pack, "workspace/sub/.git/config"), "git would act on"),
+    ("a git directory elsewhere", |pack| put_sorted(pack, "workspace/.git"), "git would act on"),
+    ("settings of an environment", |pack| put_sorted(pack, "workspace/.env"), "could be a secret"),
+    ("a long name that is a bomb", |pack| long_name(pack, 1 << 20), "more bytes than it may have"),
     ("another format", |pack| pack.list["schema_version"] = json!("2"), "is not a pack"),
 ];
 
@@ -142,13 +150,25 @@ fn zeros(pack: &mut OpenedPack, count: usize) {
     pack.entries.extend(with_content(header(LAST, count as u64, |_| {}), &content));
 }
 
-/// The list is sorted, so that a file of the home stands in front.
-fn put_first(pack: &mut OpenedPack, name: &str) {
+/// Adds a file to the sorted list, at its place.
+fn put_sorted(pack: &mut OpenedPack, name: &str) {
     pack.add_file(name, b"x");
     let files = pack.list["files"].as_array_mut().unwrap();
     let file = files.pop().unwrap();
-    let at = files.iter().position(|known| known["name"].as_str() > file["name"].as_str()).unwrap();
+    let at = files.iter().position(|known| known["name"].as_str() > file["name"].as_str()).unwrap_or(files.len());
     files.insert(at, file);
+}
+
+/// An entry whose name is so long, as GNU tar writes it, in front of a file.
+fn long_name(pack: &mut OpenedPack, length: usize) {
+    pack.list_file(LAST, 1, b"x");
+    pack.entries.extend(with_content(
+        header("././@LongLink", length as u64, |header| {
+            header.set_entry_type(EntryType::GNULongName);
+        }),
+        &vec![b'a'; length],
+    ));
+    pack.entries.extend(entry(LAST, b"x"));
 }
 
 #[test]
@@ -220,16 +240,61 @@ fn a_pack_of_another_key_or_with_a_changed_byte_is_refused() {
     };
     assert!(refused(&by_other, &key).contains("signed by none of the given keys"));
     assert!(refused(&pack, &other.with_extension("pub")).contains("signed by none of the given keys"));
-    // A byte of the list, of the signature, and of the last file.
+    // A byte of the list, of the signature, of the last file, and of the end.
     let list = plain[..].windows(7).position(|part| part == b"cto-pac").unwrap();
-    for (at, refusal) in
-        [(list, "none of the given keys"), (plain.len() - 1024 - 512, "is not the file that was packed")]
-    {
+    let signature = plain[..].windows(8).position(|part| part == b"pack.sig").unwrap() + 512;
+    for (at, refusal) in [
+        (list, "none of the given keys"),
+        (signature, "none of the given keys"),
+        (plain.len() - 1024 - 512, "is not the file that was packed"),
+        (plain.len() - 1, "goes on behind its end"),
+    ] {
         let mut changed = plain.clone();
         changed[at] ^= 1;
         let file = world.path().join("hostile/changed");
         fs::write(&file, zstd::encode_all(&changed[..], 3).unwrap()).unwrap();
         assert!(refused(&file, &key).contains(refusal), "{at}");
     }
+    for (name, behind) in [("behind the tar", [&plain[..], &[1; 512]].concat()), ("behind the frame", plain.clone())] {
+        let mut packed = zstd::encode_all(&behind[..], 3).unwrap();
+        if name == "behind the frame" {
+            packed.extend(zstd::encode_all(&b"more"[..], 3).unwrap());
+        }
+        let file = world.path().join("hostile/behind");
+        fs::write(&file, packed).unwrap();
+        assert!(refused(&file, &key).contains("goes on behind its end"), "{name}");
+    }
     let _ = unpack(&world, &pack, &key, "control", &["--trust-sender"]).expect(0);
+}
+
+/// Nobody signed these: what their headers ask for is refused before a key is looked at, in little memory.
+#[test]
+fn an_unsigned_bomb_is_refused_in_little_memory() {
+    if program("python3", Path::new("/")).arg("-V").output().is_err() {
+        return skip("the memory of an unsigned pack", "there is no python3");
+    }
+    let (world, _) = packed_world();
+    fs::create_dir(world.path().join("hostile")).unwrap();
+    let key = key_of(&world);
+    let kinds =
+        [("long name", EntryType::GNULongName), ("long link", EntryType::GNULongLink), ("pax", EntryType::XHeader)];
+    for (name, kind) in kinds {
+        let size: u64 = 4 << 30;
+        let file = world.path().join("hostile").join(name);
+        let mut out = zstd::Encoder::new(fs::File::create(&file).unwrap(), 1).unwrap();
+        out.write_all(&header("././@LongLink", size, |header| header.set_entry_type(kind))).unwrap();
+        let zeros = vec![0; 1 << 20];
+        (0..1 << 10).for_each(|_| out.write_all(&zeros).unwrap());
+        out.finish().unwrap();
+        let (peak, home, dir) = (world.path().join("peak"), world.path().join("bomb-home"), world.path().join("bomb"));
+        let words =
+            ["--home", home.to_str().unwrap(), "unpack", file.to_str().unwrap(), dir.to_str().unwrap(), "--key"];
+        let command = world.command(words.iter().chain(&[key.to_str().unwrap()]));
+        let output = world.under(&command, &["python3", "-c", PEAK, peak.to_str().unwrap()]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains("more bytes than it may have"), "{name}: {told}");
+        let peak: u64 = fs::read_to_string(&peak).unwrap().parse().unwrap();
+        assert!(peak < MOST_KIB, "{name}: {peak} KiB");
+        assert!(!home.exists() && !dir.exists(), "{name}");
+    }
 }

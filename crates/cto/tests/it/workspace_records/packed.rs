@@ -1,10 +1,11 @@
 //! A pack moves to another home and another user, where everything verifies; its sender is trusted by a person or not at all.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testkit::{Ran, Who, World, copy_to_change};
+use testkit::{Ran, Who, World, copy_to_change, git};
 
 use super::guarded::LEDGER_INDEX;
 use super::{item, workspace};
@@ -79,6 +80,79 @@ fn a_pack_verifies_in_another_home_of_another_user_and_says_the_same() {
     let _ = unpack(&there, &onward, &there.home().join("keys/harness.pub"), "third", &["--trust-sender"]).expect(0);
     let home = there.path().join("third-home");
     let _ = there.cto(["--home", home.to_str().unwrap(), "verify", &run]).expect(0);
+}
+
+#[test]
+fn a_git_workspace_travels_without_what_git_would_act_on() {
+    let world = workspace();
+    let here = world.here();
+    // Left behind: settings of an environment, scratch, what is made again, and another repository's own folder.
+    let left = [".env.local", "sub/.env", "scratch/x", "sub/node_modules/y", "vendored/.git/config"];
+    left.iter()
+        .chain(&["vendored/a.txt", "sub/a.txt", "sub/.env.example"])
+        .for_each(|path| drop(world.write(path, "x\n")));
+    let ignored = fs::read_to_string(here.join(".gitignore")).unwrap();
+    world.write(".gitignore", format!("{ignored}vendored/\n!.env.example\n"));
+    git(&here, ["init", "-q", "-b", "main"]);
+    git(&here, ["add", "-A"]);
+    git(&here, ["commit", "-q", "-m", "records"]);
+    git(&here, ["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    git(&here, ["gc", "-q"]);
+    assert!(!here.join(".git/refs/heads/main").exists(), "the references are packed");
+    git(&here, ["config", "credential.helper", "store"]);
+    let hook = here.join(".git/hooks/post-index-change");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\ntouch acted\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let _ = world.cto(["run", "r1-string-slugify"]).expect(0);
+    let _ = world.cto(["pack", "-o", pack_of(&world).to_str().unwrap()]).expect(0);
+    let _ = unpack(&world, &pack_of(&world), &key_of(&world), "there", &["--trust-sender"]).expect(0);
+    let there = world.path().join("there");
+    assert_eq!(git(&there, ["rev-parse", "HEAD", "main"]), git(&here, ["rev-parse", "HEAD", "main"]));
+    assert_eq!(git(&there, ["status", "--porcelain"]), "");
+    git(&there, ["commit", "-q", "--allow-empty", "-m", "another"]);
+    git(&there, ["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(!there.join("acted").exists());
+    for path in left.iter().chain(&[".git/hooks/post-index-change"]) {
+        assert!(here.join(path).exists() && !there.join(path).exists(), "{path}");
+    }
+    for path in ["vendored/a.txt", "sub/a.txt", "sub/.env.example"] {
+        assert!(there.join(path).exists(), "control: {path}");
+    }
+    assert!(!fs::read_to_string(there.join(".git/config")).unwrap().contains("credential"));
+    let home = world.path().join("there-home");
+    let words = ["--home", home.to_str().unwrap(), "--workspace", there.to_str().unwrap(), "audit", "--json"];
+    assert_eq!(world.cto(words).text(), world.cto(["audit", "--json"]).text());
+
+    // What does not verify here would not verify there.
+    let run = fs::read_dir(world.bundles()).unwrap().next().unwrap().unwrap().path();
+    let _ = fs::remove_file(run.join("report.json"));
+    let refused = world.cto(["pack", "-o", world.path().join("another.pack").to_str().unwrap()]).expect(1);
+    assert!(refused.stderr.contains("does not verify"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_repository_that_lies_elsewhere_too_cannot_be_packed() {
+    let world = workspace();
+    let here = world.here();
+    git(&here, ["init", "-q", "-b", "main"]);
+    git(&here, ["add", "-A"]);
+    git(&here, ["commit", "-q", "-m", "records"]);
+    let _ = world.cto(["run", "r1-string-slugify"]).expect(0);
+    let linked = world.path().join("linked");
+    let borrowing = world.path().join("borrowing");
+    git(&here, ["worktree", "add", "-q", linked.to_str().unwrap()]);
+    git(world.path(), ["clone", "-q", "-s", here.to_str().unwrap(), borrowing.to_str().unwrap()]);
+    let pack = |from: &Path, to: &str| {
+        let (from, to) = (from.to_str().unwrap(), world.path().join(to));
+        let _ = world.cto(["init", from]).expect(0);
+        world.cto(["--workspace", from, "pack", "-o", to.to_str().unwrap()])
+    };
+    for (from, why) in [(&linked, "is a linked work tree"), (&borrowing, "borrows objects of another repository")] {
+        let refused = pack(from, "refused.pack").expect(3);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    let _ = pack(&here, "control.pack").expect(0);
 }
 
 #[test]

@@ -14,7 +14,7 @@ const DOCUMENTS: usize = 3_000;
 pub(crate) const MOST_KIB: u64 = 256 << 10;
 
 /// Runs a command and writes down the most memory that it had.
-const PEAK: &str = "import resource, subprocess, sys
+pub(super) const PEAK: &str = "import resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
 open(sys.argv[1], 'w').write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
 sys.exit(code)";
@@ -25,7 +25,7 @@ pub(crate) fn large_workspace() -> (World, String) {
     let item = |number: usize| {
         let blocked = number.checked_sub(1).map(|before| format!("DEMO-WORK-{before:05}")).unwrap_or_default();
         format!(
-            "  - id: DEMO-WORK-{number:05}\n    title: item {number}\n    type: AFK\n    status: draft\n    blocked_by: [{blocked}]\n"
+            "  - id: DEMO-WORK-{number:05}\n    title: item {number}\n    type: AFK\n    status: draft\n    blocked_by: [{blocked}]\n    evidence: [{{kind: document, ref: CONTEXT.md}}]\n"
         )
     };
     let board = format!("items:\n{}", (0..ITEMS).map(item).collect::<String>());
@@ -68,6 +68,6 @@ fn ten_thousand_items_and_three_thousand_documents() {
     let after = fs::read_to_string(world.here().join("WORKBOARD.yaml")).unwrap();
     let changed: Vec<(usize, &str)> =
         after.lines().enumerate().zip(board.lines()).filter(|((_, new), old)| new != old).map(|(new, _)| new).collect();
-    assert_eq!(changed, [(1 + 5000 * 5 + 3, "    status: candidate")]);
+    assert_eq!(changed, [(1 + 5000 * 6 + 3, "    status: candidate")]);
     assert_eq!(after.len(), board.len() + "candidate".len() - "draft".len());
 }

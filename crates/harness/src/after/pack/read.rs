@@ -2,7 +2,7 @@
 //! bundle and the ledger verify.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -13,15 +13,20 @@ use tar::EntryType;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::read::Decoder;
 
+use super::bounded::{BoundedStream, ReadAllowance};
 use super::check::verify_home;
+use super::names::name_problem;
 use super::{
     FORMAT, FREE_OF_RATIO, LARGEST_MANIFEST, MANIFEST, MOST_BYTES, MOST_FILES, MOST_RATIO, PackError, PackManifest,
-    PackedFile, SIGNATURE, VERSION, copy_digested, name_problem, signed_bytes,
+    PackedFile, SIGNATURE, VERSION, copy_digested, signed_bytes,
 };
 use crate::home::layout::{Home, HomePlace};
 use crate::home::trust::{TrustEdit, TrustFile, change_trust};
 
 const WINDOW_LOG: u32 = 23;
+/// Folders without which a git directory is none. An empty one is no file, so that no pack
+/// carries it.
+const GIT_FOLDERS: [&str; 3] = ["refs/heads", "objects/info", "objects/pack"];
 /// Settings of the git directory that a workspace comes with; the sender's stay behind.
 const GIT_CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
 
@@ -58,38 +63,53 @@ pub fn unpack(
             return Err(PackError::Occupied(place.clone()));
         }
     }
-    let aside = aside_of(&home.root);
+    let aside = AsideFolders { home: aside_of(&home.root), workspace: aside_of(workspace) };
     let done = unpack_aside(file, &aside, home, workspace, keys, trust);
-    let _ = untrusted_fs::remove_tree(&aside);
+    let _ = untrusted_fs::remove_tree(&aside.home);
+    let _ = untrusted_fs::remove_tree(&aside.workspace);
     done
 }
 
-/// A folder beside the home, or above it where folders on the way are still missing: a refused pack leaves none of them.
-fn aside_of(home: &Path) -> PathBuf {
-    let name = home.file_name().unwrap_or_default().to_string_lossy();
-    let above = home.ancestors().skip(1).find(|folder| folder.own_is_dir()).unwrap_or(Path::new("/"));
+/// Folders in which everything waits until all of it verifies. Each is on the file system of
+/// its place, so that a rename puts it there.
+#[derive(Debug)]
+struct AsideFolders {
+    home: PathBuf,
+    workspace: PathBuf,
+}
+
+impl AsideFolders {
+    /// Place of a file of the pack.
+    fn place_of(&self, name: &str) -> PathBuf {
+        match name.strip_prefix("home/") {
+            Some(inner) => self.home.join(inner),
+            None => self.workspace.join(name.strip_prefix("workspace/").unwrap_or(name)),
+        }
+    }
+}
+
+/// A folder beside a place, or above it where folders on the way are still missing: a refused pack leaves none of them.
+fn aside_of(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    let above = place.ancestors().skip(1).find(|folder| folder.own_is_dir()).unwrap_or(Path::new("/"));
     above.join(format!(".{name}.unpack-{}", std::process::id()))
 }
 
 fn unpack_aside(
     file: &Path,
-    aside: &Path,
+    aside: &AsideFolders,
     home: &HomePlace,
     workspace: &Path,
     keys: &[PublicKey],
     trust: SenderTrust,
 ) -> Result<Unpacked, PackError> {
-    let failed = |error| PackError::Write(aside.to_owned(), error);
-    DirBuilder::new().mode(0o700).create(aside).map_err(failed)?;
+    for folder in [&aside.home, &aside.workspace] {
+        let made = DirBuilder::new().mode(0o700).create(folder);
+        made.map_err(|error| PackError::Write(folder.clone(), error))?;
+    }
     let (manifest, signer) = read_pack(file, aside, keys)?;
-    let (new_home, new_workspace) = (aside.join("home"), aside.join("workspace"));
-    for folder in [&new_home, &new_workspace] {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    if new_workspace.join(".git").own_is_dir() {
-        own_files::write(new_workspace.join(".git/config"), GIT_CONFIG).map_err(failed)?;
-    }
-    let made = Home::create(&HomePlace::from(new_home.clone()))?;
+    complete_git(&aside.workspace.join(".git")).map_err(|error| PackError::Write(aside.workspace.clone(), error))?;
+    let made = Home::create(&HomePlace::from(aside.home.clone()))?;
     let bundles = verify_home(&made, &list_keys(&made, &signer))?;
     match trust {
         SenderTrust::Ask => {
@@ -98,17 +118,28 @@ fn unpack_aside(
         SenderTrust::Given(now) => trust_sender(&made, &signer, now)?,
     }
     drop(made);
-    move_whole(&new_workspace, workspace)?;
-    if let Err(error) = move_whole(&new_home, &home.root) {
+    move_whole(&aside.workspace, workspace)?;
+    if let Err(error) = move_whole(&aside.home, &home.root) {
         // Half of a pack is worse than none.
-        let _ = fs::rename(workspace, &new_workspace);
+        let _ = fs::rename(workspace, &aside.workspace);
         return Err(error);
     }
     Ok(Unpacked { files: manifest.files.len(), bundles, ledger_id: manifest.ledger_id, signer: signer.key_id() })
 }
 
+/// Makes a git directory whole: settings of ours, and the folders that were empty.
+fn complete_git(git_dir: &Path) -> io::Result<()> {
+    if !git_dir.own_is_dir() {
+        return Ok(());
+    }
+    for folder in GIT_FOLDERS {
+        fs::create_dir_all(git_dir.join(folder))?;
+    }
+    own_files::write(git_dir.join("config"), GIT_CONFIG)
+}
+
 /// Reads everything below `aside`, as the signed list says.
-fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManifest, PublicKey), PackError> {
+fn read_pack(file: &Path, aside: &AsideFolders, keys: &[PublicKey]) -> Result<(PackManifest, PublicKey), PackError> {
     let not = |why: String| PackError::NotAPack(file.to_owned(), why);
     let opened = File::options().read(true).own_open(file).map_err(|error| not(error.to_string()))?;
     let Some(stat) = opened.metadata().ok().filter(|stat| stat.is_file()) else {
@@ -118,15 +149,18 @@ fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManif
     let mut source =
         Decoder::with_buffer(BufReader::new(opened)).map_err(|error| not(error.to_string()))?.single_frame();
     source.window_log_max(WINDOW_LOG).map_err(|error| not(error.to_string()))?;
-    let mut archive = tar::Archive::new(source);
+    let allowance = ReadAllowance::default();
+    let mut archive = tar::Archive::new(BoundedStream::new(source, allowance.clone()));
     let mut entries = archive.entries().map_err(|error| not(error.to_string()))?;
     let mut next = |expected: &str, largest: u64| -> Result<Vec<u8>, PackError> {
+        allowance.allow_entry(0);
         let entry = entries.next().ok_or_else(|| not(format!("it ends before {expected}")))?;
         let mut entry = entry.map_err(|error| not(error.to_string()))?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if name != expected {
             return Err(not(format!("`{}` stands where {expected} must be", contract::text::shown(&name))));
         }
+        allowance.allow_entry(largest);
         read_entry(&mut entry, expected, largest)
     };
     let manifest_bytes = next(MANIFEST, LARGEST_MANIFEST.min(most_bytes))?;
@@ -137,6 +171,7 @@ fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManif
     check_manifest(&manifest, file, most_bytes)?;
     for expected in &manifest.files {
         let refuse = |why: String| PackError::Refused { name: expected.name.clone(), why };
+        allowance.allow_entry(0);
         let entry = entries.next().ok_or_else(|| refuse("is listed and is not there".to_owned()))?;
         let mut entry = entry.map_err(|error| refuse(format!("cannot be read: {error}")))?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -144,15 +179,31 @@ fn read_pack(file: &Path, aside: &Path, keys: &[PublicKey]) -> Result<(PackManif
             return Err(PackError::Refused { name, why: format!("stands where {} must be", expected.name) });
         }
         check_entry(&entry, &name, expected.size)?;
-        if write_file(&aside.join(&name), expected, &mut entry)? != (expected.size, expected.sha256) {
+        allowance.allow_entry(expected.size);
+        if write_file(&aside.place_of(&name), expected, &mut entry)? != (expected.size, expected.sha256) {
             return Err(refuse("is not the file that was packed".to_owned()));
         }
     }
-    match entries.next() {
-        None => Ok((manifest, signer)),
-        Some(_) => {
-            Err(PackError::Refused { name: "the pack".to_owned(), why: "has a file that is not listed".to_owned() })
-        }
+    allowance.allow_entry(0);
+    if entries.next().is_some() {
+        return Err(PackError::Refused {
+            name: "the pack".to_owned(),
+            why: "has a file that is not listed".to_owned(),
+        });
+    }
+    expect_end(archive.into_inner(), &allowance)?;
+    Ok((manifest, signer))
+}
+
+/// Expects nothing but the zeros that end a tar file, and nothing behind them.
+fn expect_end<R: BufRead>(mut rest: BoundedStream<Decoder<'_, R>>, allowance: &ReadAllowance) -> Result<(), PackError> {
+    allowance.allow_entry(0);
+    let mut bytes = Vec::new();
+    let has_zeros = rest.read_to_end(&mut bytes).is_ok() && bytes.iter().all(|byte| *byte == 0);
+    let is_at_end = has_zeros && rest.into_inner().finish().fill_buf().is_ok_and(<[u8]>::is_empty);
+    match is_at_end {
+        true => Ok(()),
+        false => Err(PackError::Refused { name: "the pack".to_owned(), why: "goes on behind its end".to_owned() }),
     }
 }
 

@@ -13,9 +13,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::write::Encoder;
 
+use super::check::verify_home;
+use super::names::{Stays, judge_part, name_problem};
 use super::{
-    FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, copy_digested, name_problem,
-    signed_bytes,
+    FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, copy_digested, signed_bytes,
 };
 use crate::home::layout::Home;
 
@@ -23,17 +24,8 @@ const LEVEL: i32 = 9;
 /// Parts of a home that travel beside the ledger and the evidence.
 const HOME_PARTS: [&str; 5] =
     ["requests", "trust/allowed_signers", "trust/compromised.json", "trust/approval-policy.yaml", "trust/harness_keys"];
-/// Parts of a workspace that stay: hooks and settings of git would act on another machine.
-const LEFT_OUT: [&str; 8] = [
-    ".git/hooks",
-    ".git/config",
-    ".git/worktrees",
-    ".env",
-    "node_modules",
-    "__pycache__",
-    ".cto-sandbox",
-    ".sandcastle",
-];
+/// Attempts to find the same bundles before and after the ledger was copied.
+const SETTLING: usize = 5;
 
 /// A pack that was written.
 #[derive(Debug)]
@@ -70,8 +62,9 @@ fn tempfile_beside(to: &Path) -> Result<PathBuf, PackError> {
 }
 
 fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result<Packed, PackError> {
-    let mut files = list_parts(home, workspace)?;
-    let ledger_id = copy_ledger(home, scratch, &mut files)?;
+    // What would be refused at its destination is not sent there.
+    verify_home(home, &home.trusted_keys()?)?;
+    let (files, ledger_id) = list_settled(home, workspace, scratch)?;
     let manifest = PackManifest {
         format: FORMAT.to_owned(),
         schema_version: VERSION.to_owned(),
@@ -88,8 +81,30 @@ fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result
     Ok(Packed { path: to.to_owned(), files: files.len(), bytes, archive_bytes })
 }
 
+/// Files by their names in the pack.
+type FoundFiles = BTreeMap<String, FoundFile>;
+
+/// Everything that travels, with a ledger of the same moment: a run that is sealed while it
+/// is collected would be in one of the two alone.
+fn list_settled(home: &Home, workspace: &Path, scratch: &Path) -> Result<(FoundFiles, Option<String>), PackError> {
+    for _ in 0..SETTLING {
+        let before = list_sealed_names(home)?;
+        let mut files = list_parts(home, workspace)?;
+        let ledger_id = copy_ledger(home, scratch, &mut files)?;
+        if list_sealed_names(home)? == before {
+            return Ok((files, ledger_id));
+        }
+    }
+    Err(PackError::Unfit { name: "home".to_owned(), why: "runs end in it all the time" })
+}
+
+fn list_sealed_names(home: &Home) -> Result<Vec<String>, PackError> {
+    let sealed = home.bundles().list_sealed().map_err(|error| PackError::Read(home.root().to_owned(), error))?;
+    Ok(sealed.into_iter().map(|folder| folder.name).collect())
+}
+
 /// Everything that travels beside the ledger, by its name in the pack.
-pub(super) fn list_parts(home: &Home, workspace: &Path) -> Result<BTreeMap<String, FoundFile>, PackError> {
+pub(super) fn list_parts(home: &Home, workspace: &Path) -> Result<FoundFiles, PackError> {
     let mut files = BTreeMap::new();
     list_tree(workspace, "workspace", &mut files)?;
     for part in EVIDENCE_FOLDERS.into_iter().chain(HOME_PARTS) {
@@ -111,6 +126,7 @@ fn copy_ledger(
 ) -> Result<Option<String>, PackError> {
     let Some(ledger) = home.ledger_to_read()? else { return Ok(None) };
     let copy = scratch.join("ledger.db");
+    let _ = fs::remove_file(&copy);
     ledger.copy_to(&copy).map_err(|error| PackError::Failed(error.into()))?;
     add_file(copy, "home/ledger.db".to_owned(), files)?;
     Ok(Some(ledger.ledger_id().to_owned()))
@@ -120,13 +136,20 @@ fn list_tree(dir: &Path, below: &str, files: &mut BTreeMap<String, FoundFile>) -
     let failed = |error| PackError::Read(dir.to_owned(), error);
     for entry in own_files::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
-        if let Some(inner) = name.strip_prefix("workspace/")
-            && LEFT_OUT.contains(&inner)
-        {
-            continue;
+        let name = entry.file_name().into_string().map_err(|name| PackError::Unfit {
+            name: format!("{below}/{}", name.to_string_lossy()),
+            why: "its name is not UTF-8",
+        })?;
+        let name = format!("{below}/{name}");
+        match judge_part(&name) {
+            Stays::Travels => {}
+            Stays::LeftOut => continue,
+            Stays::Stops(why) => return Err(PackError::Unfit { name, why }),
         }
         let kind = entry.file_type().map_err(failed)?;
+        if kind.is_file() && name == "workspace/.git" {
+            return Err(PackError::Unfit { name, why: "the workspace is a linked work tree, whose repository stays" });
+        }
         if kind.is_dir() {
             list_tree(&entry.path(), &name, files)?;
         } else if kind.is_file() {

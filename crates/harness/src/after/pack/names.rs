@@ -1,0 +1,166 @@
+//! Names of a pack: those that may stand in one, and those that stay on their machine.
+
+const LONGEST_NAME: usize = 1024;
+/// Longest part of a name that every file system takes.
+const LONGEST_PART: usize = 255;
+/// Folders within folders, far more than a workspace or a bundle has.
+const DEEPEST: usize = 64;
+const GIT: &str = ".git";
+/// Parts of a git directory that git acts on, or that lead out of it.
+const ACTING_PARTS: [&str; 9] = [
+    "hooks",
+    "config",
+    "config.worktree",
+    "worktrees",
+    "modules",
+    "commondir",
+    "gitdir",
+    "fsmonitor--daemon",
+    "fsmonitor--daemon.ipc",
+];
+/// Files of a git directory that name other repositories.
+const BORROWING_FILES: [&str; 2] = ["objects/info/alternates", "objects/info/http-alternates"];
+/// Folders that are made again on each machine, wherever they lie.
+const MADE_AGAIN: [&str; 5] = ["node_modules", "__pycache__", ".venv", ".cto-sandbox", ".sandcastle"];
+/// Examples of settings without their values.
+const EXAMPLES: [&str; 3] = [".env.example", ".env.sample", ".env.template"];
+const ACTS: &str = "is a part of a git directory that git would act on";
+
+/// Answer to the question of whether a part of a workspace travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stays {
+    Travels,
+    LeftOut,
+    /// The workspace would not be whole elsewhere.
+    Stops(&'static str),
+}
+
+/// Judges a file or folder of the sender, by its name in the pack.
+pub(super) fn judge_part(name: &str) -> Stays {
+    let Some(inner) = name.strip_prefix("workspace/") else { return Stays::Travels };
+    let lower = inner.to_ascii_lowercase();
+    let last = lower.rsplit('/').next().unwrap_or(&lower);
+    match lower.strip_prefix(".git/") {
+        Some(of_git) if BORROWING_FILES.contains(&of_git) => Stays::Stops("borrows objects of another repository"),
+        Some(of_git) if ACTING_PARTS.contains(&of_git) => Stays::LeftOut,
+        Some(_) => Stays::Travels,
+        None if last == GIT && lower != GIT => Stays::LeftOut,
+        None if MADE_AGAIN.contains(&last) || is_environment(last) || lower == "scratch" => Stays::LeftOut,
+        None if last.ends_with(".cto-pack.tar.zst") => Stays::LeftOut,
+        None => Stays::Travels,
+    }
+}
+
+/// Problem of a name, which has to lie below `workspace/` or `home/` and to mean one place on every system.
+pub(super) fn name_problem(name: &str) -> Option<&'static str> {
+    let has_root = name.starts_with("workspace/") || name.starts_with("home/");
+    match () {
+        () if !has_root => Some("lies neither in the workspace nor in the home"),
+        () if name.len() > LONGEST_NAME => Some("has a name that is too long"),
+        () if name.split('/').any(|part| part.len() > LONGEST_PART) => Some("has a name that is too long"),
+        () if name.split('/').count() > DEEPEST => Some("lies too deep"),
+        () if name.chars().any(char::is_control) || name.contains('\\') => {
+            Some("has a name with a control character or backslash")
+        }
+        () if name.split('/').any(|part| matches!(part, "" | "." | "..")) => Some("leads out of the pack"),
+        () if is_secret_name(name) => Some("could be a secret, which never travels"),
+        () if acts_in_git(name) => Some(ACTS),
+        () => None,
+    }
+}
+
+/// Places of private keys in a home, and settings of an environment.
+fn is_secret_name(name: &str) -> bool {
+    let is_setting =
+        name.starts_with("workspace/") && name.split('/').any(|part| is_environment(&part.to_ascii_lowercase()));
+    name.starts_with("home/keys/") || is_setting
+}
+
+fn is_environment(part: &str) -> bool {
+    (part == ".env" || part.starts_with(".env.")) && !EXAMPLES.contains(&part)
+}
+
+/// True of anything by which git would run a program, or look into another folder, and of
+/// every git directory but the workspace's own.
+fn acts_in_git(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let Some(of_git) = lower.strip_prefix("workspace/.git/") else { return lower.split('/').any(|part| part == GIT) };
+    let first = of_git.split('/').next().unwrap_or(of_git);
+    let is_nested = of_git.split('/').any(|part| part == GIT);
+    is_nested || ACTING_PARTS.contains(&first) || BORROWING_FILES.contains(&of_git)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lie_in_their_places_and_no_key_travels() {
+        for (name, why) in [
+            ("workspace/a/b", None),
+            ("home/ledger.db", None),
+            ("etc/passwd", Some("lies neither in the workspace nor in the home")),
+            ("/workspace/a", Some("lies neither in the workspace nor in the home")),
+            ("workspace/../a", Some("leads out of the pack")),
+            ("workspace//a", Some("leads out of the pack")),
+            ("home/keys/harness.pem", Some("could be a secret, which never travels")),
+            ("workspace/a\nb", Some("has a name with a control character or backslash")),
+            ("workspace/.git/objects/ab/cdef", None),
+            ("workspace/.git/HEAD", None),
+            ("workspace/.gitignore", None),
+            ("workspace/.github/hooks/a", None),
+            ("workspace/.git", Some(ACTS)),
+            ("workspace/.git/hooks/post-checkout", Some(ACTS)),
+            ("workspace/.git/config", Some(ACTS)),
+            ("workspace/.GIT/Config", Some(ACTS)),
+            ("workspace/.git/config.worktree", Some(ACTS)),
+            ("workspace/.git/worktrees/a/gitdir", Some(ACTS)),
+            ("workspace/.git/modules/a/config", Some(ACTS)),
+            ("workspace/.git/commondir", Some(ACTS)),
+            ("workspace/.git/objects/info/alternates", Some(ACTS)),
+            ("workspace/sub/.git/config", Some(ACTS)),
+            ("workspace/sub/.git/HEAD", Some(ACTS)),
+            ("home/harness-runs/x/.git/hooks/a", Some(ACTS)),
+            ("workspace/sub/.env", Some("could be a secret, which never travels")),
+            ("workspace/.env.local", Some("could be a secret, which never travels")),
+            ("workspace/.env.example", None),
+        ] {
+            assert_eq!(name_problem(name), why, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_have_a_length_and_a_depth() {
+        let (part, long) = ("x".repeat(LONGEST_PART), format!("/{}", "x".repeat(100)).repeat(10));
+        for (name, why) in [
+            (format!("workspace/{part}"), None),
+            (format!("workspace/{part}x"), Some("has a name that is too long")),
+            (format!("workspace{long}"), None),
+            (format!("workspace{long}/12345"), Some("has a name that is too long")),
+            (format!("workspace{}", "/a".repeat(DEEPEST - 1)), None),
+            (format!("workspace{}", "/a".repeat(DEEPEST)), Some("lies too deep")),
+        ] {
+            assert_eq!(name_problem(&name), why, "{name}");
+        }
+    }
+
+    #[test]
+    fn parts_that_mean_something_on_one_machine_alone_stay_there() {
+        for (name, expected) in [
+            ("workspace/.git/hooks", Stays::LeftOut),
+            ("workspace/.git/config", Stays::LeftOut),
+            ("workspace/a/node_modules", Stays::LeftOut),
+            ("workspace/scratch", Stays::LeftOut),
+            ("workspace/a/.env", Stays::LeftOut),
+            ("workspace/vendored/.git", Stays::LeftOut),
+            ("workspace/team.cto-pack.tar.zst", Stays::LeftOut),
+            ("workspace/.git/objects/info/alternates", Stays::Stops("borrows objects of another repository")),
+            ("workspace/.git", Stays::Travels),
+            ("workspace/a/scratch", Stays::Travels),
+            ("workspace/WORKBOARD.yaml", Stays::Travels),
+            ("home/ledger.db", Stays::Travels),
+        ] {
+            assert_eq!(judge_part(name), expected, "{name}");
+        }
+    }
+}
