@@ -89,7 +89,7 @@ reasons! {
         "see it: cto diff RUN; name the file itself in allowed_paths only if it belongs to the change",
     PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked
         "The patch does not reproduce the same result."
-        "report it with the bundle: this should not happen",
+        "report it, with the bundle: cto export RUN",
     NoDiff "no_diff" Fail GitDiffChecked
         "Nothing changed, and the contract requires a change."
         "see what the engine said: cto logs RUN; or set diff_required: false",
@@ -125,7 +125,7 @@ reasons! {
         "see the paths: cto show RUN -v",
     ArtifactWriteFailure "artifact_write_failure" Fail RunCompleted
         "An artifact could not be written."
-        "free disk space or mend the path that trace.jsonl names, then run again",
+        "free disk space or repair the path that trace.jsonl names, then run again",
     ClaimContradicted "claim_contradicted" Fail RunCompleted
         "A claim of the engine is false."
         "see the claims: cto show RUN -v",
@@ -179,16 +179,16 @@ reasons! {
         "use a model or a server setting that answers with content",
     EnvironmentBroken "environment_broken" Blocked BackendGateBlocked
         "The contract's commands cannot be run on the baseline."
-        "mend the environment of the contract: cto environment suggest; see the output: cto logs RUN --verification",
+        "see the output: cto logs RUN --verification; repair the environment of the contract",
     ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked
         "The contract makes a false statement about the baseline's tests."
-        "correct the entry of must_pass or may_stay_red; the names of the tests stand in: cto logs RUN --verification",
+        "see the names of the tests: cto logs RUN --verification; correct the entry of must_pass or may_stay_red",
     EngineCopyMissing "engine_copy_missing" Blocked BackendGateBlocked
         "The harness's own copy of the admitted engine is gone."
         "admit it anew: cto admit source ENGINE --replace",
     SourceMissing "source_missing" Blocked BackendGateBlocked
         "The source repository is missing or unreadable."
-        "mend what is named, or name another repository with --repo DIR",
+        "repair what is named, or name another repository with --repo DIR",
     ToolMissing "tool_missing" Blocked BackendGateBlocked
         "A program that the contract needs is missing."
         "install it, or show it to the sandbox: cto environment suggest",
@@ -230,7 +230,7 @@ reasons! {
         "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
     ApprovalDenied "approval_denied" Blocked ApprovalDenied
         "The approval was denied."
-        "a denial ends the request; another plan may be asked for: cto request TASK",
+        "change the plan, then request again: cto request TASK",
     SandboxUnavailable "sandbox_unavailable" Blocked BackendGateBlocked
         "The requested sandbox cannot be applied."
         "cto doctor",

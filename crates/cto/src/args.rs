@@ -875,6 +875,19 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// The words that name the same task on another command line.
+    pub(crate) fn task_words(&self) -> String {
+        let mut words: Vec<String> = self.task.iter().cloned().collect();
+        let mut add = |flag: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        };
+        add("--brief", self.brief.clone());
+        self.allow.iter().for_each(|path| add("--allow", Some(path.clone())));
+        add("--continue", self.continue_run.clone());
+        add("--repo", self.repo.as_ref().map(|repository| repository.display().to_string()));
+        shell_words::join(words)
+    }
+
     /// The command line that asks for the same of another command. A run that it goes on from is named by its id: `@` is another one later.
     pub(crate) fn words(&self, command: &str, task: &Task, stage: Stage, timeout: Option<u64>) -> String {
         let mut words = vec!["cto".to_owned(), command.to_owned()];

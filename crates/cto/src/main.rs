@@ -19,7 +19,6 @@ mod live;
 mod nearest;
 mod operator;
 mod output;
-mod remedy;
 mod run_view;
 mod seek;
 mod settings_file;

@@ -74,7 +74,7 @@ fn signatures(model: &ModelFacts, stage: Stage) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if let Some(record) = model.admission.record().filter(|_| model.admission.is_unsigned()) {
         let pair = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
-        let remedy = format!("cto record sign FILE     the file that `cto records` lists for {pair}");
+        let remedy = format!("find the file of {pair}: cto records     then sign it with cto record sign FILE");
         refusals.extend(unsigned(&format!("the admission of {pair}"), remedy));
     }
     if model.decision.is_unsigned() {
@@ -97,7 +97,7 @@ fn admission(model: &ModelFacts, inputs: &Inputs) -> Vec<Refusal> {
     match (status, &model.admission) {
         (AdmissionStatus::Admitted, _) => Vec::new(),
         (_, Found::Invalid { why }) => {
-            not_admitted(format!("{status}: {}", text::shown(why)), "mend the record that is named: cto records")
+            not_admitted(format!("{status}: {}", text::shown(why)), "repair the record that is named: cto records")
         }
         (AdmissionStatus::Mismatch, Found::Record { record, .. }) => {
             let named = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
@@ -117,7 +117,7 @@ fn decision(model: &ModelFacts) -> Vec<Refusal> {
         (Found::Missing, _) => return Vec::new(),
         (Found::Invalid { why }, _) => {
             let text = format!("the provider decision cannot be used: {}", text::shown(why));
-            return not_admitted(text, "mend decisions/provider.yaml: cto records");
+            return not_admitted(text, "repair decisions/provider.yaml: cto records");
         }
         (Found::Record { .. }, None) => return Vec::new(),
         (Found::Record { record, .. }, Some(pair)) => (record, pair),

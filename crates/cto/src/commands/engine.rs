@@ -26,7 +26,7 @@ pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, C
             ask.stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
             ask.model.pair = model.clone().or(ask.model.pair);
             ask.model.reach = true;
-            decide::answer(context, &task, &ask)
+            decide::answer(context, &task, &ask, task.contract.task_id.as_str())
         }
         EngineCommand::Enable { engine, stage } => enable(context, engine, *stage),
     }

@@ -2,6 +2,7 @@
 
 use contract::approval::{OutcomeSchema, RollbackAct};
 use contract::canonical_bytes;
+use contract::remedy::fill_places;
 use contract::text::shown;
 use harness::{LandedChange, PersonSignature, RollBackError, draft_rollback, record_rollback, roll_back};
 use serde_json::json;
@@ -16,7 +17,7 @@ use crate::error::CommandError;
 pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let refused = |error: RollBackError| {
-        let remedy = error.remedy().replace("RUN", &arguments.run);
+        let remedy = fill_places(&error.remedy(), &arguments.run, "TASK");
         CommandError::blocked(error).hint(shown(&remedy))
     };
     let (found, bundle) = context.bind_run(&arguments.run)?;

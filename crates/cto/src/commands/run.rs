@@ -98,16 +98,16 @@ pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traf
     display.close();
     let outcome = outcome?;
     let report = &outcome.sealed.report;
-    result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir);
+    result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir, &asked.task_words());
     record_answer(context, &harness, asked, how, report)?;
     Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
 }
 
 /// Prints the end of a run; a replay prints the same.
-pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundle: &Path) {
+pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundle: &Path, task: &str) {
     if output.json {
         output.print_json_bytes(report_bytes);
     } else {
-        output.print(&run_view::view(output, report, bundle));
+        output.print(&run_view::view(output, report, bundle, task));
     }
 }
