@@ -254,7 +254,8 @@ impl Context {
     pub(crate) fn ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
         // A run that goes on from another is of the same engine and stage unless another one is named.
         let before = task.continued.as_ref();
-        let engine = before.filter(|_| asked.engine == FAKE).map_or(&asked.engine, |before| &before.engine).clone();
+        let said = asked.engine.as_deref().or(before.map(|before| before.engine.as_str()));
+        let engine = said.unwrap_or(FAKE).to_owned();
         self.known_engine(&engine)?;
         let stage = match asked.stage {
             Some(number) => Stage::try_from(number).map_err(CommandError::usage)?,

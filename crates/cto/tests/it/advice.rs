@@ -144,6 +144,7 @@ fn every_remedy_of_a_refused_run_can_be_pasted() {
 #[test]
 fn a_remedy_names_the_task_as_it_was_typed() {
     let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
     world.repository("source", &[("a.txt", "one\n")]);
     world.case("TASK-folder", &[]);
     for words in [&["decide"][..], &["run"]] {

@@ -78,6 +78,11 @@ const NOT_EDITED: &[OwnSettings] = &[
         words: LOCAL,
     },
     OwnSettings {
+        name: "hosts under a quoted key",
+        text: "network_classes:\n  local-api:\n    \"hosts\": [\"10.0.0.1\"]\n",
+        words: LOCAL,
+    },
+    OwnSettings {
         name: "an address of two lines",
         text: "models:\n  local/m:\n    endpoint: >-\n      http://127.0.0.1:1/v1\n",
         words: LOCAL,
