@@ -292,7 +292,7 @@ const GOVERNED: &[GovernedRow] = &[
             target(i).dirty_paths.push("x".to_owned());
         },
         &[
-            ("approval approval_missing", "cto request TASK --stage 4"),
+            ("approval approval_missing", "cto request t --stage 4"),
             ("clean_start dirty_starting_tree", "git stash -u     (in the repository)"),
         ],
     ),
