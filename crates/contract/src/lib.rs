@@ -26,6 +26,7 @@ pub mod product;
 pub mod proof;
 pub mod reason;
 pub mod record;
+pub mod remedy;
 pub mod report;
 pub mod reverification;
 pub mod sandbox;

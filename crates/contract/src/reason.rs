@@ -89,7 +89,7 @@ reasons! {
         "name the file in allowed_paths if it belongs to the change, and see it first: cto diff RUN",
     PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked
         "The patch does not reproduce the same result."
-        "report this as a bug of cto, with the bundle",
+        "report it, with the bundle: cto export RUN",
     NoDiff "no_diff" Fail GitDiffChecked
         "Nothing changed, and the contract requires a change."
         "set diff_required: false, or see what the engine said: cto logs RUN",

@@ -14,6 +14,7 @@ use crate::event::EventKind;
 use crate::id::{RunId, TaskId, WorkId};
 use crate::model::{AdmissionStatus, ModelPair, ModelReport};
 use crate::reason::{Reason, verdict};
+use crate::remedy::fill_places;
 use crate::stage::{MutationMode, Stage};
 use crate::status::{Purpose, Status};
 use crate::time::Stamp;
@@ -683,9 +684,14 @@ impl Report {
         }
     }
 
-    /// A remedy that speaks of `RUN` and `TASK`, with those of this run.
+    /// A remedy with this run and its task in the places of `RUN` and `TASK`.
     pub fn fill_remedy(&self, remedy: &str) -> String {
-        remedy.replace("RUN", self.run_id.suffix()).replace("TASK", self.task_id.as_str())
+        self.fill_remedy_for(remedy, self.task_id.as_str())
+    }
+
+    /// A remedy with this run, and the words that name its task on a command line here.
+    pub fn fill_remedy_for(&self, remedy: &str, task: &str) -> String {
+        fill_places(remedy, self.run_id.suffix(), task)
     }
 
     /// The status that the blockers make, whatever `status` says.

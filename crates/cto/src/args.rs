@@ -29,7 +29,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use contract::decision::Profile;
 use contract::{ModelPair, Stage, WorkId};
 use evidence::verify::Expectation;
-use harness::Task;
+use harness::{FAKE, Task};
 
 pub(crate) use approvals::{ApprovalsArgs, ApproveArgs, HoldArgs, RefuseArgs, RequestArgs};
 pub(crate) use bridge::BridgeArgs;
@@ -856,9 +856,9 @@ pub(crate) struct Asked {
     /// Continue from the patch of this run, with its contract and baseline; the whole change is judged
     #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["brief", "repo", "target", "work"])]
     pub(crate) continue_run: Option<String>,
-    /// The engine
-    #[arg(long, value_name = "E", default_value = "fake")]
-    pub(crate) engine: String,
+    /// The engine; default: fake, or with --continue that of the run
+    #[arg(long, value_name = "E")]
+    pub(crate) engine: Option<String>,
     /// The stage, 1 to 6; default: 2 for a case and 3 with a repository
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
     pub(crate) stage: Option<u8>,
@@ -880,6 +880,19 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// The words that name the same task on another command line.
+    pub(crate) fn task_words(&self) -> String {
+        let mut words: Vec<String> = self.task.iter().cloned().collect();
+        let mut add = |flag: &str, value: Option<String>| {
+            words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        };
+        add("--brief", self.brief.clone());
+        self.allow.iter().for_each(|path| add("--allow", Some(path.clone())));
+        add("--continue", self.continue_run.clone());
+        add("--repo", self.repo.as_ref().map(|repository| repository.display().to_string()));
+        shell_words::join(words)
+    }
+
     /// The command line that asks for the same of another command. A run that it goes on from is named by its id: `@` is another one later.
     pub(crate) fn words(&self, command: &str, task: &Task, stage: Stage, timeout: Option<u64>) -> String {
         let mut words = vec!["cto".to_owned(), command.to_owned()];
@@ -892,7 +905,7 @@ impl Asked {
         self.allow.iter().for_each(|path| add("--allow", Some(path.clone())));
         add("--continue", task.continued.as_ref().map(|continued| continued.run_id.suffix().to_owned()));
         add("--at", self.at.clone());
-        add("--engine", (self.engine != "fake").then(|| self.engine.clone()));
+        add("--engine", self.engine.clone().filter(|engine| engine != FAKE || self.continue_run.is_some()));
         add("--stage", Some(stage.to_string()));
         add("--sandbox", self.sandbox.map(|name| Profile::from(name).to_string()));
         add("--model", self.model.as_ref().map(ToString::to_string));

@@ -354,6 +354,24 @@ fn says_nothing(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).all(|line| line.is_empty() || line.starts_with(b"#"))
 }
 
+/// True if the text can be read as a configuration file.
+pub(crate) fn is_configuration(text: &str) -> bool {
+    parse_text(text).is_some()
+}
+
+/// Hosts of a network class in a configuration file; none if it cannot be read.
+pub(crate) fn hosts_in(text: &str, class: &str) -> Option<Vec<String>> {
+    let file = parse_text(text)?;
+    Some(file.network_classes.get(class).map(|network| network.hosts.clone()).unwrap_or_default())
+}
+
+fn parse_text(text: &str) -> Option<ConfigFile> {
+    if says_nothing(text.as_bytes()) {
+        return Some(ConfigFile::default());
+    }
+    contract::source::load::<ConfigFile>("config.yaml", text.as_bytes()).ok().map(|loaded| loaded.value)
+}
+
 /// The strictest profile any layer asks for.
 fn sandbox_floor(layers: &[Layer], settings: &mut Vec<Setting>) -> Option<Profile> {
     let mut floor = None;

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use contract::decision::Profile;
 use contract::task::{SourceClassification, title_of};
-use contract::{Purpose, Stage, Stamp};
+use contract::{Purpose, Report, Stage, Stamp};
+use evidence::names;
 use evidence::verify::VerifiedBundle;
 use harness::{Ask, Engines, FAKE, Harness, Home, HomePlace, LoadTaskError, Origin, RunClock, Task};
 use ledger::Bundles;
@@ -226,6 +227,15 @@ impl Context {
         }
     }
 
+    /// A word that names the task of a sealed run: its id where that is a case here, and otherwise the contract in the bundle.
+    pub(crate) fn task_word(&self, report: &Report, bundle: &Path) -> String {
+        let id = report.task_id.as_str();
+        if Task::builtin(id).is_some() || self.workspace_case(id).is_some() {
+            return id.to_owned();
+        }
+        shell_words::quote(&bundle.join(names::CONTRACT).display().to_string()).into_owned()
+    }
+
     /// Folder of a case that the workspace has under this name.
     pub(crate) fn workspace_case(&self, name: &str) -> Option<PathBuf> {
         let plain = contract::TaskId::try_from(name.to_owned()).ok()?;
@@ -233,8 +243,17 @@ impl Context {
         folder.is_dir().then_some(folder)
     }
 
+    /// Names of the workspace's own cases.
+    fn workspace_cases(&self) -> Vec<String> {
+        let folder = self.config.workspace.as_ref().map(|workspace| workspace.join("cases"));
+        let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+    }
+
     fn unknown_task(&self, name: &str) -> CommandError {
-        let suggestion = nearest(name, fixtures::builtin().iter().map(|case| case.id)).map(str::to_owned);
+        let own = self.workspace_cases();
+        let known = fixtures::builtin().iter().map(|case| case.id).chain(own.iter().map(String::as_str));
+        let suggestion = nearest(name, known).map(str::to_owned);
         LoadTaskError::Unknown { name: name.to_owned(), suggestion }.into()
     }
 
@@ -242,7 +261,8 @@ impl Context {
     pub(crate) fn ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
         // A run that goes on from another is of the same engine and stage unless another one is named.
         let before = task.continued.as_ref();
-        let engine = before.filter(|_| asked.engine == FAKE).map_or(&asked.engine, |before| &before.engine).clone();
+        let said = asked.engine.as_deref().or(before.map(|before| before.engine.as_str()));
+        let engine = said.unwrap_or(FAKE).to_owned();
         self.known_engine(&engine)?;
         let stage = match asked.stage {
             Some(number) => Stage::try_from(number).map_err(CommandError::usage)?,

@@ -7,6 +7,7 @@ use contract::{Status, TaskId};
 use views::{Lane, LaneUse};
 
 use crate::output::{Output, millis};
+use crate::run_view::remedy_lines;
 
 /// Nothing to say.
 const NONE: &str = "-";
@@ -115,7 +116,7 @@ pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> Stri
             let _ = writeln!(out, "      {}", output.hang(6, &row.why));
         }
         if let Some(remedy) = row.remedy.as_ref().filter(|_| row.status == Status::Blocked) {
-            out.push_str(&output.command_line(6, &contract::text::shown(remedy)));
+            out.push_str(&remedy_lines(output, 6, &contract::text::shown(remedy)));
         }
     }
     out

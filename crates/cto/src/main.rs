@@ -22,7 +22,6 @@ mod output;
 #[cfg(test)]
 #[path = "../tests/browser/payloads.rs"]
 mod payloads;
-mod remedy;
 mod run_view;
 mod seek;
 mod settings_file;

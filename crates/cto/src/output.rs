@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use contract::Status;
+use contract::remedy::split_tokens;
 pub(crate) use contract::text::wrap;
 use serde::Serialize;
 
@@ -200,7 +201,7 @@ impl Output {
         let inner = indent + arrow.chars().count() + 1;
         let fits = inner + command.chars().count() <= self.width;
         let room = if fits { usize::MAX } else { self.width.saturating_sub(inner + 2).max(MIN_WRAP) };
-        let lines: Vec<String> = wrap(command, room).iter().map(|line| self.paint.command(line)).collect();
+        let lines: Vec<String> = wrap_command(command, room).iter().map(|line| self.paint.command(line)).collect();
         format!("{pad}{arrow} {}\n", lines.join(&format!(" \\\n{}", " ".repeat(inner))))
     }
 
@@ -209,6 +210,21 @@ impl Output {
         let space = self.width.saturating_sub(left_width + right.chars().count());
         if space < 2 { left.to_owned() } else { format!("{left}{}{}", " ".repeat(space), self.paint.dim(right)) }
     }
+}
+
+/// Lines of at most `width` columns, broken between the words of a shell alone: inside of quotes a new line is text.
+fn wrap_command(command: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in split_tokens(command) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// Path as part of an address: everything but plain characters is percent-encoded, so that
@@ -283,4 +299,27 @@ pub(crate) fn bytes(number: u64) -> String {
 /// `1 file`, `2 files`.
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_command_is_the_same_when_it_is_pasted() {
+        let command = "cto request --brief 'fix the crash in parse() when a line is empty' --allow src/ --stage 4";
+        for width in [20, 30, 60, 200] {
+            let lines = wrap_command(command, width);
+            let pasted = lines.join(" \\\n    ");
+            let (pasted, wanted) = (shell_words::split(&pasted), shell_words::split(command));
+            assert_eq!(pasted.ok(), wanted.ok(), "{width}");
+        }
+        assert!(wrap_command(command, 30).len() > 2, "control: it is broken");
+        let broken = wrap(command, 30).join(" \\\n    ");
+        assert_ne!(
+            shell_words::split(&broken).ok(),
+            shell_words::split(command).ok(),
+            "control: words of prose break quotes"
+        );
+    }
 }

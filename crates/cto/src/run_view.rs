@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use contract::remedy::Remedy;
 use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report};
 use contract::text::{listed, shown};
 use contract::{Reason, Stage, Status};
@@ -11,7 +12,6 @@ use evidence::names;
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
 use crate::output::{Output, count, millis, wrap};
-use crate::remedy::Remedy;
 
 /// Width of the column of reason codes.
 const CODE: usize = 26;
@@ -25,12 +25,13 @@ const SHOWN_OF_REASON: usize = 20;
 /// Files named in a line.
 const NAMED: usize = 5;
 
-/// The whole view; aligned on a terminal, one fact a line on a pipe. Writing to a String cannot fail.
-pub(crate) fn view(output: Output, report: &Report, bundle: &Path) -> String {
-    if output.terminal { people(output, report, bundle) } else { lines(report, bundle) }
+/// The whole view; aligned on a terminal, one fact a line on a pipe. `task` names the task in commands to paste.
+/// Writing to a String cannot fail.
+pub(crate) fn view(output: Output, report: &Report, bundle: &Path, task: &str) -> String {
+    if output.terminal { people(output, report, bundle, task) } else { lines(report, bundle, task) }
 }
 
-fn people(output: Output, report: &Report, bundle: &Path) -> String {
+fn people(output: Output, report: &Report, bundle: &Path, task: &str) -> String {
     let paint = output.paint;
     let status = report.status;
     let what = subject_text(report);
@@ -48,7 +49,7 @@ fn people(output: Output, report: &Report, bundle: &Path) -> String {
     out.push('\n');
     for blocker in &report.blockers {
         let text = cut_findings(&blocker.text);
-        reason(&mut out, output, status, blocker.reason, &text, &report.fill_remedy(&blocker.remedy));
+        reason(&mut out, output, status, blocker.reason, &text, &report.fill_remedy_for(&blocker.remedy, task));
     }
     if !report.blockers.is_empty() {
         out.push('\n');
@@ -90,16 +91,20 @@ fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text
         let label = if index == 0 && column == CODE { paint.like(status, &code) } else { " ".repeat(column) };
         let _ = writeln!(out, "  {label}{line}");
     }
-    let remedy = shown(remedy);
-    let parts = Remedy::parse(&remedy);
-    if let Some(command) = parts.command {
-        out.push_str(&output.command_line(column + 2, command));
+    out.push_str(&remedy_lines(output, column + 2, &shown(remedy)));
+}
+
+/// A remedy below `indent` columns: its condition, its command after an arrow, and the other words.
+pub(crate) fn remedy_lines(output: Output, indent: usize, remedy: &str) -> String {
+    let parts = Remedy::parse(remedy);
+    let words = |mark: &str, text: &str| format!("{}{mark} {}\n", " ".repeat(indent), output.hang(indent + 2, text));
+    let Some(command) = parts.command else { return words(output.paint.arrow(), parts.before) };
+    let mut out = parts.condition().map_or_else(String::new, |condition| words(" ", condition));
+    out.push_str(&output.command_line(indent, command));
+    if !parts.after.is_empty() {
+        out.push_str(&words(" ", parts.after));
     }
-    if let Some(words) = parts.words {
-        let arrow = if parts.command.is_none() { paint.arrow() } else { " " };
-        let indent = " ".repeat(column + 2);
-        let _ = writeln!(out, "{indent}{arrow} {}", output.hang(column + 4, words));
-    }
+    out
 }
 
 /// Columns before a fact.
@@ -231,7 +236,7 @@ fn next(report: &Report) -> String {
 }
 
 /// The piped form: `key value`, the first line `<status> <run_id>`.
-fn lines(report: &Report, bundle: &Path) -> String {
+fn lines(report: &Report, bundle: &Path, task: &str) -> String {
     let mut out = format!("{} {}\n", report.status, report.run_id);
     let _ = match report.kind {
         None => writeln!(
@@ -257,7 +262,7 @@ fn lines(report: &Report, bundle: &Path) -> String {
             "{label} {} {} fix: {}",
             blocker.reason,
             shown(&cut_findings(&blocker.text)),
-            shown(&report.fill_remedy(&blocker.remedy))
+            shown(&report.fill_remedy_for(&blocker.remedy, task))
         );
     }
     if report.engine.process_started {

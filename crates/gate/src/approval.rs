@@ -70,14 +70,14 @@ pub(crate) fn judge_approval(contract: &TaskContract, inputs: &Inputs) -> Option
     match &inputs.approval {
         Some(ApprovalInput::Deferred) => None,
         Some(ApprovalInput::Found(facts)) => Some(weigh(facts, inputs.stage, inputs.time).err().unwrap_or_default()),
-        None => Some(unasked(contract, inputs.stage)),
+        None => Some(unasked(inputs.stage)),
     }
 }
 
 /// Refusals if no approval was looked up: it counts as missing.
-fn unasked(contract: &TaskContract, stage: Stage) -> Vec<Refusal> {
+fn unasked(stage: Stage) -> Vec<Refusal> {
     let remedy = if stage.mutation_mode().needs_approval() {
-        format!("cto request {} --stage {stage}", contract.task_id)
+        format!("cto request TASK --stage {stage}")
     } else {
         "set mutation_mode: copied-fixture and approval_required: false, and run at stage 2 or 3".to_owned()
     };

@@ -74,7 +74,7 @@ fn signatures(model: &ModelFacts, stage: Stage) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if let Some(record) = model.admission.record().filter(|_| model.admission.is_unsigned()) {
         let pair = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
-        let remedy = format!("cto record sign FILE     the file that `cto records` lists for {pair}");
+        let remedy = format!("find the file of {pair}: cto records     then sign it with cto record sign FILE");
         refusals.extend(unsigned(&format!("the admission of {pair}"), remedy));
     }
     if model.decision.is_unsigned() {

@@ -276,7 +276,7 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
             Gate::Identity,
             Reason::ToolMissing,
             format!("the verification needs `{name}`, which lies in {directory}, and the sandbox does not show that"),
-            "cto environment suggest writes the mounts and the path for the contract",
+            "cto environment suggest     in the repository; it writes the mounts and the path for the contract",
         ));
     }
     refusals
@@ -319,7 +319,7 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     refusals
 }
 
-fn target_identity(contract: &TaskContract, inputs: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
+fn target_identity(_: &TaskContract, inputs: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if let Some(run) = target.baseline_run.as_ref().filter(|run| run.status != Status::Pass) {
         // A stage that rests on another run is blocked by what blocked that run; one that
         // failed proves nothing to rest on.
@@ -332,7 +332,7 @@ fn target_identity(contract: &TaskContract, inputs: &Inputs, target: &TargetFact
                 "stage {} rests on a pass of the fake engine on the same case, which ended `{}`{why}: {}",
                 inputs.stage, run.status, run.run_id
             ),
-            format!("cto run {}     and mend what it says", contract.task_id),
+            "repair what it says: cto run TASK",
         );
     }
     let Some(why) = &target.unreadable else { return Vec::new() };

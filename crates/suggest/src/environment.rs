@@ -6,6 +6,7 @@ mod draft;
 mod go;
 mod node;
 mod python;
+mod python_lock;
 mod rust;
 mod show;
 

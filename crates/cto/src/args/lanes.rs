@@ -54,7 +54,7 @@ impl RaceArgs {
             allow: Vec::new(),
             at: None,
             continue_run: None,
-            engine: engine.to_owned(),
+            engine: Some(engine.to_owned()),
             stage: self.stage,
             sandbox: self.sandbox,
             model: self.model.clone(),

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory as _, Parser as _};
 use contract::Reason;
+use contract::remedy::Remedy;
 
 use super::Cli;
-use crate::remedy::Remedy;
 
 /// Words with which a shell goes on after a command.
 const SHELL: [&str; 8] = ["|", ">", ">>", "<", ";", "&&", "||", "#"];

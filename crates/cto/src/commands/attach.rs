@@ -91,6 +91,6 @@ fn show_end(context: &Context, run: &str) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
     let bound = found.bind(&trusted(context, &[])?.of(&found))?;
     let bytes = std::fs::read(bound.dir().join(evidence::names::REPORT))?;
-    result(context.output, bound.report(), &bytes, bound.dir());
+    result(context.output, bound.report(), &bytes, bound.dir(), &context.task_word(bound.report(), bound.dir()));
     Ok(bound.report().status.exit_code())
 }

@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
+use contract::decision::Refusal;
 use contract::exam::{DATA_FOLDERS, Role, is_source_name, rules};
+use contract::remedy::fill_places;
 use contract::task::hidden_exit_code;
 use contract::text::shown;
 use contract::{Decision, Ecosystem, Gate, Purpose, Status, TaskContract, canonical_bytes};
@@ -19,11 +21,11 @@ use crate::output::{Output, count, wrap};
 pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
     let task = context.load_asked(asked)?;
     let ask = context.ask(asked, &task, Purpose::Governed)?;
-    answer(context, &task, &ask)
+    answer(context, &task, &ask, &asked.task_words())
 }
 
-/// Asks the gate and shows what it says.
-pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, CommandError> {
+/// Asks the gate and shows what it says. `word` names the task in commands to paste.
+pub(super) fn answer(context: &Context, task: &Task, ask: &Ask, word: &str) -> Result<u8, CommandError> {
     // A home of its own: asking leaves nothing behind, not even an empty home. Copies of
     // engines, the rungs they have earned and approvals lie in the real one, where there is
     // one.
@@ -44,14 +46,14 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask) -> Result<u8, Co
         output.print_json_bytes(&canonical_bytes(&decision)?);
     } else if output.terminal {
         output.print(
-            &(people(output, &decision)
+            &(people(output, &decision, word)
                 + &resolved::people(output, task)
                 + &exam.people(output)
                 + &hidden_exit_codes(&task.contract, "\n  ")),
         );
     } else {
         output.print(
-            &(lines(&decision) + &resolved::lines(task) + &exam.lines() + &hidden_exit_codes(&task.contract, "")),
+            &(lines(&decision, word) + &resolved::lines(task) + &exam.lines() + &hidden_exit_codes(&task.contract, "")),
         );
     }
     Ok(status(&decision).exit_code())
@@ -70,7 +72,7 @@ fn status(decision: &Decision) -> Status {
     if decision.missing_gates.is_empty() { Status::Pass } else { Status::Blocked }
 }
 
-fn people(output: Output, decision: &Decision) -> String {
+fn people(output: Output, decision: &Decision, task: &str) -> String {
     let paint = output.paint;
     let status = status(decision);
     let tail = format!("{}  {}  up to: {}", decision.task_id, decision.inputs.engine, decision.allowed_mutation_mode);
@@ -92,14 +94,19 @@ fn people(output: Output, decision: &Decision) -> String {
         }
         for refusal in refusals {
             let _ = writeln!(out, "  {} {gate:<30}  {}", paint.cross(), shown(&refusal.text));
-            let _ = writeln!(out, "    {:<30}  {} {}", "", paint.arrow(), paint.command(&shown(&refusal.remedy)));
+            let _ = writeln!(out, "    {:<30}  {} {}", "", paint.arrow(), paint.command(&remedy_for(refusal, task)));
         }
     }
     let _ = writeln!(out, "\n  {}  {}", paint.dim("escalates to"), decision.escalation_path.as_str());
     out
 }
 
-fn lines(decision: &Decision) -> String {
+/// The remedy of a refusal, with this task in it; nothing has run that it could name.
+fn remedy_for(refusal: &Refusal, task: &str) -> String {
+    shown(&fill_places(&refusal.remedy, "RUN", task))
+}
+
+fn lines(decision: &Decision, task: &str) -> String {
     let backend = &decision.inputs.engine;
     let mut out = format!("{} {} {backend} {}\n", status(decision), decision.task_id, decision.allowed_mutation_mode);
     let join = |gates: &[contract::Gate]| gates.iter().map(|gate| gate.id()).collect::<Vec<_>>().join(",");
@@ -111,7 +118,7 @@ fn lines(decision: &Decision) -> String {
             refusal.gate,
             refusal.reason,
             shown(&refusal.text),
-            shown(&refusal.remedy)
+            remedy_for(refusal, task)
         );
     }
     if !decision.not_evaluated.is_empty() {

@@ -14,7 +14,7 @@ use super::decide;
 use crate::args::EngineCommand;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::settings_file::{replace_file, set_keys};
+use crate::settings_file::{OtherKeys, replace_file, set_keys};
 
 /// Lists and probes engines, and opens or closes their gates.
 pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, CommandError> {
@@ -26,7 +26,7 @@ pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, C
             ask.stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
             ask.model.pair = model.clone().or(ask.model.pair);
             ask.model.reach = true;
-            decide::answer(context, &task, &ask)
+            decide::answer(context, &task, &ask, task.contract.task_id.as_str())
         }
         EngineCommand::Enable { engine, stage } => enable(context, engine, *stage),
     }
@@ -139,7 +139,7 @@ pub(super) fn open_gate(context: &Context, engine: &str, stage: Stage) -> Result
         .hint(format!("add by hand: engines: {{{engine}: {{enabled: true, stage: {stage}}}}}"))
     };
     let keys = [("enabled", "true".to_owned()), ("stage", stage.to_string())];
-    let after = set_keys(&before, "engines", engine, &keys).ok_or_else(by_hand)?;
+    let after = set_keys(&before, "engines", engine, &keys, OtherKeys::Kept).ok_or_else(by_hand)?;
     let opens = crate::config::gate_in(&after, engine);
     if opens != Some((Some(true), Some(stage))) {
         return Err(by_hand());

@@ -40,7 +40,8 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
     }
     let bytes = fs::read(bound.dir().join(names::REPORT))?;
     // Where the bundle was when it was made: what is printed is what was printed then.
-    result(output, report, &bytes, report.run_artifact_dir.as_ref());
+    let task = context.task_word(report, bound.dir());
+    result(output, report, &bytes, report.run_artifact_dir.as_ref(), &task);
     Ok(0)
 }
 

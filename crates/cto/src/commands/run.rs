@@ -46,17 +46,11 @@ pub(crate) struct RunHow {
 }
 
 /// Records what a flag or a variable says of a run that passed and changed a repository; read only after its verification.
-fn record_answer(
-    context: &Context,
-    harness: &Harness,
-    asked: &Asked,
-    how: &RunHow,
-    report: &Report,
-) -> Result<(), CommandError> {
+fn record_answer(context: &Context, harness: &Harness, how: &RunHow, report: &Report) -> Result<(), CommandError> {
     if report.status != Status::Pass || report.stage < Stage::OWNED_REPOSITORY {
         return Ok(());
     }
-    let Some(verdict) = how.outcome.map(Ok).or_else(|| said_outcome(&asked.engine).transpose()).transpose()? else {
+    let Some(verdict) = how.outcome.map(Ok).or_else(|| said_outcome(&report.backend).transpose()).transpose()? else {
         return Ok(());
     };
     let (_found, bundle) = context.bind_run(report.run_id.as_str())?;
@@ -98,16 +92,16 @@ pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traf
     display.close();
     let outcome = outcome?;
     let report = &outcome.sealed.report;
-    result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir);
-    record_answer(context, &harness, asked, how, report)?;
+    result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir, &asked.task_words());
+    record_answer(context, &harness, how, report)?;
     Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
 }
 
 /// Prints the end of a run; a replay prints the same.
-pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundle: &Path) {
+pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundle: &Path, task: &str) {
     if output.json {
         output.print_json_bytes(report_bytes);
     } else {
-        output.print(&run_view::view(output, report, bundle));
+        output.print(&run_view::view(output, report, bundle, task));
     }
 }

@@ -18,12 +18,12 @@ use self::consent::Consent;
 use self::model::ChosenModel;
 use super::{engine, init};
 use crate::args::SetupArgs;
-use crate::config::user_file;
+use crate::config::{is_configuration, user_file};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::LadderScene;
 use crate::output::Output;
-use crate::settings_file::{replace_file, set_keys, set_top};
+use crate::settings_file::{OtherKeys, replace_file, set_keys, set_top, show_edit};
 
 /// The case of the first rungs.
 const CASE: &str = "r1-string-slugify";
@@ -43,11 +43,9 @@ pub(crate) fn setup(context: MakeContext<'_>, arguments: &SetupArgs) -> Result<u
     first.refuse_when_halted()?;
     let model = ChosenModel::choose(arguments)?;
     let found = program::find_program(&first, arguments)?;
-    steps.tell(
-        "engine",
-        &format!("{} at {}", arguments.engine, found.program),
-        &format!("cto doctor     {}", found.by_hand),
-    );
+    steps.tell("engine", &format!("{} at {}", arguments.engine, found.program), "cto doctor");
+    // Before anything is made: a file that cannot be edited stays byte for byte as it is.
+    let _ = edit_text(&read_user_file()?, |text| write_model(text, &model, &found, &arguments.engine))?;
     choose_workspace(&first, &consent, &mut steps)?;
     write_settings(&model, &found, &arguments.engine, &consent, &mut steps)?;
     let context_now = context()?;
@@ -116,7 +114,7 @@ fn choose_workspace(context: &Context, consent: &Consent, steps: &mut SetupSteps
     let by_hand = shell_words::join(["cto", "init", &folder.display().to_string()]);
     consent.require(&format!("Make a workspace in {}, which holds your records?", folder.display()), &by_hand)?;
     let made = init::make_workspace(context, &folder)?;
-    edit_user_file(|text| Some(set_top(text, "workspace", &json!(made.path.display().to_string()).to_string())))?;
+    edit_user_file(|text| set_top(text, "workspace", &json!(made.path.display().to_string()).to_string()))?;
     steps.tell("workspace", &made.path.display().to_string(), &by_hand);
     Ok(())
 }
@@ -131,19 +129,25 @@ fn write_settings(
     steps: &mut SetupSteps,
 ) -> Result<(), CommandError> {
     let file = user_file().map(|file| file.display().to_string()).unwrap_or_default();
-    let mut keys = vec![("model", json!(model.pair).to_string())];
-    keys.extend(found.settings.iter().map(|(key, path)| (*key, json!(path).to_string())));
-    let edit = |text: &str| set_keys(&model.write(text)?, "engines", engine, &keys);
+    let edit = |text: &str| write_model(text, model, found, engine);
     let before = read_user_file()?;
-    if edit(&before).is_some_and(|after| after == before) {
+    let after = edit_text(&before, edit)?;
+    if after == before {
         steps.tell("settings", &format!("{file}, as it is"), "");
         return Ok(());
     }
-    consent.show(&format!("{file} gets:\n{}", edit("").unwrap_or_default()));
+    consent.show(&format!("{file} gets:\n{}", show_edit(&before, &after)));
     consent.require("Write these settings?", &format!("write them into {file}"))?;
     edit_user_file(edit)?;
     steps.tell("settings", &file, "cto config");
     Ok(())
+}
+
+/// The text of a configuration with model and engine in it; none where it cannot be edited.
+fn write_model(text: &str, model: &ChosenModel, found: &program::FoundEngine, engine: &str) -> Option<String> {
+    let mut keys = vec![("model", json!(model.pair).to_string())];
+    keys.extend(found.settings.iter().map(|(key, path)| (*key, json!(path).to_string())));
+    set_keys(&model.write(text)?, "engines", engine, &keys, OtherKeys::Kept)
 }
 
 fn read_user_file() -> Result<String, CommandError> {
@@ -158,11 +162,17 @@ fn read_user_file() -> Result<String, CommandError> {
 fn edit_user_file(edit: impl Fn(&str) -> Option<String>) -> Result<(), CommandError> {
     let file = user_file().ok_or_else(|| CommandError::usage("there is no HOME to keep settings in"))?;
     let name = shown(&file.display().to_string());
-    let after = edit(&read_user_file()?).ok_or_else(|| {
+    let after = edit_text(&read_user_file()?, edit)?;
+    replace_file(&file, &after).map_err(|error| CommandError::usage(format!("cannot write {name}: {error}")))
+}
+
+/// The edited text, if it can still be read: a file that cannot would stop every later command.
+fn edit_text(before: &str, edit: impl Fn(&str) -> Option<String>) -> Result<String, CommandError> {
+    edit(before).filter(|after| is_configuration(after)).ok_or_else(|| {
+        let name = user_file().map(|file| shown(&file.display().to_string())).unwrap_or_default();
         CommandError::usage(format!("{name} is written in a way that is not edited here, or says something else"))
             .hint(format!("add by hand:\n{}", edit("").unwrap_or_default()))
-    })?;
-    replace_file(&file, &after).map_err(|error| CommandError::usage(format!("cannot write {name}: {error}")))
+    })
 }
 
 /// Opens the gate stage by stage and runs what earns each rung.
@@ -178,8 +188,11 @@ fn climb(
         if stage.number() > arguments.stage {
             break;
         }
-        if stage == Stage::ARTIFICIAL_FIXTURE && is_earned(&context()?, engine, model)? {
-            steps.tell("stage 2", "earned before", "cto ladder");
+        if is_earned(&context()?, engine, model, stage)? {
+            steps.tell(&format!("stage {stage}"), "earned before", "cto ladder");
+            if stage.number() == arguments.stage {
+                open_earned_stage(&context()?, engine, stage, consent)?;
+            }
             continue;
         }
         let by_hand =
@@ -198,14 +211,48 @@ fn climb(
         engine::open_gate(&context()?, engine, Stage::COPIED_REPOSITORY)?;
         let by_hand = format!("cto engine enable {engine} --stage 3");
         steps.tell("stage 3", "gate open for copies of your repositories", &by_hand);
+        let next = format!("cto run --brief \"what is to be done\" --allow src/ --repo . --engine {engine}");
+        return steps.end(Status::Pass, &next);
     }
-    steps.end(Status::Pass, &format!("cto run --brief \"what is to be done\" --allow src/ --repo . --engine {engine}"))
+    // A run on a repository of one's own is refused before stage 3.
+    steps.end(Status::Pass, &format!("cto setup {}", same_words(arguments)))
+}
+
+/// Opens the gate for a stage that was earned before, if it is not open for it.
+fn open_earned_stage(context: &Context, engine: &str, stage: Stage, consent: &Consent) -> Result<(), CommandError> {
+    let found = context.config.engines.find(engine);
+    if found.is_some_and(|found| gate::engine::is_open(engine, &found.config.gate, stage)) {
+        return Ok(());
+    }
+    let by_hand = format!("cto engine enable {engine} --stage {stage}");
+    consent.require(&format!("Open the gate of {engine} for stage {stage}, which it has earned?"), &by_hand)?;
+    engine::open_gate(context, engine, stage).map(|_file| ())
+}
+
+/// The words of this setup without its stage, for the rest of the way.
+fn same_words(arguments: &SetupArgs) -> String {
+    let mut words = vec![arguments.engine.clone()];
+    let mut add = |flag: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+    };
+    add("--key", arguments.key.clone());
+    add("--endpoint", arguments.endpoint.clone());
+    add("--model", arguments.model.clone());
+    add("--bin", arguments.bin.as_ref().map(|bin| bin.display().to_string()));
+    words.extend(arguments.over_chat.then(|| "--over-chat".to_owned()));
+    words.extend(arguments.yes.then(|| "--yes".to_owned()));
+    shell_words::join(words)
 }
 
 /// Names the worst blocker of a run that did not pass and its remedy.
 fn refused(steps: &SetupSteps, report: &Report) -> Result<u8, CommandError> {
     for blocker in &report.blockers {
-        steps.output.note(&format!("{}   {}\n  -> {}\n", blocker.reason, shown(&blocker.text), shown(&blocker.remedy)));
+        steps.output.note(&format!(
+            "{}   {}\n  -> {}\n",
+            blocker.reason,
+            shown(&blocker.text),
+            shown(&report.fill_remedy(&blocker.remedy))
+        ));
     }
     steps.end(report.status, &format!("cto show {}", report.run_id.suffix()))
 }
@@ -224,11 +271,11 @@ fn cost(stage: Stage, engine: &str, model: &ChosenModel) -> String {
     )
 }
 
-/// True if the engine has earned stage 2 with this model, by its verified bundles.
-fn is_earned(context: &Context, engine: &str, model: &ChosenModel) -> Result<bool, CommandError> {
+/// True if the engine has earned the stage with this model, by its verified bundles.
+fn is_earned(context: &Context, engine: &str, model: &ChosenModel, stage: Stage) -> Result<bool, CommandError> {
     let scene = LadderScene::open(context)?;
     for climber in scene.climbers(Some(engine))? {
-        let is_rung = |rung: &Rung| rung.stage == Stage::ARTIFICIAL_FIXTURE && rung.status == RungStatus::Validated;
+        let is_rung = |rung: &Rung| rung.stage == stage && rung.status == RungStatus::Validated;
         if climber.model.as_ref() == Some(&model.pair) && scene.ladder(&climber)?.rungs.iter().any(is_rung) {
             return Ok(true);
         }

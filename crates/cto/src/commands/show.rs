@@ -36,7 +36,7 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
         output.print_json_bytes(&fs::read(sealed.bundle.dir().join(names::REPORT))?);
         return Ok(0);
     }
-    let mut text = run_view::view(output, report, sealed.bundle.dir());
+    let mut text = run_view::view(output, report, sealed.bundle.dir(), &context.task_word(report, sealed.bundle.dir()));
     if report.stage >= Stage::OWNED_REPOSITORY && report.status == Status::Pass {
         let answer = views.view_answer(&report.run_id)?.word();
         text.push_str(&if output.terminal { format!("\noutcome  {answer}\n") } else { format!("outcome {answer}\n") });
@@ -56,7 +56,8 @@ fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
         output.print_json_bytes(&fs::read(bound.dir().join(names::REPORT))?);
         return Ok(0);
     }
-    let mut text = run_view::view(output, bound.report(), &found.bundle);
+    let mut text =
+        run_view::view(output, bound.report(), &found.bundle, &context.task_word(bound.report(), bound.dir()));
     if output.verbose {
         text.push_str(&details(bound.report()));
     }

@@ -57,7 +57,7 @@ impl QueuedAsk {
             allow: Vec::new(),
             at: None,
             continue_run: None,
-            engine: self.engine.clone(),
+            engine: Some(self.engine.clone()),
             stage: Some(self.stage),
             sandbox: self.sandbox.map(name),
             model: model.map_err(CommandError::usage)?,

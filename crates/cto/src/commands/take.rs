@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use contract::Status;
+use contract::remedy::fill_places;
 use contract::text::{shell_word, shown};
 use harness::{TakeAsk, TakeError, TookPatch};
 use serde_json::json;
@@ -41,7 +42,7 @@ pub(crate) fn take(context: &Context, arguments: &TakeArgs) -> Result<u8, Comman
 }
 
 fn refused(error: &TakeError, run: &str) -> CommandError {
-    CommandError::blocked(error).hint(shown(&error.remedy().replace("RUN", run)))
+    CommandError::blocked(error).hint(shown(&fill_places(error.remedy(), run, "TASK")))
 }
 
 fn document(took: &TookPatch) -> serde_json::Value {

@@ -3,22 +3,29 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use testkit::World;
+use contract::remedy::Remedy;
+use testkit::{Ran, World};
 
 use crate::world;
 
-/// The command of a remedy, as the terminal shows it after its arrow.
-fn command_of(remedy: &str) -> Option<String> {
-    let part = remedy.split("; ").find(|part| part.contains("cto "))?;
-    let command = &part[part.find("cto ")?..];
-    Some(command.split(" (").next()?.split("     ").next()?.trim().to_owned())
+/// Reasons and remedies as a run prints them on a pipe, with nothing filled in by the test.
+fn printed_remedies(ran: &Ran) -> Vec<(String, String)> {
+    let lines = ran.text();
+    let rows = lines.lines().filter_map(|line| {
+        let rest = line.strip_prefix("reason ").or_else(|| line.strip_prefix("missing "))?;
+        let (text, remedy) = rest.rsplit_once(" fix: ")?;
+        Some((text.split(' ').next()?.to_owned(), remedy.to_owned()))
+    });
+    rows.collect()
 }
 
-fn paste(world: &World, reason: &str, remedy: &str, run: &Value, task: &str) -> Option<String> {
-    let suffix = run.as_str()?.rsplit('-').next()?;
-    let command = command_of(&remedy.replace("RUN", suffix).replace("TASK", task))?;
-    let words = shell_words::split(&command).unwrap();
+/// Types the command of a remedy as it is printed; the words of what went wrong.
+fn paste(world: &World, reason: &str, remedy: &str) -> Option<String> {
+    let command = Remedy::parse(remedy).command?;
+    let words = shell_words::split(command).unwrap();
+    if words[0] != "cto" {
+        return None;
+    }
     let ran = world.cto(&words[1..]);
     let is_good = ran.code != 2 && ran.code != 101;
     (!is_good).then(|| format!("{reason}: `{command}`: {}", ran.told()))
@@ -40,13 +47,10 @@ fn every_remedy_of_a_failing_case_can_be_pasted() {
             continue;
         }
         let id = case["case_id"].as_str().unwrap();
-        let ran = world.cto(["run", id, "--json"]);
-        let Ok(report) = serde_json::from_slice::<Value>(&ran.stdout) else { continue };
-        for blocker in report["blockers"].as_array().into_iter().flatten() {
-            let (reason, remedy) = (blocker["reason"].as_str().unwrap(), blocker["remedy"].as_str().unwrap());
+        for (reason, remedy) in printed_remedies(&world.cto(["run", id])) {
             assert!(!remedy.is_empty(), "{id}: {reason} says nothing to do");
             pasted += usize::from(remedy.contains("cto "));
-            wrong.extend(paste(&world, reason, remedy, &report["run_id"], id));
+            wrong.extend(paste(&world, &reason, &remedy));
         }
     }
     assert!(pasted >= 10, "only {pasted} remedies named a command");
@@ -124,18 +128,38 @@ fn every_remedy_of_a_refused_run_can_be_pasted() {
         let world = world();
         let _ = world.cto(["init", "."]).expect(0);
         (refusal.lay)(&world);
-        let report = world.cto(refusal.words.iter().chain(&["--json"])).expect(3).json();
-        let blockers = report["blockers"].as_array().unwrap();
-        assert!(!blockers.is_empty(), "{report}");
-        for blocker in blockers {
-            let (reason, remedy) = (blocker["reason"].as_str().unwrap(), blocker["remedy"].as_str().unwrap());
+        let ran = world.cto(refusal.words).expect(3);
+        let printed = printed_remedies(&ran);
+        assert!(!printed.is_empty(), "{}", ran.told());
+        for (reason, remedy) in printed {
             assert!(!remedy.is_empty(), "{reason} says nothing to do");
             pasted += usize::from(remedy.contains("cto "));
-            let wrong = paste(&world, reason, remedy, &report["run_id"], refusal.words[1]);
-            assert_eq!(wrong, None);
+            assert_eq!(paste(&world, &reason, &remedy), None);
         }
     });
     assert!(pasted >= 6, "only {pasted} remedies named a command");
+}
+
+/// The id of a contract file is no name on a command line: what is printed names the file, and the sealed contract later.
+#[test]
+fn a_remedy_names_the_task_as_it_was_typed() {
+    let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
+    world.repository("source", &[("a.txt", "one\n")]);
+    world.case("TASK-folder", &[("mutation_mode", "sandbox-repo")]);
+    let mut asked = String::new();
+    for words in [&["decide"][..], &["run"]] {
+        let typed = [words, &["./TASK-folder", "--repo", "../source", "--stage", "4"]].concat();
+        let ran = world.cto(&typed).expect(3);
+        let request = ran.text().lines().find_map(|line| {
+            line.rsplit_once(" fix: ").filter(|(_, fix)| fix.starts_with("cto request")).map(|(_, fix)| fix.to_owned())
+        });
+        let request = request.unwrap_or_else(|| panic!("{}", ran.told()));
+        assert!(request.starts_with("cto request ./TASK-folder"), "{request}");
+        asked = request;
+    }
+    assert_eq!(paste(&world, "approval_missing", &asked), None);
+    assert!(paste(&world, "control", "cto decide task-by-no-name").is_some(), "an unknown name is refused");
 }
 
 /// What an error says to do next is a command too.

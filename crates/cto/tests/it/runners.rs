@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod debian;
+mod junit;
 mod npm;
 mod sessions;
 

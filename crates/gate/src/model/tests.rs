@@ -259,7 +259,7 @@ fn from_the_fifth_stage_on_the_records_are_signed() {
         record: decision(DecisionStatus::LocalProviderRequired, ProviderClass::LocalCompatible),
         signed_by,
     };
-    let pair = "cto record sign FILE     the file that `cto records` lists for p/m";
+    let pair = "find the file of p/m: cto records     then sign it with cto record sign FILE";
     let provider = "cto record sign decisions/provider.yaml";
     let rows: &[(u8, bool, Found<ProviderDecision>, &[&str])] = &[
         (4, false, decided(None), &[]),

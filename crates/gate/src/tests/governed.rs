@@ -98,7 +98,7 @@ const GOVERNED: &[GovernedRow] = &[
         "no approval looked for",
         4,
         |_, i| i.approval = None,
-        &[("approval approval_missing", "cto request t --stage 4")],
+        &[("approval approval_missing", "cto request TASK --stage 4")],
     ),
     ("high", 4, |c, _| c.risk_class = RiskClass::High, &[("contract gate_missing", "ask for --stage 3")]),
     ("medium", 4, |c, _| c.risk_class = RiskClass::Medium, &[]),

@@ -54,13 +54,28 @@ fn node(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     let script = manifest["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"));
     match script {
         Some(script) => {
-            Some((vec![manager, "test"], format!("the test script of {}: {script}", folder.path("package.json"))))
+            let why = format!("the test script of {}: {script}", folder.path("package.json"));
+            Some(([vec![manager, "test"], naming_words(manager, script)].concat(), why))
         }
         None if folder.has_folder("test") => {
             Some((vec!["node", "--test"], "node's own runner, by the folder test/".to_owned()))
         }
         None => None,
     }
+}
+
+/// Words that let the runner of a script name its tests: without them Jest and Vitest only count those of several files.
+fn naming_words(manager: &str, script: &str) -> Vec<&'static str> {
+    // Words at the end reach the last command alone.
+    if script.contains(['&', '|', ';']) || script.contains("verbose") || script.contains("reporter") {
+        return Vec::new();
+    }
+    let flag = match script.split_whitespace().find(|word| !word.contains('=') && *word != "cross-env") {
+        Some("jest") => "--verbose",
+        Some("vitest") => "--reporter=verbose",
+        _ => return Vec::new(),
+    };
+    if manager == "npm" { vec!["--", flag] } else { vec![flag] }
 }
 
 const PYTHON_FILES: [&str; 8] = [
@@ -90,7 +105,11 @@ fn python(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     if folder.has("noxfile.py") {
         return Some((vec!["nox"], "by noxfile.py".to_owned()));
     }
-    let discover = vec!["python3", "-m", "unittest", "discover"];
+    if folder.has("tox.ini") {
+        return Some((vec!["tox"], format!("by {}", folder.path("tox.ini"))));
+    }
+    // Without -v it only counts.
+    let discover = vec!["python3", "-m", "unittest", "discover", "-v"];
     match ["tests", "test"].into_iter().find(|name| folder.has_folder(name)) {
         _ if !tests => None,
         Some(name) if folder.read(&format!("{name}/__init__.py")).is_none() => {
@@ -129,12 +148,13 @@ fn cmake(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
 
 fn php(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|name| folder.has(name))?;
-    Some((vec!["vendor/bin/phpunit"], format!("by {}", folder.path(file))))
+    Some((vec!["vendor/bin/phpunit", "--testdox"], format!("by {}; --testdox names the tests", folder.path(file))))
 }
 
 fn ruby(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     let named = folder.read("Gemfile").is_some_and(|text| text.contains("rspec"));
     let argv = if named { vec!["bundle", "exec", "rspec"] } else { vec!["rspec"] };
+    let argv = [argv, vec!["--format", "documentation"]].concat();
     (named || folder.has(".rspec")).then(|| (argv, "RSpec, by its configuration or the Gemfile".to_owned()))
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::draft::EnvironmentDraft;
+use super::python_lock::{read_pins, split_by_wheels};
 use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with, has_ending, text};
 use crate::repository::ProjectFolder;
 
@@ -12,6 +13,9 @@ const PYTHON: Toolchain = Toolchain { name: "python3", landmarks: &["lib/python3
 
 /// The first that can install into an environment from outside.
 const PIP_WITH_PYTHON: (u64, u64) = (22, 3);
+
+/// Packages named in a note.
+const NAMED: usize = 8;
 
 /// More files of requirements than these are left out.
 const MOST_REQUIREMENTS: usize = 8;
@@ -29,7 +33,9 @@ const COMPILES: [&str; 7] =
 /// Packages that have to be installed.
 enum WantedPackages {
     Requirements(Vec<String>),
-    /// Packages of another tool's lock file: every wheel there is.
+    /// Packages of another tool's lock file, by their exact versions.
+    Locked(&'static str, Vec<String>),
+    /// Packages of a lock file that names none that can be read: every wheel there is.
     AllWheels(&'static str),
     /// Packages of the project's own manifest.
     Project,
@@ -71,7 +77,10 @@ fn wanted(place: &ProjectFolder<'_>, requirements: &[&str]) -> WantedPackages {
     let needs = |name: &&str| place.read(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
     match LOCKS.into_iter().find(|lock| place.has(lock) && !place.ignores(lock)) {
         _ if !said.is_empty() => WantedPackages::Requirements(said),
-        Some(lock) => WantedPackages::AllWheels(lock),
+        Some(lock) => match read_pins(lock, &place.read(lock).unwrap_or_default()) {
+            pins if pins.is_empty() => WantedPackages::AllWheels(lock),
+            pins => WantedPackages::Locked(lock, pins),
+        },
         None if MANIFESTS.iter().any(needs) => WantedPackages::Project,
         None => WantedPackages::Nothing,
     }
@@ -107,6 +116,23 @@ fn install(
             let named: Vec<&str> = files.iter().flat_map(|file| ["-r", file]).collect();
             draft.setup(&[argv, named].concat(), place.cwd(), "installs what the requirements name");
             files.iter().for_each(|file| draft.input(&place.path(file)));
+        }
+        WantedPackages::Locked(lock, pins) => {
+            let (here, missing) = match &wheels {
+                Some(wheels) => split_by_wheels(pins, Path::new(wheels)),
+                None => (pins.clone(), Vec::new()),
+            };
+            // Without a single wheel pip says what is missing.
+            let pins = if here.is_empty() { pins } else { &here };
+            let named: Vec<&str> = ["--no-deps"].into_iter().chain(pins.iter().map(String::as_str)).collect();
+            draft.setup(&[argv, named].concat(), place.cwd(), format!("installs the versions that {lock} names"));
+            draft.input(&place.path(lock));
+            if !here.is_empty() && !missing.is_empty() {
+                draft.note(format!("no wheel is there of {}, which {lock} names", listed(&missing)));
+            }
+        }
+        WantedPackages::AllWheels(lock) if wheels.is_none() => {
+            draft.note(format!("{lock} names no version that can be read, and there are no wheels to install"));
         }
         WantedPackages::AllWheels(lock) => {
             let all = ["sh", "-c", "exec \"$@\" --no-deps /opt/wheels/*.whl", "sh"];
@@ -144,7 +170,10 @@ fn advise(place: &ProjectFolder<'_>, no_wheels: bool, wanted: &WantedPackages, d
             WantedPackages::Requirements(files) => {
                 files.iter().map(|file| format!("-r {file}")).collect::<Vec<_>>().join(" ")
             }
-            WantedPackages::AllWheels(lock) => format!("-r FILE, with {lock} exported to FILE"),
+            WantedPackages::Locked(_, pins) if pins.len() <= NAMED => pins.join(" "),
+            WantedPackages::AllWheels(lock) | WantedPackages::Locked(lock, _) => {
+                format!("-r FILE, with {lock} exported to FILE")
+            }
             WantedPackages::Project | WantedPackages::Nothing => ".".to_owned(),
         };
         draft.note(format!(
@@ -154,6 +183,15 @@ fn advise(place: &ProjectFolder<'_>, no_wheels: bool, wanted: &WantedPackages, d
     }
     if !place.ignores(".venv") {
         draft.note(".venv is not in .gitignore: what an engine changes there counts as part of its patch");
+    }
+}
+
+/// A few names, and the number of the others.
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

@@ -159,3 +159,16 @@ fn the_page_of_reasons_is_in_step() {
     let in_order: Vec<&str> = Reason::ALL.iter().map(|reason| reason.code()).collect();
     assert_eq!(listed, in_order, "docs/reasons.md lists the reasons in the order of their severity");
 }
+
+#[test]
+fn the_page_of_troubleshooting_has_every_reason() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/troubleshooting.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let has = |code: &str| {
+        rows.iter().any(|row| row.split(" | ").next().is_some_and(|cell| cell.contains(&format!("`{code}`"))))
+    };
+    let missing: Vec<&str> = Reason::ALL.iter().map(|reason| reason.code()).filter(|code| !has(code)).collect();
+    assert!(missing.is_empty(), "docs/troubleshooting.md lacks {missing:?}");
+    assert!(!has("no_such_reason"), "control");
+}

@@ -5,8 +5,9 @@ use contract::ModelPair;
 use serde_json::json;
 
 use crate::args::{KeySource, SetupArgs, key_source};
+use crate::config::hosts_in;
 use crate::error::CommandError;
-use crate::settings_file::{set_keys, set_value};
+use crate::settings_file::{OtherKeys, set_keys, set_value};
 
 /// A provider whose public address is known.
 struct KnownProvider {
@@ -85,21 +86,29 @@ impl ChosenModel {
     /// The text of a configuration with this model in it; none where it cannot be edited or
     /// says something else.
     pub(super) fn write(&self, text: &str) -> Option<String> {
+        let source = |key, value| {
+            set_keys(text, "credential_sources", &self.credential_class, &[(key, value)], OtherKeys::Refused)
+        };
         let text = match &self.key {
-            Some(KeySource::Env(name)) => {
-                set_keys(text, "credential_sources", &self.credential_class, &[("env", name.clone())])
-            }
-            Some(KeySource::File(path)) => {
-                let path = json!(path.display().to_string()).to_string();
-                set_keys(text, "credential_sources", &self.credential_class, &[("file", path)])
-            }
+            Some(KeySource::Env(name)) => source("env", name.clone()),
+            Some(KeySource::File(path)) => source("file", json!(path.display().to_string()).to_string()),
             None => set_value(text, "credential_sources", &self.credential_class, "none"),
         }?;
-        let hosts = [("hosts", json!([self.host]).to_string())];
-        let text = set_keys(&text, "network_classes", &self.network_class, &hosts)?;
+        let text = self.write_hosts(text)?;
         let mut keys = vec![("endpoint", json!(self.endpoint).to_string())];
         keys.extend(self.over_chat.then(|| ("responses", "over_chat".to_owned())));
-        set_keys(&text, "models", &key_text(&self.pair.to_string()), &keys)
+        set_keys(&text, "models", &key_text(&self.pair.to_string()), &keys, OtherKeys::Kept)
+    }
+
+    /// Adds the host to its network class. Hosts that are there stay: other models of the class use them.
+    fn write_hosts(&self, text: String) -> Option<String> {
+        let mut hosts = hosts_in(&text, &self.network_class)?;
+        if hosts.contains(&self.host) {
+            return Some(text);
+        }
+        hosts.push(self.host.clone());
+        let keys = [("hosts", json!(hosts).to_string())];
+        set_keys(&text, "network_classes", &self.network_class, &keys, OtherKeys::Kept)
     }
 }
 

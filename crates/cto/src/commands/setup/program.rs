@@ -14,12 +14,15 @@ use crate::error::CommandError;
 pub(super) struct FoundEngine {
     pub(super) program: String,
     pub(super) settings: Vec<(&'static str, String)>,
-    pub(super) by_hand: String,
 }
 
 /// Folders below the operator's home in which installers put programs; `*` fits every name.
-const USUAL: [&str; 10] = [
+const USUAL: [&str; 15] = [
     ".local/bin",
+    ".opencode/bin",
+    ".local/share/pnpm",
+    ".local/share/mise/shims",
+    ".yarn/bin",
     ".npm-global/bin",
     ".bun/bin",
     ".volta/bin",
@@ -29,8 +32,9 @@ const USUAL: [&str; 10] = [
     ".nvm/versions/node/*/bin",
     ".local/share/fnm/node-versions/*/installation/bin",
     ".asdf/installs/nodejs/*/bin",
+    ".local/share/mise/installs/node/*/bin",
 ];
-const SYSTEM: [&str; 3] = ["/usr/local/bin", "/opt/homebrew/bin", "/snap/bin"];
+const SYSTEM: [&str; 4] = ["/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"];
 
 /// Looks on the PATH, then where agents are usually installed. What lies elsewhere is named
 /// in the settings.
@@ -62,11 +66,7 @@ pub(super) fn find_program(context: &Context, arguments: &SetupArgs) -> Result<F
 }
 
 fn found(program: &Path, settings: Vec<(&'static str, String)>) -> FoundEngine {
-    let by_hand = match settings.is_empty() {
-        true => "it is on your PATH".to_owned(),
-        false => "it is named in your configuration".to_owned(),
-    };
-    FoundEngine { program: program.display().to_string(), settings, by_hand }
+    FoundEngine { program: program.display().to_string(), settings }
 }
 
 /// Tries with the usual folders behind the PATH. Program and interpreter are both named,
@@ -104,8 +104,32 @@ fn usual_folders() -> Vec<PathBuf> {
 fn each_folder(home: &Path, folder: &str) -> Vec<PathBuf> {
     let Some((above, below)) = folder.split_once("/*/") else { return vec![home.join(folder)] };
     let names = fs::read_dir(home.join(above)).into_iter().flatten().filter_map(|entry| entry.ok());
-    let mut found: Vec<PathBuf> = names.map(|entry| entry.path().join(below)).collect();
-    found.sort();
-    found.reverse();
-    found
+    let mut found: Vec<PathBuf> = names.map(|entry| entry.path()).collect();
+    found.sort_by_key(|folder| std::cmp::Reverse(version_numbers(folder)));
+    found.into_iter().map(|folder| folder.join(below)).collect()
+}
+
+/// The numbers in the name of a folder, so that version 20 is newer than version 9.
+fn version_numbers(folder: &Path) -> Vec<u64> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    name.split(|letter: char| !letter.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
+    use super::*;
+
+    #[test]
+    fn the_newest_version_is_tried_first() {
+        let home = tempfile::tempdir().unwrap();
+        for version in ["v9.11.2", "v20.1.0", "v18.20.4"] {
+            fs::create_dir_all(home.path().join(".nvm/versions/node").join(version)).unwrap();
+        }
+        let found = each_folder(home.path(), ".nvm/versions/node/*/bin");
+        let names: Vec<&str> =
+            found.iter().map(|bin| bin.parent().unwrap().file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["v20.1.0", "v18.20.4", "v9.11.2"]);
+    }
 }

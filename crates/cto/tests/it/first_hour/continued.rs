@@ -105,6 +105,13 @@ fn half_done_work_is_gone_on_with() {
     let patch = fs::read_to_string(bundle.join("patch.diff")).unwrap();
     assert!(patch.contains("+    return \"-\".join") && !patch.contains("strip()"), "{patch}");
 
+    // Another engine that is named is that engine, also the one that counts where none is named.
+    let id = first["run_id"].as_str().unwrap();
+    for (more, engine) in [(&[][..], "toy"), (&["--engine", "fake"], "fake")] {
+        let words = [&["decide", "--continue", id, "--json"], more].concat();
+        assert_eq!(scene.cto(&words).json()["inputs"]["engine"], engine, "{more:?}");
+    }
+
     // Without --continue the script does its first half again.
     let again = scene.run(&[CASE, "--engine", "toy"], 1);
     assert_eq!(again["result_tree"], first["result_tree"]);

@@ -48,7 +48,7 @@ fn a_contract_is_drafted_from_what_lies_there() {
     allowed_paths: ["*.py"]
     verification_commands:
       # unittest, by the folder tests/
-      - {argv: [python3, -m, unittest, discover, -s, tests], timeout_seconds: 600}
+      - {argv: [python3, -m, unittest, discover, -v, -s, tests], timeout_seconds: 600}
     source_repository: /python
     # Unless said: title is the first line of the brief, mutation_mode is copied-fixture,
     # forbidden_actions are all ten. The owner is who git says you are. cto decide shows what the contract
@@ -60,7 +60,23 @@ fn a_contract_is_drafted_from_what_lies_there() {
 fn each_kind_of_project_is_tested_by_its_own_command() {
     let rows: &[ProjectRow<'_>] = &[
         ("npm", &[("package.json", r#"{"scripts": {"test": "ava"}}"#), ("package-lock.json", "{}")], "[npm, test]"),
-        ("pnpm", &[("package.json", r#"{"scripts": {"test": "jest"}}"#), ("pnpm-lock.yaml", "")], "[pnpm, test]"),
+        (
+            "pnpm",
+            &[("package.json", r#"{"scripts": {"test": "jest"}}"#), ("pnpm-lock.yaml", "")],
+            "[pnpm, test, --verbose]",
+        ),
+        (
+            "jest",
+            &[("package.json", r#"{"scripts": {"test": "NODE_ENV=test jest --ci"}}"#)],
+            "[npm, test, \"--\", --verbose]",
+        ),
+        (
+            "vitest",
+            &[("package.json", r#"{"scripts": {"test": "vitest run"}}"#), ("yarn.lock", "")],
+            "[yarn, test, --reporter=verbose]",
+        ),
+        ("two commands", &[("package.json", r#"{"scripts": {"test": "jest && eslint ."}}"#)], "[npm, test]"),
+        ("tox", &[("tox.ini", "[testenv]\ncommands = python -m unittest\n"), ("test_a.py", "")], "[tox]"),
         ("yarn", &[("package.json", r#"{"scripts": {"test": "mocha"}}"#), ("yarn.lock", "")], "[yarn, test]"),
         (
             "unnamed",
@@ -75,14 +91,18 @@ fn each_kind_of_project_is_tested_by_its_own_command() {
             &[("pyproject.toml", "[tool.pytest.ini_options]\n"), ("tests/test_a.py", "")],
             "[python3, -m, pytest, -q]",
         ),
-        ("unittest", &[("a.py", ""), ("test_a.py", "")], "[python3, -m, unittest, discover]"),
+        ("unittest", &[("a.py", ""), ("test_a.py", "")], "[python3, -m, unittest, discover, -v]"),
         ("cargo", &[("Cargo.toml", ""), ("Cargo.lock", "")], "[cargo, test, --locked]"),
         ("go", &[("go.mod", "module m\n")], "[go, test, \"./...\"]"),
         ("maven", &[("pom.xml", "<project/>")], "[mvn, -o, -B, test]"),
         ("cmake", &[("CMakeLists.txt", "enable_testing()\n")], "[ctest, --test-dir, build, --output-on-failure]"),
         ("make", &[("Makefile", "all:\n\ntest: all\n\ttrue\n")], "[make, test]"),
-        ("phpunit", &[("phpunit.xml.dist", "<phpunit/>")], "[vendor/bin/phpunit]"),
-        ("rspec", &[("Gemfile", "gem 'rspec'\n"), ("spec/a_spec.rb", "")], "[bundle, exec, rspec]"),
+        ("phpunit", &[("phpunit.xml.dist", "<phpunit/>")], "[vendor/bin/phpunit, --testdox]"),
+        (
+            "rspec",
+            &[("Gemfile", "gem 'rspec'\n"), ("spec/a_spec.rb", "")],
+            "[bundle, exec, rspec, --format, documentation]",
+        ),
     ];
     let world = world();
     know_operator(&world);

@@ -57,21 +57,96 @@ fn an_engine_that_is_not_there_is_told_with_the_command_that_helps() {
     assert!(!world.user().join("cto-workspace").exists());
 }
 
-#[test]
-fn settings_that_a_person_wrote_stay() {
-    let world = world();
+/// A configuration that a person wrote, and the words of a setup that would change it.
+struct OwnSettings {
+    name: &'static str,
+    text: &'static str,
+    words: &'static [&'static str],
+}
+
+const LOCAL: &[&str] = &["--endpoint", "http://127.0.0.1:9/v1", "--model", "m"];
+const NOT_EDITED: &[OwnSettings] = &[
+    OwnSettings { name: "a section on one line", text: "# mine\nsandbox: strict\nmodels: {}\n", words: LOCAL },
+    OwnSettings {
+        name: "hosts as a list of lines",
+        text: "network_classes:\n  local-api:\n    hosts:\n      - 10.0.0.1\n      - 10.0.0.2\n",
+        words: LOCAL,
+    },
+    OwnSettings {
+        name: "hosts as a list as deep as its key",
+        text: "network_classes:\n  local-api:\n    hosts:\n    - 10.0.0.1\n",
+        words: LOCAL,
+    },
+    OwnSettings {
+        name: "hosts under a quoted key",
+        text: "network_classes:\n  local-api:\n    \"hosts\": [\"10.0.0.1\"]\n",
+        words: LOCAL,
+    },
+    OwnSettings {
+        name: "an address of two lines",
+        text: "models:\n  local/m:\n    endpoint: >-\n      http://127.0.0.1:1/v1\n",
+        words: LOCAL,
+    },
+    OwnSettings {
+        name: "a key from a file, and then from the environment",
+        text: "credential_sources:\n  openai-key:\n    file: /k # mine\n",
+        words: &["--key", "env:A", "--model", "m"],
+    },
+];
+
+/// Writes the person's configuration and gives its path.
+fn write_settings(world: &World, text: &str) -> PathBuf {
     let folder = world.user().join(".config/cto");
     fs::create_dir_all(&folder).unwrap();
-    let own = "# mine\nsandbox: strict\nmodels: {}\n";
-    fs::write(folder.join("config.yaml"), own).unwrap();
+    fs::write(folder.join("config.yaml"), text).unwrap();
+    folder.join("config.yaml")
+}
+
+/// The words of a setup with a program that says it is Codex.
+fn setup_words<'a>(bin: &'a str, words: &[&'a str]) -> Vec<&'a str> {
+    [&["setup", "codex", "--yes", "--stage", "1", "--bin", bin], words].concat()
+}
+
+fn false_codex(world: &World) -> PathBuf {
     let bin = world.write("codex", "#!/bin/sh\necho codex-cli 0.1\n");
     fs::set_permissions(&bin, fs::Permissions::from_mode(0o755)).unwrap();
-    let words = ["setup", "codex", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--yes", "--bin", text(&bin)];
-    let ran = world.cto(words);
-    assert_eq!(ran.code, 2, "{}{}", ran.text(), ran.stderr);
-    assert!(ran.stderr.contains("add by hand"), "{}", ran.stderr);
-    let after = fs::read_to_string(folder.join("config.yaml")).unwrap();
-    assert!(after.starts_with(own), "{after}");
+    bin
+}
+
+#[test]
+fn settings_that_a_person_wrote_stay() {
+    testkit::each_row(NOT_EDITED.iter().map(|row| (row.name, row)), |row| {
+        let world = world();
+        let file = write_settings(&world, row.text);
+        let bin = false_codex(&world);
+        let ran = world.cto(setup_words(text(&bin), row.words));
+        assert_eq!(ran.code, 2, "{}{}", ran.text(), ran.stderr);
+        assert!(ran.stderr.contains("add by hand"), "{}", ran.stderr);
+        assert_eq!(fs::read_to_string(&file).unwrap(), row.text);
+        assert!(!world.user().join("cto-workspace").exists(), "something was made before the refusal");
+        let _ = world.cto(["config"]).expect(0);
+    });
+}
+
+/// The control: settings in plain lines are added to, shown first, and hosts that are there stay.
+#[test]
+fn settings_in_plain_lines_are_added_to() {
+    let world = world();
+    know_operator(&world);
+    let own = "# mine\nnetwork_classes:\n  local-api:\n    hosts: [\"10.0.0.1\"]\n    allow: []\n";
+    let file = write_settings(&world, own);
+    let bin = false_codex(&world);
+    let ran = world.cto(setup_words(text(&bin), LOCAL));
+    assert_ne!(ran.code, 2, "{}{}", ran.text(), ran.stderr);
+    assert!(ran.stderr.contains("-     hosts: [\"10.0.0.1\"]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("+     hosts: [\"10.0.0.1\",\"127.0.0.1\"]"), "{}", ran.stderr);
+    // A second server of one's own leaves the first where it is.
+    let other = ["--endpoint", "http://127.0.0.2:9/v1", "--model", "n"];
+    assert_ne!(world.cto(setup_words(text(&bin), &other)).code, 2);
+    let after = fs::read_to_string(&file).unwrap();
+    assert!(after.contains("hosts: [\"10.0.0.1\",\"127.0.0.1\",\"127.0.0.2\"]\n    allow: []"), "{after}");
+    assert!(after.starts_with("# mine\n") && after.contains("local/m:") && after.contains("local/n:"), "{after}");
+    let _ = world.cto(["config"]).expect(0);
 }
 
 #[test]
