@@ -220,7 +220,10 @@ mod tests {
     fn what_lines_do_not_show_is_marked() {
         let part = |modes: &str| format!("diff --git a/x b/x\n{modes}");
         let rows = [
-            (part("deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"), Some(ChangeMark::Deleted)),
+            (
+                part("deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"),
+                Some(ChangeMark::Deleted),
+            ),
             (part("old mode 100644\nnew mode 100755\n"), Some(ChangeMark::Executable)),
             (part("old mode 100755\nnew mode 100644\n"), Some(ChangeMark::NotExecutable)),
             (part("new file mode 100755\n"), Some(ChangeMark::Executable)),

@@ -75,7 +75,9 @@ impl Flaw {
             Self::Key(standing) => format!("{key} {}", standing.sentence()),
             Self::OwnRequest => format!("{key} asked for it; somebody else approves"),
             Self::NoHardware => format!("{key} shows no touch of a security key, which the policy asks for"),
-            Self::UntrueHardware => format!("{approved} says `hardware`, and its signature shows no touch of a security key"),
+            Self::UntrueHardware => {
+                format!("{approved} says `hardware`, and its signature shows no touch of a security key")
+            }
             Self::GlassForbidden => format!("{key} broke the glass, which the policy does not allow"),
             Self::GlassUnexplained => format!("{key} broke the glass without a reason"),
         }

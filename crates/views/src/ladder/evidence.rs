@@ -5,7 +5,9 @@ use std::sync::Arc;
 use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
 use contract::report::Report;
 use contract::signer::SignerStanding;
-use contract::{CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Stamp, Status, TaskId};
+use contract::{
+    CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Stamp, Status, TaskId,
+};
 use evidence::signer_key::SignerKey;
 use evidence::sshsig::verify_signature;
 use evidence::verify::VerifiedBundle;
@@ -221,8 +223,7 @@ fn read_outcome(row: &RunRow, entry: &Entry) -> Option<(CountedOutcome, SignerKe
     let outcome: OutcomeStatement = serde_json::from_str(document).ok()?;
     let is_about = outcome.run_id == row.run_id && Some(outcome.attestation_sha256) == row.attestation_sha256;
     let is_by = outcome.key_fingerprint == Some(signature.fingerprint());
-    let counted =
-        CountedOutcome { verdict: outcome.operator_outcome, sha256: Digest::of(document.as_bytes()) };
+    let counted = CountedOutcome { verdict: outcome.operator_outcome, sha256: Digest::of(document.as_bytes()) };
     (is_about && is_by).then(|| (counted, signature.key().clone()))
 }
 

@@ -288,11 +288,8 @@ fn what_is_said_before_the_start_counts() {
 #[test]
 fn what_is_found_before_the_start_counts() {
     let test = "targets::again::what_is_found_before_the_start_counts";
-    let found = [
-        ("the home's mark", "approval_consumed"),
-        ("an older ledger", "ledger_continuity_unknown"),
-        ("packet", ""),
-    ];
+    let found =
+        [("the home's mark", "approval_consumed"), ("an older ledger", "ledger_continuity_unknown"), ("packet", "")];
     check_before_start(test, "5", &found);
 }
 
@@ -313,7 +310,11 @@ fn check_before_start(test: &str, stage: &str, said: &[(&str, &str)]) {
         assert!(!traces().contains("approval.used"), "{command}: it was said in time");
         let ran = World::finish(child);
         let report = ran.json();
-        assert_eq!((ran.code, reasons(&report).as_str()), (if reason.is_empty() { 0 } else { 3 }, *reason), "{command}");
+        assert_eq!(
+            (ran.code, reasons(&report).as_str()),
+            (if reason.is_empty() { 0 } else { 3 }, *reason),
+            "{command}"
+        );
         assert_eq!(report["engine"]["process_started"], reason.is_empty(), "{command}");
         assert!(
             !scene.world.home().join("used").join(request["request_digest"].as_str().unwrap()).exists()
