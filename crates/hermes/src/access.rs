@@ -7,7 +7,7 @@ mod random;
 mod rate;
 mod session;
 
-pub(crate) use guard::{PeerAddress, Viewer, guard_request, single_header};
+pub(crate) use guard::{HEAD_WITHIN, PeerAddress, Viewer, guard_request, single_header};
 pub(crate) use names::ServerNames;
 pub(crate) use random::is_same;
 pub(crate) use rate::RateLimiter;

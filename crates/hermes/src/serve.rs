@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-use crate::access::{LoginLink, PeerAddress, Role, ServerNames, SessionPolicy};
+use crate::access::{HEAD_WITHIN, LoginLink, PeerAddress, Role, ServerNames, SessionPolicy};
 use crate::routes::make_router;
 use crate::source::ConsoleSource;
 use crate::state::ConsoleState;
@@ -33,8 +33,6 @@ pub use tls::ServerTls;
 const MOST_CONNECTIONS: usize = 2048;
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 32 << 10;
-/// Time for the head of a request, for its body, and for a handshake.
-pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Time in which a peer has to take something of what it is sent.
 const TAKE_WITHIN: Duration = Duration::from_secs(15);
 /// Threads that ask the source; further questions wait.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use contract::{Digest, RunId, Stamp};
 
 use crate::read::ReadLedgerError;
-use crate::runs::{Lease, RunRow};
+use crate::runs::{Lease, LeaseBeat, RunRow};
 use crate::store::Ledger;
 use crate::write::AppendEntryError;
 
@@ -20,15 +20,6 @@ pub struct OpenRun {
     pub row: RunRow,
     /// `None` for a run of a program that knew no leases.
     pub lease: Option<Lease>,
-}
-
-/// The answer to a renewal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeaseBeat {
-    /// False if another instance has the run by now, or it is sealed.
-    pub is_held: bool,
-    /// Somebody has asked a run of the queue to stop.
-    pub is_stopping: bool,
 }
 
 impl Ledger {

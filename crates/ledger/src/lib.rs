@@ -48,7 +48,7 @@ pub use collect::RunCollected;
 pub use entry::{Entry, Position};
 pub use find::Found;
 pub use kind::{EntryKind, KindRole};
-pub use lease::{LeaseBeat, OpenRun};
+pub use lease::OpenRun;
 pub use objects::{
     BucketAccess, BucketAddress, BucketEndpoint, BucketPlace, Creation, EvidencePlace, ObjectFault, ObjectStore,
     ParsePlaceError, ProbeStoreError, ReadClock, StoreProbe, UseObjectError, WitnessedUse,
@@ -64,8 +64,8 @@ pub use replay::LedgerProblem;
 pub use request::{ApprovalUse, RequestBytes, RequestStep};
 pub use request_row::{RequestIntent, RequestRow, UnusableRequest};
 pub use runs::{
-    Collection, EngineIdentity, IdentifiedRun, Lease, RunFilter, RunIntent, RunPlace, RunRow, RunSeal, RunStatus,
-    RungPart, RungRuns,
+    Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunIntent, RunPlace, RunRow, RunSeal,
+    RunStatus, RungPart, RungRuns,
 };
 pub use store::Ledger;
 pub use transfer::{MoveLedgerError, MovedLedger};

@@ -241,6 +241,15 @@ pub struct Lease {
     pub until: Stamp,
 }
 
+/// The answer to a renewal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseBeat {
+    /// False if another instance has the run by now, or it is sealed.
+    pub is_held: bool,
+    /// Somebody has asked a run of the queue to stop.
+    pub is_stopping: bool,
+}
+
 /// The body of the entry that says that a bundle is about to be removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collection {

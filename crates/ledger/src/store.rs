@@ -19,13 +19,12 @@ use contract::{Digest, Purpose, RunId, Stage, Stamp, TaskId};
 use crate::entry::{Hashed, Position, StoredEntry};
 use crate::fault::{StoreFault, StoreResult};
 use crate::kind::EntryKind;
-use crate::lease::LeaseBeat;
 #[cfg(feature = "fleet")]
 use crate::postgres::PostgresStore;
 use crate::queue::{ClaimAsk, QueueTurn, QueuedRun};
 use crate::replay::Replay;
 use crate::request_row::RequestRow;
-use crate::runs::{EngineIdentity, IdentifiedRun, Lease, RunFilter, RunMatch, RunPlace, RunRow, RungRuns};
+use crate::runs::{EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunMatch, RunPlace, RunRow, RungRuns};
 use crate::sqlite::SqliteStore;
 
 /// An open ledger: one connection, for one thread at a time. Any number of processes and threads may each hold one.

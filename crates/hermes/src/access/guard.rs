@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Extension;
 use axum::body::{Body, to_bytes};
@@ -14,10 +15,11 @@ use super::Role;
 use super::session::session_name;
 use crate::respond::{login_wanted, plain_refusal};
 use crate::route_table::{Route, RouteAccess, find_route};
-use crate::serve::HEAD_WITHIN;
 use crate::source::{OperatorAct, OperatorActKind};
 use crate::state::ConsoleState;
 
+/// Time for the head of a request, for its body, and for a handshake.
+pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Largest form that is read.
 const LARGEST_FORM: usize = 64 << 10;
 /// Longest part of a path that is written into the ledger.

@@ -8,8 +8,7 @@ use postgres::Row;
 use super::PostgresStore;
 use super::column::{number, typed, unreadable, written};
 use crate::fault::StoreResult;
-use crate::lease::LeaseBeat;
-use crate::runs::Lease;
+use crate::runs::{Lease, LeaseBeat};
 
 impl PostgresStore {
     /// Lease of a run.

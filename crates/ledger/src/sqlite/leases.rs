@@ -9,8 +9,7 @@ use super::SqliteStore;
 use super::column::typed;
 use super::schema::WITH_LEASES;
 use crate::fault::StoreResult;
-use crate::lease::LeaseBeat;
-use crate::runs::Lease;
+use crate::runs::{Lease, LeaseBeat};
 
 impl SqliteStore {
     /// Lease of a run; none in a file older than leases.
