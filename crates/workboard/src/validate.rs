@@ -181,7 +181,7 @@ fn check_secrets(files: &WorkspaceFiles, found: &mut Vec<Finding>) {
         for (hit, index) in hits.into_iter().zip(index.iter().cycle()) {
             let at = usize::try_from(hit.offset).unwrap_or(usize::MAX);
             let place = index.place_of(text, at.min(text.len()));
-            found.push(describe_secret(path, place, &hit.rule.to_string()));
+            found.push(describe_secret(path, place, hit.rule.as_ref()));
         }
     }
     found.extend(files.stray_secrets().iter().map(|secret| describe_secret(&secret.path, secret.place, &secret.rule)));

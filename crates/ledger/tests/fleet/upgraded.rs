@@ -67,7 +67,8 @@ fn check_worker(world: &World, version: usize) {
     world.edit(&format!("CREATE ROLE {role} LOGIN IN ROLE cto_worker"));
     let worker = open_at(&world.place_of(&role));
     let sealed = ledger::RunSealed { epoch: Some(1), ..crate::fixtures::sealed(&run("aaaa")) };
-    worker.run_sealed(&sealed).unwrap_or_else(|error| panic!("version {version}: {error}"));
+    let answer = worker.run_sealed(&sealed);
+    assert!(answer.is_ok(), "version {version}: {answer:?}");
 }
 
 /// While the machines are upgraded one after the other, a program of the version before works on what the new one has brought forward.

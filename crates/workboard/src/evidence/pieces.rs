@@ -25,14 +25,14 @@ impl EvidenceScene<'_> {
         }
         judged.unwrap_or_else(|finding| {
             let is_advice = finding.severity == crate::finding::Severity::Advice;
-            found.push(finding);
+            found.push(*finding);
             if is_advice { PieceWeight::Named } else { PieceWeight::Refused }
         })
     }
 
-    fn judge_bundle(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Finding> {
+    fn judge_bundle(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Box<Finding>> {
         let (id, name) = (&item.id, &piece.reference);
-        let refuse = |rule, message: String, remedy: &str| Err(finding_of(piece, rule, message, remedy));
+        let refuse = |rule, message: String, remedy: &str| Err(finding_of(piece, rule, message, remedy).into());
         match self.source.find_bundle(name) {
             BundleFact::Verified { work_id, is_governed, has_passed, attestation_sha256, .. } => {
                 let has_other_digest = piece.sha256.as_ref().is_some_and(|sha256| *sha256 != attestation_sha256);
@@ -81,7 +81,7 @@ impl EvidenceScene<'_> {
             BundleFact::Legacy(None) => {
                 let message = format!("{name} is a run of an older harness without attestation; it counts for nothing");
                 let remedy = "keep it as history, and add the bundle of a governed run";
-                Err(finding_of(piece, CheckRule::EvidenceLegacy, message, remedy).as_advice())
+                Err(finding_of(piece, CheckRule::EvidenceLegacy, message, remedy).as_advice().into())
             }
             BundleFact::Legacy(Some(why)) => refuse(
                 CheckRule::EvidenceLegacyBroken,
@@ -93,12 +93,12 @@ impl EvidenceScene<'_> {
 
     /// A document is a plain file of the workspace. An absolute path that leads out of it is
     /// external.
-    fn judge_document(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Finding> {
+    fn judge_document(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Box<Finding>> {
         let (id, name) = (&item.id, &piece.reference);
         if name.starts_with('/') && self.files.path_inside(name).is_none() {
             return Ok(PieceWeight::Named);
         }
-        let refuse = |rule, message: String, remedy: &str| Err(finding_of(piece, rule, message, remedy));
+        let refuse = |rule, message: String, remedy: &str| Err(finding_of(piece, rule, message, remedy).into());
         let Some(path) = resolve_artifact(self.files, name) else {
             let message = format!("evidence of {id} does not exist: {name}");
             return refuse(CheckRule::EvidenceDocument, message, "name a file of this workspace");
@@ -122,12 +122,12 @@ impl EvidenceScene<'_> {
         item: &BoardItem,
         piece: &BoardEvidence,
         found: &mut Vec<Finding>,
-    ) -> Result<PieceWeight, Finding> {
+    ) -> Result<PieceWeight, Box<Finding>> {
         let (id, name) = (&item.id, &piece.reference);
         let Some(commits) = split_commits(name) else {
             let message = format!("evidence of {id} is no commit: {name}");
             let remedy = "write 7 to 40 hexadecimal digits, or a range of two such with `..`";
-            return Err(finding_of(piece, CheckRule::EvidenceCommit, message, remedy));
+            return Err(finding_of(piece, CheckRule::EvidenceCommit, message, remedy).into());
         };
         let mut weight = PieceWeight::Verified;
         for commit in commits {
@@ -150,7 +150,7 @@ impl EvidenceScene<'_> {
         Ok(weight)
     }
 
-    fn judge_work(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Finding> {
+    fn judge_work(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Box<Finding>> {
         let (id, name) = (&item.id, &piece.reference);
         let (message, remedy) = match self.board.item(name) {
             Some(other) if other.id == *id => (format!("{id} rests on itself"), "name another item"),
@@ -158,25 +158,25 @@ impl EvidenceScene<'_> {
             Some(_) => (format!("{id} rests on {name}, which is not validated"), "validate that item first"),
             None => (format!("{id} rests on {name}, which is not on the board"), "name an item of the board"),
         };
-        Err(finding_of(piece, CheckRule::EvidenceWork, message, remedy))
+        Err(finding_of(piece, CheckRule::EvidenceWork, message, remedy).into())
     }
 
     /// A validator says something of the whole workspace, so that it supports an item and
     /// does not carry it alone.
-    fn judge_validator(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Finding> {
+    fn judge_validator(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Box<Finding>> {
         let (id, name) = (&item.id, &piece.reference);
         let (message, remedy) = match self.source.find_validator(name) {
             ValidatorFact::Passed | ValidatorFact::NotRun => return Ok(PieceWeight::Named),
             ValidatorFact::Failed => (
                 format!("{id} rests on the validator {name}, which does not pass"),
-                "run it yourself with `cto sandbox --` and mend what it says",
+                "run it yourself with `cto sandbox --` and fix what it says",
             ),
             ValidatorFact::Unknown => (
                 format!("{id} rests on the validator {name}, which harness.yaml does not have"),
                 "name one of `validators:` in harness.yaml",
             ),
         };
-        Err(finding_of(piece, CheckRule::EvidenceValidator, message, remedy))
+        Err(finding_of(piece, CheckRule::EvidenceValidator, message, remedy).into())
     }
 }
 

@@ -117,8 +117,6 @@ fn version_numbers(folder: &Path) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
-
     use super::*;
 
     #[test]

@@ -222,8 +222,8 @@ fn what_did_not_change_is_not_sent_again() {
 
 /// A request at stage 4 for this case, by a key that may decide.
 fn request(world: &testkit::World, case: &str) -> String {
-    let asked = world.cto(["request", case, "--stage", "4", "--json"]);
-    asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned()
+    let asked = world.cto(["request", case, "--stage", "4", "--json"]).expect(0);
+    asked.json()["request"].as_str().unwrap().to_owned()
 }
 
 fn lay_operator(world: &testkit::World) {

@@ -148,7 +148,7 @@ pub(super) fn request_a_second_pass(scene: &Scene, run: &str) {
 /// A HEAD that breaks a test: when it is mended, the command that the refresh names holds.
 pub(super) fn refresh_when_mended(scene: &Scene, document: &Value) {
     let remedy = remedy_of(document, "failed_fact");
-    assert!(remedy.contains("mend HEAD"), "{remedy}");
+    assert!(remedy.contains("fix HEAD"), "{remedy}");
     let _ = paste(scene, &remedy).expect(0);
 }
 

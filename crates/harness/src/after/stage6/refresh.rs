@@ -16,6 +16,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::fs::File;
 
 use contract::decision::Profile;
@@ -117,7 +118,7 @@ pub fn refresh(harness: &Harness, ask: RefreshAsk<'_>, watch: Watch<'_>) -> Resu
     let mut read = ReadPasses::default();
     passes.into_iter().for_each(|pass| read.add(pass));
     let (prior, damaged_prior) = match prior {
-        Some(NewestComparison::Verified(found)) => (Some(found), None),
+        Some(NewestComparison::Verified(found)) => (Some(*found), None),
         Some(NewestComparison::Damaged(damaged)) => (None, Some(damaged)),
         None => (None, None),
     };
@@ -225,7 +226,7 @@ fn find_identity(source: &RungSource<'_>, engine: &str) -> Result<Option<EngineI
         let newest = source.ledger.rung_runs(&runs, None, 1)?;
         known.extend(newest.first().map(|row| (row.started_at, identity.clone())));
     }
-    known.sort_by(|one, other| other.0.cmp(&one.0));
+    known.sort_by_key(|(started, _)| Reverse(*started));
     let mut counting: Option<(Stamp, &EngineIdentity)> = None;
     for (started, identity) in &known {
         if counting.as_ref().is_some_and(|(newest, _)| newest >= started) {

@@ -17,7 +17,7 @@ use crate::after::stage6::secret_fields::find_secret_fields;
 /// The newest comparison of an engine.
 #[derive(Debug)]
 pub(super) enum NewestComparison {
-    Verified(FoundPrior),
+    Verified(Box<FoundPrior>),
     /// Sealed, and its bundle is gone or does not verify: an older one does not stand in for it.
     Damaged(DamagedPrior),
 }
@@ -84,7 +84,7 @@ pub(super) fn find_prior(
 fn read_comparison(source: &RungSource<'_>, row: &RunRow) -> Option<NewestComparison> {
     let dir = source.bundles.bundle_dir(&row.run_id);
     match VerifiedBundle::verify(&dir, source.keys, Some(&asked_run(row))) {
-        Ok(bundle) => read_document(&bundle, row).map(NewestComparison::Verified),
+        Ok(bundle) => read_document(&bundle, row).map(|found| NewestComparison::Verified(Box::new(found))),
         Err(error) if is_lost(source, row) => Some(NewestComparison::Damaged(DamagedPrior {
             run_id: row.run_id.clone(),
             started_at: row.started_at,
