@@ -381,7 +381,10 @@ mod tests {
         let fix = TextFix { start: 0, end: 6, text: "draft".to_owned() };
         let finding = Finding::about_file("a.md", crate::CheckRule::DocumentStatus, "m", "r").with_fix(fix);
         own_files::write(&path, "Other.\n").unwrap();
-        assert!(matches!(apply_fixes(folder.path(), &judged, &[finding.clone()]), Err(EditBoardError::Changed(_))));
+        assert!(matches!(
+            apply_fixes(folder.path(), &judged, std::slice::from_ref(&finding)),
+            Err(EditBoardError::Changed(_))
+        ));
         assert_eq!(own_files::read_to_string(&path).unwrap(), "Other.\n");
         own_files::write(&path, "Draft.\n").unwrap();
         assert_eq!(apply_fixes(folder.path(), &judged, &[finding]).unwrap(), ["a.md"], "control");
