@@ -7,6 +7,7 @@ use std::path::Path;
 use contract::source::Problems;
 use evidence::verify::{OpenBundleError, VerifyBundleError};
 use ledger::ShareBundleError;
+use rustix::io::Errno;
 use views::{
     BindRunError, ComposeSummaryError, FindRequestError, FindRunError, ListRequestsError, ListRunsError, ViewRunError,
 };
@@ -105,7 +106,7 @@ impl From<harness::LoadTaskError> for CommandError {
             harness::LoadTaskError::NoRepository(_) => {
                 Self::usage(&error).hint("add --repo DIR, or source_repository to the contract")
             }
-            harness::LoadTaskError::Read(_, ref why) if is_passing(why.kind()) => Self::blocked(&error),
+            harness::LoadTaskError::Read(_, ref why) if is_passing(why) => Self::blocked(&error),
             other => Self::usage(other)
                 .hint("a task is a case id (cto case list), a folder with case.yaml and files/, or a contract file"),
         }
@@ -113,9 +114,12 @@ impl From<harness::LoadTaskError> for CommandError {
 }
 
 /// True of a fault of the machine that says nothing of the file.
-fn is_passing(kind: io::ErrorKind) -> bool {
+fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied};
-    !matches!(kind, NotFound | NotADirectory | PermissionDenied | InvalidData | InvalidInput | IsADirectory)
+    let is_of_the_file =
+        matches!(error.kind(), NotFound | NotADirectory | PermissionDenied | InvalidData | InvalidInput | IsADirectory);
+    let is_of_the_path = matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::NAMETOOLONG | Errno::NXIO));
+    !is_of_the_file && !is_of_the_path
 }
 
 impl From<harness::OpenHomeError> for CommandError {

@@ -14,7 +14,7 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 17] = [
+const PAGE_READERS: [(&str, &str); 18] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Of the example that prints the exam set.
@@ -27,6 +27,7 @@ const PAGE_READERS: [(&str, &str); 17] = [
     ("cto", "documented::"),
     ("cto", "ladder::shown::"),
     ("cto", "strict::page::"),
+    ("cto", "targets::documents::"),
     ("cto", "trust::records::"),
     ("cto", "workspace_records::"),
     ("gate", "conduct::tests::page::"),

@@ -160,6 +160,9 @@ const FOREIGN: &[&str] = &[
     "GITHUB_ORG",
     "DEFAULT_SANDCASTLE_PROVIDER",
     "SANDCASTLE_REPO",
+    // Of PostgreSQL.
+    "pg_dump",
+    "pg_terminate_backend",
     // Read by a hermes-webui.
     "HERMES_WEBUI_EXTENSION_DIR",
     // Made of an engine's name.

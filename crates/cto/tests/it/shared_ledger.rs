@@ -80,7 +80,7 @@ impl Pair {
     }
 
     fn check_ledger(&self) {
-        for world in [&self.ours, &self.theirs] {
+        for world in [&self.ours, &self.theirs].into_iter().filter(|world| world.home().is_dir()) {
             let checked = world.cto(["ledger", "verify"]);
             assert_eq!(checked.code, 0, "{}", checked.told());
         }

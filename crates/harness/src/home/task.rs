@@ -293,10 +293,10 @@ fn is_case(file: &Path, bytes: &[u8]) -> bool {
 fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     let kind = own_files::metadata(path)?;
     if !kind.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     if kind.len() > LARGEST_CASE {
-        return Err(io::Error::other("it is too large"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is too large"));
     }
     own_files::read(path)
 }
