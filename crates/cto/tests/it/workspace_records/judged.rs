@@ -66,6 +66,10 @@ fn each_document_breaks_its_rule_and_no_other() {
         world.write(&path(row), BASE.replacen(from, to, 1).replace("BODY", "Words."));
     }
     let mut found = findings(&world, 1);
+    // One of them claims a promotion, and what tests leave behind is searched for such claims.
+    for row in 0..ROWS.len() {
+        std::fs::remove_file(world.here().join(path(row))).unwrap();
+    }
     let wrong: Vec<String> = ROWS
         .iter()
         .enumerate()
