@@ -86,6 +86,7 @@ fn chore(arguments: &[&str]) -> Outcome {
         ["shots"] => shots::chore(None),
         ["shots", folder] => shots::chore(Some(std::path::Path::new(folder))),
         ["run-files"] => run_files::chore(),
+        ["forbidden"] => must_not_compile::check(),
         ["prose"] => prose::check(),
         ["exam"] => exam::write(),
         ["exam", "--check"] => exam::check(),

@@ -27,6 +27,7 @@ fn expected(text: &str) -> Errors {
 
 #[derive(Deserialize)]
 struct LibraryArtifact {
+    package_id: String,
     target: LibraryTarget,
     profile: LibraryProfile,
     filenames: Vec<PathBuf>,
@@ -43,13 +44,23 @@ struct LibraryProfile {
     test: bool,
 }
 
-/// Libraries that the tests were built with, by name; nothing is built again where nothing
-/// changed.
+impl LibraryArtifact {
+    /// The numbers of the package's version.
+    fn version(&self) -> Vec<u64> {
+        let version = self.package_id.rsplit(['@', '#']).next().unwrap_or_default();
+        version.split(['.', '-', '+']).filter_map(|number| number.parse().ok()).collect()
+    }
+}
+
+/// Libraries that the tests were built with, by name: the newest where a dependency of ours needs an older one too. Nothing is built
+/// again where nothing changed.
 fn libraries() -> Outcome<BTreeMap<String, PathBuf>> {
     let messages = output(&mut cargo(&BUILD_TESTS))?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<LibraryArtifact>(line).ok());
+    let mut artifacts: Vec<LibraryArtifact> = artifacts.collect();
+    artifacts.sort_by_key(LibraryArtifact::version);
     let linked = |name: &PathBuf| name.extension().is_some_and(|ending| ending == "rlib" || ending == "so");
-    let libraries = artifacts.filter(|artifact| !artifact.profile.test).filter_map(|artifact| {
+    let libraries = artifacts.into_iter().filter(|artifact| !artifact.profile.test).filter_map(|artifact| {
         let library = artifact.target.kind.iter().any(|kind| kind.contains("lib") || kind == "proc-macro");
         let file = artifact.filenames.into_iter().find(linked).filter(|_| library)?;
         Some((artifact.target.name.replace('-', "_"), file))

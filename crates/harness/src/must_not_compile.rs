@@ -67,8 +67,8 @@ mod literals {
         Account { decision, preparation, engine, taken, checked, landing } //~ E0451
     }
 
-    fn forge_evidence(run: RunFile<'_>, account: Account) -> Evidence<'_> {
-        Evidence { run, account, ending: todo!() } //~ E0451
+    fn forge_evidence<'a>(evidence: Evidence<'a>, account: Account) -> Evidence<'a> {
+        Evidence { account, ..evidence } //~ E0451
     }
 
     fn forge_reported(run: RunFile<'_>, report: Report) -> Reported<'_> {
