@@ -42,6 +42,7 @@ Usage: cargo xtask CHORE
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   prose                     hold pages, help and all other texts of the program to short sentences, plain words and grammar
+  forbidden                 compile steps that the types must forbid, and expect their errors
   browser                   the tests of the console in Chromium alone, which `test` runs too
   browser shots DIR         pictures of every page of the console
   shots [DIR]               pictures of the console of `cto demo --serve` for the docs (docs/images)
