@@ -45,7 +45,7 @@ pub struct Refused {
     decision: Decision,
 }
 
-/// What a judgement ends in. `Pending`: all that could be judged passed, but facts of a later phase are not gathered.
+/// End of a judgement. `Pending`: all that could be judged passed, but facts of a later phase are not gathered.
 #[derive(Debug)]
 pub enum Judged {
     Admitted(Admission),

@@ -162,7 +162,7 @@ pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> 
     Ok(done(act, work))
 }
 
-/// Where a commit is looked for.
+/// Repository in which a commit is searched.
 struct Reach<'a> {
     harness: &'a Harness,
     source: &'a Source,

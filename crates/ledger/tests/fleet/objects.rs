@@ -142,7 +142,7 @@ fn a_store_that_lies_is_found_out() {
     });
 }
 
-/// What a store says that it did counts, whatever a read that is behind still gives; and what it did without saying so is found.
+/// The answer of a store counts, whatever a stale read still gives; and an overwrite without an answer is found.
 #[test]
 fn a_store_that_answers_otherwise_than_it_acts_is_taken_at_its_worst() {
     let rows = [

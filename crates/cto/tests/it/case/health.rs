@@ -154,7 +154,7 @@ fn a_named_check_of_a_home_that_cannot_be_read_is_no_pass() {
     });
 }
 
-/// What the operator asks of their own rungs and repositories has no say in the homes that health makes.
+/// Settings of the operator for their own rungs and repositories do not reach the homes that health makes.
 #[test]
 fn settings_of_the_operator_change_no_check() {
     let world = world();

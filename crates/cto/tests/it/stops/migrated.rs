@@ -23,7 +23,7 @@ fn home_of(binary: &Path, name: &str) -> World {
     world
 }
 
-/// What a person sees of the runs, and whether the chain holds.
+/// Output of the commands that show runs, and the verdict on the chain.
 fn state(world: &World) -> (Vec<(Value, Value)>, bool) {
     let _ = world.cto(["recover"]);
     let rows = rows(world).into_iter().map(|row| (row["run_id"].clone(), row["status"].clone())).collect();

@@ -260,7 +260,7 @@ fn mark_used(scene: &Scene) {
     scene.world.write_own(&format!("used/{request}"), "another run\n");
 }
 
-/// What the home remembers of the ledger is of an entry that this one does not have.
+/// The home remembers an entry that this ledger does not have.
 fn forget_entry(scene: &Scene) {
     const HASH: &str = "\"hash\":\"";
     let mut text = fs::read_to_string(scene.world.home().join("trust/continuity.json")).unwrap();

@@ -149,7 +149,7 @@ fn a_word_of_the_environment_is_recorded_unsigned_and_after_the_run() {
     assert!(listed.contains("outcome=accepted") && !listed.contains("unsigned"), "{listed}");
 }
 
-/// What the engine does, and the mark that people read of it.
+/// Step of the engine, and the mark that people read of it.
 const MARKED: &[(&str, &str, &str)] = &[
     ("a plain edit", "{write: {path: a.txt, text: \"two\\n\"}}", ""),
     ("a deletion", "{delete: {path: a.txt}}", "deleted"),
