@@ -391,6 +391,15 @@ def check_approval(files, report, inputs):
         check(proof["approval_digest"] in known, name, "stage_proof", "an approval of the decision", proof["approval_digest"])
 
 
+def check_approval_events(events, report, inputs):
+    """An engine that started on a request has the events of the request and of its approval."""
+    found = inputs.get("approval")
+    if report["engine"]["process_started"] and isinstance(found, dict) and found["found"].get("request"):
+        kinds = {event["type"] for event in events}
+        for kind in ("approval.requested", "approval.granted"):
+            check(kind in kinds, EVENTS, "approval_event", "an event " + kind, "none")
+
+
 def check_pass_facts(name, proof, true, false=()):
     """Facts on which a pass rests: each is exactly true, or exactly false."""
     wrong = [field for field in true if proof[field] is not True] + [field for field in false if proof[field] is not False]
@@ -616,6 +625,7 @@ def verify(root, files, keys):
          [report["runtime_default_activation"], report["core_promotion_status"]])
     if has_these_rules(report, tops[CONTRACT], decision):
         check_decision(files, report, decision)
+        check_approval_events(events[0], report, decision["inputs"])
         check_signed_approval(predicate or {}, report, decision["inputs"])
         check_status(report)
         check_exam_changes(files["patch.diff"], tops[CONTRACT], report)

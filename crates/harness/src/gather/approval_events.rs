@@ -1,7 +1,25 @@
-//! Data of the events about approvals: person, subject and period.
+//! Events about approvals: person, subject and period.
 
-use contract::approval::{Approval, Denial, RecordedDocument, RequestFact};
+use contract::approval::{Approval, ApprovalInput, Denial, RecordedDocument, RequestFact};
+use contract::{Decision, EventKind};
+use gate::approval::counted_approvals;
 use serde_json::{Value, json};
+
+/// Events about the approval that an admitted run rests on, in their order: who asked, and who approved.
+pub(crate) fn granted_events(decision: &Decision) -> Vec<(EventKind, Value)> {
+    let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Vec::new() };
+    let (Some(request), Some(counted)) = (&facts.request, counted_approvals(&decision.inputs)) else {
+        return Vec::new();
+    };
+    let mut events = vec![(EventKind::ApprovalRequested, requested(request))];
+    for approval in counted.approvals {
+        events.push((EventKind::ApprovalGranted, granted(approval)));
+        if approval.document.break_glass_reason.is_some() {
+            events.push((EventKind::ApprovalBreakGlass, broke_glass(approval)));
+        }
+    }
+    events
+}
 
 /// Data of `approval.requested`.
 pub(crate) fn requested(request: &RequestFact) -> Value {
@@ -14,7 +32,7 @@ pub(crate) fn requested(request: &RequestFact) -> Value {
 }
 
 /// Data of `approval.granted`.
-pub(crate) fn granted(approval: &RecordedDocument<Approval>) -> Value {
+fn granted(approval: &RecordedDocument<Approval>) -> Value {
     let document = &approval.document;
     json!({
         "actor": document.key_fingerprint,
@@ -41,7 +59,7 @@ pub(crate) fn denied(denial: &RecordedDocument<Denial>) -> Value {
 }
 
 /// Data of the event about an approval that passed over the policy.
-pub(crate) fn broke_glass(approval: &RecordedDocument<Approval>) -> Value {
+fn broke_glass(approval: &RecordedDocument<Approval>) -> Value {
     let document = &approval.document;
     json!({
         "actor": document.key_fingerprint,

@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use testkit::{Ran, World, wait_for};
 
 use super::Scene;
@@ -29,6 +30,20 @@ fn branches(scene: &Scene) -> String {
     scene.git(&["for-each-ref", "--format=%(refname)", "refs/heads/cto"])
 }
 
+/// Another home has none of the run's files. Its bundle verifies all the same, and tells from the ledger which approval was used.
+fn assert_sealed_bundle_tells_the_approval(theirs: &World, recovered: &Value) {
+    let run = recovered["sealed"][0]["run_id"].as_str().unwrap();
+    let _ = theirs.cto(["verify", run]).expect(0);
+    let bundle = theirs.bundles().join(run);
+    let events = fs::read_to_string(bundle.join("events.normalized.jsonl")).unwrap();
+    for kind in ["approval.requested", "approval.granted"] {
+        assert_eq!(events.matches(&format!("\"type\":\"{kind}\"")).count(), 1, "{kind}: {events}");
+    }
+    let report: Value = serde_json::from_slice(&fs::read(bundle.join("report.json")).unwrap()).unwrap();
+    let covered = report["coverage"].as_array().unwrap().iter().any(|code| code == "solo_operator");
+    assert!(covered, "{}", report["coverage"]);
+}
+
 /// Runs to a place of the landing. Stopped there for longer than its lease, it goes on when another home has sealed it.
 fn land(test: &str, place: &str, stops: bool) -> Option<(Scene, Ran)> {
     let binary = testkit::stoppable(test)?;
@@ -48,6 +63,7 @@ fn land(test: &str, place: &str, stops: bool) -> Option<(Scene, Ran)> {
         std::thread::sleep(Duration::from_secs(LEASE + 1));
         let recovered = theirs.cto(["recover", "--json"]).expect(0).json();
         assert_eq!(recovered["sealed"][0]["status"], "fail", "{recovered}");
+        assert_sealed_bundle_tells_the_approval(&theirs, &recovered);
     }
     fs::write(&go, "").unwrap();
     if stops {
@@ -100,6 +116,7 @@ fn a_landing_of_a_killed_run_that_another_home_has_sealed_is_undone() {
     std::thread::sleep(Duration::from_secs(LEASE + 1));
     let recovered = theirs.cto(["recover", "--json"]).expect(0).json();
     assert_eq!(recovered["sealed"][0]["status"], "fail", "{recovered}");
+    assert_sealed_bundle_tells_the_approval(&theirs, &recovered);
     let back = scene.world.cto(["recover"]).expect(0);
     assert!(back.told().contains("the landing was undone"), "{}", back.told());
     assert_eq!(branches(&scene), "", "no branch stays");

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use bridge::Spent;
 use contract::statement::SignedLedger;
-use contract::{Digest, Reason, RunId, Stamp};
+use contract::{Decision, Digest, Event, Reason, RunId, Stamp};
 use evidence::{Censor, Draft, chain, names};
+use gate::approval::counted_approvals;
 use ledger::Entry;
 use rustix::fs::FileType;
 use serde_json::json;
@@ -17,6 +18,7 @@ use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limite
 
 use super::restored::{Left, Restored};
 use super::{Dead, remove_all};
+use crate::gather::approval_events::granted_events;
 use crate::gather::model::{DeadShare, settle_dead};
 use crate::home::ask::Ask;
 use crate::home::clock::RunClock;
@@ -35,6 +37,8 @@ const LANDING_MARKER: &str = "landing.txt";
 /// Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
 const DEPTH: usize = 20;
 const ADOPTING: Duration = Duration::from_secs(600);
+/// Key by which events about approvals name theirs.
+const DIGEST: &str = "approval_digest";
 
 /// Run that another process began and that is over.
 pub(crate) struct Remains<'a> {
@@ -118,6 +122,7 @@ impl<'a> Scene<'a> {
         adopt(&mut run, old)?;
         let mut restored = left.restore(&mut run, &read.events)?;
         run.catch_up(&restored.decision)?;
+        restore_approval(&mut run, &restored.decision, &read.events)?;
         let share = settle_share(&mut run, self.same_boot)?;
         for (reason, text) in judge_death(dead.stopped, why, &share) {
             run.standing.block(reason, text, names::TRACE);
@@ -137,6 +142,22 @@ impl<'a> Scene<'a> {
         run.trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
         Ok(Remains { run, restored })
     }
+}
+
+/// Adds what the kept events lack of the approval that the run used: its folder may lie in another home, and the ledger has the decision.
+fn restore_approval(run: &mut RunFile<'_>, decision: &Decision, kept: &[Event]) -> Result<(), Stopped> {
+    if !run.standing.engine_started() {
+        return Ok(());
+    }
+    let counted = counted_approvals(&decision.inputs);
+    run.standing.cover_all(counted.into_iter().flat_map(|counted| counted.coverage));
+    for (kind, data) in granted_events(decision) {
+        let is_kept = |event: &Event| event.kind == kind && event.data.get(DIGEST) == data.get(DIGEST);
+        if !kept.iter().any(is_kept) {
+            run.event(kind, data)?;
+        }
+    }
+    Ok(())
 }
 
 /// Blockers of a run that ended in this way. One of another process left no word of its end.

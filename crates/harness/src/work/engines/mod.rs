@@ -1,7 +1,6 @@
 //! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
 //! nothing: what it prints is raw material under `backend/`.
 
-mod approved;
 mod case;
 mod consume;
 mod ending;
@@ -37,6 +36,7 @@ use gate::conduct::{GitState, judge_conduct, judge_git_changes};
 use sandbox::{ConfineFailure, Confined, Ended, Spec, Stage, SuperviseError};
 use serde_json::json;
 
+use crate::gather::approval_events::granted_events;
 use crate::gather::decide::{AdmittedRun, Preparation};
 use crate::gather::protected::look_at_roots;
 use crate::gather::target::Target;
@@ -270,7 +270,9 @@ impl<'a> Building<'a> {
             json!({"baseline_commit": commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
         run.event(EventKind::WorkspacePrepared, prepared)?;
         run.event(EventKind::PlanUpdated, plan)?;
-        approved::announce_approval(run, self.admission.decision())?;
+        for (kind, data) in granted_events(self.admission.decision()) {
+            run.event(kind, data)?;
+        }
         if !copy.absent.is_empty() {
             run.standing.cover(Coverage::ContentNotInGit);
         }
