@@ -1,5 +1,7 @@
 //! Deciding in the browser: a denial is the operator's and stands in the ledger; approving is off unless it was switched on.
 
+use std::os::unix::fs::DirBuilderExt as _;
+
 use testkit::Tmux;
 
 use super::Served;
@@ -63,13 +65,12 @@ fn a_server_asks_nothing_on_its_terminal_and_prints_links_on_enter() {
     let world = world();
     world.make_home();
     let key = world.home().join("keys/operator");
-    let made = testkit::program("ssh-keygen", &world.here())
-        .args(["-q", "-t", "ed25519", "-N", "a passphrase", "-f"])
-        .arg(&key)
-        .output();
-    if !made.is_ok_and(|made| made.status.success()) {
+    std::fs::DirBuilder::new().mode(0o700).create(key.parent().unwrap()).unwrap();
+    let mut keygen = testkit::program("ssh-keygen", &world.here());
+    let Ok(made) = keygen.args(["-q", "-t", "ed25519", "-N", "a passphrase", "-f"]).arg(&key).output() else {
         return testkit::skip(test, "there is no ssh-keygen");
-    }
+    };
+    assert!(made.status.success(), "{made:?}");
     let _ = world.cto(["trust", "key", "add", key.with_extension("pub").to_str().unwrap(), "--name", "me"]).expect(0);
     let asked = world.cto(["request", "r1-string-slugify", "--stage", "4", "--json"]);
     let request = asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned();
