@@ -142,3 +142,40 @@ fn functions_that_a_walk_names_are_in_their_files() {
     }
     assert!(seen > 15, "{seen}");
 }
+
+/// The folder of a source in its crate: the first below `src`.
+fn folder_of(source: &str) -> &str {
+    let below = source.split_once("/src/").map_or(source, |(_, below)| below);
+    below.split('/').next().unwrap_or(below)
+}
+
+/// Folders of the hops of a walk that it had left before.
+fn folders_met_again<'a>(hops: &[&'a str]) -> Vec<&'a str> {
+    let mut folders: Vec<&str> = Vec::new();
+    let mut again = Vec::new();
+    for hop in hops {
+        let (head, _) = hop.split_once(": ").unwrap();
+        let Some(folder) = quoted(head).find(|text| is_source(text)).map(folder_of) else { continue };
+        if folders.last() != Some(&folder) {
+            again.extend(folders.contains(&folder).then_some(folder));
+            folders.push(folder);
+        }
+    }
+    again
+}
+
+#[test]
+fn no_walk_comes_back_into_a_folder_that_it_has_left() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let walks = page.split("\n## Walks\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut seen = 0;
+    for walk in walks.split("\n**").skip(1) {
+        let is_hop = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+        let hops: Vec<&str> = walk.lines().filter(is_hop).collect();
+        assert_eq!(folders_met_again(&hops), [""; 0], "{walk}");
+        seen += hops.len();
+    }
+    assert!(seen > 25, "{seen}");
+    let control = ["1. `a/src/run/x.rs` `f`: y", "2. `seal/b.rs` `g`: y", "3. `run/c.rs` `h`: y"];
+    assert_eq!(folders_met_again(&control), ["run"]);
+}

@@ -1,7 +1,8 @@
 //! Every question that can be asked of a ledger and its bundles, as serialisable structs.
 //! Command line and web surface ask here.
 //!
-//! A view only reads: it opens nothing for writing and seals, recovers and repairs nothing.
+//! A view only reads: it seals, recovers and repairs nothing. It opens nothing for writing but the cache in which `Bundles` keeps bundles
+//! of other homes, where homes share an object store.
 //! A run whose process died stays as it is and is shown as interrupted; recovery is a
 //! separate act of the caller. Times are given.
 
