@@ -237,7 +237,7 @@ fn nextest() -> Outcome<PathBuf> {
 /// The binary with its stop points, put aside so that the build without them finds its
 /// place free.
 fn stoppable() -> Outcome<PathBuf> {
-    run(&mut cargo(&["build", "--quiet", "-p", "cto", "--features", "stop-points,fleet"]))?;
+    run(&mut cargo(&["build", "--quiet", "--profile", "test", "-p", "cto", "--features", "stop-points,fleet"]))?;
     let (built, kept) = (target().join("debug/cto"), cache()?.join("cto-stoppable"));
     std::fs::copy(&built, &kept).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
     Ok(kept)

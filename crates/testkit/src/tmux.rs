@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::{World, program, search_bytes, skip};
 
+/// Between two looks at a screen; each starts a process.
+const LOOKING: Duration = Duration::from_millis(30);
+
 /// Rows of every terminal here.
 const ROWS: u16 = 30;
 
@@ -82,12 +85,16 @@ impl Tmux {
     pub fn wait_until(&self, what: &str, is_shown: impl Fn(&[String]) -> bool) -> Vec<String> {
         let began = Instant::now();
         loop {
-            let lines = self.lines();
+            let mut lines = self.read_lines();
+            // Only a screen that looks right is read until it stands still.
             if is_shown(&lines) {
-                return lines;
+                lines = self.lines();
+                if is_shown(&lines) {
+                    return lines;
+                }
             }
             assert!(began.elapsed() < crate::process::PATIENCE, "waited in vain for {what} on the screen: {lines:#?}");
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(LOOKING);
         }
     }
 

@@ -17,6 +17,9 @@ const REMEMBERED: [&str; 2] = ["executables.json", "sandbox.json"];
 /// Commands that make a home where there is none and run something in it.
 const RUNNING: [&str; 4] = ["run", "matrix", "race", "repeat"];
 
+/// Commands that digest the binary or try the sandbox in a home that is there.
+const LATER: [&str; 5] = ["request", "refresh", "sandbox", "setup", "worker"];
+
 /// The folder that the suite keeps for it; there is none where a test program is started by hand.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
 fn kept_for(binary: &Path) -> Option<PathBuf> {
@@ -28,16 +31,22 @@ fn kept_for(binary: &Path) -> Option<PathBuf> {
 pub(crate) fn share_memory(binary: &Path, home: &Path, command: Option<&[u8]>) {
     let Some(kept) = kept_for(binary) else { return };
     let cache = home.join("cache");
-    if cache.exists() {
+    if REMEMBERED.iter().any(|name| cache.join(name).exists()) {
         keep_memory(&cache, &kept);
-    } else if command.is_some_and(|word| RUNNING.iter().any(|running| running.as_bytes() == word)) && kept.is_dir() {
+        return;
+    }
+    let is_one_of = |words: &[&str]| command.is_some_and(|command| words.iter().any(|word| word.as_bytes() == command));
+    let is_home_there = fs::symlink_metadata(home).is_ok();
+    if kept.is_dir() && (is_one_of(&RUNNING) || is_home_there && is_one_of(&LATER)) {
         warm_home(&cache, &kept);
     }
 }
 
 fn warm_home(cache: &Path, kept: &Path) {
-    let made = fs::DirBuilder::new().mode(0o700).recursive(true).create(cache);
-    made.expect("a cache in the home");
+    // What a test made in the place of its home is the test's: then the binary finds everything out itself.
+    if fs::DirBuilder::new().mode(0o700).recursive(true).create(cache).is_err() {
+        return;
+    }
     for name in REMEMBERED {
         // The sandbox is only tried by a run that asks for one.
         let _ = fs::copy(kept.join(name), cache.join(name));

@@ -52,6 +52,14 @@ const VERIFIER_USERS: [(&str, &str); 11] = [
     ("cto", "targets::documents::"),
 ];
 
+/// Files of one package that tests of another read by their path.
+const FOREIGN_READERS: [(&str, &[&str]); 4] = [
+    ("crates/cto/tests/golden/", &["evidence", "views"]),
+    ("crates/evidence/tests/sshsig/", &["cortex"]),
+    ("crates/ledger/tests/golden/", &["cto"]),
+    ("crates/sandbox/src/strict/seccomp/", &["gate"]),
+];
+
 /// The scope of everything that differs between a commit and the work tree.
 pub(super) fn find_scope(workspace: &Workspace, base: &str) -> Outcome<Scope> {
     let git = |words: &[&str]| output(program("git", words).current_dir(root()));
@@ -64,9 +72,10 @@ pub(super) fn find_scope(workspace: &Workspace, base: &str) -> Outcome<Scope> {
 /// Paths below the root of the repository.
 fn scope_of(workspace: &Workspace, root: &Path, files: &[&str]) -> Scope {
     let (mut changed, mut tests) = (BTreeSet::new(), BTreeSet::new());
-    // Nothing depends on the tests of a package.
+    // Nothing depends on the tests of a package, but some read files of others.
     let mut alone = BTreeSet::new();
     for file in files {
+        alone.extend(foreign_readers_of(file).map(str::to_owned));
         match (owner_of(workspace, root, file), readers_of(file)) {
             (Some((owner, below)), _) if below.starts_with("tests") => drop(alone.insert(owner)),
             (Some((owner, _)), _) => drop(changed.insert(owner)),
@@ -94,6 +103,12 @@ fn owner_of(workspace: &Workspace, root: &Path, file: &str) -> Option<(String, P
         Some((name.clone(), below.to_owned()))
     });
     found.next()
+}
+
+/// Packages whose tests read a file of another package.
+fn foreign_readers_of(file: &str) -> impl Iterator<Item = &'static str> {
+    let rows = FOREIGN_READERS.iter().filter(move |(place, _)| file.starts_with(place));
+    rows.flat_map(|(_, readers)| readers.iter().copied())
 }
 
 /// Readers of a page; none where the file is no page.
@@ -138,6 +153,7 @@ mod tests {
             (&["crates/gate/tests/it/main.rs"], Some("gate xtask"), 0),
             (&["crates/cto/tests/it/main.rs", "docs/a.md"], Some("cto xtask"), readers),
             (&["README.md"], Some(""), readers),
+            (&["crates/cto/tests/golden/a.json"], Some("cto evidence views xtask"), 0),
             (&["docs/formats/verify.py"], Some(""), VERIFIER_USERS.len()),
             (&[], Some(""), 0),
             (&["Cargo.lock"], None, 0),
@@ -170,6 +186,44 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Texts in quotes that lead from a package's source into another package: what follows `../`, from the other's name on.
+    fn foreign_files(text: &str, names: &BTreeSet<String>) -> Vec<String> {
+        let leads = |rest: &str| {
+            let path = rest.split('"').next()?;
+            let (name, below) = path.split_once('/')?;
+            (names.contains(name) && below.contains('/')).then(|| format!("crates/{path}"))
+        };
+        text.split("../").skip(1).filter_map(leads).collect()
+    }
+
+    fn check_foreign_files(folder: &Path, package: &str, names: &BTreeSet<String>, found: &mut usize) {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                check_foreign_files(&path, package, names, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                for file in foreign_files(&fs::read_to_string(&path).unwrap(), names) {
+                    let is_known = foreign_readers_of(&file).any(|reader| reader == package);
+                    let is_own = file.starts_with(&format!("crates/{package}/"));
+                    assert!(is_known || is_own, "{} reads {file}", path.display());
+                    *found += usize::from(is_known);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_test_that_reads_files_of_another_package_is_known() {
+        let crates = root().join("crates");
+        let folders: Vec<PathBuf> = fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let name = |folder: &PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let names: BTreeSet<String> = folders.iter().map(name).collect();
+        let mut found = 0;
+        folders.iter().for_each(|folder| check_foreign_files(folder, &name(folder), &names, &mut found));
+        assert!(found >= FOREIGN_READERS.len(), "control: {found}");
+        let text = "include_str!(\"../../cortex/src/a.rs\") join(\"../x\")";
+        assert_eq!(foreign_files(text, &names), ["crates/cortex/src/a.rs"]);
     }
 
     /// The name that a test in this file begins with, as `mod a; mod b` make it of `src/a/b.rs` or `tests/it/a/b.rs`.

@@ -3,7 +3,7 @@
 //! `target/cache/durations.json` holds those of this machine. `xtask/slow-tests.txt` holds
 //! the slowest of some other run, so that the first run on a new machine begins with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,7 +19,16 @@ use super::work::FinishedJob;
 const UNKNOWN_MILLIS: u64 = 1_000;
 
 /// Jobs in the committed table.
-const IN_TABLE: usize = 60;
+const IN_TABLE: usize = 200;
+
+/// A job is idle where its processor time is less than this part of its time by the clock.
+const IDLE_PART: u64 = 4;
+
+/// Shorter jobs are never idle: their slots are soon free.
+const LEAST_IDLE_MILLIS: u64 = 2_000;
+
+/// Word of the committed table before the label of an idle job.
+const IDLE_WORD: &str = "idle ";
 
 /// Jobs that `--durations` prints of each kind.
 const PRINTED: usize = 10;
@@ -31,11 +40,30 @@ struct Taken {
     cpu: u64,
 }
 
+impl Taken {
+    fn is_idle(self) -> bool {
+        self.wall >= LEAST_IDLE_MILLIS && self.cpu < self.wall / IDLE_PART
+    }
+
+    /// Processor time, which the load of the machine changes little; at least the quarter
+    /// of what it took by the clock, for tests that wait.
+    fn expected_millis(self) -> u64 {
+        self.cpu.max(self.wall / IDLE_PART)
+    }
+}
+
+/// Row of the committed table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SlowTest {
+    millis: u64,
+    is_idle: bool,
+}
+
 /// Durations by the label of a job.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
     measured: BTreeMap<String, Taken>,
-    table: BTreeMap<String, u64>,
+    table: BTreeMap<String, SlowTest>,
 }
 
 impl Durations {
@@ -48,13 +76,22 @@ impl Durations {
         Ok(Self { measured, table })
     }
 
-    /// Processor time, which the load of the machine changes little; at least the quarter
-    /// of what it took by the clock, for tests that wait.
+    /// Time by which a job is ordered.
     pub(super) fn expected_millis(&self, label: &str, tests: usize) -> u64 {
-        match self.measured.get(label) {
-            Some(taken) => taken.cpu.max(taken.wall / 4),
-            None => self.table.get(label).copied().unwrap_or(UNKNOWN_MILLIS.saturating_mul(tests as u64)),
-        }
+        let measured = self.measured.get(label).map(|taken| taken.expected_millis());
+        let known = measured.or_else(|| self.table.get(label).map(|row| row.millis));
+        known.unwrap_or(UNKNOWN_MILLIS.saturating_mul(tests as u64))
+    }
+
+    /// True of a job that is known to wait most of its time.
+    pub(super) fn is_idle(&self, label: &str) -> bool {
+        let measured = self.measured.get(label).map(|taken| taken.is_idle());
+        measured.or_else(|| self.table.get(label).map(|row| row.is_idle)).unwrap_or_default()
+    }
+
+    /// Forgets tests that are no more.
+    pub(super) fn keep_only(&mut self, labels: &BTreeSet<String>) {
+        self.measured.retain(|label, _| labels.contains(label));
     }
 
     /// Remembers the times of a finished job.
@@ -73,11 +110,13 @@ impl Durations {
     /// Writes the slowest of everything that was measured here into the table that is
     /// committed.
     pub(super) fn write_slow_tests(&self) -> Outcome {
-        let mut known: Vec<(&String, u64)> =
-            self.measured.keys().map(|label| (label, self.expected_millis(label, 1))).collect();
-        known.sort_by_key(|(label, millis)| (std::cmp::Reverse(*millis), *label));
-        let lines: String =
-            known.iter().take(IN_TABLE).map(|(label, millis)| format!("{millis:>7} {label}\n")).collect();
+        let mut known: Vec<(&String, &Taken)> = self.measured.iter().collect();
+        known.sort_by_key(|(label, taken)| (std::cmp::Reverse(taken.expected_millis()), *label));
+        let line = |(label, taken): &(&String, &Taken)| {
+            let word = if taken.is_idle() { IDLE_WORD } else { "" };
+            format!("{:>7} {word}{label}\n", taken.expected_millis())
+        };
+        let lines: String = known.iter().take(IN_TABLE).map(line).collect();
         let file = table_file();
         let text = format!("# Milliseconds of the slowest tests, written by `cargo xtask test --durations`.\n{lines}");
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
@@ -86,7 +125,7 @@ impl Durations {
     /// Sets a duration for a test of the order.
     #[cfg(test)]
     pub(super) fn set(&mut self, label: &str, millis: u64) {
-        self.table.insert(label.to_owned(), millis);
+        self.table.insert(label.to_owned(), SlowTest { millis, is_idle: false });
     }
 }
 
@@ -99,9 +138,14 @@ fn table_file() -> PathBuf {
 }
 
 /// Lines of milliseconds and a label; others are passed over.
-fn parse_table(text: &str) -> BTreeMap<String, u64> {
+fn parse_table(text: &str) -> BTreeMap<String, SlowTest> {
     let lines = text.lines().filter_map(|line| line.trim().split_once(' '));
-    lines.filter_map(|(millis, label)| Some((label.to_owned(), millis.parse().ok()?))).collect()
+    let row = |(millis, rest): (&str, &str)| {
+        let label = rest.strip_prefix(IDLE_WORD);
+        let row = SlowTest { millis: millis.parse().ok()?, is_idle: label.is_some() };
+        Some((label.unwrap_or(rest).to_owned(), row))
+    };
+    lines.filter_map(row).collect()
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -136,13 +180,17 @@ mod tests {
 
     #[test]
     fn the_measured_counts_more_than_the_table() {
-        let table = parse_table("# a comment\n   1200 cto it a::b\n 90 cto it c\nnone\n");
+        let table = parse_table("# a comment\n   1200 cto it a::b\n 90 idle cto it c\nnone\n");
         let mut durations = Durations { table, ..Durations::default() };
         let labels = ["cto it a::b", "cto it c", "cto it unknown"];
         assert_eq!(labels.map(|label| durations.expected_millis(label, 3)), [1200, 90, 3 * UNKNOWN_MILLIS]);
+        assert_eq!(labels.map(|label| durations.is_idle(label)), [false, true, false]);
         for (wall, cpu, expected) in [(4_000, 20, 1_000), (4_000, 6_000, 6_000)] {
             durations.measured.insert("cto it c".to_owned(), Taken { wall, cpu });
             assert_eq!(durations.expected_millis("cto it c", 1), expected);
+            assert_eq!(durations.is_idle("cto it c"), cpu == 20, "what was measured counts");
         }
+        durations.keep_only(&BTreeSet::new());
+        assert_eq!(durations.expected_millis("cto it c", 1), 90, "one that was measured and is no more");
     }
 }

@@ -71,6 +71,9 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
     let mut finished = Vec::with_capacity(jobs.len());
     let counts = work::run_jobs(&jobs, &environment, selection.show_output, &mut finished);
     finished.iter().for_each(|job| durations.remember(job));
+    if selection.is_everything() {
+        durations.keep_only(&jobs.iter().map(|job| job.label.clone()).collect());
+    }
     durations.write()?;
     let mut counts = counts?;
     counts.join(doc_tests(&selection)?);

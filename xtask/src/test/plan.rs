@@ -15,6 +15,8 @@ pub(super) struct Job<'a> {
     pub(super) label: String,
     pub(super) tests: Vec<String>,
     pub(super) suite: Suite,
+    /// Known to wait most of its time, so that it needs no processor of its own.
+    pub(super) is_idle: bool,
 }
 
 /// Kinds of tests whose time is told apart, in the order in which they are begun.
@@ -107,7 +109,7 @@ impl<'a> Job<'a> {
             program.package == *package && program.target == *target && test.starts_with(prefix)
         };
         let suite = SUITES.iter().find(is_suite).map_or(Suite::Usual, |(suite, ..)| *suite);
-        Self { program, label, tests: vec![test], suite }
+        Self { program, label, tests: vec![test], suite, is_idle: false }
     }
 
     /// Arguments for libtest. Several tests run on one thread: the processes are what runs
@@ -131,6 +133,7 @@ pub(super) fn plan_jobs<'a>(
         let chosen = program.list_tests()?.into_iter().filter(|test| selection.includes(program, test));
         jobs.extend(join_groups(program, chosen));
     }
+    jobs.iter_mut().for_each(|job| job.is_idle = durations.is_idle(&job.label));
     order_jobs(&mut jobs, durations);
     Ok(jobs)
 }

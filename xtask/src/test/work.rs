@@ -3,7 +3,7 @@
 //! One thread begins jobs and hears of their ends by signal. We are the reaper of orphans
 //! here, so that whatever a test leaves running is found in the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Times the patience with a job of many tests.
 const MOST_PATIENCE: usize = 3;
+
+/// Orphans are looked for this often: a look reads all of /proc.
+const REAPING: Duration = Duration::from_secs(1);
 
 /// Time for what tests leave to go by itself, such as the removal of a shared folder.
 const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
@@ -62,11 +65,12 @@ pub(super) fn run_jobs(
     let failed = |error: std::io::Error| format!("cannot watch test programs: {error}");
     let signals = hear_signals().map_err(failed)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| failed(error.into()))?;
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let crew = Crew {
         environment,
         show_output,
         folder: empty_folder("output")?,
-        workers: workers(std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        slots: Slots::of(processors),
         all: jobs.len(),
         start: Instant::now(),
     };
@@ -87,10 +91,31 @@ pub(super) fn run_jobs(
     Ok(counts)
 }
 
-/// Programs at a time. Twice as many as processors: many tests wait for time limits of what
-/// they run, and use half of one.
-fn workers(processors: usize) -> usize {
-    processors * 2
+/// Programs at a time.
+#[derive(Debug, Clone, Copy)]
+struct Slots {
+    /// Twice as many as processors: many tests wait for a part of their time.
+    working: usize,
+    /// For jobs that are known to use less than a quarter of a processor.
+    idle: usize,
+}
+
+impl Slots {
+    fn of(processors: usize) -> Self {
+        Self { working: processors * 2, idle: processors * 3 }
+    }
+
+    /// Next job of the order for which there is a slot, beside so many working and idle ones. No suite is begun before its turn.
+    fn take_next<'j>(
+        self,
+        waiting: &mut VecDeque<(usize, &'j Job<'j>)>,
+        (working, idle): (usize, usize),
+    ) -> Option<(usize, &'j Job<'j>)> {
+        let suite = waiting.front()?.1.suite;
+        let has_slot = |job: &Job<'_>| if job.is_idle { idle < self.idle } else { working < self.working };
+        let place = waiting.iter().take_while(|(_, job)| job.suite == suite).position(|(_, job)| has_slot(job))?;
+        waiting.remove(place)
+    }
 }
 
 /// Ends of children and interrupts, as numbers of signals.
@@ -112,19 +137,18 @@ struct Crew<'a> {
     show_output: bool,
     /// Holds what running programs print.
     folder: PathBuf,
-    workers: usize,
+    slots: Slots,
     all: usize,
     start: Instant,
 }
 
 impl Crew<'_> {
     fn work(&self, jobs: &[Job<'_>], signals: &Receiver<i32>, finished: &mut Vec<FinishedJob>) -> Outcome {
-        let mut waiting = jobs.iter().enumerate();
+        let mut waiting: VecDeque<(usize, &Job<'_>)> = jobs.iter().enumerate().collect();
         let mut running: BTreeMap<i32, RunningJob<'_>> = BTreeMap::new();
+        let mut reaped = Instant::now();
         loop {
-            while running.len() < self.workers
-                && let Some((number, job)) = waiting.next()
-            {
+            while let Some((number, job)) = self.slots.take_next(&mut waiting, Self::count_running(&running)) {
                 let begun = self.begin(number, job)?;
                 running.insert(begun.child.id().cast_signed(), begun);
             }
@@ -149,8 +173,17 @@ impl Crew<'_> {
                 }
             }
             running.values_mut().for_each(RunningJob::end_if_it_hangs);
-            reap_orphans(&running.keys().copied().collect::<BTreeSet<i32>>());
+            if reaped.elapsed() > REAPING {
+                reap_orphans(&running.keys().copied().collect::<BTreeSet<i32>>());
+                reaped = Instant::now();
+            }
         }
+    }
+
+    /// Jobs that work, and jobs that only wait.
+    fn count_running(running: &BTreeMap<i32, RunningJob<'_>>) -> (usize, usize) {
+        let idle = running.values().filter(|running| running.job.is_idle).count();
+        (running.len() - idle, idle)
     }
 
     fn begin<'j>(&self, number: usize, job: &'j Job<'j>) -> Outcome<RunningJob<'j>> {
@@ -222,5 +255,35 @@ impl RunningJob<'_> {
             self.hangs = true;
             Pid::from_raw(self.child.id().cast_signed()).into_iter().for_each(end_tree);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::programs::TestProgram;
+    use super::*;
+
+    #[test]
+    fn idle_jobs_have_slots_of_their_own_and_begin_no_suite_before_its_turn() {
+        let folder = PathBuf::from("/");
+        let program =
+            TestProgram { package: "cto".to_owned(), target: "it".to_owned(), executable: folder.clone(), folder };
+        let job = |test: &str, is_idle| Job { is_idle, ..Job::of_one(&program, test.to_owned()) };
+        let jobs = [job("a", false), job("b", false), job("c", true), job("agents::d", true), job("e", false)];
+        let order = |slots: Slots, running| {
+            let mut waiting: VecDeque<(usize, &Job<'_>)> = jobs.iter().enumerate().collect();
+            let mut running: (usize, usize) = running;
+            let mut taken = Vec::new();
+            while let Some((number, job)) = slots.take_next(&mut waiting, running) {
+                taken.push(number);
+                if job.is_idle { running.1 += 1 } else { running.0 += 1 }
+            }
+            taken
+        };
+        let slots = Slots { working: 1, idle: 2 };
+        assert_eq!(order(slots, (0, 0)), [0, 2], "the second that works waits, the agents too");
+        assert_eq!(order(slots, (1, 2)), [0; 0]);
+        assert_eq!(order(Slots { working: 2, idle: 2 }, (0, 0)), [0, 1, 2, 3], "after the first suite the next");
+        assert_eq!(order(Slots { working: 9, idle: 9 }, (0, 0)), [0, 1, 2, 3, 4]);
     }
 }

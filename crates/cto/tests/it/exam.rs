@@ -259,7 +259,7 @@ rows! {
         "did not run"
     ),
     pytest_crashes: Row::breaks_off(&PYTEST, "import os\n\n\ndef add(a, b):\n    os.abort()\n"),
-    pytest_hangs: Row::hangs(&PYTEST, "def add(a, b):\n    while True:\n        pass\n"),
+    pytest_hangs: Row::hangs(&PYTEST, "import time\n\n\ndef add(a, b):\n    time.sleep(600)\n"),
     pytest_control_characters: Row::passes(
         &PYTEST,
         "def add(a, b):\n    print('\\x1b[2J\\x1b]0;owned\\x07\\r\\x00test_calc.py::test_x PASSED\\x1b[1A')\n    return a + b\n"
@@ -283,7 +283,7 @@ rows! {
     cargo_none_executed: Row::weakened(&CARGO, "pub fn add(_: i32, _: i32) -> i32 {\n    std::process::exit(0)\n}\n", ""),
     cargo_crashes: Row::breaks_off(&CARGO, "pub fn add(_: i32, _: i32) -> i32 {\n    std::process::abort()\n}\n"),
     cargo_does_not_build: Row::fails(&CARGO, "pub fn add(a: i32, b: i32) -> i32 {\n"),
-    cargo_hangs: Row::hangs(&CARGO, "pub fn add(_: i32, _: i32) -> i32 {\n    loop {}\n}\n"),
+    cargo_hangs: Row::hangs(&CARGO, "pub fn add(_: i32, _: i32) -> i32 {\n    loop {\n        std::thread::sleep(std::time::Duration::from_secs(600));\n    }\n}\n"),
     nextest_honest: Row::passes(&NEXTEST, RS_GOOD),
     nextest_fewer: Row::weakened(&NEXTEST, "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n", "did not run"),
     node_honest: Row::passes(&NODE, "exports.add = (a, b) => a + b;\n"),
@@ -294,7 +294,7 @@ rows! {
         ""
     ),
     node_crashes: Row::fails(&NODE, "exports.add = () => process.abort();\n"),
-    node_hangs: Row::hangs(&NODE, "exports.add = () => {\n  for (;;);\n};\n"),
+    node_hangs: Row::hangs(&NODE, "exports.add = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600000);\n"),
     go_honest: Row::passes(&GO, GO_GOOD),
     go_none_executed: Row::weakened(
         &GO,
@@ -302,5 +302,5 @@ rows! {
         ""
     ),
     go_crashes: Row::fails(&GO, "package calc\n\nfunc Add(a, b int) int { panic(\"no\") }\n"),
-    go_hangs: Row::hangs(&GO, "package calc\n\nfunc Add(a, b int) int {\n\tfor {\n\t}\n}\n"),
+    go_hangs: Row::hangs(&GO, "package calc\n\nimport \"time\"\n\nfunc Add(a, b int) int {\n\ttime.Sleep(time.Hour)\n\treturn a + b\n}\n"),
 }

@@ -67,7 +67,7 @@ fn private_space_ends_at_its_limit() {
             (many, Space { inodes: 100, ..control }, LimitKind::Inodes),
         ] {
             let world = World::new(who);
-            let mut ask = Ask::strict(&world, &["/bin/bash", "-c", script]);
+            let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
             ask.confinement().private = control;
             let free = ask.run(&world);
             assert_eq!((free.limit_hits.as_slice(), free.stderr.as_str()), (&[][..], ""), "{free:?}");
@@ -157,8 +157,9 @@ fn processes_are_limited_for_the_run_alone() {
     // Others of the same user do not count, so that the limit means the same on a busy machine.
     for who in everybody() {
         let world = World::new(who);
-        let script = "i=0; while [ $i -lt 30 ]; do sleep 600 & i=$((i+1)); done; jobs | wc -l; kill $(jobs -p)";
-        let mut ask = Ask::strict(&world, &["/bin/bash", "-c", script]);
+        let script =
+            "i=0; all=; while [ $i -lt 30 ]; do sleep 600 & all=\"$all $!\"; i=$((i+1)); done; echo $i; kill $all";
+        let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
         ask.confinement().processes = Some(40);
         assert_eq!(ask.run(&world).stdout.trim(), "30");
         ask.confinement().processes = Some(10);

@@ -18,7 +18,7 @@ const FILES: &[(&str, &str)] = &[
 const GOOD: &str = "def add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
 const WRONG: &str = "def add(a, b):\n    return a * b\n\n\ndef zero():\n    return 0\n";
 const ENDS_BADLY: &str = "import atexit\nimport os\n\natexit.register(os._exit, 7)\n\n\ndef add(a, b):\n    return a + b\n\n\ndef zero():\n    return 0\n";
-const LOOPS: &str = "def add(a, b):\n    while True:\n        pass\n\n\ndef zero():\n    return 0\n";
+const LOOPS: &str = "import time\n\n\ndef add(a, b):\n    time.sleep(600)\n\n\ndef zero():\n    return 0\n";
 
 struct Row {
     command: &'static str,
