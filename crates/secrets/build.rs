@@ -24,20 +24,20 @@ fn main() -> io::Result<()> {
     let out = out_dir()?;
     let (index, grams) = literal::indexed(rules::all());
     let mut entries = String::new();
-    for filter::Entry { gram_at, start, end, fold, target: (rule, form) } in &*index.entries {
+    for filter::GramEntry { gram_at, start, end, fold, target: (rule, form) } in &*index.entries {
         // Writing to a String cannot fail.
         let _ = writeln!(
             entries,
-            "Entry {{ gram_at: {gram_at}, start: {start}, end: {end}, fold: {fold}, target: ({rule}, Form::{form:?}) }},"
+            "GramEntry {{ gram_at: {gram_at}, start: {start}, end: {end}, fold: {fold}, target: ({rule}, Form::{form:?}) }},"
         );
     }
     fs::write(out.join("texts"), &index.texts)?;
     fs::write(out.join("table"), &grams.0)?;
     let standard = format!(
         "pub(super) static GRAMS: &[u32] = &{:?};\n\
-         pub(super) static AROUND: &[Around] = &{:?};\n\
+         pub(super) static AROUND: &[GramContext] = &{:?};\n\
          pub(super) static HEADS: &[u32] = &{:?};\n\
-         pub(super) static ENTRIES: &[Entry<(usize, Form)>] = &[\n{entries}];\n\
+         pub(super) static ENTRIES: &[GramEntry<(usize, Form)>] = &[\n{entries}];\n\
          pub(super) static TEXTS: &[u8] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/texts\"));\n\
          pub(super) static TABLE: &[u8; {}] = include_bytes!(concat!(env!(\"OUT_DIR\"), \"/table\"));\n",
         index.grams,

@@ -3,24 +3,24 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
-use crate::process::{cache, cargo, output, program, run};
+use crate::ChoreResult;
+use crate::process::{cache, cargo, command_output, program, run_command};
 use crate::tools::{is_marked, mark, need};
 
 /// Driver of the browser, and the finder of barriers.
 const PACKAGES: [&str; 2] = ["playwright-core@1.65.1", "axe-core@4.14.0"];
 
 /// Pictures of every page.
-pub(crate) fn shoot(folder: &Path) -> Outcome {
+pub(crate) fn shoot_pages(folder: &Path) -> ChoreResult {
     let fail = |error: std::io::Error| format!("cannot make {}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(fail)?;
     let folder = folder.canonicalize().map_err(fail)?;
     let words = ["test", "--quiet", "-p", "cto", "--test", "browser", "--", "pages::"];
-    run(cargo(&words).env("CTO_TEST_BROWSER", modules()?).env("CTO_TEST_SHOTS", folder))
+    run_command(cargo(&words).env("CTO_TEST_BROWSER", modules()?).env("CTO_TEST_SHOTS", folder))
 }
 
 /// Folder of the packages, installed on first use. Chromium is the system's.
-pub(crate) fn modules() -> Outcome<PathBuf> {
+pub(crate) fn modules() -> ChoreResult<PathBuf> {
     need("chromium", "chromium")?;
     let folder = cache()?.join("browser");
     let wanted = PACKAGES.join("\n");
@@ -28,7 +28,7 @@ pub(crate) fn modules() -> Outcome<PathBuf> {
         eprintln!("xtask: installing {}", PACKAGES.join(", "));
         std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let words = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix"];
-        output(program("npm", words).arg(&folder).args(PACKAGES))?;
+        command_output(program("npm", words).arg(&folder).args(PACKAGES))?;
         mark(&folder, "browser", &wanted)?;
     }
     Ok(folder.join("node_modules"))

@@ -1,13 +1,13 @@
 //! `cargo xtask ci`: what must hold before a change is taken. Every step runs, so that one
 //! round shows all there is to mend.
 
-use crate::process::{cargo, run};
-use crate::{Outcome, exam, house, must_not_compile, prose, schema, test};
+use crate::process::{cargo, run_command};
+use crate::{ChoreResult, exam, house, must_not_compile, prose, schema, test};
 
 /// Runs every step and fails if any of them failed. `with_test` adds the whole suite.
-pub(crate) fn chore(with_test: bool) -> Outcome {
+pub(crate) fn run_ci(with_test: bool) -> ChoreResult {
     let counts = match with_test {
-        true => Some(test::run(&[])?),
+        true => Some(test::run_tests(&[])?),
         false => None,
     };
     let mut failed: Vec<&str> = counts.and_then(|counts| counts.verdict().err()).map(|_| "tests").into_iter().collect();
@@ -28,29 +28,38 @@ pub(crate) fn chore(with_test: bool) -> Outcome {
     verdict
 }
 
-type Step = fn() -> Outcome;
+type Step = fn() -> ChoreResult;
 
 const STEPS: [(&str, Step); 8] = [
     ("formatting", formatting),
     ("lints", lints),
-    ("forbidden steps", must_not_compile::check),
+    ("forbidden steps", must_not_compile::check_refused),
     ("documentation", documentation),
-    ("schemas", schema::check),
-    ("exam set", exam::check),
-    ("house", house::check),
-    ("prose", prose::check),
+    ("schemas", schema::check_schemas),
+    ("exam set", exam::check_tables),
+    ("house", house::check_limits),
+    ("prose", prose::check_prose),
 ];
 
-fn formatting() -> Outcome {
-    run(&mut cargo(&["fmt", "--all", "--check"]))
+fn formatting() -> ChoreResult {
+    run_command(&mut cargo(&["fmt", "--all", "--check"]))
 }
 
-fn lints() -> Outcome {
-    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--features", test::FEATURES, "--", "-D", "warnings"]))
+fn lints() -> ChoreResult {
+    run_command(&mut cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--features",
+        test::FEATURES,
+        "--",
+        "-D",
+        "warnings",
+    ]))
 }
 
-fn documentation() -> Outcome {
-    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+fn documentation() -> ChoreResult {
+    run_command(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ mod trial;
 
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
-use crate::process::{cargo, is_there, output, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, is_there, program, run_command, target};
 
 /// For the program alone; procedural macros cannot be linked this way.
 const LINKED: [&str; 6] = [
@@ -36,7 +36,7 @@ const AARCH64: [&str; 2] = ["aarch64-unknown-linux-musl", "aarch64-unknown-linux
 const OWN_KEY: &str = "signing-key";
 
 /// Builds the archive; `--try` also installs it in an empty root file system.
-pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+pub(crate) fn run_dist(arguments: &[&str]) -> ChoreResult {
     let (mut key, mut is_tried, mut profile, mut rest) = (None, false, Profile::Release, arguments);
     while let [first, more @ ..] = rest {
         rest = match (*first, more) {
@@ -59,7 +59,7 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let key = key.unwrap_or_else(|| folder.join(OWN_KEY));
     let own = build_as(profile)?;
-    let mut archives = vec![pack::pack(&own, &own, X86_64, &folder)?];
+    let mut archives = vec![pack::pack_program(&own, &own, X86_64, &folder)?];
     if profile == Profile::Release {
         archives.extend(build_other(&own, &folder)?);
     }
@@ -79,24 +79,24 @@ enum Profile {
 }
 
 /// Builds the program as it is shipped and returns its path.
-pub(crate) fn build() -> Outcome<PathBuf> {
+pub(crate) fn build_program() -> ChoreResult<PathBuf> {
     build_as(Profile::Release)
 }
 
-fn build_as(profile: Profile) -> Outcome<PathBuf> {
+fn build_as(profile: Profile) -> ChoreResult<PathBuf> {
     let (flag, folder): (&[&str], &str) = match profile {
         Profile::Release => (&["--release"], "release"),
         Profile::Debug => (&[], "debug"),
     };
     let words = ["rustc", "--quiet", "--package", "cto", "--features", "fleet", "--bin", "cto"];
-    run(cargo(&words).args(flag).arg("--").args(LINKED))?;
+    run_command(cargo(&words).args(flag).arg("--").args(LINKED))?;
     Ok(target().join(folder).join("cto"))
 }
 
 /// The archive for aarch64 where that target and a linker for it are installed; else a
 /// sentence says what is missing.
-fn build_other(own: &Path, folder: &Path) -> Outcome<Option<PathBuf>> {
-    let installed = output(&mut program("rustup", ["target", "list", "--installed"])).unwrap_or_default();
+fn build_other(own: &Path, folder: &Path) -> ChoreResult<Option<PathBuf>> {
+    let installed = command_output(&mut program("rustup", ["target", "list", "--installed"])).unwrap_or_default();
     let Some(other) = AARCH64.iter().find(|name| installed.lines().any(|line| line == **name)) else {
         println!("no archive for aarch64: its target is not installed; rustup target add {}", AARCH64[0]);
         return Ok(None);
@@ -122,6 +122,6 @@ fn build_other(own: &Path, folder: &Path) -> Outcome<Option<PathBuf>> {
     let linker = format!("CARGO_TARGET_{}_LINKER", other.to_uppercase().replace('-', "_"));
     let compiler = format!("CC_{}", other.replace('-', "_"));
     let mut command = cargo(&words);
-    run(command.args(LINKED).env(linker, "aarch64-linux-gnu-gcc").env(compiler, "aarch64-linux-gnu-gcc"))?;
-    pack::pack(&target().join(other).join("release/cto"), own, other, folder).map(Some)
+    run_command(command.args(LINKED).env(linker, "aarch64-linux-gnu-gcc").env(compiler, "aarch64-linux-gnu-gcc"))?;
+    pack::pack_program(&target().join(other).join("release/cto"), own, other, folder).map(Some)
 }

@@ -26,7 +26,7 @@ mod tools;
 
 use std::process::ExitCode;
 
-use process::Outcome;
+use process::ChoreResult;
 
 const USAGE: &str = "\
 Usage: cargo xtask CHORE
@@ -72,29 +72,29 @@ fn main() -> ExitCode {
     }
 }
 
-fn chore(arguments: &[&str]) -> Outcome {
+fn chore(arguments: &[&str]) -> ChoreResult {
     match arguments {
-        ["test", rest @ ..] => test::chore(rest),
-        ["ci"] => ci::chore(true),
-        ["ci", "--without-test"] => ci::chore(false),
-        ["dist", rest @ ..] => dist::chore(rest),
-        ["schema"] => schema::write(),
-        ["schema", "--check"] => schema::check(),
-        ["browser"] => test::chore(&["-p", "cto", "--test", "browser"]),
-        ["browser", "shots", folder] => browser::shoot(std::path::Path::new(folder)),
-        ["shots", "terminal"] => terminal_shots::chore(None),
-        ["shots", "terminal", folder] => terminal_shots::chore(Some(std::path::Path::new(folder))),
-        ["shots"] => shots::chore(None),
-        ["shots", folder] => shots::chore(Some(std::path::Path::new(folder))),
-        ["run-files"] => run_files::chore(),
-        ["forbidden"] => must_not_compile::check(),
-        ["prose"] => prose::check(),
-        ["exam"] => exam::write(),
-        ["exam", "--check"] => exam::check(),
-        ["soak", rest @ ..] => soak::chore(rest),
-        ["house", rest @ ..] => house::chore(rest),
-        ["reverted", rest @ ..] => reverted::chore(rest),
-        ["bench", name, rest @ ..] => bench::chore(name, rest),
+        ["test", rest @ ..] => test::run_tests_chore(rest),
+        ["ci"] => ci::run_ci(true),
+        ["ci", "--without-test"] => ci::run_ci(false),
+        ["dist", rest @ ..] => dist::run_dist(rest),
+        ["schema"] => schema::write_schemas(),
+        ["schema", "--check"] => schema::check_schemas(),
+        ["browser"] => test::run_tests_chore(&["-p", "cto", "--test", "browser"]),
+        ["browser", "shots", folder] => browser::shoot_pages(std::path::Path::new(folder)),
+        ["shots", "terminal"] => terminal_shots::draw_shots(None),
+        ["shots", "terminal", folder] => terminal_shots::draw_shots(Some(std::path::Path::new(folder))),
+        ["shots"] => shots::run_shots(None),
+        ["shots", folder] => shots::run_shots(Some(std::path::Path::new(folder))),
+        ["run-files"] => run_files::run_chore(),
+        ["forbidden"] => must_not_compile::check_refused(),
+        ["prose"] => prose::check_prose(),
+        ["exam"] => exam::write_tables(),
+        ["exam", "--check"] => exam::check_tables(),
+        ["soak", rest @ ..] => soak::run_soaks(rest),
+        ["house", rest @ ..] => house::run_house(rest),
+        ["reverted", rest @ ..] => reverted::run_reverted(rest),
+        ["bench", name, rest @ ..] => bench::run_bench(name, rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

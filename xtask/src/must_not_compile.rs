@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::Outcome;
-use crate::process::{cargo, output, program, root, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, repository_root, target};
 use crate::test::BUILD_TESTS;
 
 /// Crates with such a file, and its modules, each compiled by itself.
@@ -54,8 +54,8 @@ impl LibraryArtifact {
 
 /// Libraries that the tests were built with, by name: the newest where a dependency of ours needs an older one too. Nothing is built
 /// again where nothing changed.
-fn libraries() -> Outcome<BTreeMap<String, PathBuf>> {
-    let messages = output(&mut cargo(&BUILD_TESTS))?;
+fn libraries() -> ChoreResult<BTreeMap<String, PathBuf>> {
+    let messages = command_output(&mut cargo(&BUILD_TESTS))?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<LibraryArtifact>(line).ok());
     let mut artifacts: Vec<LibraryArtifact> = artifacts.collect();
     artifacts.sort_by_key(LibraryArtifact::version);
@@ -69,8 +69,8 @@ fn libraries() -> Outcome<BTreeMap<String, PathBuf>> {
 }
 
 /// Names of the packages that a crate needs, as its code has them.
-fn needed(name: &str) -> Outcome<Vec<String>> {
-    let path = root().join("crates").join(name).join("Cargo.toml");
+fn needed(name: &str) -> ChoreResult<Vec<String>> {
+    let path = repository_root().join("crates").join(name).join("Cargo.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let manifest: toml::Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
@@ -104,7 +104,7 @@ fn compile(
     module: &str,
     libraries: &BTreeMap<String, PathBuf>,
     scratch: &Path,
-) -> Outcome<(Errors, Vec<String>)> {
+) -> ChoreResult<(Errors, Vec<String>)> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = program(rustc, ["--edition", "2024", "--crate-name", name, "--crate-type", "lib"]);
     command.args(["--emit", "metadata", "--error-format", "json", "--cap-lints", "allow"]);
@@ -116,7 +116,7 @@ fn compile(
             command.arg("-L").arg(format!("dependency={}", folder.display()));
         }
     }
-    command.arg(format!("crates/{name}/src/lib.rs")).current_dir(root()).env("CARGO_PKG_VERSION", "0.0.0");
+    command.arg(format!("crates/{name}/src/lib.rs")).current_dir(repository_root()).env("CARGO_PKG_VERSION", "0.0.0");
     let ended = command.output().map_err(|error| format!("cannot run rustc: {error}"))?;
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     let diagnostics = said.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
@@ -137,15 +137,15 @@ fn file_of(name: &str) -> PathBuf {
 }
 
 /// Errors that the marks of a crate's file name; a file with hardly a mark shows nothing.
-fn marked(name: &str) -> Outcome<Errors> {
-    let path = root().join(file_of(name));
+fn marked(name: &str) -> ChoreResult<Errors> {
+    let path = repository_root().join(file_of(name));
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let marked = expected(&text);
     if marked.is_empty() { Err(format!("{} has no mark", path.display())) } else { Ok(marked) }
 }
 
 /// Compiles every file; the first that is not refused line by line is the error.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check_refused() -> ChoreResult {
     let scratch = target().join("must-not-compile");
     std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let libraries = libraries()?;
@@ -181,8 +181,9 @@ mod tests {
     fn every_crate_of_the_list_has_a_file_with_its_modules() {
         for (name, modules) in CRATES {
             assert!(!marked(name).unwrap().is_empty());
-            let text = std::fs::read_to_string(root().join(file_of(name))).unwrap();
-            let library = std::fs::read_to_string(root().join("crates").join(name).join("src/lib.rs")).unwrap();
+            let text = std::fs::read_to_string(repository_root().join(file_of(name))).unwrap();
+            let library =
+                std::fs::read_to_string(repository_root().join("crates").join(name).join("src/lib.rs")).unwrap();
             for module in modules {
                 let condition = format!("must_not_compile = \"{module}\"");
                 let is_named = library.contains(&condition) && (modules.len() == 1 || text.contains(&condition));

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// A chore ends well, or with a sentence for the person who started it.
-pub(crate) type Outcome<T = ()> = Result<T, String>;
+pub(crate) type ChoreResult<T = ()> = Result<T, String>;
 
 /// The repository.
-pub(crate) fn root() -> PathBuf {
+pub(crate) fn repository_root() -> PathBuf {
     // Cargo tells where this package is now; where it was compiled may be another place.
     let package =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -19,11 +19,11 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn target() -> PathBuf {
     let here = std::env::current_exe().ok();
     let target = here.as_deref().and_then(|exe| exe.parent()?.parent());
-    target.map_or_else(|| root().join("target"), PathBuf::from)
+    target.map_or_else(|| repository_root().join("target"), PathBuf::from)
 }
 
 /// Folder for files that chores keep between runs.
-pub(crate) fn cache() -> Outcome<PathBuf> {
+pub(crate) fn cache() -> ChoreResult<PathBuf> {
     let cache = target().join("cache");
     std::fs::create_dir_all(&cache).map_err(|error| format!("cannot make {}: {error}", cache.display()))?;
     Ok(cache)
@@ -33,7 +33,7 @@ pub(crate) fn cache() -> Outcome<PathBuf> {
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(arguments).current_dir(root());
+    command.args(arguments).current_dir(repository_root());
     command
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn program<S: AsRef<OsStr>>(name: impl AsRef<OsStr>, arguments: impl 
 }
 
 /// Runs it with our own output; an error unless it ends with 0.
-pub(crate) fn run(command: &mut Command) -> Outcome {
+pub(crate) fn run_command(command: &mut Command) -> ChoreResult {
     let name = named(command);
     let status = command.status().map_err(|error| format!("cannot start {name}: {error}"))?;
     match status.success() {
@@ -55,7 +55,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
 }
 
 /// Runs it and gives what it printed; an error, with what it said, unless it ends with 0.
-pub(crate) fn output(command: &mut Command) -> Outcome<String> {
+pub(crate) fn command_output(command: &mut Command) -> ChoreResult<String> {
     let name = named(command);
     let output = command.output().map_err(|error| format!("cannot start {name}: {error}"))?;
     if !output.status.success() {

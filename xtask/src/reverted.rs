@@ -16,17 +16,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{output, program, root, run, target};
-use crate::{Outcome, tools};
-use row::{BINARY, Row, Suite, read, read_rows};
-use verdict::{Said, Verdict};
+use crate::process::{command_output, program, repository_root, run_command, target};
+use crate::{ChoreResult, tools};
+use row::{BINARY, Row, TestProgramName, read_file, read_rows};
+use verdict::{RowVerdict, TestOutput};
 
 /// Seconds for each test that is held; without its defence a test may well hang.
 const PATIENCE: usize = 300;
 
 /// Reverts the wanted rows one by one and fails if a row's tests pass without its defence.
-pub(crate) fn chore(wanted: &[&str]) -> Outcome {
-    let mut rows = read_rows(&root().join("xtask/reverted"))?;
+pub(crate) fn run_reverted(wanted: &[&str]) -> ChoreResult {
+    let mut rows = read_rows(&repository_root().join("xtask/reverted"))?;
     let tables: BTreeSet<String> = rows.iter().map(|row| row.table.clone()).collect();
     let is_meant = |row: &Row, word: &str| match tables.contains(word) {
         true => row.table == word,
@@ -67,17 +67,19 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn prepare() -> Outcome<Self> {
+    fn prepare() -> ChoreResult<Self> {
         let home = target().join("reverted");
         let tree = home.join("tree");
         fs::create_dir_all(home.join("said")).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
-        let head = output(git(&root()).args(["rev-parse", "HEAD"]))?;
+        let head = command_output(git(&repository_root()).args(["rev-parse", "HEAD"]))?;
         if !tree.join(".git").exists() {
-            run(program("git", ["clone", "--quiet", "--no-checkout", "--shared"]).arg(root()).arg(&tree))?;
+            run_command(
+                program("git", ["clone", "--quiet", "--no-checkout", "--shared"]).arg(repository_root()).arg(&tree),
+            )?;
         }
-        run(git(&tree).args(["fetch", "--quiet", "origin", head.trim()]))?;
+        run_command(git(&tree).args(["fetch", "--quiet", "origin", head.trim()]))?;
         // Only what differs is written anew, so that little is built anew.
-        run(git(&tree).args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
+        run_command(git(&tree).args(["checkout", "--quiet", "--force", "--detach", head.trim()]))?;
         let mut made = Vec::new();
         for (variable, make) in tools::TOOLS {
             made.push((*variable, make()?));
@@ -86,8 +88,8 @@ impl Scratch {
     }
 
     /// With every defence in place all of these tests pass.
-    fn check_untouched(&self, rows: &[Row]) -> Outcome {
-        let mut suites: BTreeMap<&Suite, BTreeSet<&str>> = BTreeMap::new();
+    fn check_untouched(&self, rows: &[Row]) -> ChoreResult {
+        let mut suites: BTreeMap<&TestProgramName, BTreeSet<&str>> = BTreeMap::new();
         for row in rows {
             suites.entry(&row.suite).or_default().extend(row.fails.iter().map(String::as_str));
         }
@@ -107,9 +109,9 @@ impl Scratch {
     }
 
     /// Puts aside the tests that run our binary, as they are with nothing taken out.
-    fn keep_tests(&self) -> Outcome {
+    fn keep_tests(&self) -> ChoreResult {
         let selected = ["test", "--quiet", "--package", BINARY, "--test", "it", "--no-run", "--message-format=json"];
-        let told = output(&mut self.cargo(&selected))?;
+        let told = command_output(&mut self.cargo(&selected))?;
         let artifacts = told.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
         let mut tests = artifacts.filter(|artifact| artifact["target"]["name"] == "it");
         let test = tests.find_map(|artifact| artifact["executable"].as_str().map(PathBuf::from));
@@ -122,11 +124,11 @@ impl Scratch {
         self.target.with_file_name("kept-tests")
     }
 
-    fn check(&self, row: &Row) -> Outcome<Verdict> {
+    fn check(&self, row: &Row) -> ChoreResult<RowVerdict> {
         let edited = row.edited(&self.tree)?;
         let mut untouched = BTreeMap::new();
         for file in edited.keys() {
-            untouched.insert(file.clone(), read(&self.tree.join(file))?);
+            untouched.insert(file.clone(), read_file(&self.tree.join(file))?);
         }
         self.write(&edited)?;
         let verdict = self.check_edited(row);
@@ -137,12 +139,12 @@ impl Scratch {
     /// The tests that run our binary are held as they were built before: most rows change
     /// nothing else, and building the binary alone takes a third of the time. A test that
     /// passes may be one that calls the changed code itself.
-    fn check_edited(&self, row: &Row) -> Outcome<Verdict> {
+    fn check_edited(&self, row: &Row) -> ChoreResult<RowVerdict> {
         let tests: Vec<&str> = row.fails.iter().map(String::as_str).collect();
-        let judge = |said: Said| {
+        let judge = |said: TestOutput| {
             let file = self.target.with_file_name("said").join(format!("{}.txt", row.name));
             fs::write(&file, &said.0).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-            Ok(Verdict::of(&row.fails, &said))
+            Ok(RowVerdict::of_output(&row.fails, &said))
         };
         if row.needs_only_a_new_binary() {
             let verdict = judge(self.hold_with_new_binary(&row.suite, &tests)?)?;
@@ -153,7 +155,7 @@ impl Scratch {
         self.hold(&row.suite, &tests).and_then(judge)
     }
 
-    fn write(&self, texts: &BTreeMap<PathBuf, String>) -> Outcome {
+    fn write(&self, texts: &BTreeMap<PathBuf, String>) -> ChoreResult {
         for (file, text) in texts {
             fs::write(self.tree.join(file), text).map_err(|error| format!("{}: {error}", file.display()))?;
         }
@@ -161,17 +163,17 @@ impl Scratch {
     }
 
     /// Builds and runs the tests; what does not build is an error, what ends in any way is not.
-    fn hold(&self, suite: &Suite, tests: &[&str]) -> Outcome<Said> {
+    fn hold(&self, suite: &TestProgramName, tests: &[&str]) -> ChoreResult<TestOutput> {
         let package = suite.package.as_str();
         if self.tree.join("crates").join(package).join("examples").exists() {
-            run(&mut self.cargo(&["build", "--quiet", "--package", package, "--examples"]))?;
+            run_command(&mut self.cargo(&["build", "--quiet", "--package", package, "--examples"]))?;
         }
         let mut selected = vec!["test", "--quiet", "--package", package];
         match suite.test.as_str() {
             "lib" => selected.push("--lib"),
             test => selected.extend(["--test", test]),
         }
-        run(self.cargo(&selected).arg("--no-run"))?;
+        run_command(self.cargo(&selected).arg("--no-run"))?;
         let mut command = patiently(self.cargo(&[]).get_program(), tests.len());
         command.args(["test", "--package", package]).args(&selected[4..]).arg("--").current_dir(&self.tree);
         self.finish(command, suite, tests)
@@ -179,19 +181,19 @@ impl Scratch {
 
     /// Builds the binary, and runs the tests against it that were built when nothing was
     /// taken out.
-    fn hold_with_new_binary(&self, suite: &Suite, tests: &[&str]) -> Outcome<Said> {
-        run(&mut self.cargo(&["build", "--quiet", "--package", &suite.package, "--bins"]))?;
+    fn hold_with_new_binary(&self, suite: &TestProgramName, tests: &[&str]) -> ChoreResult<TestOutput> {
+        run_command(&mut self.cargo(&["build", "--quiet", "--package", &suite.package, "--bins"]))?;
         let mut command = patiently(self.kept_tests().as_os_str(), tests.len());
         command.current_dir(self.tree.join("crates").join(&suite.package));
         self.finish(command, suite, tests)
     }
 
-    fn finish(&self, mut command: Command, suite: &Suite, tests: &[&str]) -> Outcome<Said> {
+    fn finish(&self, mut command: Command, suite: &TestProgramName, tests: &[&str]) -> ChoreResult<TestOutput> {
         command.arg("--exact").args(tests);
         self.set_variables(&mut command);
         command.envs(suite.variables.iter().filter_map(|pair| pair.split_once('=')));
         let output = command.output().map_err(|error| format!("cannot start timeout: {error}"))?;
-        Ok(Said(String::from_utf8_lossy(&output.stdout).into_owned()))
+        Ok(TestOutput(String::from_utf8_lossy(&output.stdout).into_owned()))
     }
 
     fn cargo(&self, arguments: &[&str]) -> Command {

@@ -9,9 +9,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::browser::modules;
-use crate::process::{cargo, program, root, run, target};
+use crate::process::{cargo, program, repository_root, run_command, target};
 use crate::tools::need;
 
 /// Cases that end as each verdict.
@@ -23,10 +23,10 @@ const CHANGED: [&str; 4] = ["patch.diff", "test.log", "report.json", "events.nor
 const HOSTILE: &str = "</script><script>window.hostileRan=1</script><img src=x onerror=window.hostileRan=1>";
 
 /// Opens every page and fails if one says something else than its row.
-pub(crate) fn chore() -> Outcome {
+pub(crate) fn run_chore() -> ChoreResult {
     need("chromium", "chromium")?;
     let modules = modules()?;
-    run(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
     let folder = std::env::temp_dir().join(format!("cto-run-files-{}", std::process::id()));
     let tried = try_files(&RunFileWorld { folder: folder.clone() }, &modules);
     let _ = std::fs::remove_dir_all(&folder);
@@ -46,13 +46,13 @@ impl RunFileWorld {
         command
     }
 
-    fn json(&self, home: &str, words: &[&str]) -> Outcome<Value> {
+    fn json(&self, home: &str, words: &[&str]) -> ChoreResult<Value> {
         let out = self.cto(home).args(words).arg("--json").output().map_err(|error| error.to_string())?;
         serde_json::from_slice(&out.stdout).map_err(|error| format!("cto {words:?}: {error}"))
     }
 
     /// Runs a task and gives its page.
-    fn make_page(&self, home: &str, task: &str) -> Outcome<(String, Value)> {
+    fn make_page(&self, home: &str, task: &str) -> ChoreResult<(String, Value)> {
         let _ = self.json(home, &["run", task])?;
         let checked = self.json(home, &["verify", "@"])?;
         let name = format!("{home}-{}.html", checked["status"].as_str().unwrap_or_default());
@@ -61,18 +61,18 @@ impl RunFileWorld {
         Ok((self.read(&name)?, checked))
     }
 
-    fn read(&self, name: &str) -> Outcome<String> {
+    fn read(&self, name: &str) -> ChoreResult<String> {
         std::fs::read_to_string(self.folder.join(name)).map_err(|error| format!("{name}: {error}"))
     }
 
-    fn write(&self, name: &str, text: &str) -> Outcome<String> {
+    fn write(&self, name: &str, text: &str) -> ChoreResult<String> {
         let path = self.folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{name}: {error}"))?;
         Ok(path.display().to_string())
     }
 }
 
-fn try_files(world: &RunFileWorld, modules: &Path) -> Outcome {
+fn try_files(world: &RunFileWorld, modules: &Path) -> ChoreResult {
     std::fs::create_dir_all(world.folder.join("user")).map_err(|error| error.to_string())?;
     let mut rows = Vec::new();
     let mut pages = Vec::new();
@@ -88,15 +88,15 @@ fn try_files(world: &RunFileWorld, modules: &Path) -> Outcome {
     rows.extend(changed_rows(world, page)?);
     rows.extend(foreign_rows(world, page)?);
     rows.extend(hostile_rows(world, page)?);
-    let script = root().join("xtask/browser/run_file.mjs");
+    let script = repository_root().join("xtask/browser/run_file.mjs");
     let mut node = program("node", [script.as_os_str()]);
     let rows = world.write("rows.json", &Value::Array(rows).to_string())?;
-    run(node.arg(rows).env("BROWSER_MODULES", modules))
+    run_command(node.arg(rows).env("BROWSER_MODULES", modules))
 }
 
 /// A page as it was written: every check holds, with the browser's digests and without
 /// them, and the key is to be compared.
-fn whole_rows(world: &RunFileWorld, status: &str, page: &str) -> Outcome<Vec<Value>> {
+fn whole_rows(world: &RunFileWorld, status: &str, page: &str) -> ChoreResult<Vec<Value>> {
     let file = world.write(&format!("whole-{status}.html"), page)?;
     let says = "compare this fingerprint";
     let row = |plain: bool, width: u64| {
@@ -110,7 +110,7 @@ fn whole_rows(world: &RunFileWorld, status: &str, page: &str) -> Outcome<Vec<Val
 
 /// One byte changed in each file: the page names that file, with the checks that `cto
 /// verify` names.
-fn changed_rows(world: &RunFileWorld, page: &str) -> Outcome<Vec<Value>> {
+fn changed_rows(world: &RunFileWorld, page: &str) -> ChoreResult<Vec<Value>> {
     let mut rows = Vec::new();
     for name in CHANGED {
         let changed = change_embedded(page, name)?;
@@ -127,7 +127,7 @@ fn changed_rows(world: &RunFileWorld, page: &str) -> Outcome<Vec<Value>> {
 }
 
 /// The page with one character of a file's base64 exchanged for another.
-fn change_embedded(page: &str, name: &str) -> Outcome<String> {
+fn change_embedded(page: &str, name: &str) -> ChoreResult<String> {
     let start = page.find(&format!("[\"{name}\",\"")).ok_or(format!("{name} is not in the page"))? + name.len() + 5;
     let length = page[start..].find('"').ok_or("the page ends")?;
     let at = start + length / 2;
@@ -136,7 +136,7 @@ fn change_embedded(page: &str, name: &str) -> Outcome<String> {
 }
 
 /// Keys: the reader's own, another one, and a file that brings a key of somebody else.
-fn foreign_rows(world: &RunFileWorld, page: &str) -> Outcome<Vec<Value>> {
+fn foreign_rows(world: &RunFileWorld, page: &str) -> ChoreResult<Vec<Value>> {
     let ours = world.read("ours/keys/harness.pub")?;
     let (foreign_page, _) = world.make_page("theirs", CASES[0].0)?;
     let theirs = world.read("theirs/keys/harness.pub")?;
@@ -157,17 +157,17 @@ fn foreign_rows(world: &RunFileWorld, page: &str) -> Outcome<Vec<Value>> {
     ])
 }
 
-fn embedded_key(page: &str) -> Outcome<&str> {
+fn embedded_key(page: &str) -> ChoreResult<&str> {
     let key = page.split("\"key\":\"").nth(1).and_then(|rest| rest.split('"').next());
     key.ok_or_else(|| "the page has no key".to_owned())
 }
 
 /// Hostile words of a contract, and script that somebody adds: nothing runs. Without the
 /// policy it does, which is the control.
-fn hostile_rows(world: &RunFileWorld, page: &str) -> Outcome<Vec<Value>> {
-    let case = root().join("crates/fixtures/cases/r1-string-slugify");
+fn hostile_rows(world: &RunFileWorld, page: &str) -> ChoreResult<Vec<Value>> {
+    let case = repository_root().join("crates/fixtures/cases/r1-string-slugify");
     let copy = world.folder.join("hostile");
-    run(program("cp", ["-r"]).arg(&case).arg(&copy))?;
+    run_command(program("cp", ["-r"]).arg(&case).arg(&copy))?;
     let text = std::fs::read_to_string(copy.join("case.yaml")).map_err(|error| error.to_string())?;
     let title = text.lines().find(|line| line.starts_with("title:")).ok_or("the case has no title")?;
     let text = text.replace(title, &format!("title: '{HOSTILE}'"));

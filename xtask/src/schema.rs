@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::process::{cargo, output, program, root, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, repository_root, run_command, target};
 
 /// Writes every schema, and removes files of schemas that no longer exist.
-pub(crate) fn write() -> Outcome {
+pub(crate) fn write_schemas() -> ChoreResult {
     let folder = folder();
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let printed = printed()?;
@@ -30,7 +30,7 @@ pub(crate) fn write() -> Outcome {
 }
 
 /// Fails if a stored schema differs from the program's.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check_schemas() -> ChoreResult {
     let printed = printed()?;
     let stored = stored(&folder())?;
     let names: std::collections::BTreeSet<&String> = printed.keys().chain(stored.keys()).collect();
@@ -48,8 +48,8 @@ pub(crate) fn check() -> Outcome {
 /// Schemas that the program carries without their words, since every run needs them.
 const LEAN: [&str; 2] = ["case.json", "contract.json"];
 
-fn lean(printed: &BTreeMap<String, String>) -> Outcome<Vec<(PathBuf, String)>> {
-    let folder = root().join("crates/contract/src/source/lean");
+fn lean(printed: &BTreeMap<String, String>) -> ChoreResult<Vec<(PathBuf, String)>> {
+    let folder = repository_root().join("crates/contract/src/source/lean");
     let one = |name: &str| {
         let text = printed.get(name).ok_or_else(|| format!("there is no schema {name}"))?;
         let mut schema = serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))?;
@@ -72,21 +72,21 @@ fn without_words(schema: &mut Value) {
 }
 
 fn folder() -> PathBuf {
-    root().join("docs/formats/schemas")
+    repository_root().join("docs/formats/schemas")
 }
 
 /// File name to content, as the program of this source prints it.
-fn printed() -> Outcome<BTreeMap<String, String>> {
-    run(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+fn printed() -> ChoreResult<BTreeMap<String, String>> {
+    run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
     let cto = target().join("debug/cto");
-    let names = output(&mut program(&cto, ["schema"]))?;
+    let names = command_output(&mut program(&cto, ["schema"]))?;
     let names = names.lines().map(str::trim).filter(|name| !name.is_empty());
-    names.map(|name| Ok((format!("{name}.json"), output(&mut program(&cto, ["schema", name]))?))).collect()
+    names.map(|name| Ok((format!("{name}.json"), command_output(&mut program(&cto, ["schema", name]))?))).collect()
 }
 
 /// File name to content, as it lies in the repository. A folder that is not there yet holds
 /// nothing.
-fn stored(folder: &Path) -> Outcome<BTreeMap<String, String>> {
+fn stored(folder: &Path) -> ChoreResult<BTreeMap<String, String>> {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     let mut found = BTreeMap::new();
     if !folder.exists() {

@@ -7,16 +7,16 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::browser::modules;
-use crate::process::{cargo, program, root, run, target};
+use crate::process::{cargo, program, repository_root, run_command, target};
 use crate::tools::need;
 
 /// Takes the pictures; into `folder`, or into the documentation.
-pub(crate) fn chore(folder: Option<&Path>) -> Outcome {
+pub(crate) fn run_shots(folder: Option<&Path>) -> ChoreResult {
     need("chromium", "chromium")?;
     let modules = modules()?;
-    run(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
     let mut demo = program(target().join("debug/cto"), ["demo", "--serve", "--listen", "127.0.0.1:0", "--json"]);
     let mut child = demo.stdout(Stdio::piped()).spawn().map_err(|error| format!("cannot start the demo: {error}"))?;
     let mut line = String::new();
@@ -34,13 +34,13 @@ pub(crate) fn chore(folder: Option<&Path>) -> Outcome {
 }
 
 /// Every picture into a folder, or those that the docs show to where they lie.
-fn take_shots(told: &Value, folder: Option<&Path>, modules: &Path) -> Outcome {
+fn take_shots(told: &Value, folder: Option<&Path>, modules: &Path) -> ChoreResult {
     let text = |name: &str| told[name].as_str().unwrap_or_default().to_owned();
     let (origin, login) = (text("address"), text("login"));
     let path = login.strip_prefix(&origin).unwrap_or(&login).to_owned();
-    let script = root().join("xtask/browser/shots.mjs");
+    let script = repository_root().join("xtask/browser/shots.mjs");
     let mut node = program("node", [script.as_os_str()]);
-    let images = root().join("docs/images");
+    let images = repository_root().join("docs/images");
     node.args([&origin, &path]).arg(folder.unwrap_or(&images)).args(folder.is_none().then_some("docs"));
-    run(node.env("BROWSER_MODULES", modules))
+    run_command(node.env("BROWSER_MODULES", modules))
 }

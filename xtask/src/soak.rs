@@ -3,8 +3,8 @@
 
 mod honest;
 
-use crate::Outcome;
-use crate::process::{cargo, run};
+use crate::ChoreResult;
+use crate::process::{cargo, run_command};
 use crate::tools;
 
 /// Tests that take their number of repetitions, or their seconds, from a variable.
@@ -210,9 +210,9 @@ const SOAKS: &[Soak] = &[
 ];
 
 /// Runs the wanted soaks, each as often as asked.
-pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+pub(crate) fn run_soaks(arguments: &[&str]) -> ChoreResult {
     if let [HONEST, packages @ ..] = arguments {
-        return honest::hold(packages);
+        return honest::hold_pairs(packages);
     }
     let (wanted, times) = match arguments {
         [wanted @ .., "--times", times] => {
@@ -231,7 +231,7 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
 }
 
 impl Soak {
-    fn hold(&self, times: u32) -> Outcome {
+    fn hold(&self, times: u32) -> ChoreResult {
         for (package, test) in self.tests {
             println!("soak {}: {test}, {times} times", self.name);
             let features = if test.starts_with(FLEET_TESTS) { "fleet" } else { "" };
@@ -244,7 +244,7 @@ impl Soak {
                     command.env(variable, make()?);
                 }
             }
-            run(&mut command)?;
+            run_command(&mut command)?;
         }
         Ok(())
     }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::Outcome;
-use crate::process::{cargo, output, program, root, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, repository_root, run_command, target};
 use crate::tools::need;
 
 /// One picture: its file, what it shows, the words behind `cto`, and the text on the screen that it waits for.
@@ -53,10 +53,10 @@ const ROWS: &str = "40";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Draws the pictures of the terminal for the docs.
-pub(crate) fn chore(folder: Option<&Path>) -> Outcome {
+pub(crate) fn draw_shots(folder: Option<&Path>) -> ChoreResult {
     need("tmux", "tmux")?;
-    run(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
-    let images = root().join("docs/images");
+    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    let images = repository_root().join("docs/images");
     let folder = folder.unwrap_or(&images);
     let place = std::env::temp_dir().join(format!("cto-shots-{}", std::process::id()));
     let made = prepare(&place).and_then(|()| SHOTS.iter().try_for_each(|shot| take_shot(shot, &place, folder)));
@@ -65,7 +65,7 @@ pub(crate) fn chore(folder: Option<&Path>) -> Outcome {
 }
 
 /// A folder to work in, with a case whose checks take their time.
-fn prepare(place: &Path) -> Outcome {
+fn prepare(place: &Path) -> ChoreResult {
     let case = place.join("work/greeting");
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", case.display());
     fs::create_dir_all(case.join("files")).map_err(fail)?;
@@ -80,7 +80,7 @@ fn prepare(place: &Path) -> Outcome {
     fs::write(case.join("case.yaml"), contract.to_string()).map_err(fail)
 }
 
-fn take_shot(shot: &TerminalShot, place: &Path, folder: &Path) -> Outcome {
+fn take_shot(shot: &TerminalShot, place: &Path, folder: &Path) -> ChoreResult {
     let terminal = Terminal { socket: place.join("tmux") };
     let home = place.join("home");
     let binary = target().join("debug/cto");
@@ -95,7 +95,7 @@ fn take_shot(shot: &TerminalShot, place: &Path, folder: &Path) -> Outcome {
     let screen = terminal.wait_for(shot.awaited)?;
     let lines: Vec<&str> = screen.lines().take_while(|line| !line.contains(ENDED)).map(str::trim_end).collect();
     let typed = format!("$ cto {}", shot.words.join(" "));
-    let picture = svg::draw(shot.label, &typed, &lines);
+    let picture = svg::draw_screen(shot.label, &typed, &lines);
     let file = folder.join(shot.file);
     fs::write(&file, picture).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     println!("{}", file.display());
@@ -114,12 +114,12 @@ impl Terminal {
         command
     }
 
-    fn ask(&self, words: &[&str]) -> Outcome<String> {
-        output(&mut self.command(words))
+    fn ask(&self, words: &[&str]) -> ChoreResult<String> {
+        command_output(&mut self.command(words))
     }
 
     /// The screen with its colours, as soon as it shows this.
-    fn wait_for(&self, text: &str) -> Outcome<String> {
+    fn wait_for(&self, text: &str) -> ChoreResult<String> {
         let began = Instant::now();
         loop {
             let screen = self.ask(&["capture-pane", "-p", "-e"])?;

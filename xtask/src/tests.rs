@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::root;
+use crate::process::repository_root;
 
 const PAGES: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
 
@@ -21,7 +21,7 @@ fn sources(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         if path.is_dir() {
             sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let below = path.strip_prefix(root().join("crates")).unwrap().to_path_buf();
+            let below = path.strip_prefix(repository_root().join("crates")).unwrap().to_path_buf();
             found.insert(below, fs::read_to_string(&path).unwrap());
         }
     }
@@ -29,7 +29,7 @@ fn sources(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
 
 fn all_sources() -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
-    sources(&root().join("crates"), &mut found);
+    sources(&repository_root().join("crates"), &mut found);
     found
 }
 
@@ -47,14 +47,14 @@ fn meant<'a>(sources: &'a BTreeMap<PathBuf, String>, text: &str) -> Vec<&'a str>
     let text = text.strip_prefix("crates/").unwrap_or(text);
     let named = sources.iter().filter(|(path, _)| path.ends_with(text));
     let code = named.map(|(_, code)| code.as_str()).collect();
-    if root().join(text).exists() { vec![""] } else { code }
+    if repository_root().join(text).exists() { vec![""] } else { code }
 }
 
 #[test]
 fn files_that_a_page_names_are_there() {
     let sources = all_sources();
     for page in PAGES {
-        let text = fs::read_to_string(root().join(page)).unwrap();
+        let text = fs::read_to_string(repository_root().join(page)).unwrap();
         let named: Vec<&str> = text.lines().flat_map(quoted).filter(|text| is_source(text)).collect();
         assert!(named.len() > 10, "{page}: {named:?}");
         let lost: Vec<&&str> = named.iter().filter(|text| meant(&sources, text).is_empty()).collect();
@@ -107,9 +107,9 @@ fn tables_and_functions_that_a_page_names_are_in_their_files() {
     let sources = all_sources();
     let mut seen = 0;
     for page in PAGES {
-        let text = fs::read_to_string(root().join(page)).unwrap();
+        let text = fs::read_to_string(repository_root().join(page)).unwrap();
         for (name, file) in text.lines().flat_map(named_places) {
-            let own = fs::read_to_string(root().join(file)).unwrap_or_default();
+            let own = fs::read_to_string(repository_root().join(file)).unwrap_or_default();
             let code = meant(&sources, file);
             let is_there = declares(&own, name) || code.iter().any(|code| declares(code, name));
             assert!(is_there, "{page} names `{name}` in {file}, which does not declare it");
@@ -126,7 +126,7 @@ fn tables_and_functions_that_a_page_names_are_in_their_files() {
 #[test]
 fn functions_that_a_walk_names_are_in_their_files() {
     let sources = all_sources();
-    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let page = fs::read_to_string(repository_root().join("ARCHITECTURE.md")).unwrap();
     let walks = page.split("\n## Walks\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let hops = walks.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
     let mut seen = 0;
@@ -166,7 +166,7 @@ fn folders_met_again<'a>(hops: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn no_walk_comes_back_into_a_folder_that_it_has_left() {
-    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let page = fs::read_to_string(repository_root().join("ARCHITECTURE.md")).unwrap();
     let walks = page.split("\n## Walks\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut seen = 0;
     for walk in walks.split("\n**").skip(1) {

@@ -8,8 +8,8 @@ mod objects;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::Outcome;
-use crate::process::{cache, cargo, is_there, output, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cache, cargo, command_output, is_there, program, run_command, target};
 
 /// Program or file, and the Debian package it comes in.
 const PROGRAMS: [(&str, &str); 17] = [
@@ -88,7 +88,7 @@ const WHEELS: [&str; 4] = ["inflection==0.5.1", "inflection==0.5.0", "setuptools
 const CRATES: [&str; 2] = ["itoa = \"=1.0.11\"", "itoa = \"=1.0.10\""];
 
 /// A variable that tells tests where something is, and the function that makes it ready.
-pub(crate) type Tool = (&'static str, fn() -> Outcome<PathBuf>);
+pub(crate) type Tool = (&'static str, fn() -> ChoreResult<PathBuf>);
 
 /// Tools that are made ready for tests.
 pub(crate) const TOOLS: &[Tool] = &[
@@ -123,10 +123,10 @@ pub(crate) const TOOLS: &[Tool] = &[
 
 /// Makes all tools side by side, and gives each variable with its path. A tool that several
 /// others need is made by the first of them, under a lock.
-pub(crate) fn make_all() -> Vec<(&'static str, Outcome<PathBuf>)> {
+pub(crate) fn make_all() -> Vec<(&'static str, ChoreResult<PathBuf>)> {
     std::thread::scope(|scope| {
         let made: Vec<_> = TOOLS.iter().map(|(variable, make)| (*variable, scope.spawn(make))).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, Outcome<PathBuf>>| {
+        let join = |handle: std::thread::ScopedJoinHandle<'_, ChoreResult<PathBuf>>| {
             handle.join().unwrap_or_else(|_| Err("its maker panicked".to_owned()))
         };
         made.into_iter().map(|(variable, handle)| (variable, join(handle))).collect()
@@ -152,19 +152,19 @@ pub(crate) fn programs() {
 }
 
 /// Installs a program where it is missing and we may; an error where it stays missing.
-pub(crate) fn need(name: &str, package: &str) -> Outcome {
+pub(crate) fn need(name: &str, package: &str) -> ChoreResult {
     if is_there(name) { Ok(()) } else { install(&[package]) }
 }
 
 /// The Python to check formats and run tests with, made on first use and kept.
-pub(crate) fn python() -> Outcome<PathBuf> {
+pub(crate) fn python() -> ChoreResult<PathBuf> {
     static MAKING: Mutex<()> = Mutex::new(());
     let _held = hold(&MAKING);
     fill_venv(&cache()?.join("venv"), &LIBRARIES)
 }
 
 /// The Python of an environment with these libraries, made on first use and kept.
-pub(crate) fn fill_venv(folder: &Path, libraries: &[&str]) -> Outcome<PathBuf> {
+pub(crate) fn fill_venv(folder: &Path, libraries: &[&str]) -> ChoreResult<PathBuf> {
     let python = folder.join("bin/python");
     let wanted = format!("{SYSTEM_PYTHON}\n{}", libraries.join("\n"));
     if python.is_file() && is_marked(folder, "libraries", &wanted) {
@@ -178,7 +178,7 @@ pub(crate) fn fill_venv(folder: &Path, libraries: &[&str]) -> Outcome<PathBuf> {
 }
 
 /// In a folder of its own, which sandboxes are shown.
-pub(crate) fn go() -> Outcome<PathBuf> {
+pub(crate) fn go() -> ChoreResult<PathBuf> {
     static MAKING: Mutex<()> = Mutex::new(());
     let _held = hold(&MAKING);
     let python = python()?;
@@ -186,7 +186,7 @@ pub(crate) fn go() -> Outcome<PathBuf> {
     if !is_marked(&folder, "go", GO) {
         eprintln!("xtask: installing {GO}");
         let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"];
-        output(program(&python, words).arg(&folder).arg(GO))?;
+        command_output(program(&python, words).arg(&folder).arg(GO))?;
         mark(&folder, "go", GO)?;
     }
     let go = folder.join("go/bin/go");
@@ -198,7 +198,7 @@ pub(crate) fn go() -> Outcome<PathBuf> {
 
 /// Build cache with Go's own library, made on first use: sandboxes can read it and not add
 /// to it.
-pub(crate) fn go_cache() -> Outcome<PathBuf> {
+pub(crate) fn go_cache() -> ChoreResult<PathBuf> {
     let go = go()?;
     let folder = cache()?.join("go-build");
     if !is_marked(&folder, "primed", PRIMER) {
@@ -210,14 +210,14 @@ pub(crate) fn go_cache() -> Outcome<PathBuf> {
         std::fs::write(module.join("primer_test.go"), PRIMER).map_err(fail)?;
         let mut command = program(&go, ["test", "./..."]);
         command.current_dir(&module).env("GOCACHE", &folder).env("GOPROXY", "off").env("GOTOOLCHAIN", "local");
-        output(command.env("GOFLAGS", ""))?;
+        command_output(command.env("GOFLAGS", ""))?;
         mark(&folder, "primed", PRIMER)?;
     }
     Ok(folder)
 }
 
 /// The one on the path, or one built here.
-fn nextest() -> Outcome<PathBuf> {
+fn nextest() -> ChoreResult<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut found = std::env::split_paths(&path).map(|folder| folder.join("cargo-nextest"));
     if let Some(nextest) = found.find(|file| file.is_file()) {
@@ -228,7 +228,7 @@ fn nextest() -> Outcome<PathBuf> {
     if !is_marked(&folder, "nextest", NEXTEST) {
         eprintln!("xtask: building cargo-nextest {NEXTEST} in {}", folder.display());
         let words = ["install", "cargo-nextest", "--locked", "--debug", "--force", "--version", NEXTEST];
-        run(cargo(&words).arg("--root").arg(&folder))?;
+        run_command(cargo(&words).arg("--root").arg(&folder))?;
         mark(&folder, "nextest", NEXTEST)?;
     }
     Ok(nextest)
@@ -236,32 +236,41 @@ fn nextest() -> Outcome<PathBuf> {
 
 /// The binary with its stop points, put aside so that the build without them finds its
 /// place free.
-fn stoppable() -> Outcome<PathBuf> {
-    run(&mut cargo(&["build", "--quiet", "--profile", "test", "-p", "cto", "--features", "stop-points,fleet"]))?;
+fn stoppable() -> ChoreResult<PathBuf> {
+    run_command(&mut cargo(&[
+        "build",
+        "--quiet",
+        "--profile",
+        "test",
+        "-p",
+        "cto",
+        "--features",
+        "stop-points,fleet",
+    ]))?;
     let (built, kept) = (target().join("debug/cto"), cache()?.join("cto-stoppable"));
     std::fs::copy(&built, &kept).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
     Ok(kept)
 }
 
 /// A cache of npm's own with the packages in it, from whatever registry npm is configured for.
-fn npm_cache() -> Outcome<PathBuf> {
+fn npm_cache() -> ChoreResult<PathBuf> {
     let folder = cache()?.join("npm");
     if !is_marked(&folder, "packages", &NPM_PACKAGES.join("\n")) {
         eprintln!("xtask: downloading {}", NPM_PACKAGES.join(", "));
         let words = ["cache", "add"].iter().chain(&NPM_PACKAGES);
-        output(program("npm", words).arg("--cache").arg(&folder))?;
+        command_output(program("npm", words).arg("--cache").arg(&folder))?;
         mark(&folder, "packages", &NPM_PACKAGES.join("\n"))?;
     }
     Ok(folder)
 }
 
-fn wheels() -> Outcome<PathBuf> {
+fn wheels() -> ChoreResult<PathBuf> {
     let (python, folder) = (python()?, cache()?.join("wheels"));
     if !is_marked(&folder, "packages", &WHEELS.join("\n")) {
         eprintln!("xtask: downloading {}", WHEELS.join(", "));
         for wheel in WHEELS {
             let words = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", wheel];
-            output(program(&python, words).arg("--dest").arg(&folder))?;
+            command_output(program(&python, words).arg("--dest").arg(&folder))?;
         }
         mark(&folder, "packages", &WHEELS.join("\n"))?;
     }
@@ -269,7 +278,7 @@ fn wheels() -> Outcome<PathBuf> {
 }
 
 /// A home of cargo's own, with a registry that holds the crates alone.
-fn cargo_home() -> Outcome<PathBuf> {
+fn cargo_home() -> ChoreResult<PathBuf> {
     let folder = cache()?.join("cargo-home");
     if !is_marked(&folder, "packages", &CRATES.join("\n")) {
         eprintln!("xtask: downloading {}", CRATES.join(", "));
@@ -281,16 +290,16 @@ fn cargo_home() -> Outcome<PathBuf> {
         for named in CRATES {
             let package = "[package]\nname = \"primer\"\nedition = \"2021\"\n\n[workspace]\n";
             std::fs::write(&manifest, format!("{package}\n[dependencies]\n{named}\n")).map_err(fail)?;
-            output(cargo(&["fetch", "--quiet", "--manifest-path"]).arg(&manifest).env("CARGO_HOME", &folder))?;
+            command_output(cargo(&["fetch", "--quiet", "--manifest-path"]).arg(&manifest).env("CARGO_HOME", &folder))?;
         }
         mark(&folder, "packages", &CRATES.join("\n"))?;
     }
     Ok(folder)
 }
 
-fn pip(python: &Path, packages: &[&str]) -> Outcome {
+fn pip(python: &Path, packages: &[&str]) -> ChoreResult {
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    output(&mut program(python, words.iter().chain(packages))).map(drop)
+    command_output(&mut program(python, words.iter().chain(packages))).map(drop)
 }
 
 /// True if the folder has the wanted content already.
@@ -299,7 +308,7 @@ pub(crate) fn is_marked(folder: &Path, what: &str, wanted: &str) -> bool {
 }
 
 /// Marks the folder as having the wanted content.
-pub(crate) fn mark(folder: &Path, what: &str, wanted: &str) -> Outcome {
+pub(crate) fn mark(folder: &Path, what: &str, wanted: &str) -> ChoreResult {
     let marker = marker(folder, what);
     std::fs::write(&marker, wanted).map_err(|error| format!("cannot write {}: {error}", marker.display()))
 }
@@ -308,24 +317,24 @@ fn marker(folder: &Path, what: &str) -> PathBuf {
     folder.join(format!("cto-{what}.txt"))
 }
 
-fn make_venv(folder: &Path) -> Outcome {
+fn make_venv(folder: &Path) -> ChoreResult {
     let venv = |python: &str| {
         let place = folder.as_os_str();
         let words = ["-m", "venv", "--clear"].map(std::ffi::OsStr::new);
-        output(&mut program(python, words.into_iter().chain([place]))).map(drop)
+        command_output(&mut program(python, words.into_iter().chain([place]))).map(drop)
     };
     // Debian ships Python without the part that makes these.
     let system = || venv(SYSTEM_PYTHON).or_else(|_| install(&["python3-venv"]).and_then(|()| venv(SYSTEM_PYTHON)));
     if Path::new(SYSTEM_PYTHON).is_file() && system().is_ok() { Ok(()) } else { venv("python3") }
 }
 
-fn install(packages: &[&str]) -> Outcome {
+fn install(packages: &[&str]) -> ChoreResult {
     static INSTALLING: Mutex<()> = Mutex::new(());
     let _held = hold(&INSTALLING);
-    if output(&mut program("id", ["-u"]))?.trim() != "0" || !is_there("apt-get") {
+    if command_output(&mut program("id", ["-u"]))?.trim() != "0" || !is_there("apt-get") {
         return Err("only root on a system with apt-get can install what is missing".to_owned());
     }
-    run(&mut program("apt-get", ["update", "-qq"]))?;
+    run_command(&mut program("apt-get", ["update", "-qq"]))?;
     let words = ["install", "-y", "-qq", "--no-install-recommends"];
-    run(program("apt-get", words.iter().chain(packages)).env("DEBIAN_FRONTEND", "noninteractive"))
+    run_command(program("apt-get", words.iter().chain(packages)).env("DEBIAN_FRONTEND", "noninteractive"))
 }

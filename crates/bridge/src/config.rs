@@ -7,12 +7,12 @@ use contract::Stamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::policy::admission::{Admission, NetworkClass};
-use crate::policy::limits::{KeepAccount, Limits};
+use crate::policy::admission::{AdmittedPair, NetworkClass};
+use crate::policy::limits::{KeepAccount, UseLimits};
 use crate::policy::price::PriceTable;
 use crate::protocol::shim::ShapeShim;
-use crate::recording::record::{Recorder, Replay};
-use crate::upstream::connect::{Proxy, Trust};
+use crate::recording::record::{Recorder, ReplaySource};
+use crate::upstream::connect::{Proxy, TrustedRoots};
 use crate::upstream::credential::Credential;
 use crate::upstream::endpoint::Endpoint;
 use crate::upstream::secret::{RunToken, Secret};
@@ -21,19 +21,19 @@ use crate::upstream::secret::{RunToken, Secret};
 #[derive(Debug)]
 pub struct BridgeConfig {
     /// The one model that may answer.
-    pub admission: Admission,
+    pub admission: AdmittedPair,
     /// Hosts and services that the admission permits.
     pub network: NetworkClass,
     /// Provider, or a recording in its place.
-    pub source: Source,
+    pub source: AnswerSource,
     /// Token that the engine has to present.
     pub token: RunToken,
     /// Limits of the run.
-    pub limits: Limits,
+    pub limits: UseLimits,
     /// Remaining part of the daily limits; empty if there are none.
-    pub day: Limits,
+    pub day: UseLimits,
     /// Persists the account, for a recovery after this process is gone.
-    pub account: Option<Account>,
+    pub account: Option<Bookkeeper>,
     /// Prices, for limits in money and for the records.
     pub prices: PriceTable,
     /// Declared changes to requests.
@@ -52,14 +52,20 @@ pub struct BridgeConfig {
 
 impl BridgeConfig {
     /// A bridge with the usual sizes and deadlines, no limits, no prices and no shim.
-    pub fn new(admission: Admission, network: NetworkClass, source: Source, token: RunToken, started: Stamp) -> Self {
+    pub fn new(
+        admission: AdmittedPair,
+        network: NetworkClass,
+        source: AnswerSource,
+        token: RunToken,
+        started: Stamp,
+    ) -> Self {
         Self {
             admission,
             network,
             source,
             token,
-            limits: Limits::default(),
-            day: Limits::default(),
+            limits: UseLimits::default(),
+            day: UseLimits::default(),
             account: None,
             prices: PriceTable::default(),
             shim: ShapeShim::default(),
@@ -73,9 +79,9 @@ impl BridgeConfig {
 }
 
 /// Somebody who keeps the account.
-pub struct Account(pub KeepAccount);
+pub struct Bookkeeper(pub KeepAccount);
 
-impl fmt::Debug for Account {
+impl fmt::Debug for Bookkeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Account")
     }
@@ -83,11 +89,11 @@ impl fmt::Debug for Account {
 
 /// Source of answers.
 #[derive(Debug)]
-pub enum Source {
+pub enum AnswerSource {
     /// Provider over the network.
     Live(Box<Upstream>),
     /// A recording and nothing else: such a bridge never connects to anything.
-    Replay(Replay),
+    Replay(ReplaySource),
 }
 
 /// A provider.
@@ -100,7 +106,7 @@ pub struct Upstream {
     /// Further headers the provider wants with the credential, such as an account.
     pub extra_headers: Vec<(String, Secret)>,
     /// Certificate authorities that count.
-    pub trust: Trust,
+    pub trust: TrustedRoots,
     /// Proxy between this machine and the provider.
     pub proxy: Option<Proxy>,
     /// Route of responses requests.
@@ -114,7 +120,7 @@ impl Upstream {
             endpoint,
             credential,
             extra_headers: Vec::new(),
-            trust: Trust::default(),
+            trust: TrustedRoots::default(),
             proxy: None,
             responses: ResponsesWire::Native,
         }
@@ -207,11 +213,11 @@ impl Clock {
 
     /// Current moment.
     pub(crate) fn now(&self) -> Stamp {
-        self.at(Instant::now())
+        self.stamp_at(Instant::now())
     }
 
     /// Moment of an instant that was measured earlier.
-    pub(crate) fn at(&self, instant: Instant) -> Stamp {
+    pub(crate) fn stamp_at(&self, instant: Instant) -> Stamp {
         self.started.after(instant.duration_since(self.since))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Served on a listener the caller hands in, it speaks what engines speak, lets through
 //! what the admission allows, puts the credential on, and writes down what happened.
-//! [`Bridge::start`] is the way in; `request/exchange.rs` has the path of a request.
+//! [`Bridge::start_bridge`] is the way in; `request/exchange.rs` has the path of a request.
 //!
 //! It knows no ledger and no run. It reads no clock but the monotonic one, no environment,
 //! and no file but a credential's.
@@ -15,9 +15,9 @@ mod request;
 mod serve;
 mod upstream;
 
-pub use config::{Account, BridgeConfig, Deadlines, ResponsesWire, Sizes, Source, Upstream};
-pub use policy::admission::{Admission, Feature, NetworkClass, Served};
-pub use policy::limits::{KeepAccount, Limits, Spent};
+pub use config::{AnswerSource, Bookkeeper, BridgeConfig, Deadlines, ResponsesWire, Sizes, Upstream};
+pub use policy::admission::{AdmittedPair, Feature, NetworkClass, Served};
+pub use policy::limits::{KeepAccount, Spent, UseLimits};
 pub use policy::price::{Price, PriceTable, ReadPricesError};
 pub use protocol::refusal::RefusalCode;
 pub use protocol::shim::{ShapeShim, ShimApplied};
@@ -25,11 +25,11 @@ pub use protocol::translate::LEFT_OUT;
 pub use protocol::usage::{AnswerShape, Cost, Outcome, Purpose, Tokens, UsageRecord};
 pub use protocol::wire::Wire;
 pub use recording::observe::{ModelEvent, Observer, Requested};
-pub use recording::record::{ReadRecordingError, Recorder, Redact, Replay};
+pub use recording::record::{ReadRecordingError, Recorder, Redact, ReplaySource};
 pub use request::core::StartBridgeError;
-pub use serve::bridge::{Bridge, PendingProbe, Summary};
+pub use serve::bridge::{Bridge, BridgeTotals, PendingProbe};
 pub use serve::probe::ProbeResult;
-pub use upstream::connect::{PrepareTlsError, Proxy, Trust};
+pub use upstream::connect::{PrepareProxyTlsError, Proxy, TrustedRoots};
 pub use upstream::credential::{AskCredential, Credential, FetchCredentialError, WatchCredential};
 pub use upstream::endpoint::{Endpoint, ParseEndpointError};
 pub use upstream::reach::{ReachEndpointError, check_reach};

@@ -8,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use bridge::{
-    Admission, Bridge, BridgeConfig, Credential, Endpoint, NetworkClass, RunToken, Secret, Sizes, Source, Upstream,
+    AdmittedPair, AnswerSource, Bridge, BridgeConfig, Credential, Endpoint, NetworkClass, RunToken, Secret, Sizes,
+    Upstream,
 };
 use contract::Stamp;
 use fixtures::scripted::{Raw, Reply, Script, ScriptedServer};
@@ -25,16 +26,16 @@ fn peak() -> u64 {
 fn start(reply: Reply) -> (ScriptedServer, Bridge, SocketAddr) {
     let script = Script { steps: Vec::new(), otherwise: reply };
     let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
-    let endpoint = Endpoint::parse(&format!("http://{}/v1", server.address())).unwrap();
-    let source = Source::Live(Box::new(Upstream::new(endpoint, Credential::None)));
+    let endpoint = Endpoint::parse_endpoint(&format!("http://{}/v1", server.address())).unwrap();
+    let source = AnswerSource::Live(Box::new(Upstream::new(endpoint, Credential::None)));
     let network = NetworkClass { hosts: vec!["127.0.0.1".to_owned()], ..NetworkClass::default() };
     let started = Stamp::from_unix(Duration::from_secs(1_800_000_000)).unwrap();
     let token = RunToken::new(&Secret::new(TOKEN));
-    let mut config = BridgeConfig::new(Admission::new("p", "m"), network, source, token, started);
+    let mut config = BridgeConfig::new(AdmittedPair::new("p", "m"), network, source, token, started);
     config.sizes = Sizes { request: 1 << 20, answer: 2 << 20, frame: 1 << 19, in_flight: 8 << 20, ..Sizes::default() };
     config.deadlines.receive = Duration::from_secs(5);
-    let mut bridge = Bridge::start(config, Box::new(drop)).unwrap();
-    let address = bridge.serve(TcpListener::bind("127.0.0.1:0").unwrap()).unwrap();
+    let mut bridge = Bridge::start_bridge(config, Box::new(drop)).unwrap();
+    let address = bridge.serve_listener(TcpListener::bind("127.0.0.1:0").unwrap()).unwrap();
     (server, bridge, address)
 }
 
@@ -70,7 +71,7 @@ fn storm(reply: Reply, stream: bool, size: usize) -> usize {
     let (server, bridge, address) = start(reply);
     let threads: Vec<_> = (0..16).map(|_| thread::spawn(move || ask(address, stream, size))).collect();
     let taken = threads.into_iter().map(|thread| thread.join().unwrap()).max().unwrap();
-    bridge.stop();
+    bridge.stop_serving();
     drop(server);
     taken
 }

@@ -19,7 +19,7 @@ pub struct TaskBounds {
 
 impl TaskBounds {
     /// Bounds of a run that was decided on.
-    pub fn of(contract: &TaskContract, decision: &Decision) -> Self {
+    pub fn of_contract(contract: &TaskContract, decision: &Decision) -> Self {
         let target = decision.inputs.settings.target_admission.as_ref();
         Self::narrowed(contract, target.map(|facts| facts.admission.record()))
     }

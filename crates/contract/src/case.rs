@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::claim::Speech;
 use crate::event::EventKind;
-use crate::fake::{Claims, Fake, Step};
+use crate::fake::{Claims, Fake, FakeStep};
 use crate::model::Wire;
 use crate::reason::Reason;
-use crate::source::{self, Problem, Problems, Rule, Spans};
+use crate::source::{self, Problem, Problems, SourceRule, Spans};
 use crate::status::Status;
 use crate::task::{ReadBeside, TaskContract, TaskFile};
 
@@ -65,7 +65,7 @@ pub struct Case {
 /// Script of the fake engine, with the patch files that it applies already read.
 #[derive(Debug, Clone, Default)]
 pub struct FakeSteps {
-    pub steps: Vec<Step>,
+    pub steps: Vec<FakeStep>,
     pub claims: Claims,
     /// Whose words the printed output is in; with another engine's, the fake prints no
     /// result line of its own.
@@ -83,7 +83,7 @@ pub fn load_case(file: &str, bytes: &[u8], read: ReadBeside<'_>) -> Result<Case,
 /// Loads and resolves a contract on its own.
 pub fn load_contract(file: &str, bytes: &[u8], read: ReadBeside<'_>) -> Result<TaskContract, Problems> {
     let source::Loaded { value, spans, text } = source::load::<TaskFile>(file, bytes)?;
-    value.resolve(&spans, read).map_err(|problems| Problems::new(file, text, problems))
+    value.resolve_task(&spans, read).map_err(|problems| Problems::new(file, text, problems))
 }
 
 fn resolve(file: CaseFile, spans: &Spans, read: ReadBeside<'_>) -> Result<Case, Vec<Problem>> {
@@ -92,12 +92,12 @@ fn resolve(file: CaseFile, spans: &Spans, read: ReadBeside<'_>) -> Result<Case, 
     if let Some(allowed) = file.allowed_writes {
         if !contract.allowed_paths.is_empty() {
             let message = "`allowed_writes` is the older name of `allowed_paths`; say one of them".to_owned();
-            problems.push(spans.problem(&["allowed_writes"], Rule::Invalid, message));
+            problems.push(spans.problem(&["allowed_writes"], SourceRule::Invalid, message));
         }
         contract.allowed_paths = allowed;
     }
     let fake = file.fake.map(|fake| resolve_fake(fake, spans, read, &mut problems));
-    match contract.resolve(spans, read) {
+    match contract.resolve_task(spans, read) {
         Ok(contract) if problems.is_empty() => {
             Ok(Case { contract, fake, required_events: file.required_events, expect: file.expect })
         }
@@ -108,17 +108,17 @@ fn resolve(file: CaseFile, spans: &Spans, read: ReadBeside<'_>) -> Result<Case, 
 
 fn resolve_fake(fake: Fake, spans: &Spans, read: ReadBeside<'_>, problems: &mut Vec<Problem>) -> FakeSteps {
     if fake.patch.is_some() && !fake.steps.is_empty() {
-        problems.push(spans.problem(&["fake"], Rule::Invalid, "`fake` has either `patch` or `steps`".to_owned()));
+        problems.push(spans.problem(&["fake"], SourceRule::Invalid, "`fake` has either `patch` or `steps`".to_owned()));
     }
     let (speaks, wire) = (fake.speaks, fake.wire);
-    let resolved = fake.resolve(|name| {
+    let resolved = fake.resolve_patches(|name| {
         let text = read(name).and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned()));
-        text.map_err(|error| format!("`{}` cannot be read: {error}", crate::text::shown(name)))
+        text.map_err(|error| format!("`{}` cannot be read: {error}", crate::text::show_controls(name)))
     });
     match resolved {
         Ok((steps, claims)) => FakeSteps { steps, claims, speaks, wire },
         Err(message) => {
-            problems.push(spans.problem(&["fake"], Rule::Invalid, message));
+            problems.push(spans.problem(&["fake"], SourceRule::Invalid, message));
             FakeSteps::default()
         }
     }

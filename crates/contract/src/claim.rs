@@ -108,7 +108,7 @@ fn some(files: &[String]) -> String {
 /// that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ClaimSource {
     Structured,
     Prose,
 }
@@ -120,7 +120,7 @@ pub struct Claim {
     #[serde(flatten)]
     pub saying: Saying,
     /// Origin, which decides whether the claim can block.
-    pub source: Source,
+    pub source: ClaimSource,
     /// The field or the pattern it was found by, such as `artifacts.commit`.
     pub found_in: String,
 }
@@ -159,7 +159,7 @@ impl JudgedClaim {
     /// True if the claim blocks the run with `claim_contradicted`: contradicted, and made
     /// in a structured field. Contradicted prose is listed only.
     pub fn blocks(&self) -> bool {
-        self.verdict == ClaimVerdict::Contradicted && self.claim.source == Source::Structured
+        self.verdict == ClaimVerdict::Contradicted && self.claim.source == ClaimSource::Structured
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
             (Saying::FilesTouched(vec![]), json!({"about": "files_touched", "said": []})),
             (Saying::Other("review: approved".into()), json!({"about": "other", "said": "review: approved"})),
         ] {
-            let claim = Claim { saying, source: Source::Structured, found_in: "f".into() };
+            let claim = Claim { saying, source: ClaimSource::Structured, found_in: "f".into() };
             let judged = JudgedClaim { claim, verdict: ClaimVerdict::Unverifiable, seen: "s".into() };
             let mut whole = wanted;
             for (key, value) in
@@ -214,11 +214,11 @@ mod tests {
 
     #[test]
     fn only_a_contradicted_field_blocks() {
-        for source in [Source::Structured, Source::Prose] {
+        for source in [ClaimSource::Structured, ClaimSource::Prose] {
             for verdict in [ClaimVerdict::Supported, ClaimVerdict::Contradicted, ClaimVerdict::Unverifiable] {
                 let claim = Claim { saying: Saying::Success(true), source, found_in: String::new() };
                 let blocks = JudgedClaim { claim, verdict, seen: String::new() }.blocks();
-                assert_eq!(blocks, (source, verdict) == (Source::Structured, ClaimVerdict::Contradicted));
+                assert_eq!(blocks, (source, verdict) == (ClaimSource::Structured, ClaimVerdict::Contradicted));
             }
         }
     }

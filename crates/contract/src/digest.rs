@@ -22,7 +22,7 @@ impl Digest {
     pub const ZERO: Self = Self([0; 32]);
 
     /// SHA-256 of the bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
@@ -137,7 +137,7 @@ fn is_plain(value: &Value) -> bool {
 
 /// The digest of a value's canonical bytes.
 pub fn canonical_digest<T: Serialize>(value: &T) -> Result<Digest, serde_json::Error> {
-    canonical_bytes(value).map(|bytes| Digest::of(&bytes))
+    canonical_bytes(value).map(|bytes| Digest::of_bytes(&bytes))
 }
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_digest_survives_its_text() {
-        let digest = Digest::of(b"cto");
+        let digest = Digest::of_bytes(b"cto");
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert_eq!("A".repeat(64).parse::<Digest>(), Err(ParseDigestError));
         assert_eq!("0".repeat(63).parse::<Digest>(), Err(ParseDigestError));

@@ -16,7 +16,7 @@ pub struct Fake {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<FakeStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<Claims>,
     /// Whose words the printed output is in, for cases that play another engine.
@@ -32,7 +32,7 @@ pub struct Fake {
 /// case may leave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Step {
+pub enum FakeStep {
     Write {
         path: PathBuf,
         text: String,
@@ -72,7 +72,7 @@ pub enum Step {
     Print {
         text: String,
         #[serde(default)]
-        stream: Stream,
+        stream: PrintStream,
         #[serde(default = "once")]
         times: u32,
     },
@@ -122,7 +122,7 @@ pub enum Patch {
 /// Output stream of a printed line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Stream {
+pub enum PrintStream {
     #[default]
     Stdout,
     Stderr,
@@ -134,7 +134,7 @@ pub enum Stream {
 #[serde(deny_unknown_fields)]
 pub struct Claims {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Outcome>,
+    pub status: Option<ClaimedOutcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_passed: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ pub struct Claims {
 /// Claimed result of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ClaimedOutcome {
     Success,
     Failure,
 }
@@ -166,12 +166,15 @@ pub enum Review {
 impl Fake {
     /// The steps with every patch as text, and the claims; `read` gives the text of a patch
     /// beside the case.
-    pub fn resolve<E>(self, mut read: impl FnMut(&str) -> Result<String, E>) -> Result<(Vec<Step>, Claims), E> {
+    pub fn resolve_patches<E>(
+        self,
+        mut read: impl FnMut(&str) -> Result<String, E>,
+    ) -> Result<(Vec<FakeStep>, Claims), E> {
         let short = self.patch.is_some();
-        let mut steps: Vec<Step> = self.patch.map(|name| Step::Apply(Patch::Name(name))).into_iter().collect();
+        let mut steps: Vec<FakeStep> = self.patch.map(|name| FakeStep::Apply(Patch::Name(name))).into_iter().collect();
         steps.extend(self.steps);
         for step in &mut steps {
-            if let Step::Apply(patch) = step
+            if let FakeStep::Apply(patch) = step
                 && let Patch::Name(name) = patch
             {
                 *patch = Patch::Text(read(name)?);
@@ -184,11 +187,11 @@ impl Fake {
 
 impl Claims {
     fn success() -> Self {
-        Self { status: Some(Outcome::Success), tests_passed: Some(true), ..Self::default() }
+        Self { status: Some(ClaimedOutcome::Success), tests_passed: Some(true), ..Self::default() }
     }
 }
 
-impl Step {
+impl FakeStep {
     /// Key of the step in a script.
     pub fn name(&self) -> &'static str {
         match self {

@@ -24,7 +24,7 @@ pub struct WorkId(String);
 
 /// Text that cannot be an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not {rule}", crate::text::shown(.text))]
+#[error("`{}` is not {rule}", crate::text::show_controls(.text))]
 pub struct ParseIdError {
     text: String,
     rule: &'static str,
@@ -106,7 +106,7 @@ impl RunId {
     /// A name for folders and processes of the run that programs inside its sandbox can
     /// see. It tells neither time nor task.
     pub fn mark(&self) -> String {
-        format!("{MARK}{}", &Digest::of(self.0.as_bytes()).to_string()[..MARK_DIGITS])
+        format!("{MARK}{}", &Digest::of_bytes(self.0.as_bytes()).to_string()[..MARK_DIGITS])
     }
 
     /// True for what [`Self::mark`] makes.

@@ -8,13 +8,13 @@ mod pattern;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use pattern::Pattern;
+use pattern::GlobPattern;
 
 use crate::exam::{is_configuration, is_test_data};
 
 /// A glob that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a glob: {problem}", crate::text::shown(.glob))]
+#[error("`{}` is not a glob: {problem}", crate::text::show_controls(.glob))]
 pub struct ParseGlobError {
     pub glob: String,
     pub problem: String,
@@ -33,7 +33,7 @@ enum Anchor {
 pub struct PathSet {
     globs: Vec<String>,
     /// Each with the number of its glob.
-    patterns: Vec<(usize, Pattern)>,
+    patterns: Vec<(usize, GlobPattern)>,
     /// Another list that must match too.
     narrowed_by: Option<Box<PathSet>>,
 }
@@ -51,7 +51,8 @@ impl PathSet {
 
     fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
         let read = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
-        let of_glob = |(number, patterns): (usize, Vec<Pattern>)| patterns.into_iter().map(move |one| (number, one));
+        let of_glob =
+            |(number, patterns): (usize, Vec<GlobPattern>)| patterns.into_iter().map(move |one| (number, one));
         let patterns = read.into_iter().enumerate().flat_map(of_glob).collect();
         Ok(Self { globs: globs.to_vec(), patterns, narrowed_by: None })
     }
@@ -130,7 +131,7 @@ pub(crate) fn is_plain(glob: &str) -> bool {
 }
 
 /// A person-written glob in the form it is matched in.
-fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<Pattern>, ParseGlobError> {
+fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<GlobPattern>, ParseGlobError> {
     let refuse = |problem: &str| Err(ParseGlobError { glob: glob.to_owned(), problem: problem.to_owned() });
     let absolute = glob.starts_with('/');
     let body = glob.strip_prefix('/').unwrap_or(glob);
@@ -153,9 +154,9 @@ fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<Pattern>, ParseGlobError> 
         return refuse("a bracket, brace or backslash is left open");
     }
     Ok(match anchor {
-        Anchor::Root if body.ends_with('/') => vec![Pattern::Path(format!("{}/**", body.trim_end_matches('/')))],
-        Anchor::Root => vec![Pattern::Path(body.to_owned())],
-        Anchor::AnyDepth => Pattern::named(body, absolute),
+        Anchor::Root if body.ends_with('/') => vec![GlobPattern::Path(format!("{}/**", body.trim_end_matches('/')))],
+        Anchor::Root => vec![GlobPattern::Path(body.to_owned())],
+        Anchor::AnyDepth => GlobPattern::named(body, absolute),
     })
 }
 
@@ -225,7 +226,7 @@ impl PathRules {
     }
 
     /// Forbidden wins over all; a protected path may change only where it is also allowed.
-    pub fn judge(&self, path: &[u8]) -> PathVerdict {
+    pub fn judge_path(&self, path: &[u8]) -> PathVerdict {
         if self.forbidden.is_match(path) {
             PathVerdict::Forbidden
         } else if self.allowed.is_match(path) {
@@ -239,7 +240,7 @@ impl PathRules {
 
     /// Glob by which a path got its verdict; none where no glob decided.
     pub fn deciding_glob(&self, path: &[u8]) -> Option<&str> {
-        match self.judge(path) {
+        match self.judge_path(path) {
             PathVerdict::Forbidden => self.forbidden.matching_glob(path),
             PathVerdict::Allowed => self.allowed.matching_glob(path),
             PathVerdict::Protected => {
@@ -371,7 +372,7 @@ mod tests {
             ("test_d.py", PathVerdict::Outside),
             ("README", PathVerdict::Outside),
         ] {
-            assert_eq!(rules.judge(path.as_bytes()), verdict, "{path}");
+            assert_eq!(rules.judge_path(path.as_bytes()), verdict, "{path}");
         }
     }
 
@@ -397,13 +398,17 @@ mod tests {
             ("src/web/a.lock", PathVerdict::Forbidden, PathVerdict::Forbidden),
             ("tests/test_a.py", PathVerdict::Allowed, PathVerdict::Protected),
         ] {
-            assert_eq!((rules.judge(path.as_bytes()), narrowed.judge(path.as_bytes())), (before, after), "{path}");
+            assert_eq!(
+                (rules.judge_path(path.as_bytes()), narrowed.judge_path(path.as_bytes())),
+                (before, after),
+                "{path}"
+            );
         }
         assert_eq!(narrowed.allowed.to_string(), "src/, tests/test_a.py, docs/a.md, narrowed to src/web/, README");
         assert!(rules.may_be_released_by_name(b"tests/test_a.py"), "control");
         assert!(!narrowed.may_be_released_by_name(b"tests/test_a.py"));
         let twice = narrowed.narrowed_by(&globs(&["src/"]), &[]).unwrap();
-        assert_eq!(twice.judge(b"src/a.py"), PathVerdict::Outside, "the first list still narrows");
+        assert_eq!(twice.judge_path(b"src/a.py"), PathVerdict::Outside, "the first list still narrows");
         assert!(rules.narrowed_by(&globs(&["../a"]), &[]).is_err());
     }
 

@@ -34,7 +34,7 @@ pub struct NoTargetInspection {
     pub writable_roots: Vec<String>,
     pub passed: bool,
     pub compared_with: ComparedRun,
-    pub comparison: Comparison,
+    pub comparison: TreeComparison,
 }
 
 /// Something that was searched for paths.
@@ -85,7 +85,7 @@ pub struct ComparedRun {
 
 /// Side by side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Comparison {
+pub struct TreeComparison {
     pub report_shape: Compared<Vec<String>>,
     pub event_order: Compared<Vec<EventKind>>,
     pub allowed_writes: Compared<bool>,

@@ -248,7 +248,7 @@ reasons! {
 impl Reason {
     /// Status that this reason alone gives the run. Some reasons block before the engine
     /// starts and fail afterwards.
-    pub fn status(self, engine_started: bool) -> Status {
+    pub fn status_of(self, engine_started: bool) -> Status {
         match self.weight() {
             Weight::Fail => Status::Fail,
             Weight::Blocked => Status::Blocked,
@@ -259,7 +259,7 @@ impl Reason {
 
     /// Sorts reasons worst first: failures before blocks, then by severity.
     pub fn rank(self, engine_started: bool) -> (u8, Self) {
-        (u8::from(self.status(engine_started) != Status::Fail), self)
+        (u8::from(self.status_of(engine_started) != Status::Fail), self)
     }
 
     /// Finds the reason of a code; none for a code of another version.
@@ -276,7 +276,7 @@ impl fmt::Display for Reason {
 
 /// The status that a list of reasons makes.
 pub fn verdict(reasons: impl IntoIterator<Item = Reason>, engine_started: bool) -> Status {
-    reasons.into_iter().map(|reason| reason.status(engine_started)).max().unwrap_or(Status::Pass)
+    reasons.into_iter().map(|reason| reason.status_of(engine_started)).max().unwrap_or(Status::Pass)
 }
 
 #[cfg(test)]

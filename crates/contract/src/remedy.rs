@@ -21,7 +21,7 @@ pub struct Remedy<'a> {
 
 impl<'a> Remedy<'a> {
     /// Finds the first command: at the beginning, after a colon or after a semicolon.
-    pub fn parse(text: &'a str) -> Self {
+    pub fn parse_text(text: &'a str) -> Self {
         let tokens = split_tokens(text);
         let is_begin = |at: usize| at == 0 || tokens[at - 1].ends_with([':', ';']);
         let begin =
@@ -158,14 +158,14 @@ mod tests {
             ("", "", None, ""),
         ];
         for (text, before, command, after) in rows {
-            assert_eq!(Remedy::parse(text), Remedy { before, command, after }, "{text}");
+            assert_eq!(Remedy::parse_text(text), Remedy { before, command, after }, "{text}");
         }
     }
 
     #[test]
     fn no_word_of_a_remedy_is_lost() {
         for text in Reason::ALL.iter().map(|reason| reason.remedy()) {
-            let parts = Remedy::parse(text);
+            let parts = Remedy::parse_text(text);
             let all = [parts.before, parts.command.unwrap_or_default(), parts.after].join(" ");
             for word in text.split(' ').map(|word| word.trim_end_matches([';', ','])) {
                 assert!(all.contains(word), "{text}: {word} is in no part");
@@ -183,9 +183,9 @@ mod tests {
             ("choose another repository", Some("choose another repository")),
         ];
         for (text, condition) in rows {
-            assert_eq!(Remedy::parse(text).condition(), condition, "{text}");
+            assert_eq!(Remedy::parse_text(text).condition(), condition, "{text}");
         }
-        assert_eq!(Remedy::parse("see it: cto diff RUN; widen it").words(), "see it; widen it");
+        assert_eq!(Remedy::parse_text("see it: cto diff RUN; widen it").words(), "see it; widen it");
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl Default for Verification {
 
 impl Verification {
     /// All commands that were held; the result is theirs.
-    pub fn of(passes: Vec<VerificationPass>, poisoned: Vec<PoisonedFile>) -> Self {
+    pub fn of_passes(passes: Vec<VerificationPass>, poisoned: Vec<PoisonedFile>) -> Self {
         let result = match passes.as_slice() {
             [] => CheckResult::NotRun,
             passes if passes.iter().all(|pass| pass.result == CheckResult::Pass) => CheckResult::Pass,
@@ -329,7 +329,7 @@ pub struct SecretScan {
 
 impl SecretScan {
     /// True if the scan found a secret of this class.
-    pub fn has(&self, class: HitClass) -> bool {
+    pub fn has_class(&self, class: HitClass) -> bool {
         self.hits.iter().any(|hit| hit.class == class)
     }
 }

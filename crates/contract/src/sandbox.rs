@@ -23,7 +23,7 @@ use crate::task::ForbiddenAction;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Sandbox of a run", rename = "SandboxDocument")]
 #[serde(deny_unknown_fields)]
-pub struct SandboxDocument<L = HeldLimit, P = Posture, C = Cell> {
+pub struct SandboxDocument<L = HeldLimit, P = Posture, C = SandboxRecord> {
     /// Version of the document's format.
     pub schema_version: String,
     /// Profile that was asked for.
@@ -63,13 +63,13 @@ pub fn postures(document: &[u8]) -> Option<Range<usize>> {
 
 /// Digest of the postures, for the signed statement; none if nothing was confined.
 pub fn probe_sha256(postures: &[u8]) -> Option<Digest> {
-    (postures != b"[]").then(|| Digest::of(postures))
+    (postures != b"[]").then(|| Digest::of_bytes(postures))
 }
 
 /// One program and its sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Cell")]
-pub struct Cell<I = SandboxIds, K = LimitKind> {
+pub struct SandboxRecord<I = SandboxIds, K = LimitKind> {
     /// `engine`, `setup 1`, or the name of the check.
     pub name: String,
     /// Index into the postures of the document.

@@ -77,12 +77,12 @@ pub struct SetupInputs(PathSet);
 impl SetupInputs {
     /// Reads the contract's globs, all of them relative to the root of the tree. Fails on
     /// the first glob that is not valid.
-    pub fn read(globs: &[String]) -> Result<Self, ParseGlobError> {
+    pub fn read_globs(globs: &[String]) -> Result<Self, ParseGlobError> {
         PathSet::rooted(globs).map(Self)
     }
 
     /// True if a glob names this path.
-    pub fn names(&self, path: &[u8]) -> bool {
+    pub fn names_path(&self, path: &[u8]) -> bool {
         self.0.is_match(path)
     }
 
@@ -152,7 +152,7 @@ mod tests {
         let content = |path: &[u8]| {
             tree.iter().find(|(known, _)| known.as_bytes() == path).map(|(_, text)| text.as_bytes().to_vec())
         };
-        let found = SetupInputs::read(&globs).unwrap().visible_paths(&paths, &content);
+        let found = SetupInputs::read_globs(&globs).unwrap().visible_paths(&paths, &content);
         let found: Vec<&str> = found.iter().map(|path| std::str::from_utf8(path).unwrap()).collect();
         assert_eq!(found, visible, "{inputs:?}");
     }

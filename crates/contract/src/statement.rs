@@ -148,7 +148,7 @@ pub struct SignedHarness {
 
 impl SignedHarness {
     /// Takes the harness's part of the host facts.
-    pub fn of(host: &HostFacts) -> Self {
+    pub fn of_host(host: &HostFacts) -> Self {
         Self { version: host.harness_version.clone(), executable_sha256: host.harness_sha256 }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// `text` with control characters shown as pictures, so that an engine's words can neither
 /// move the cursor nor pass for ours. Line breaks are shown too: the result is one line.
-pub fn shown(text: &str) -> String {
+pub fn show_controls(text: &str) -> String {
     // Nearly all text is plain.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
@@ -54,7 +54,7 @@ fn push_shown(out: &mut String, character: char) {
 
 /// `text` as one word that a person can paste into a shell.
 pub fn shell_word(text: &str) -> String {
-    shown(&shell_words::quote(text))
+    show_controls(&shell_words::quote(text))
 }
 
 /// `a, b and 3 more`: as many as may be named, and how many there are besides.
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn control_characters_become_pictures() {
-        insta::assert_snapshot!(shown("a\u{1b}[31mb\nc\u{9b}d\u{202e}e"), @r"a␛[31mb␊c\u{9b}d\u{202e}e");
+        insta::assert_snapshot!(show_controls("a\u{1b}[31mb\nc\u{9b}d\u{202e}e"), @r"a␛[31mb␊c\u{9b}d\u{202e}e");
         insta::assert_snapshot!(shown_lines("a\tb\r\nc"), @"
         a	b␍
         c

@@ -5,53 +5,53 @@ use std::path::{Path, PathBuf};
 
 use contract::record::{LicenseStatus, ModelAdmission, ProviderDecision, SourceAdmission, TargetAdmission};
 use contract::source;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Stage, Stamp};
 
 use crate::load::{LoadRecordError, check_unsigned, read_bounded};
 use crate::places::RecordPlaces;
-use crate::rows::{RecordKind, RecordRow, decision_row, model_row, source_row, target_row};
+use crate::rows::{ListedKind, RecordRow, decision_row, model_row, source_row, target_row};
 use crate::signers::RecordSigners;
 
 /// Unsigned records are good to here.
 const UNSIGNED: Stage = Stage::DISPOSABLE_REPOSITORY;
 /// Members that only one kind of record has.
-const TELLING_MEMBERS: [(&str, RecordKind); 4] = [
-    ("decision_status", RecordKind::ProviderDecision),
-    ("admission_status", RecordKind::TargetAdmission),
-    ("source_tree_sha256", RecordKind::SourceAdmission),
-    ("admission_timestamp", RecordKind::ModelAdmission),
+const TELLING_MEMBERS: [(&str, ListedKind); 4] = [
+    ("decision_status", ListedKind::ProviderDecision),
+    ("admission_status", ListedKind::TargetAdmission),
+    ("source_tree_sha256", ListedKind::SourceAdmission),
+    ("admission_timestamp", ListedKind::ModelAdmission),
 ];
 /// Ends of the folders in which records of a kind lie.
-const TELLING_PLACES: [(&str, RecordKind); 4] = [
-    ("decisions", RecordKind::ProviderDecision),
-    ("admissions/target", RecordKind::TargetAdmission),
-    ("admissions/source", RecordKind::SourceAdmission),
-    ("admissions/model", RecordKind::ModelAdmission),
+const TELLING_PLACES: [(&str, ListedKind); 4] = [
+    ("decisions", ListedKind::ProviderDecision),
+    ("admissions/target", ListedKind::TargetAdmission),
+    ("admissions/source", ListedKind::SourceAdmission),
+    ("admissions/model", ListedKind::ModelAdmission),
 ];
 
 /// Reason why a file cannot be read or signed as a record.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckRecordError {
-    #[error("cannot read {}: {error}", shown(&.file.display().to_string()))]
+    #[error("cannot read {}: {error}", show_controls(&.file.display().to_string()))]
     Read {
         file: PathBuf,
         #[source]
         error: std::io::Error,
     },
-    #[error("{} is no record: it has no member by which its kind is known", shown(&.0.display().to_string()))]
+    #[error("{} is no record: it has no member by which its kind is known", show_controls(&.0.display().to_string()))]
     UnknownKind(PathBuf),
     /// First problem with its place, without values.
     #[error("{0}")]
     Unusable(String),
-    #[error("{}: `{member}` still holds the placeholder of a draft", shown(&.file.display().to_string()))]
+    #[error("{}: `{member}` still holds the placeholder of a draft", show_controls(&.file.display().to_string()))]
     Unfilled { file: PathBuf, member: String },
 }
 
 /// A record that a person may sign.
 #[derive(Debug)]
 pub struct SignableRecord {
-    pub kind: RecordKind,
+    pub kind: ListedKind,
     /// Exactly what is to be signed.
     pub bytes: Vec<u8>,
     pub status: String,
@@ -71,10 +71,10 @@ pub fn check_record(places: &RecordPlaces, file: &Path, now: Stamp) -> Result<(R
     let signers = RecordSigners::read_allowed(places, now);
     let kind = recognize_kind(file, &bytes)?;
     let row = match kind {
-        RecordKind::ModelAdmission => model_row(file, &signers),
-        RecordKind::ProviderDecision => decision_row(file, &signers),
-        RecordKind::SourceAdmission => source_row(file, &signers),
-        RecordKind::TargetAdmission => target_row(file, &signers),
+        ListedKind::ModelAdmission => model_row(file, &signers),
+        ListedKind::ProviderDecision => decision_row(file, &signers),
+        ListedKind::SourceAdmission => source_row(file, &signers),
+        ListedKind::TargetAdmission => target_row(file, &signers),
     };
     let good_for = if row.problem.is_some() { none_of(kind) } else { stages_of(kind, &bytes, &row, now) };
     Ok((row, good_for))
@@ -85,7 +85,7 @@ pub fn check_record(places: &RecordPlaces, file: &Path, now: Stamp) -> Result<(R
 pub fn read_signable(file: &Path) -> Result<SignableRecord, CheckRecordError> {
     let bytes = read_bounded(file).map_err(|error| CheckRecordError::Read { file: file.to_owned(), error })?;
     let kind = recognize_kind(file, &bytes)?;
-    let name = shown(&file.display().to_string());
+    let name = show_controls(&file.display().to_string());
     let status = check_kind(kind, &name, &bytes).map_err(|error| match error {
         LoadRecordError::Placeholder(member) => CheckRecordError::Unfilled { file: file.to_owned(), member },
         // It names file, line and column itself.
@@ -96,51 +96,52 @@ pub fn read_signable(file: &Path) -> Result<SignableRecord, CheckRecordError> {
 }
 
 /// Checks bytes as a record of a kind; gives its status.
-fn check_kind(kind: RecordKind, name: &str, bytes: &[u8]) -> Result<String, LoadRecordError> {
+fn check_kind(kind: ListedKind, name: &str, bytes: &[u8]) -> Result<String, LoadRecordError> {
     Ok(match kind {
-        RecordKind::ModelAdmission => check_unsigned(name, bytes, ModelAdmission::problems)?.status,
-        RecordKind::SourceAdmission => check_unsigned(name, bytes, SourceAdmission::problems)?.status,
-        RecordKind::ProviderDecision => {
+        ListedKind::ModelAdmission => check_unsigned(name, bytes, ModelAdmission::problems)?.status,
+        ListedKind::SourceAdmission => check_unsigned(name, bytes, SourceAdmission::problems)?.status,
+        ListedKind::ProviderDecision => {
             check_unsigned(name, bytes, ProviderDecision::problems)?.decision_status.as_str().to_owned()
         }
-        RecordKind::TargetAdmission => {
+        ListedKind::TargetAdmission => {
             check_unsigned(name, bytes, TargetAdmission::problems)?.admission_status.as_str().to_owned()
         }
     })
 }
 
 /// Tells the kind of a record by a member that only that kind has, else by its folder.
-fn recognize_kind(file: &Path, bytes: &[u8]) -> Result<RecordKind, CheckRecordError> {
+fn recognize_kind(file: &Path, bytes: &[u8]) -> Result<ListedKind, CheckRecordError> {
     let text = String::from_utf8_lossy(bytes);
     let read = source::read("record", &text);
-    let by_member =
-        TELLING_MEMBERS.iter().find(|(member, _)| read.node.as_ref().is_some_and(|node| node.get(member).is_some()));
+    let by_member = TELLING_MEMBERS
+        .iter()
+        .find(|(member, _)| read.node.as_ref().is_some_and(|node| node.get_child(member).is_some()));
     let folder = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let by_place = || TELLING_PLACES.iter().find(|(place, _)| folder.parent().is_some_and(|it| it.ends_with(place)));
     let found = by_member.or_else(by_place).map(|(_, kind)| *kind);
     found.ok_or_else(|| CheckRecordError::UnknownKind(file.to_owned()))
 }
 
-const fn first_of(kind: RecordKind) -> Stage {
+const fn first_of(kind: ListedKind) -> Stage {
     match kind {
-        RecordKind::ModelAdmission | RecordKind::ProviderDecision => Stage::ARTIFICIAL_FIXTURE,
-        RecordKind::SourceAdmission => Stage::GATED_ENGINE,
-        RecordKind::TargetAdmission => Stage::OWNED_REPOSITORY,
+        ListedKind::ModelAdmission | ListedKind::ProviderDecision => Stage::ARTIFICIAL_FIXTURE,
+        ListedKind::SourceAdmission => Stage::GATED_ENGINE,
+        ListedKind::TargetAdmission => Stage::OWNED_REPOSITORY,
     }
 }
 
-const fn none_of(kind: RecordKind) -> GoodFor {
+const fn none_of(kind: ListedKind) -> GoodFor {
     GoodFor { first: first_of(kind), last: None }
 }
 
 /// Highest stage by signature, status, time and what the record itself says.
-fn stages_of(kind: RecordKind, bytes: &[u8], row: &RecordRow, now: Stamp) -> GoodFor {
+fn stages_of(kind: ListedKind, bytes: &[u8], row: &RecordRow, now: Stamp) -> GoodFor {
     let by_signature = if row.signed_by.is_some() { Stage::CANDIDATE_DEFAULT } else { UNSIGNED };
     let own = match kind {
-        RecordKind::ModelAdmission => parse::<ModelAdmission>(bytes).and_then(|record| last_of_model(&record, now)),
-        RecordKind::SourceAdmission => parse::<SourceAdmission>(bytes).and_then(|record| last_of_source(&record, now)),
-        RecordKind::ProviderDecision => Some(Stage::CANDIDATE_DEFAULT),
-        RecordKind::TargetAdmission => {
+        ListedKind::ModelAdmission => parse::<ModelAdmission>(bytes).and_then(|record| last_of_model(&record, now)),
+        ListedKind::SourceAdmission => parse::<SourceAdmission>(bytes).and_then(|record| last_of_source(&record, now)),
+        ListedKind::ProviderDecision => Some(Stage::CANDIDATE_DEFAULT),
+        ListedKind::TargetAdmission => {
             let admits = parse::<TargetAdmission>(bytes).is_some_and(|record| record.defects().is_empty());
             admits.then_some(Stage::CANDIDATE_DEFAULT)
         }
@@ -198,7 +199,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(name);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        own_files::write(&file, text).unwrap();
+        own_files::write_file(&file, text).unwrap();
         let now = Stamp::from_unix(Duration::from_secs(1_772_359_200)).unwrap();
         let signable = read_signable(&file).is_ok();
         match check_record(&RecordPlaces::default(), &file, now) {

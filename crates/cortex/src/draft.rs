@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use contract::engine::{IdentityCheck, ProgramFound};
 use contract::record::{
-    Found, LicenseStatus, ModelAdmission, SourceAdmission, TARGET_ADMISSION_KEYS, TargetAdmission, TargetStatus,
+    FoundRecord, LicenseStatus, ModelAdmission, SourceAdmission, TARGET_ADMISSION_KEYS, TargetAdmission, TargetStatus,
     placeholder,
 };
 use contract::task::ForbiddenAction;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{ModelPair, MutationMode, Stamp};
 use untrusted_fs::own_files::{OwnOptions as _, OwnPath as _};
 
@@ -39,9 +39,9 @@ const MOST_REPLACED: u32 = 999;
 pub enum WriteDraftError {
     #[error("an admission lies in a workspace, and there is none here")]
     NoWorkspace,
-    #[error("{} is there", shown(&.path.display().to_string()))]
+    #[error("{} is there", show_controls(&.path.display().to_string()))]
     Exists { engine: String, path: PathBuf },
-    #[error("{} was replaced too often", shown(&.0.display().to_string()))]
+    #[error("{} was replaced too often", show_controls(&.0.display().to_string()))]
     ReplacedTooOften(PathBuf),
     #[error("cannot write {}: {error}", .path.display())]
     Write {
@@ -98,7 +98,7 @@ pub fn draft_model_admission(
 /// would replace.
 pub fn draft_source_admission(
     facts: SourceDraftFacts,
-    standing: &Found<SourceAdmission>,
+    standing: &FoundRecord<SourceAdmission>,
     now: Stamp,
 ) -> SourceAdmission {
     let program = facts.program;
@@ -264,7 +264,7 @@ mod tests {
     }
 
     fn facts(source_id: &str) -> SourceDraftFacts {
-        let digest = Digest::of(b"x");
+        let digest = Digest::of_bytes(b"x");
         let program = ProgramFound {
             version: "1.0".to_owned(),
             source_id: source_id.to_owned(),
@@ -329,9 +329,9 @@ mod tests {
         assert!(write_target_draft(&places, "my site", &record).is_err());
         // Nobody admits it by one word.
         let text = own_files::read_to_string(&path).unwrap().replace("\"not_admitted\"", "admitted");
-        own_files::write(&path, text).unwrap();
+        own_files::write_file(&path, text).unwrap();
         let (_, found) = crate::load_target_admission(&places, None, Some("/srv/site"), &signers);
-        assert!(matches!(found, Found::Invalid { why } if why.contains("placeholder")));
+        assert!(matches!(found, FoundRecord::Invalid { why } if why.contains("placeholder")));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use people::{CompromisedKey, CompromisedKeys, CompromisedVersion, PersonSign
 pub use places::RecordPlaces;
 pub use policy::{LoadPolicyError, load_approval_policy};
 pub use rows::{
-    RecordKind, RecordRow, check_model_admission, check_source_admission, check_target_admission, list_records,
+    ListedKind, RecordRow, check_model_admission, check_source_admission, check_target_admission, list_records,
 };
 pub use signers::{RECORD_NAMESPACE, RecordSigners};
 pub use source::load_source_admission;

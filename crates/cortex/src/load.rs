@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use contract::Digest;
-use contract::record::{Found, find_placeholder};
+use contract::record::{FoundRecord, find_placeholder};
 use contract::source::Problems;
 use schemars::JsonSchema;
 use secrets::{RuleSet, Scanner};
@@ -74,14 +74,14 @@ pub(crate) fn load_record<T: Serialize + DeserializeOwned + JsonSchema + 'static
     file: &Path,
     problems: fn(&T) -> Vec<String>,
     signers: &RecordSigners,
-) -> Found<T> {
+) -> FoundRecord<T> {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let checked = match read_bounded(file) {
         Ok(bytes) => check_record_bytes(file, &name, &bytes, problems, signers),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Missing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return FoundRecord::Missing,
         Err(error) => Err(LoadRecordError::Read(error)),
     };
-    checked.unwrap_or_else(|error| Found::Invalid { why: format!("{name}: {error}") })
+    checked.unwrap_or_else(|error| FoundRecord::Invalid { why: format!("{name}: {error}") })
 }
 
 fn check_record_bytes<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
@@ -90,13 +90,13 @@ fn check_record_bytes<T: Serialize + DeserializeOwned + JsonSchema + 'static>(
     bytes: &[u8],
     problems: fn(&T) -> Vec<String>,
     signers: &RecordSigners,
-) -> Result<Found<T>, LoadRecordError> {
+) -> Result<FoundRecord<T>, LoadRecordError> {
     let record = parse_record(name, bytes, problems)?;
     if let Some(member) = find_unfilled_member(&record) {
         return Err(LoadRecordError::Placeholder(member));
     }
     let signed_by = signers.find_signer(file, bytes)?;
-    Ok(Found::Record { sha256: Digest::of(bytes), record, signed_by })
+    Ok(FoundRecord::Record { sha256: Digest::of_bytes(bytes), record, signed_by })
 }
 
 /// Member that a person has yet to fill in, in a record that calls itself more than a draft.
@@ -112,7 +112,7 @@ fn first_line(text: &str) -> String {
 
 /// Reads a file of the operator that is no larger than a record.
 pub(crate) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
-    let opened = own_files::open(file)?;
+    let opened = own_files::open_file(file)?;
     if !opened.metadata()?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -151,13 +151,13 @@ mod tests {
     /// Loads `r.json`, whose text is the good one with a part replaced; gives the status, or the reason against it.
     fn check(folder: &Path, from: &str, to: &str) -> String {
         let file = folder.join("r.json");
-        own_files::write(&file, GOOD.replace(from, to)).unwrap();
+        own_files::write_file(&file, GOOD.replace(from, to)).unwrap();
         let now = Stamp::from_unix(Duration::from_secs(1_772_359_200)).unwrap();
         let signers = RecordSigners::read_allowed(&RecordPlaces::default(), now);
         match load_record(&file, ModelAdmission::problems, &signers) {
-            Found::Missing => "missing".to_owned(),
-            Found::Invalid { why } => why,
-            Found::Record { record, .. } => record.status,
+            FoundRecord::Missing => "missing".to_owned(),
+            FoundRecord::Invalid { why } => why,
+            FoundRecord::Record { record, .. } => record.status,
         }
     }
 
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_signature_that_is_none_spoils_its_record() {
         let folder = tempfile::tempdir().unwrap();
-        own_files::write(folder.path().join("r.json.sig"), "signed, the operator\n").unwrap();
+        own_files::write_file(folder.path().join("r.json.sig"), "signed, the operator\n").unwrap();
         let found = check(folder.path(), "", "");
         assert_eq!(found, "r.json: its signature does not hold: it is no SSH signature");
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::ModelPair;
-use contract::record::{Found, ModelAdmission, ProviderDecision};
+use contract::record::{FoundRecord, ModelAdmission, ProviderDecision};
 use untrusted_fs::own_files;
 
 use crate::load::{files_with_ending, load_record};
@@ -21,53 +21,53 @@ pub fn load_model_admission(
     named: Option<&Path>,
     pair: Option<&ModelPair>,
     signers: &RecordSigners,
-) -> Found<ModelAdmission> {
+) -> FoundRecord<ModelAdmission> {
     match (named, places.model_admissions(), pair) {
         (Some(file), ..) => load_model_file(file, signers),
         (None, Some(folder), Some(pair)) => search_model_admission(&folder, pair, signers),
-        (None, ..) => Found::Missing,
+        (None, ..) => FoundRecord::Missing,
     }
 }
 
 /// Loads the provider decision of the workspace.
-pub fn load_provider_decision(places: &RecordPlaces, signers: &RecordSigners) -> Found<ProviderDecision> {
-    places.provider_decision().map_or(Found::Missing, |file| load_decision_file(&file, signers))
+pub fn load_provider_decision(places: &RecordPlaces, signers: &RecordSigners) -> FoundRecord<ProviderDecision> {
+    places.provider_decision().map_or(FoundRecord::Missing, |file| load_decision_file(&file, signers))
 }
 
 /// Loads one model admission strictly, with its signature.
-pub(crate) fn load_model_file(file: &Path, signers: &RecordSigners) -> Found<ModelAdmission> {
+pub(crate) fn load_model_file(file: &Path, signers: &RecordSigners) -> FoundRecord<ModelAdmission> {
     load_record(file, ModelAdmission::problems, signers)
 }
 
 /// Loads one provider decision strictly, with its signature.
-pub(crate) fn load_decision_file(file: &Path, signers: &RecordSigners) -> Found<ProviderDecision> {
+pub(crate) fn load_decision_file(file: &Path, signers: &RecordSigners) -> FoundRecord<ProviderDecision> {
     load_record(file, ProviderDecision::problems, signers)
 }
 
 /// Finds the one record for the pair. A record that cannot be read could be that one, so it
 /// is reported and not passed over.
-fn search_model_admission(folder: &Path, pair: &ModelPair, signers: &RecordSigners) -> Found<ModelAdmission> {
+fn search_model_admission(folder: &Path, pair: &ModelPair, signers: &RecordSigners) -> FoundRecord<ModelAdmission> {
     let files = match list_model_files(folder) {
         Ok(files) => files,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Missing,
-        Err(error) => return Found::Invalid { why: format!("the admissions cannot be listed: {error}") },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return FoundRecord::Missing,
+        Err(error) => return FoundRecord::Invalid { why: format!("the admissions cannot be listed: {error}") },
     };
     let mut invalid = None;
     let mut fitting = Vec::new();
     for file in files {
         match load_model_file(&file, signers) {
-            found @ Found::Record { .. } if found.record().is_some_and(|record| record.is_for(pair)) => {
+            found @ FoundRecord::Record { .. } if found.record().is_some_and(|record| record.is_for(pair)) => {
                 fitting.push(found);
             }
-            Found::Record { .. } | Found::Missing => {}
-            Found::Invalid { why } => invalid = Some(Found::Invalid { why }),
+            FoundRecord::Record { .. } | FoundRecord::Missing => {}
+            FoundRecord::Invalid { why } => invalid = Some(FoundRecord::Invalid { why }),
         }
     }
     match (fitting.len(), invalid) {
         (0, Some(invalid)) => invalid,
-        (0, None) => Found::Missing,
+        (0, None) => FoundRecord::Missing,
         (1, _) => fitting.remove(0),
-        (count, _) => Found::Invalid { why: format!("{count} admissions are for {pair}; keep one") },
+        (count, _) => FoundRecord::Invalid { why: format!("{count} admissions are for {pair}; keep one") },
     }
 }
 
@@ -98,15 +98,15 @@ mod tests {
                     let record = draft_model_admission(&ModelPair::new("p", model).unwrap(), "c", "n", now);
                     std::fs::rename(write_model_draft(&places, &record).unwrap(), folder.join(name)).unwrap();
                 }
-                None => own_files::write(folder.join(name), "{").unwrap(),
+                None => own_files::write_file(folder.join(name), "{").unwrap(),
             }
         }
         let signers = RecordSigners::read_allowed(&places, now);
         let pair = ModelPair::new("p", "m").unwrap();
         match load_model_admission(&places, None, Some(&pair), &signers) {
-            Found::Missing => "missing".to_owned(),
-            Found::Invalid { why } => why,
-            Found::Record { record, .. } => format!("{}/{}", record.provider, record.model),
+            FoundRecord::Missing => "missing".to_owned(),
+            FoundRecord::Invalid { why } => why,
+            FoundRecord::Record { record, .. } => format!("{}/{}", record.provider, record.model),
         }
     }
 

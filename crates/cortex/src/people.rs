@@ -53,7 +53,7 @@ pub struct CompromisedKey {
 impl CompromisedKeys {
     /// Reads the list of compromised keys. An unreadable list is an error, never an empty
     /// list.
-    pub fn parse(bytes: &[u8]) -> io::Result<Self> {
+    pub fn parse_list(bytes: &[u8]) -> io::Result<Self> {
         serde_json::from_slice(bytes).map_err(|error| io::Error::other(format!("compromised.json: {error}")))
     }
 
@@ -66,15 +66,15 @@ impl CompromisedKeys {
 impl PersonSigners {
     /// Reads both lists. One that exists and cannot be read is an error: a compromised key
     /// must not pass for a good one.
-    pub fn read(places: &RecordPlaces) -> Result<Self, io::Error> {
+    pub fn read_lists(places: &RecordPlaces) -> Result<Self, io::Error> {
         let allowed = read_list(places.allowed_signers())?;
-        let allowed = allowed.map(|bytes| AllowedSigners::parse(&String::from_utf8_lossy(&bytes)));
-        let compromised = read_list(places.compromised_keys())?.map(|bytes| CompromisedKeys::parse(&bytes));
+        let allowed = allowed.map(|bytes| AllowedSigners::parse_file(&String::from_utf8_lossy(&bytes)));
+        let compromised = read_list(places.compromised_keys())?.map(|bytes| CompromisedKeys::parse_list(&bytes));
         Ok(Self { allowed: allowed.unwrap_or_default(), compromised: compromised.transpose()?.unwrap_or_default() })
     }
 
     /// Judges a key for a namespace at a time.
-    pub fn judge(&self, key: &SignerKey, namespace: &str, at: Stamp) -> SignerStanding {
+    pub fn judge_key(&self, key: &SignerKey, namespace: &str, at: Stamp) -> SignerStanding {
         match self.allowed.judge_key(key, namespace, at) {
             SignerStanding::Allowed if self.compromised.had_by_others(&key.fingerprint(), at) => {
                 SignerStanding::Compromised
@@ -86,7 +86,7 @@ impl PersonSigners {
     /// Judges a key for a signature made now, or one that no ledger entry dates. A
     /// compromised key never counts then, whatever the clock says.
     pub fn judge_undated(&self, key: &SignerKey, namespace: &str, now: Stamp) -> SignerStanding {
-        match self.judge(key, namespace, now) {
+        match self.judge_key(key, namespace, now) {
             SignerStanding::Allowed if self.compromised.keys.contains_key(&key.fingerprint()) => {
                 SignerStanding::Compromised
             }
@@ -142,10 +142,10 @@ mod tests {
         std::fs::create_dir(home.path().join("trust")).unwrap();
         for (name, text) in [("allowed_signers", allowed), ("compromised.json", compromised)] {
             if !text.is_empty() {
-                own_files::write(home.path().join("trust").join(name), text).unwrap();
+                own_files::write_file(home.path().join("trust").join(name), text).unwrap();
             }
         }
-        PersonSigners::read(&RecordPlaces::new(home.path(), None))
+        PersonSigners::read_lists(&RecordPlaces::new(home.path(), None))
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let print = key.fingerprint();
         let list = format!(r#"{{"schema_version":"1","keys":{{"{print}":{{"since":"{since}","reason":"lost"}}}}}}"#);
         let judge = |allowed: &str, compromised: &str, time| {
-            read(allowed, compromised).unwrap().judge(&key, "cto-approval@v1", time)
+            read(allowed, compromised).unwrap().judge_key(&key, "cto-approval@v1", time)
         };
         assert_eq!(judge(&listed, "", at(10)), SignerStanding::Allowed, "the control");
         assert_eq!(judge(&listed, &list, at(9)), SignerStanding::Allowed);
@@ -175,7 +175,7 @@ mod tests {
         }
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(home.path().join("trust/allowed_signers")).unwrap();
-        let refused = PersonSigners::read(&RecordPlaces::new(home.path(), None)).unwrap_err();
+        let refused = PersonSigners::read_lists(&RecordPlaces::new(home.path(), None)).unwrap_err();
         assert!(refused.to_string().contains("allowed_signers"), "{refused}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contract::approval::ApprovalPolicy;
 use contract::source::Problems;
-use contract::text::shown;
+use contract::text::show_controls;
 
 use crate::load::read_bounded;
 use crate::places::RecordPlaces;
@@ -14,13 +14,13 @@ use crate::places::RecordPlaces;
 /// Reason why the policy cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadPolicyError {
-    #[error("{} cannot be read: {error}", shown(&.file.display().to_string()))]
+    #[error("{} cannot be read: {error}", show_controls(&.file.display().to_string()))]
     Read {
         file: PathBuf,
         #[source]
         error: io::Error,
     },
-    #[error("{} is no approval policy: {}", shown(&.file.display().to_string()), .problems.problems.first().map(|problem| problem.plain()).unwrap_or_default().trim())]
+    #[error("{} is no approval policy: {}", show_controls(&.file.display().to_string()), .problems.problems.first().map(|problem| problem.plain()).unwrap_or_default().trim())]
     Shape {
         file: PathBuf,
         #[source]
@@ -63,7 +63,7 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             match text {
                 Some("a folder") => std::fs::create_dir(file).unwrap(),
-                Some(text) => own_files::write(file, text).unwrap(),
+                Some(text) => own_files::write_file(file, text).unwrap(),
                 None => {}
             }
         };

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::record::{Found, TargetStatus};
+use contract::record::{FoundRecord, TargetStatus};
 use contract::{Digest, Stamp};
 use untrusted_fs::own_files::OwnPath as _;
 
@@ -16,14 +16,14 @@ use crate::target::{list_target_files, load_target_file};
 
 /// Kind of a record in lists for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordKind {
+pub enum ListedKind {
     ModelAdmission,
     ProviderDecision,
     SourceAdmission,
     TargetAdmission,
 }
 
-impl RecordKind {
+impl ListedKind {
     /// Name of the kind in lists.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl RecordKind {
 /// A record of a workspace, for people to see.
 #[derive(Debug, Clone)]
 pub struct RecordRow {
-    pub kind: RecordKind,
+    pub kind: ListedKind,
     pub file: PathBuf,
     /// Pair, source or path that the record is about.
     pub subject: Option<String>,
@@ -95,7 +95,7 @@ pub(crate) fn model_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let record = found.record();
     let subject = record.map(|record| format!("{}/{}", record.provider, record.model));
     let status = record.map(|record| record.status.clone());
-    RecordRow { subject, status, ..bare_row(RecordKind::ModelAdmission, file, &found) }
+    RecordRow { subject, status, ..bare_row(ListedKind::ModelAdmission, file, &found) }
 }
 
 /// Row of a provider decision. The pair is left out while nothing is decided.
@@ -104,7 +104,7 @@ pub(crate) fn decision_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let record = found.record();
     let subject = record.map(|record| format!("{}/{}", record.provider, record.model)).filter(|pair| pair.len() > 1);
     let status = record.map(|record| record.decision_status.as_str().to_owned());
-    RecordRow { subject, status, ..bare_row(RecordKind::ProviderDecision, file, &found) }
+    RecordRow { subject, status, ..bare_row(ListedKind::ProviderDecision, file, &found) }
 }
 
 /// Row of an engine's source admission.
@@ -113,7 +113,7 @@ pub(crate) fn source_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let record = found.record();
     let subject = record.map(|record| record.source_id.clone());
     let status = record.map(|record| record.status.clone());
-    RecordRow { subject, status, ..bare_row(RecordKind::SourceAdmission, file, &found) }
+    RecordRow { subject, status, ..bare_row(ListedKind::SourceAdmission, file, &found) }
 }
 
 /// Row of a target admission, with its first defect if it would admit.
@@ -124,16 +124,16 @@ pub(crate) fn target_row(file: &Path, signers: &RecordSigners) -> RecordRow {
     let status = record.map(|record| record.admission_status.as_str().to_owned());
     let admits = record.filter(|record| record.admission_status == TargetStatus::Admitted);
     let defect = admits.and_then(|record| record.defects().into_iter().next()).map(|defect| defect.text);
-    let bare = bare_row(RecordKind::TargetAdmission, file, &found);
+    let bare = bare_row(ListedKind::TargetAdmission, file, &found);
     RecordRow { subject, status, problem: bare.problem.or(defect), ..bare }
 }
 
 /// Row without what only the kind of record knows.
-fn bare_row<T>(kind: RecordKind, file: &Path, found: &Found<T>) -> RecordRow {
+fn bare_row<T>(kind: ListedKind, file: &Path, found: &FoundRecord<T>) -> RecordRow {
     let problem = match found {
-        Found::Missing => Some("it is not there".to_owned()),
-        Found::Invalid { why } => Some(why.clone()),
-        Found::Record { .. } => None,
+        FoundRecord::Missing => Some("it is not there".to_owned()),
+        FoundRecord::Invalid { why } => Some(why.clone()),
+        FoundRecord::Record { .. } => None,
     };
     RecordRow {
         kind,

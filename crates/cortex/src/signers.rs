@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use contract::Stamp;
 use contract::signer::SignerStanding;
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 
 use crate::load::read_bounded;
@@ -46,7 +46,7 @@ impl RecordSigners {
     /// Reads the list of allowed signers. An unreadable list allows no signer, and the
     /// error is reported with each signature.
     pub fn read_allowed(places: &RecordPlaces, now: Stamp) -> Self {
-        Self { people: PersonSigners::read(places).map_err(Arc::new), now }
+        Self { people: PersonSigners::read_lists(places).map_err(Arc::new), now }
     }
 
     /// Finds the key that signed these bytes of a file; none without a signature. A
@@ -74,7 +74,7 @@ impl RecordSigners {
 fn signing_remedy(error: VerifySignatureError, file: &Path) -> String {
     match error {
         VerifySignatureError::Key(_) => {
-            let name = file.file_name().map(|name| shown(&name.to_string_lossy())).unwrap_or_default();
+            let name = file.file_name().map(|name| show_controls(&name.to_string_lossy())).unwrap_or_default();
             format!("; sign it anew with `ssh-keygen -Y sign -n {RECORD_NAMESPACE} -f ~/.ssh/id_ed25519 {name}`")
         }
         VerifySignatureError::Shape | VerifySignatureError::Namespace | VerifySignatureError::Signature => {

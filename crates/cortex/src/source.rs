@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::record::{Found, SourceAdmission};
+use contract::record::{FoundRecord, SourceAdmission};
 use untrusted_fs::own_files;
 
 use crate::load::{files_with_ending, load_record};
@@ -11,12 +11,16 @@ use crate::places::RecordPlaces;
 use crate::signers::RecordSigners;
 
 /// Loads the workspace's record for an engine.
-pub fn load_source_admission(places: &RecordPlaces, engine: &str, signers: &RecordSigners) -> Found<SourceAdmission> {
-    places.source_admission(engine).map_or(Found::Missing, |file| load_source_file(&file, signers))
+pub fn load_source_admission(
+    places: &RecordPlaces,
+    engine: &str,
+    signers: &RecordSigners,
+) -> FoundRecord<SourceAdmission> {
+    places.source_admission(engine).map_or(FoundRecord::Missing, |file| load_source_file(&file, signers))
 }
 
 /// Loads one source admission strictly, with its signature.
-pub(crate) fn load_source_file(file: &Path, signers: &RecordSigners) -> Found<SourceAdmission> {
+pub(crate) fn load_source_file(file: &Path, signers: &RecordSigners) -> FoundRecord<SourceAdmission> {
     load_record(file, SourceAdmission::problems, signers)
 }
 

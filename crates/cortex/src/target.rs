@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::record::{Found, TargetAdmission};
-use contract::text::shown;
+use contract::record::{FoundRecord, TargetAdmission};
+use contract::text::show_controls;
 use untrusted_fs::own_files;
 
 use crate::load::{files_with_ending, load_record};
@@ -22,16 +22,16 @@ pub fn load_target_admission(
     named: Option<&Path>,
     path: Option<&str>,
     signers: &RecordSigners,
-) -> (Option<PathBuf>, Found<TargetAdmission>) {
+) -> (Option<PathBuf>, FoundRecord<TargetAdmission>) {
     match (named, places.target_admissions(), path) {
         (Some(file), ..) => (Some(file.to_owned()), load_target_file(file, signers)),
         (None, Some(folder), Some(path)) => search_target_admission(&folder, path, signers),
-        (None, ..) => (None, Found::Missing),
+        (None, ..) => (None, FoundRecord::Missing),
     }
 }
 
 /// Loads one target admission strictly, with its signature.
-pub(crate) fn load_target_file(file: &Path, signers: &RecordSigners) -> Found<TargetAdmission> {
+pub(crate) fn load_target_file(file: &Path, signers: &RecordSigners) -> FoundRecord<TargetAdmission> {
     load_record(file, TargetAdmission::problems, signers)
 }
 
@@ -41,28 +41,31 @@ fn search_target_admission(
     folder: &Path,
     path: &str,
     signers: &RecordSigners,
-) -> (Option<PathBuf>, Found<TargetAdmission>) {
+) -> (Option<PathBuf>, FoundRecord<TargetAdmission>) {
     let files = match list_target_files(folder) {
         Ok(files) => files,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, Found::Missing),
-        Err(error) => return (None, Found::Invalid { why: format!("the admissions cannot be listed: {error}") }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, FoundRecord::Missing),
+        Err(error) => return (None, FoundRecord::Invalid { why: format!("the admissions cannot be listed: {error}") }),
     };
     let mut invalid = None;
     let mut fitting = Vec::new();
     for file in files {
         match load_target_file(&file, signers) {
-            found @ Found::Record { .. } if found.record().is_some_and(|record| record.is_for(path)) => {
+            found @ FoundRecord::Record { .. } if found.record().is_some_and(|record| record.is_for(path)) => {
                 fitting.push((Some(file), found));
             }
-            Found::Record { .. } | Found::Missing => {}
-            Found::Invalid { why } => invalid = Some((Some(file), Found::Invalid { why })),
+            FoundRecord::Record { .. } | FoundRecord::Missing => {}
+            FoundRecord::Invalid { why } => invalid = Some((Some(file), FoundRecord::Invalid { why })),
         }
     }
     match (fitting.len(), invalid) {
         (0, Some(invalid)) => invalid,
-        (0, None) => (None, Found::Missing),
+        (0, None) => (None, FoundRecord::Missing),
         (1, _) => fitting.remove(0),
-        (count, _) => (None, Found::Invalid { why: format!("{count} admissions are for {}; keep one", shown(path)) }),
+        (count, _) => (
+            None,
+            FoundRecord::Invalid { why: format!("{count} admissions are for {}; keep one", show_controls(path)) },
+        ),
     }
 }
 
@@ -93,7 +96,7 @@ mod tests {
         let folder = workspace.path().join("admissions/target");
         for (name, text) in files {
             std::fs::create_dir_all(&folder).unwrap();
-            own_files::write(folder.join(name), text).unwrap();
+            own_files::write_file(folder.join(name), text).unwrap();
         }
         let places = RecordPlaces::new(workspace.path(), Some(workspace.path()));
         let now = Stamp::from_unix(Duration::from_secs(1_772_359_200)).unwrap();
@@ -102,9 +105,9 @@ mod tests {
         let (file, found) = load_target_admission(&places, named.as_deref(), Some("/srv/site/"), &signers);
         let file = file.map_or("-".into(), |file| file.file_name().unwrap().to_string_lossy().into_owned());
         match found {
-            Found::Missing => format!("{file} missing"),
-            Found::Invalid { why } => format!("{file} {why}"),
-            Found::Record { record, .. } => format!("{file} {}", record.target_repository_path),
+            FoundRecord::Missing => format!("{file} missing"),
+            FoundRecord::Invalid { why } => format!("{file} {why}"),
+            FoundRecord::Record { record, .. } => format!("{file} {}", record.target_repository_path),
         }
     }
 

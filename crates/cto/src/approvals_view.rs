@@ -5,7 +5,7 @@ use std::path::Path;
 
 use contract::Stamp;
 use contract::approval::{Plan, approval_sentence, differences};
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Harness, OpenedRequest, People, SignedStep, open_request, record_decision};
 use ledger::{Ledger, Position, RequestStep};
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub(crate) struct Deciding {
 impl Deciding {
     /// Opens a request and the key to decide on it with. A key that may not is refused
     /// before anybody types anything.
-    pub(crate) fn open(
+    pub(crate) fn open_request(
         context: &Context,
         reference: &str,
         key: Option<&Path>,
@@ -42,8 +42,8 @@ impl Deciding {
         let harness = context.harness()?;
         let opened = find_opened(context, reference)?;
         opened.refuse_step(step)?;
-        let key = OperatorKey::choose(context, key)?;
-        let people = People::read(&context.config.records)?;
+        let key = OperatorKey::choose_key(context, key)?;
+        let people = People::read_lists(&context.config.records)?;
         let standing = people.judge_signing_now(key.key(), contract::approval::ApprovalSchema::NAMESPACE, opened.now);
         if standing != contract::signer::SignerStanding::Allowed {
             return Err(not_allowed(&key.fingerprint(), standing));
@@ -52,14 +52,14 @@ impl Deciding {
     }
 
     /// Signs a document and records it. Gives its place in the ledger.
-    pub(crate) fn record(
+    pub(crate) fn record_document(
         &self,
         step: RequestStep,
         document: &impl Serialize,
         break_glass: bool,
     ) -> Result<Position, CommandError> {
         let bytes = contract::canonical_bytes(document)?;
-        let armour = self.key.sign(&bytes, contract::approval::ApprovalSchema::NAMESPACE)?;
+        let armour = self.key.sign_bytes(&bytes, contract::approval::ApprovalSchema::NAMESPACE)?;
         let text = String::from_utf8_lossy(&bytes);
         let fingerprint = self.key.fingerprint();
         let signed = SignedStep {
@@ -86,7 +86,7 @@ impl Deciding {
 
 /// The refusal of a key that may not decide.
 pub(crate) fn not_allowed(fingerprint: &str, standing: contract::signer::SignerStanding) -> CommandError {
-    CommandError::blocked(format!("{fingerprint} {}", standing.sentence())).hint("cto trust key add NAME KEY.pub")
+    CommandError::blocked_with(format!("{fingerprint} {}", standing.sentence())).hint("cto trust key add NAME KEY.pub")
 }
 
 /// Opens a request with nothing done to the home.
@@ -105,7 +105,7 @@ pub(crate) fn ledger_to_read(context: &Context) -> Result<Option<Ledger>, Comman
 }
 
 fn no_request(reference: &str) -> CommandError {
-    CommandError::usage(format!("no request matches `{}`", shown(reference))).hint("cto approvals")
+    CommandError::usage(format!("no request matches `{}`", show_controls(reference))).hint("cto approvals")
 }
 
 /// Fields that are new since the last approval of the same task, with the request that was
@@ -118,7 +118,7 @@ pub(crate) fn find_news(
     let rows = ledger.requests_recent(Some(&record.row.task_id), MOST_REQUESTS)?;
     let is_earlier = |row: &&ledger::RequestRow| row.seq < record.row.seq && row.grants > 0;
     let Some(row) = rows.iter().find(is_earlier) else { return Ok(None) };
-    let earlier = RequestRecord::read(ledger, row.clone())?;
+    let earlier = RequestRecord::read_request(ledger, row.clone())?;
     let Some(approved) = &earlier.request else { return Ok(None) };
     let told = differences(&approved.plan, &request.plan)?;
     let told = told.into_iter().filter(|one| !NOT_TOLD.contains(&one.field.as_str()));
@@ -128,7 +128,12 @@ pub(crate) fn find_news(
 /// One line that says which work a request is about.
 pub(crate) fn headline(plan: &Plan) -> String {
     let head = plan.repository.head_commit.get(..7).unwrap_or(&plan.repository.head_commit);
-    format!("{}  {}  against {} at {head}", plan.work_name(), shown(&plan.contract.title), shown(&plan.repository.name))
+    format!(
+        "{}  {}  against {} at {head}",
+        plan.work_name(),
+        show_controls(&plan.contract.title),
+        show_controls(&plan.repository.name)
+    )
 }
 
 /// The command that runs what a request asked for.
@@ -137,7 +142,7 @@ pub(crate) fn run_command(record: &RequestRecord) -> Option<String> {
 }
 
 /// `3 min`, `2 h`, `4 d`: the larger unit alone.
-pub(crate) fn age(seconds: u64) -> String {
+pub(crate) fn age_text(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
@@ -152,7 +157,7 @@ pub(crate) fn seconds_until(now: Stamp, then: Stamp) -> u64 {
 }
 
 /// The outcome of a denial, a hold or a revocation.
-pub(crate) struct Decided<'a> {
+pub(crate) struct RecordedDecision<'a> {
     /// `denied`, `held`, `released` or `revoked`.
     pub(crate) word: &'a str,
     pub(crate) deciding: &'a Deciding,
@@ -161,9 +166,9 @@ pub(crate) struct Decided<'a> {
     pub(crate) next: &'a str,
 }
 
-impl Decided<'_> {
+impl RecordedDecision<'_> {
     /// Prints the recorded decision and the next command.
-    pub(crate) fn show(&self, output: Output) -> Result<(), CommandError> {
+    pub(crate) fn show_decision(&self, output: Output) -> Result<(), CommandError> {
         let Self { word, deciding, reason, entry, next } = self;
         let (name, digest) = (deciding.request(), deciding.opened.request.request_digest);
         let (signer, key) = (deciding.signer(), deciding.key.fingerprint());
@@ -176,16 +181,16 @@ impl Decided<'_> {
         if !output.terminal {
             output.print(&format!(
                 "{word} {name}\nrequest_digest {digest}\nactor {}\nkey {key}\nreason {}\nnext {next}\n",
-                shown(&signer),
-                shown(reason)
+                show_controls(&signer),
+                show_controls(reason)
             ));
             return Ok(());
         }
         let paint = output.paint;
         let first = paint.like(contract::Status::Blocked, word);
         output.print(&format!("{first}  {name}  {}\n\n", headline(&deciding.opened.request.plan)));
-        output.print(&format!("  {} {} {key}\n", paint.dim("by        "), shown(&signer)));
-        output.print(&format!("  {} {}\n", paint.dim("reason    "), shown(reason)));
+        output.print(&format!("  {} {} {key}\n", paint.dim("by        "), show_controls(&signer)));
+        output.print(&format!("  {} {}\n", paint.dim("reason    "), show_controls(reason)));
         output.print(&format!("\n{}  {}\n", paint.dim("next"), paint.command(next)));
         Ok(())
     }

@@ -50,7 +50,7 @@ pub(crate) use setup::{KeySource, SetupArgs, key_source};
 pub(crate) use take::TakeArgs;
 pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 pub(crate) use validate::{HealthArgs, SummaryArgs, ValidateCommand};
-pub(crate) use values::age;
+pub(crate) use values::parse_age;
 pub(crate) use values::{Age, ProfileName, StatusFilter};
 use values::{speed, work_id};
 
@@ -644,7 +644,7 @@ Examples:
         #[arg(long)]
         dry_run: bool,
         /// Keep bundles younger than N(s|m|h|d)
-        #[arg(long, value_name = "AGE", default_value = "30d", value_parser = age)]
+        #[arg(long, value_name = "AGE", default_value = "30d", value_parser = parse_age)]
         older_than: Age,
         /// Keep this many of the latest runs of each task
         #[arg(long, value_name = "N", default_value_t = 20)]

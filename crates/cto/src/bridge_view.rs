@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use bridge::{ModelEvent, UsageRecord};
 use contract::model::ModelUse;
-use contract::text::shown;
+use contract::text::show_controls;
 use serde_json::{Value, json};
 
-use crate::output::{Output, duration, millis};
+use crate::output::{Output, duration, duration_text};
 
 /// The summary on a terminal; draws nothing elsewhere.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct BridgeView {
     output: Output,
     title: String,
     began: Instant,
@@ -22,38 +22,38 @@ pub(crate) struct View {
     drawn: bool,
 }
 
-impl View {
+impl BridgeView {
     /// View without any request.
     pub(crate) fn new(output: Output, title: String) -> Self {
         Self { output, title, began: Instant::now(), open: 0, used: ModelUse::default(), drawn: false }
     }
 
     /// Counts an event, and prints a line for an ended request.
-    pub(crate) fn note(&mut self, event: &ModelEvent) {
+    pub(crate) fn note_event(&mut self, event: &ModelEvent) {
         match event {
             ModelEvent::Requested(_) => self.open += 1,
             ModelEvent::Ended(record) => {
                 if record.was_sent() {
                     self.open = self.open.saturating_sub(1);
                 }
-                self.used.add(record);
+                self.used.add_record(record);
             }
         }
     }
 
     /// A line above the summary.
     pub(crate) fn print(&mut self, line: &str) {
-        self.clear();
+        self.clear_summary();
         self.output.print(line);
-        self.draw();
+        self.draw_summary();
     }
 
     /// Draws the summary, if progress is wanted.
-    pub(crate) fn draw(&mut self) {
+    pub(crate) fn draw_summary(&mut self) {
         if !self.output.progress {
             return;
         }
-        self.clear();
+        self.clear_summary();
         let (paint, used) = (self.output.paint_errors, &self.used);
         let tokens = used.tokens.prompt.saturating_add(used.tokens.completion);
         let counts = format!("{} open  {} sent  {} refused  {tokens} tokens", self.open, used.requests, used.refused);
@@ -63,7 +63,7 @@ impl View {
     }
 
     /// Removes the summary before other lines are printed.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn clear_summary(&mut self) {
         if std::mem::take(&mut self.drawn) {
             let _ = write!(io::stderr().lock(), "\x1b[1A\x1b[J");
         }
@@ -72,24 +72,24 @@ impl View {
 
 /// One line for each request that has ended. Names come from the engine and from the
 /// upstream: nothing of them is printed as it is.
-pub(crate) fn line(event: &ModelEvent) -> Option<String> {
+pub(crate) fn event_line(event: &ModelEvent) -> Option<String> {
     let ModelEvent::Ended(record) = event else { return None };
-    let name = |name: &Option<String>| shown(name.as_deref().unwrap_or("-"));
+    let name = |name: &Option<String>| show_controls(name.as_deref().unwrap_or("-"));
     let status = record.status.map_or_else(|| "gone".to_owned(), |status| status.to_string());
     let mut text = format!(
         "{} {status} {} {} -> {} {} {}",
         record.time,
-        shown(&record.route),
+        show_controls(&record.route),
         name(&record.model_asked),
         name(&record.model_answered),
         tokens(record),
-        millis(record.total_ms)
+        duration_text(record.total_ms)
     );
     if let Some(code) = record.refusal {
         text.push_str(&format!(" {}", code.code()));
     }
     if let Some(detail) = &record.detail {
-        text.push_str(&format!(" ({})", shown(detail)));
+        text.push_str(&format!(" ({})", show_controls(detail)));
     }
     text.push('\n');
     Some(text)
@@ -101,7 +101,7 @@ fn tokens(record: &UsageRecord) -> String {
 }
 
 /// One object for each request: the line of `model-usage.jsonl`, and its kind.
-pub(crate) fn document(event: &ModelEvent) -> Option<Value> {
+pub(crate) fn event_document(event: &ModelEvent) -> Option<Value> {
     match event {
         ModelEvent::Requested(_) => None,
         ModelEvent::Ended(record) => {

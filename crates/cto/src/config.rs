@@ -17,7 +17,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use bridge::{Limits, NetworkClass};
+use bridge::{NetworkClass, UseLimits};
 use contract::Digest;
 use contract::approval::PlannedSetting;
 use contract::decision::Profile;
@@ -65,7 +65,7 @@ pub(crate) struct ConfigFile {
     pub(crate) models: BTreeMap<String, ModelFile>,
     /// Limit on the daily use (UTC) of all models together, over all runs. Not in a
     /// workspace's file.
-    pub(crate) limits_per_day: Limits,
+    pub(crate) limits_per_day: UseLimits,
     /// The ledger, where it is not the home's own. Not in a workspace's file.
     pub(crate) store: StoreFile,
     /// The object store for sealed bundles and witnesses of approvals. Not in a workspace's file.
@@ -89,7 +89,7 @@ const MOST_PASSES: u32 = 1000;
 
 /// One effective setting and the layer it came from.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Setting {
+pub(crate) struct EffectiveSetting {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) source: String,
@@ -119,7 +119,7 @@ pub(crate) struct Config {
     pub(crate) hermes: HermesSettings,
     /// Files in which the panel's host keeps the token of our sidecar.
     pub(crate) sidecar_tokens: Vec<PathBuf>,
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<EffectiveSetting>,
 }
 
 /// Id of our extension in a hermes-webui.
@@ -137,26 +137,30 @@ fn path_variable(name: &str) -> Option<PathBuf> {
 impl Config {
     /// Resolves all layers into one configuration, and remembers the source of each
     /// setting.
-    pub(crate) fn resolve(global: &Global) -> Result<Self, CommandError> {
+    pub(crate) fn resolve_layers(global: &Global) -> Result<Self, CommandError> {
         let mut settings = Vec::new();
         let (home, home_source, home_named) = home(global)?;
-        settings.push(Setting { name: "home".to_owned(), value: home.display().to_string(), source: home_source });
+        settings.push(EffectiveSetting {
+            name: "home".to_owned(),
+            value: home.display().to_string(),
+            source: home_source,
+        });
         let workspace = workspace(global, &home)?;
         if let Some((path, source)) = &workspace {
             let (name, value) = ("workspace".to_owned(), path.display().to_string());
-            settings.push(Setting { name, value, source: source.clone() });
+            settings.push(EffectiveSetting { name, value, source: source.clone() });
         }
         let workspace = workspace.map(|(path, _)| path);
         let mut layers = read_layers(workspace.as_deref())?;
         let sandbox_floor = sandbox_floor(&layers, &mut settings);
-        let models = models::resolve(&mut layers, &mut settings)?;
-        let engines = engines::resolve(&layers, &mut settings)?;
-        let store = store::resolve(&layers, &mut settings)?;
-        let evidence = evidence::resolve(&layers, &mut settings)?;
+        let models = models::resolve_models(&mut layers, &mut settings)?;
+        let engines = engines::resolve_engines(&layers, &mut settings)?;
+        let store = store::resolve_store(&layers, &mut settings)?;
+        let evidence = evidence::resolve_evidence(&layers, &mut settings)?;
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
         let signing_key = signing_key(&layers, &mut settings)?;
         let passes_required = passes_required(&layers, &mut settings)?;
-        let hermes = hermes::resolve(&layers, &mut settings);
+        let hermes = hermes::resolve_hermes(&layers, &mut settings);
         let records = RecordPlaces::new(&home, workspace.as_deref());
         Ok(Self {
             home,
@@ -214,9 +218,9 @@ impl Config {
         let is_of_people =
             |name: &str| name == "signing_key" || name == "store.queue_limits" || name.starts_with("hermes.");
         let of_runs = self.settings.iter().filter(|setting| !is_of_people(&setting.name));
-        let planned = of_runs.map(|Setting { name, value, source }| {
+        let planned = of_runs.map(|EffectiveSetting { name, value, source }| {
             let value = match is_address(name) {
-                true => format!("sha256:{}", Digest::of(value.as_bytes())),
+                true => format!("sha256:{}", Digest::of_bytes(value.as_bytes())),
                 false => value.clone(),
             };
             PlannedSetting { name: name.clone(), value, source: source.clone() }
@@ -373,7 +377,7 @@ fn parse_text(text: &str) -> Option<ConfigFile> {
 }
 
 /// The strictest profile any layer asks for.
-fn sandbox_floor(layers: &[Layer], settings: &mut Vec<Setting>) -> Option<Profile> {
+fn sandbox_floor(layers: &[Layer], settings: &mut Vec<EffectiveSetting>) -> Option<Profile> {
     let mut floor = None;
     let mut source = "built-in".to_owned();
     for Layer { path, file, .. } in layers {
@@ -383,12 +387,12 @@ fn sandbox_floor(layers: &[Layer], settings: &mut Vec<Setting>) -> Option<Profil
         }
     }
     let value = floor.unwrap_or(Profile::Strict).to_string();
-    settings.push(Setting { name: "sandbox".to_owned(), value, source });
+    settings.push(EffectiveSetting { name: "sandbox".to_owned(), value, source });
     floor
 }
 
 /// The highest number that any layer asks for.
-fn passes_required(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<u32, CommandError> {
+fn passes_required(layers: &[Layer], settings: &mut Vec<EffectiveSetting>) -> Result<u32, CommandError> {
     let mut required = 1;
     for Layer { path, file, .. } in layers {
         let Some(asked) = file.passes_required else { continue };
@@ -400,14 +404,14 @@ fn passes_required(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<u32,
             required = asked;
             let (name, value) = ("passes_required".to_owned(), asked.to_string());
             settings.retain(|setting| setting.name != name);
-            settings.push(Setting { name, value, source: path.display().to_string() });
+            settings.push(EffectiveSetting { name, value, source: path.display().to_string() });
         }
     }
     Ok(required)
 }
 
 /// The operator's key as the environment names it, else the last layer. A workspace does not choose who signs.
-fn signing_key(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<Option<PathBuf>, CommandError> {
+fn signing_key(layers: &[Layer], settings: &mut Vec<EffectiveSetting>) -> Result<Option<PathBuf>, CommandError> {
     let mut found = None;
     for Layer { path, file, of, .. } in layers {
         let Some(key) = &file.signing_key else { continue };
@@ -419,7 +423,7 @@ fn signing_key(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<Option<P
     }
     let found = path_variable("CTO_SIGNING_KEY").map(|key| (key, "CTO_SIGNING_KEY".to_owned())).or(found);
     let Some((key, source)) = found else { return Ok(None) };
-    settings.push(Setting { name: "signing_key".to_owned(), value: key.display().to_string(), source });
+    settings.push(EffectiveSetting { name: "signing_key".to_owned(), value: key.display().to_string(), source });
     Ok(Some(key))
 }
 
@@ -428,7 +432,7 @@ fn named_repositories(
     layers: &[Layer],
     workspace: Option<&Path>,
     engines: &Engines,
-    settings: &mut Vec<Setting>,
+    settings: &mut Vec<EffectiveSetting>,
 ) -> NamedRepositories {
     let mut named = NamedRepositories {
         admissions: workspace.map(|dir| dir.join("admissions/target")),
@@ -438,7 +442,7 @@ fn named_repositories(
         for root in &file.protected_roots {
             let root = path.parent().unwrap_or(Path::new("/")).join(root);
             let (name, value) = ("protected_roots".to_owned(), root.display().to_string());
-            settings.push(Setting { name, value, source: path.display().to_string() });
+            settings.push(EffectiveSetting { name, value, source: path.display().to_string() });
             named.protected_roots.push(root);
         }
     }
@@ -462,7 +466,7 @@ fn tools() -> Tools {
 }
 
 /// Form of the output. Needs no file, so that errors in files can be printed in colour too.
-pub(crate) fn output(global: &Global) -> Output {
+pub(crate) fn output_form(global: &Global) -> Output {
     let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
     let people = stdout && !global.json && !global.plain;
     let plain = global.plain || variable("NO_COLOR").is_some() || variable("TERM").is_some_and(|term| term == "dumb");

@@ -9,7 +9,7 @@ use contract::task::{SourceClassification, title_of};
 use contract::{Purpose, Report, Stage, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
-use harness::{Ask, Engines, FAKE, Harness, Home, HomePlace, LoadTaskError, Origin, RunClock, Task};
+use harness::{Ask, Engines, FAKE, Harness, Home, HomePlace, LoadTaskError, RunClock, Task, TreeOrigin};
 use ledger::Bundles;
 use suggest::{ContractWords, task_id_of};
 use views::{FoundRun, ViewedHome, Views};
@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::nearest::{did_you_mean, nearest};
 use crate::operator::git_configuration;
 use crate::output::Output;
-use crate::seek::{Places, trusted, trusted_for_review};
+use crate::seek::{BundleFinder, trusted, trusted_for_review};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ impl Context {
     /// A harness on the configured home, which is made where it is missing. Seals what was interrupted before.
     pub(crate) fn harness(&self) -> Result<Harness, CommandError> {
         let harness = self.harness_at(&self.config.place())?;
-        self.recover(&harness)?;
+        self.recover_runs(&harness)?;
         Ok(harness)
     }
 
     /// Opens the harness in a home, with all settings in force.
     pub(crate) fn harness_at(&self, place: &HomePlace) -> Result<Harness, CommandError> {
         let exe = std::env::current_exe()?;
-        let mut harness = Harness::open(place, exe, self.config.tools.clone())?.heeding(&self.config.home);
+        let mut harness = Harness::open_home(place, exe, self.config.tools.clone())?.heeding_halt(&self.config.home);
         if let Some(lease) = self.config.store.lease {
             harness = harness.with_lease(lease);
         }
@@ -61,28 +61,28 @@ impl Context {
     pub(crate) fn harness_for_trial(&self, home: PathBuf, engines: Engines) -> Result<Harness, CommandError> {
         let config = self.config.for_trial(home, engines);
         let trial = Self { output: self.output, config, cancel: self.cancel.clone() };
-        Ok(trial.harness_at(&trial.config.place())?.heeding(&self.config.home))
+        Ok(trial.harness_at(&trial.config.place())?.heeding_halt(&self.config.home))
     }
 
     /// For commands that show what runs do in a home that nobody keeps: they have no place for the bundle of a refusal.
     pub(crate) fn refuse_when_halted(&self) -> Result<(), CommandError> {
         match harness::halted(&self.config.home) {
-            Some(halted) => Err(CommandError::blocked(format!("the kill switch is {halted}")).hint("cto resume")),
+            Some(halted) => Err(CommandError::blocked_with(format!("the kill switch is {halted}")).hint("cto resume")),
             None => Ok(()),
         }
     }
 
     /// Seals what dead runs of this home left, and says so.
-    pub(crate) fn recover(&self, harness: &Harness) -> Result<(), CommandError> {
-        let done = harness::recover(harness)?;
+    pub(crate) fn recover_runs(&self, harness: &Harness) -> Result<(), CommandError> {
+        let done = harness::recover_dead(harness)?;
         for report in done.sealed {
-            self.output.note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
+            self.output.print_note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
         }
         for landing in done.landings {
-            self.output.note(&format!("{}\n  next {}\n", landing.sentence(), landing.way_on()));
+            self.output.print_note(&format!("{}\n  next {}\n", landing.sentence(), landing.way_on()));
         }
         for (_, error) in done.failed {
-            self.output.note(&format!("{}\n", contract::text::shown(&error)));
+            self.output.print_note(&format!("{}\n", contract::text::show_controls(&error)));
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Context {
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
         if !ledger.runs_open()?.is_empty() || harness::left_work(&home) {
             drop(ledger);
-            self.recover(&self.harness_at(&self.config.place())?)?;
+            self.recover_runs(&self.harness_at(&self.config.place())?)?;
         }
         Ok(Some(home))
     }
@@ -118,7 +118,7 @@ impl Context {
     }
 
     fn views_of(&self, home: Option<Home>) -> Result<(Views, Stamp), CommandError> {
-        let now = RunClock::start().map_err(CommandError::blocked)?.started();
+        let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
         let viewed = match home {
             Some(home) => ViewedHome {
                 ledger: home.ledger_to_read()?,
@@ -143,14 +143,14 @@ impl Context {
     /// The same, verified with the home's keys as the run that was asked for; it is not collected while both values live.
     pub(crate) fn bind_run(&self, reference: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
         let found = self.find_run(reference)?;
-        let bound = found.bind(&trusted(self, &[])?.of(&found))?;
+        let bound = found.bind_bundle(&trusted(self, &[])?.keys_of(&found))?;
         Ok((found, bound))
     }
 
     /// The same of whatever a person names: a run, the path of a bundle, or an archive of `cto export`.
     pub(crate) fn bind_named(&self, name: &str) -> Result<(FoundRun, VerifiedBundle), CommandError> {
-        let found = Places::new(self).locate(name)?;
-        let bound = found.bind(&trusted_for_review(self, &[])?.of(&found))?;
+        let found = BundleFinder::new(self).locate(name)?;
+        let bound = found.bind_bundle(&trusted_for_review(self, &[])?.keys_of(&found))?;
         Ok((found, bound))
     }
 
@@ -179,7 +179,9 @@ impl Context {
         if !drafted.has_checks() {
             let message = "nothing in the repository says how it is tested, so that a result could not be judged";
             let command = shell_words::join(["cto", "new", "--from", brief]);
-            return Err(CommandError::blocked(message).hint(format!("{command}     then name verification_commands")));
+            return Err(
+                CommandError::blocked_with(message).hint(format!("{command}     then name verification_commands"))
+            );
         }
         let id = task_id_of(&title_of(brief));
         let words = ContractWords { task_id: &id, brief, allowed_paths: allow, repository: None };
@@ -189,7 +191,7 @@ impl Context {
     /// A contract that says nothing of the owner is the operator's, where git knows them and the repository is theirs.
     pub(crate) fn fill_owner(&self, task: &mut Task) -> Result<(), CommandError> {
         let contract = &mut task.contract;
-        let Origin::Repository(repository) = &task.origin else { return Ok(()) };
+        let TreeOrigin::Repository(repository) = &task.origin else { return Ok(()) };
         if contract.source_owner.is_some() || contract.source_classification.is_some() {
             return Ok(());
         }
@@ -211,7 +213,7 @@ impl Context {
         let is_path = name.contains('/')
             || Path::new(name).extension().is_some_and(|ext| ext == "yaml" || ext == "yml" || ext == "json");
         if is_path {
-            return Ok(Task::load(Path::new(name), repository)?);
+            return Ok(Task::load_task(Path::new(name), repository)?);
         }
         if let Some(task) = Task::builtin(name) {
             let mut task = task?;
@@ -221,8 +223,8 @@ impl Context {
             return Ok(task);
         }
         match self.workspace_case(name) {
-            Some(folder) => Ok(Task::load(&folder, repository)?),
-            None if is_folder() => Ok(Task::load(Path::new(name), repository)?),
+            Some(folder) => Ok(Task::load_task(&folder, repository)?),
+            None if is_folder() => Ok(Task::load_task(Path::new(name), repository)?),
             None => Err(self.unknown_task(name)),
         }
     }
@@ -258,7 +260,7 @@ impl Context {
     }
 
     /// Complete request for a run, from arguments and settings.
-    pub(crate) fn ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
+    pub(crate) fn build_ask(&self, asked: &Asked, task: &Task, purpose: Purpose) -> Result<Ask, CommandError> {
         // A run that goes on from another is of the same engine and stage unless another one is named.
         let before = task.continued.as_ref();
         let said = asked.engine.as_deref().or(before.map(|before| before.engine.as_str()));
@@ -328,7 +330,7 @@ impl Context {
         let ids = self.config.engines.ids();
         let meant = did_you_mean(engine, ids.iter().map(String::as_str).chain([FAKE]));
         let known = ids.join(", ");
-        Err(CommandError::usage(format!("there is no engine `{}`{meant}", contract::text::shown(engine)))
+        Err(CommandError::usage(format!("there is no engine `{}`{meant}", contract::text::show_controls(engine)))
             .hint(format!("engines: {FAKE}, {known}")))
     }
 

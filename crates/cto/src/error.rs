@@ -75,7 +75,7 @@ impl CommandError {
     }
 
     /// Error of a missing precondition; exit code 3.
-    pub(crate) fn blocked(message: impl fmt::Display) -> Self {
+    pub(crate) fn blocked_with(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Blocked, message)
     }
 
@@ -90,7 +90,7 @@ impl From<Problems> for CommandError {
     fn from(problems: Problems) -> Self {
         let count = problems.problems.len();
         let noun = if count == 1 { "error" } else { "errors" };
-        let message = format!("{count} {noun} in {}. Nothing ran.", contract::text::shown(&problems.file));
+        let message = format!("{count} {noun} in {}. Nothing ran.", contract::text::show_controls(&problems.file));
         let schema =
             if Path::new(&problems.file).file_stem().is_some_and(|stem| stem == "case") { "case" } else { "contract" };
         let hint = format!("cto schema {schema}     every field");
@@ -106,7 +106,7 @@ impl From<harness::LoadTaskError> for CommandError {
             harness::LoadTaskError::NoRepository(_) => {
                 Self::usage(&error).hint("add --repo DIR, or source_repository to the contract")
             }
-            harness::LoadTaskError::Read(_, ref why) if is_passing(why) => Self::blocked(&error),
+            harness::LoadTaskError::Read(_, ref why) if is_passing(why) => Self::blocked_with(&error),
             other => Self::usage(other)
                 .hint("a task is a case id (cto case list), a folder with case.yaml and files/, or a contract file"),
         }
@@ -126,7 +126,7 @@ impl From<harness::OpenHomeError> for CommandError {
     fn from(error: harness::OpenHomeError) -> Self {
         let hint = error.remedy();
         match error {
-            harness::OpenHomeError::Ledger(_) | harness::OpenHomeError::Key(_) => Self::blocked(error).hint(hint),
+            harness::OpenHomeError::Ledger(_) | harness::OpenHomeError::Key(_) => Self::blocked_with(error).hint(hint),
             _ => Self::usage(error).hint(hint),
         }
     }
@@ -138,7 +138,7 @@ impl From<harness::OpenHarnessError> for CommandError {
             harness::OpenHarnessError::Home(error) => error.into(),
             other => {
                 let hint = other.remedy();
-                Self::blocked(other).hint(hint)
+                Self::blocked_with(other).hint(hint)
             }
         }
     }
@@ -152,10 +152,10 @@ impl From<harness::GovernError> for CommandError {
     fn from(error: harness::GovernError) -> Self {
         match &error {
             harness::GovernError::Open(harness::OpenRunError::Evidence(unfit)) => {
-                Self::blocked(&error).hint(unfit.remedy())
+                Self::blocked_with(&error).hint(unfit.remedy())
             }
             harness::GovernError::Open(harness::OpenRunError::Secret(_)) => Self::usage(&error).hint(WRITE_OTHERWISE),
-            _ => Self::blocked(&error).hint("cto doctor"),
+            _ => Self::blocked_with(&error).hint("cto doctor"),
         }
     }
 }
@@ -165,9 +165,9 @@ impl From<harness::CompareCandidateError> for CommandError {
         match error {
             harness::CompareCandidateError::Home(error) => error.into(),
             harness::CompareCandidateError::Seal(error) => error.into(),
-            harness::CompareCandidateError::NoLedger => Self::blocked(error).hint("cto demo"),
+            harness::CompareCandidateError::NoLedger => Self::blocked_with(error).hint("cto demo"),
             harness::CompareCandidateError::Clock(_) | harness::CompareCandidateError::Ledger(_) => {
-                Self::blocked(error).hint("cto doctor")
+                Self::blocked_with(error).hint("cto doctor")
             }
         }
     }
@@ -181,25 +181,25 @@ impl From<harness::WorkerPanicked> for CommandError {
 
 impl From<harness::RecoverError> for CommandError {
     fn from(error: harness::RecoverError) -> Self {
-        Self::blocked(&error).hint("free disk space or fix what is named, then: cto recover")
+        Self::blocked_with(&error).hint("free disk space or fix what is named, then: cto recover")
     }
 }
 
 impl From<harness::DecideError> for CommandError {
     fn from(error: harness::DecideError) -> Self {
-        Self::blocked(&error).hint("cto doctor")
+        Self::blocked_with(&error).hint("cto doctor")
     }
 }
 
 impl From<harness::RecordStatementError> for CommandError {
     fn from(error: harness::RecordStatementError) -> Self {
-        Self::blocked(&error).hint("free disk space or fix what is named, then run the same command again")
+        Self::blocked_with(&error).hint("free disk space or fix what is named, then run the same command again")
     }
 }
 
 impl From<harness::ReadTrustError> for CommandError {
     fn from(error: harness::ReadTrustError) -> Self {
-        Self::blocked(&error).hint("fix the file that is named; until then nothing is approved")
+        Self::blocked_with(&error).hint("fix the file that is named; until then nothing is approved")
     }
 }
 
@@ -210,8 +210,8 @@ impl From<harness::OpenRequestError> for CommandError {
             harness::OpenRequestError::Find(error) => Self::usage(&error).hint("cto approvals"),
             harness::OpenRequestError::Ledger(error) => error.into(),
             harness::OpenRequestError::Trust(error) => error.into(),
-            harness::OpenRequestError::Unreadable(_) => Self::blocked(&error).hint("cto request TASK     again"),
-            harness::OpenRequestError::Clock(_) => Self::blocked(&error).hint("cto doctor"),
+            harness::OpenRequestError::Unreadable(_) => Self::blocked_with(&error).hint("cto request TASK     again"),
+            harness::OpenRequestError::Clock(_) => Self::blocked_with(&error).hint("cto doctor"),
         }
     }
 }
@@ -234,13 +234,13 @@ impl From<harness::RecordDecisionError> for CommandError {
             E::LedgerAhead { .. } => CLOCK_WAS_WRONG,
             _ => "cto doctor",
         };
-        Self::blocked(&error).hint(hint)
+        Self::blocked_with(&error).hint(hint)
     }
 }
 
 impl From<harness::RecordRequestError> for CommandError {
     fn from(error: harness::RecordRequestError) -> Self {
-        Self::blocked(&error).hint("cto doctor")
+        Self::blocked_with(&error).hint("cto doctor")
     }
 }
 
@@ -249,8 +249,8 @@ impl From<harness::ProposeRequestError> for CommandError {
         match &error {
             harness::ProposeRequestError::NotNeeded(_) => Self::usage(&error).hint("cto run TASK"),
             harness::ProposeRequestError::Secret(_) => Self::usage(&error).hint(WRITE_OTHERWISE),
-            harness::ProposeRequestError::LedgerAhead { .. } => Self::blocked(&error).hint(CLOCK_WAS_WRONG),
-            _ => Self::blocked(&error).hint("cto doctor"),
+            harness::ProposeRequestError::LedgerAhead { .. } => Self::blocked_with(&error).hint(CLOCK_WAS_WRONG),
+            _ => Self::blocked_with(&error).hint("cto doctor"),
         }
     }
 }
@@ -266,7 +266,7 @@ impl From<ListRequestsError> for CommandError {
 
 impl From<ledger::ReadLedgerError> for CommandError {
     fn from(error: ledger::ReadLedgerError) -> Self {
-        Self::blocked(&error).hint("cto doctor")
+        Self::blocked_with(&error).hint("cto doctor")
     }
 }
 
@@ -295,9 +295,9 @@ impl From<FindRunError> for CommandError {
             FindRunError::Ambiguous { .. } => Self::usage(&error).hint("use more of the id"),
             FindRunError::Running(ref run) => {
                 let hint = format!("cto attach {run}");
-                Self::blocked(&error).hint(hint)
+                Self::blocked_with(&error).hint(hint)
             }
-            FindRunError::Interrupted(_) => Self::blocked(&error).hint("cto recover"),
+            FindRunError::Interrupted(_) => Self::blocked_with(&error).hint("cto recover"),
             FindRunError::Collected(_) => {
                 Self::fail(&error).hint("cto import FILE, if it was exported; the ledger knows its digest")
             }
@@ -306,9 +306,9 @@ impl From<FindRunError> for CommandError {
                 Self::fail(&error).hint("restore it from a backup; the ledger still knows its digest")
             }
             FindRunError::Ledger(error) => error.into(),
-            FindRunError::Imports(_) => Self::blocked(&error),
+            FindRunError::Imports(_) => Self::blocked_with(&error),
             FindRunError::Shared(ref shared) => match shared {
-                ShareBundleError::Store(unread) => Self::blocked(&error).hint(unread.remedy()),
+                ShareBundleError::Store(unread) => Self::blocked_with(&error).hint(unread.remedy()),
                 _ => Self::fail(&error)
                     .hint("the home that made it still has it: cto export there, then cto import FILE here"),
             },
@@ -321,7 +321,7 @@ impl From<BindRunError> for CommandError {
         match &error.error {
             VerifyBundleError::Open(error) => Self::not_a_bundle(error),
             VerifyBundleError::Checks(_) => {
-                let hint = format!("cto verify {}", contract::text::shown(&error.id));
+                let hint = format!("cto verify {}", contract::text::show_controls(&error.id));
                 Self::fail(&error).hint(hint)
             }
         }
@@ -348,13 +348,13 @@ impl From<ListRunsError> for CommandError {
 
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
-        Self::blocked(error)
+        Self::blocked_with(error)
     }
 }
 
 impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
-        Self::blocked(format!("cannot encode the answer: {error}"))
+        Self::blocked_with(format!("cannot encode the answer: {error}"))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 /// End of one test case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum CaseEnd {
     Pass,
     Failure(String),
     /// The outcome is unknown.
@@ -18,12 +18,12 @@ pub(crate) enum Ended {
 pub(crate) struct TestCase {
     pub(crate) name: String,
     pub(crate) millis: u64,
-    pub(crate) ended: Ended,
+    pub(crate) ended: CaseEnd,
 }
 
 /// Suite of test cases.
 #[derive(Debug, Clone)]
-pub(crate) struct Suite {
+pub(crate) struct JunitSuite {
     pub(crate) name: String,
     /// Class name of every case in it.
     pub(crate) class: &'static str,
@@ -33,7 +33,7 @@ pub(crate) struct Suite {
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// JUnit document: one suite by itself, several in `testsuites`.
-pub(crate) fn document(suites: &[Suite]) -> String {
+pub(crate) fn junit_document(suites: &[JunitSuite]) -> String {
     let mut out = HEAD.to_owned();
     match suites {
         [one] => write_suite(&mut out, one),
@@ -48,10 +48,10 @@ pub(crate) fn document(suites: &[Suite]) -> String {
 
 // Writing to a String cannot fail, so the results of `write!` below are dropped.
 
-fn write_suite(out: &mut String, suite: &Suite) {
-    let count = |wanted: fn(&Ended) -> bool| suite.cases.iter().filter(|case| wanted(&case.ended)).count();
-    let failures = count(|ended| matches!(ended, Ended::Failure(_)));
-    let errors = count(|ended| matches!(ended, Ended::Error(_)));
+fn write_suite(out: &mut String, suite: &JunitSuite) {
+    let count = |wanted: fn(&CaseEnd) -> bool| suite.cases.iter().filter(|case| wanted(&case.ended)).count();
+    let failures = count(|ended| matches!(ended, CaseEnd::Failure(_)));
+    let errors = count(|ended| matches!(ended, CaseEnd::Error(_)));
     let errors = if errors > 0 { format!(" errors=\"{errors}\"") } else { String::new() };
     let (name, tests) = (escape(&suite.name), suite.cases.len());
     let _ = writeln!(out, "<testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\"{errors}>");
@@ -60,9 +60,9 @@ fn write_suite(out: &mut String, suite: &Suite) {
         let (class, name) = (suite.class, escape(&case.name));
         let _ = write!(out, "  <testcase classname=\"{class}\" name=\"{name}\" time=\"{seconds}\">");
         match &case.ended {
-            Ended::Pass => {}
-            Ended::Failure(text) => out.push_str(&format!("<failure message=\"{}\"/>", escape(text))),
-            Ended::Error(text) => out.push_str(&format!("<error message=\"{}\"/>", escape(text))),
+            CaseEnd::Pass => {}
+            CaseEnd::Failure(text) => out.push_str(&format!("<failure message=\"{}\"/>", escape(text))),
+            CaseEnd::Error(text) => out.push_str(&format!("<error message=\"{}\"/>", escape(text))),
         }
         out.push_str("</testcase>\n");
     }
@@ -70,5 +70,5 @@ fn write_suite(out: &mut String, suite: &Suite) {
 }
 
 fn escape(text: &str) -> String {
-    shown(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    show_controls(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,7 +1,7 @@
 //! Ladders of the engines that exist here, as commands show them.
 
 use contract::engine::gate_command;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{ModelPair, Reason, Stage, Stamp};
 use cortex::{RecordSigners, load_source_admission};
 use harness::{FAKE, People};
@@ -35,7 +35,7 @@ impl Climber {
     /// Engine and model in one phrase.
     pub(crate) fn label(&self) -> String {
         match &self.model {
-            Some(pair) => shown(&format!("{} {}", self.engine, pair.model)),
+            Some(pair) => show_controls(&format!("{} {}", self.engine, pair.model)),
             None => self.engine.clone(),
         }
     }
@@ -43,17 +43,17 @@ impl Climber {
 
 impl<'a> LadderScene<'a> {
     /// Opens the home for reading, with all keys that count.
-    pub(crate) fn open(context: &'a Context) -> Result<Self, CommandError> {
+    pub(crate) fn open_scene(context: &'a Context) -> Result<Self, CommandError> {
         let (views, now) = context.look_only()?;
-        let views = views.trusting(trusted(context, &[])?.keys);
-        let people = People::read(&context.config.records)?;
+        let views = views.trusting_keys(trusted(context, &[])?.keys);
+        let people = People::read_lists(&context.config.records)?;
         let signers = RecordSigners::read_allowed(&context.config.records, now);
         Ok(Self { context, views, now, people, signers })
     }
 
     /// The same, with results of verification that others of this home and these keys share.
-    pub(crate) fn sharing(self, memo: std::sync::Arc<views::VerifyMemo>) -> Self {
-        Self { views: self.views.sharing(memo), ..self }
+    pub(crate) fn sharing_memo(self, memo: std::sync::Arc<views::VerifyMemo>) -> Self {
+        Self { views: self.views.sharing_memo(memo), ..self }
     }
 
     /// Every engine with a ladder, or the named one, once for each model.
@@ -130,14 +130,14 @@ impl<'a> LadderScene<'a> {
     }
 
     fn with_terms<T>(&self, ask: impl FnOnce(RungTerms<'_>) -> Result<T, CommandError>) -> Result<T, CommandError> {
-        let standing = |key: &_, namespace: &str, at| self.people.judge(key, namespace, at);
+        let standing = |key: &_, namespace: &str, at| self.people.judge_key(key, namespace, at);
         ask(RungTerms { passes_required: self.context.config.passes_required, standing: &standing })
     }
 
     /// The one command that mends a rung, gate included.
-    pub(crate) fn remedy(&self, climber: &Climber, rung: &Rung) -> Option<String> {
+    pub(crate) fn rung_remedy(&self, climber: &Climber, rung: &Rung) -> Option<String> {
         let (gap, engine) = (rung.gap.as_ref()?, climber.engine.as_str());
-        let mut command = gap.remedy(engine, rung.stage);
+        let mut command = gap.gap_remedy(engine, rung.stage);
         let Some(stage) = gap.remedied_at(rung.stage) else { return Some(command) };
         if let Some(pair) = climber.model.as_ref().filter(|pair| self.configured_model(engine) != Some(*pair)) {
             command = format!("{command} --model {pair}");
@@ -146,13 +146,13 @@ impl<'a> LadderScene<'a> {
             // A comparison starts no engine and needs no gate.
             return Some(command);
         }
-        let config = self.context.config.engines.find(engine);
+        let config = self.context.config.engines.find_engine(engine);
         let is_shut = config.is_some_and(|found| !gate::engine::is_open(engine, &found.config.gate, stage));
         Some(if is_shut { format!("{} && {command}", gate_command(engine, stage)) } else { command })
     }
 
     /// JSON form of a rung.
-    pub(crate) fn document<'r>(&self, climber: &'r Climber, rung: &'r Rung) -> RungDocument<'r> {
+    pub(crate) fn rung_document<'r>(&self, climber: &'r Climber, rung: &'r Rung) -> RungDocument<'r> {
         let gap = rung.gap.as_ref();
         RungDocument {
             engine: &climber.engine,
@@ -170,7 +170,7 @@ impl<'a> LadderScene<'a> {
             bundles: &rung.bundles,
             runs: &rung.runs,
             older_runs: rung.older_runs,
-            remedy: self.remedy(climber, rung),
+            remedy: self.rung_remedy(climber, rung),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use contract::text::{money_text, shown};
+use contract::text::{money_text, show_controls};
 use contract::{Status, TaskId};
 use views::{Lane, LaneUse};
 
-use crate::output::{Output, millis};
+use crate::output::{Output, duration_text};
 use crate::run_view::remedy_lines;
 
 /// Nothing to say.
@@ -31,9 +31,9 @@ fn row(lane: &Lane, name: String) -> Row {
         or_none(lane.tests.map(|tests| format!("{}/{}", tests.passed, tests.executed))),
         or_none(lane.engine_started.then(|| lane.changed_files.to_string())),
         claims(lane),
-        or_none(lane.duration_ms.map(millis)),
+        or_none(lane.duration_ms.map(duration_text)),
         or_none(lane.used.map(tokens)),
-        or_none(lane.used.map(cost)),
+        or_none(lane.used.map(cost_text)),
     ];
     Row { cells, status: lane.status, why: lane.why_text(), remedy: lane.remedy.clone() }
 }
@@ -54,7 +54,7 @@ fn tokens(used: LaneUse) -> String {
 }
 
 /// Money, with a plus where some requests did not tell; or that there is no price.
-pub(crate) fn cost(used: LaneUse) -> String {
+pub(crate) fn cost_text(used: LaneUse) -> String {
     used.cost().map_or_else(|| "unpriced".to_owned(), |micros| at_least(micros, used))
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn at_least(micros: u64, used: LaneUse) -> String {
 fn name(lane: &Lane, of: Option<&TaskId>) -> String {
     let model = lane.model.as_deref().and_then(|pair| pair.split_once('/')).map(|(_, model)| format!(" {model}"));
     let task = lane.task_id.as_ref().filter(|task| Some(*task) != of).map(|task| format!(" {task}"));
-    shown(&format!("{}{}{}", lane.engine, model.unwrap_or_default(), task.unwrap_or_default()))
+    show_controls(&format!("{}{}{}", lane.engine, model.unwrap_or_default(), task.unwrap_or_default()))
 }
 
 /// Columns that are left out first where the terminal is narrow.
@@ -87,7 +87,7 @@ fn shown_columns(widths: &[usize], room: usize) -> Vec<usize> {
 }
 
 /// The table; `of` is the task that all lanes share. Writing to a String cannot fail.
-pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> String {
+pub(crate) fn lane_table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> String {
     let rows: Vec<Row> = lanes.iter().map(|lane| row(lane, name(lane, of))).collect();
     let width = |at: usize| {
         let cells = rows.iter().map(|row| row.cells[at].chars().count());
@@ -106,7 +106,7 @@ pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> Stri
         for at in &columns {
             let cell = &row.cells[*at];
             let pad = " ".repeat(widths[*at].saturating_sub(cell.chars().count()) + 2);
-            let cell = if *at == VERDICT { paint.status(row.status) } else { cell.clone() };
+            let cell = if *at == VERDICT { paint.paint_status(row.status) } else { cell.clone() };
             let _ = write!(line, "{cell}{pad}");
         }
         let fits = taken + row.why.chars().count() <= output.width;
@@ -116,34 +116,34 @@ pub(crate) fn table(output: Output, lanes: &[Lane], of: Option<&TaskId>) -> Stri
             let _ = writeln!(out, "      {}", output.hang(6, &row.why));
         }
         if let Some(remedy) = row.remedy.as_ref().filter(|_| row.status == Status::Blocked) {
-            out.push_str(&remedy_lines(output, 6, &contract::text::shown(remedy)));
+            out.push_str(&remedy_lines(output, 6, &contract::text::show_controls(remedy)));
         }
     }
     out
 }
 
 /// One lane a line: engine, verdict, run, tests, time, requests, tokens, cost, contradicted claims, reasons.
-pub(crate) fn lines(lanes: &[Lane]) -> String {
+pub(crate) fn lane_lines(lanes: &[Lane]) -> String {
     let mut out = String::new();
     for lane in lanes {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
         let reasons: Vec<&str> = lane.reasons.iter().map(|reason| reason.code()).collect();
         let why = match (reasons.is_empty(), &lane.why) {
             (false, _) => reasons.join(","),
-            (true, Some(why)) => shown(why),
+            (true, Some(why)) => show_controls(why),
             (true, None) => NONE.to_owned(),
         };
         let _ = writeln!(
             out,
             "lane {} {} {} tests={} took={} requests={} tokens={} cost={} false-claims={} {why}",
-            shown(&lane.engine),
+            show_controls(&lane.engine),
             lane.status,
             or_none(lane.run_id.as_ref().map(ToString::to_string)),
             or_none(lane.tests.map(|tests| format!("{}/{}", tests.passed, tests.executed))),
             or_none(lane.duration_ms.map(|ms| format!("{ms}ms"))),
             or_none(lane.used.map(|used| used.requests.to_string())),
             or_none(lane.used.map(|used| used.tokens.to_string())),
-            or_none(lane.used.map(cost)),
+            or_none(lane.used.map(cost_text)),
             lane.claims_contradicted,
         );
     }
@@ -181,7 +181,7 @@ mod tests {
             (used(51_400, 0, 1), ("$0.051+", "61k+ in 6")),
             (used(51_400, 1, 1), ("unpriced", "61k+ in 6")),
         ] {
-            assert_eq!((cost(used).as_str(), tokens(used).as_str()), expected);
+            assert_eq!((cost_text(used).as_str(), tokens(used).as_str()), expected);
         }
     }
 }

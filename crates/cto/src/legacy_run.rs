@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, Stamp, Status};
 use serde_json::Value;
 
@@ -69,8 +69,9 @@ pub(crate) fn find_legacy_problem(folder: &Path) -> Option<String> {
     digests.iter().find_map(|(name, digest)| {
         let expected = digest.as_str().unwrap_or_default().trim_start_matches("sha256:");
         let found = untrusted_fs::read_plain(folder, name.as_bytes(), LARGEST_FILE);
-        let found = found.map(|bytes| Digest::of(&bytes).to_string());
-        (found.as_deref() != Some(expected)).then(|| format!("{} has another digest, or is not there", shown(name)))
+        let found = found.map(|bytes| Digest::of_bytes(&bytes).to_string());
+        (found.as_deref() != Some(expected))
+            .then(|| format!("{} has another digest, or is not there", show_controls(name)))
     })
 }
 

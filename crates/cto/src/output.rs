@@ -49,7 +49,7 @@ impl Paint {
     }
 
     /// Verdict in its colour.
-    pub(crate) fn status(self, status: Status) -> String {
+    pub(crate) fn paint_status(self, status: Status) -> String {
         self.with(Self::status_code(status, "1;"), status.as_str())
     }
 
@@ -85,7 +85,7 @@ impl Paint {
     }
 
     /// Text that leads to a folder or a file, where the terminal can follow it.
-    pub(crate) fn link(self, path: &Path, text: &str) -> String {
+    pub(crate) fn paint_link(self, path: &Path, text: &str) -> String {
         if !self.links || !path.is_absolute() {
             return text.to_owned();
         }
@@ -156,7 +156,7 @@ impl Output {
     }
 
     /// Prints to stderr. A reader that went away is no error.
-    pub(crate) fn note(self, text: &str) {
+    pub(crate) fn print_note(self, text: &str) {
         let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
     }
 
@@ -167,11 +167,11 @@ impl Output {
             for problem in &problems.problems {
                 let people = io::stderr().is_terminal();
                 let text = if people {
-                    problem.render(&problems.text, contract::source::Style { color: paint.color })
+                    problem.render_problem(&problems.text, contract::source::Style { color: paint.color })
                 } else {
                     problem.plain()
                 };
-                self.note(&format!("{}\n", text.trim_end()));
+                self.print_note(&format!("{}\n", text.trim_end()));
             }
         }
         let head = match error.kind {
@@ -179,9 +179,9 @@ impl Output {
             ErrorKind::Blocked => format!("{}: ", paint.error("blocked")),
             _ => format!("{}: ", paint.error("error")),
         };
-        self.note(&format!("{head}{}\n", contract::text::shown_lines(&error.message)));
+        self.print_note(&format!("{head}{}\n", contract::text::shown_lines(&error.message)));
         if let Some(hint) = &error.hint {
-            self.note(&format!("{}  {}\n", paint.dim("next"), paint.command(hint)));
+            self.print_note(&format!("{}  {}\n", paint.dim("next"), paint.command(hint)));
         }
         if self.json {
             print_error_document(error);
@@ -282,7 +282,7 @@ pub(crate) fn duration(span: Duration) -> String {
 }
 
 /// Duration for people.
-pub(crate) fn millis(ms: u64) -> String {
+pub(crate) fn duration_text(ms: u64) -> String {
     duration(Duration::from_millis(ms))
 }
 
@@ -297,7 +297,7 @@ pub(crate) fn bytes(number: u64) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn count_text(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use contract::remedy::Remedy;
 use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report};
-use contract::text::{listed, shown};
+use contract::text::{listed, show_controls};
 use contract::{Reason, Stage, Status};
 use evidence::names;
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
-use crate::output::{Output, count, millis, wrap};
+use crate::output::{Output, count_text, duration_text, wrap};
 
 /// Width of the column of reason codes.
 const CODE: usize = 26;
@@ -27,7 +27,7 @@ const NAMED: usize = 5;
 
 /// The whole view; aligned on a terminal, one fact a line on a pipe. `task` names the task in commands to paste.
 /// Writing to a String cannot fail.
-pub(crate) fn view(output: Output, report: &Report, bundle: &Path, task: &str) -> String {
+pub(crate) fn run_view(output: Output, report: &Report, bundle: &Path, task: &str) -> String {
     if output.terminal { people(output, report, bundle, task) } else { lines(report, bundle, task) }
 }
 
@@ -36,8 +36,8 @@ fn people(output: Output, report: &Report, bundle: &Path, task: &str) -> String 
     let status = report.status;
     let what = subject_text(report);
     let left = format!("{}  {}  {what}", status, report.task_id);
-    let painted = format!("{}  {}  {what}", paint.status(status), report.task_id);
-    let mut out = output.headline(&painted, left.chars().count(), &millis(report.duration_ms));
+    let painted = format!("{}  {}  {what}", paint.paint_status(status), report.task_id);
+    let mut out = output.headline(&painted, left.chars().count(), &duration_text(report.duration_ms));
     out.push('\n');
     if output.quiet {
         return out;
@@ -63,7 +63,7 @@ fn people(output: Output, report: &Report, bundle: &Path, task: &str) -> String 
 fn subject_text(report: &Report) -> String {
     match report.kind {
         None => format!("{}  stage {}", report.backend, report.stage),
-        Some(kind) => format!("{kind} of {}", count(report.bundles.len(), "bundle", "bundles")),
+        Some(kind) => format!("{kind} of {}", count_text(report.bundles.len(), "bundle", "bundles")),
     }
 }
 
@@ -87,16 +87,16 @@ fn reason(out: &mut String, output: Output, status: Status, reason: Reason, text
     if column < CODE {
         let _ = writeln!(out, "  {}", paint.like(status, reason.code()));
     }
-    for (index, line) in wrap(&shown(text), width).iter().enumerate() {
+    for (index, line) in wrap(&show_controls(text), width).iter().enumerate() {
         let label = if index == 0 && column == CODE { paint.like(status, &code) } else { " ".repeat(column) };
         let _ = writeln!(out, "  {label}{line}");
     }
-    out.push_str(&remedy_lines(output, column + 2, &shown(remedy)));
+    out.push_str(&remedy_lines(output, column + 2, &show_controls(remedy)));
 }
 
 /// A remedy below `indent` columns: its condition, its command after an arrow, and the other words.
 pub(crate) fn remedy_lines(output: Output, indent: usize, remedy: &str) -> String {
-    let parts = Remedy::parse(remedy);
+    let parts = Remedy::parse_text(remedy);
     let words = |mark: &str, text: &str| format!("{}{mark} {}\n", " ".repeat(indent), output.hang(indent + 2, text));
     let Some(command) = parts.command else { return words(output.paint.arrow(), parts.before) };
     let mut out = parts.condition().map_or_else(String::new, |condition| words(" ", condition));
@@ -136,19 +136,19 @@ fn facts(out: &mut String, output: Output, report: &Report, bundle: &Path) {
         );
     }
     if let (Some(branch), Some(commit)) = (&report.result_branch, &report.result_commit) {
-        line("landed", &format!("{} on branch {}", commit.get(..12).unwrap_or(commit), shown(branch)));
+        line("landed", &format!("{} on branch {}", commit.get(..12).unwrap_or(commit), show_controls(branch)));
     }
     if let Some(model) = &report.model {
-        line("model", &shown(&model_text(model)));
+        line("model", &show_controls(&model_text(model)));
     }
     if report.artifact_paths.contains_key(names::SETUP_LOG) {
         line("setup", &format!("cto logs {} --setup", report.run_id.suffix()));
     }
-    let files = count(report.artifact_paths.len(), "file", "files");
+    let files = count_text(report.artifact_paths.len(), "file", "files");
     let suffix = report.run_id.suffix();
     // The link is put in after the line is laid out: its address takes no columns.
     let sealed =
-        output.hang(FACT, &format!("{suffix}  sealed, {files}")).replacen(suffix, &paint.link(bundle, suffix), 1);
+        output.hang(FACT, &format!("{suffix}  sealed, {files}")).replacen(suffix, &paint.paint_link(bundle, suffix), 1);
     let _ = writeln!(out, "  {} {sealed}", paint.dim("bundle   "));
     if !report.coverage.is_empty() {
         let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
@@ -158,13 +158,13 @@ fn facts(out: &mut String, output: Output, report: &Report, bundle: &Path) {
 
 /// A failing test with what its runner says of it, and why it does not count where it does not.
 pub(crate) fn failed_test(test: &FailedTest) -> String {
-    let message = if test.message.is_empty() { String::new() } else { format!(": {}", shown(&test.message)) };
+    let message = if test.message.is_empty() { String::new() } else { format!(": {}", show_controls(&test.message)) };
     let excuse = match test.excused {
         None => "",
         Some(Excuse::KnownFailure) => " (a known failure)",
         Some(Excuse::Flaky) => " (flaky)",
     };
-    format!("failed{excuse} {}{message}", shown(&test.name))
+    format!("failed{excuse} {}{message}", show_controls(&test.name))
 }
 
 /// Failing tests of exam and change, each once.
@@ -175,9 +175,9 @@ fn failed_tests(report: &Report) -> Vec<String> {
 }
 
 fn diff_text(report: &Report) -> String {
-    let files = count(report.changed_files.len(), "file", "files");
+    let files = count_text(report.changed_files.len(), "file", "files");
     if let Some(why) = report.not_applicable.get(CHANGED_FILES) {
-        return shown(why);
+        return show_controls(why);
     }
     if report.changed_files.is_empty() {
         "nothing changed".to_owned()
@@ -193,7 +193,7 @@ fn verification_text(report: &Report) -> String {
         return report
             .not_applicable
             .get("verification")
-            .map_or_else(|| "nothing was run".to_owned(), |why| shown(why));
+            .map_or_else(|| "nothing was run".to_owned(), |why| show_controls(why));
     }
     let kinds = [PassKind::Exam, PassKind::Change, PassKind::Control, PassKind::Blind];
     let parts = kinds.iter().filter_map(|kind| {
@@ -207,7 +207,7 @@ fn verification_text(report: &Report) -> String {
 
 /// Changed files that the exam does not read, and those of which nobody knows.
 fn poison_texts(report: &Report) -> Vec<(&'static str, String)> {
-    let files = |outcome| listed(report.verification.with_outcome(outcome).map(shown), NAMED);
+    let files = |outcome| listed(report.verification.with_outcome(outcome).map(show_controls), NAMED);
     let (unread, untried) = (files(PoisonOutcome::NotExercised), files(PoisonOutcome::NotTried));
     let said = [
         ("unread", unread, "the exam passes with text that cannot compile in its place"),
@@ -253,7 +253,7 @@ fn lines(report: &Report, bundle: &Path, task: &str) -> String {
         ),
     };
     if let Some(model) = &report.model {
-        let _ = writeln!(out, "model {}", shown(&model_text(model)));
+        let _ = writeln!(out, "model {}", show_controls(&model_text(model)));
     }
     for blocker in &report.blockers {
         let label = if report.engine.process_started { "reason" } else { "missing" };
@@ -261,13 +261,13 @@ fn lines(report: &Report, bundle: &Path, task: &str) -> String {
             out,
             "{label} {} {} fix: {}",
             blocker.reason,
-            shown(&cut_findings(&blocker.text)),
-            shown(&report.fill_remedy_for(&blocker.remedy, task))
+            show_controls(&cut_findings(&blocker.text)),
+            show_controls(&report.fill_remedy_for(&blocker.remedy, task))
         );
     }
     if report.engine.process_started {
         let _ = match report.not_applicable.get(CHANGED_FILES) {
-            Some(why) => writeln!(out, "diff unknown {}", shown(why)),
+            Some(why) => writeln!(out, "diff unknown {}", show_controls(why)),
             None => {
                 writeln!(out, "diff files={} inside={}", report.changed_files.len(), report.allowed_writes_passed)
             }
@@ -281,7 +281,7 @@ fn lines(report: &Report, bundle: &Path, task: &str) -> String {
         for (outcome, label) in [(PoisonOutcome::NotExercised, "not-exercised"), (PoisonOutcome::NotTried, "not-tried")]
         {
             for path in report.verification.with_outcome(outcome) {
-                let _ = writeln!(out, "{label} {}", shown(path));
+                let _ = writeln!(out, "{label} {}", show_controls(path));
             }
         }
         for test in failed_tests(report) {
@@ -289,7 +289,8 @@ fn lines(report: &Report, bundle: &Path, task: &str) -> String {
         }
         for judged in &report.claims {
             let verdict = judged.verdict.as_str();
-            let _ = writeln!(out, "claim {} {verdict} {}", judged.claim.saying.in_one_word(), shown(&judged.seen));
+            let _ =
+                writeln!(out, "claim {} {verdict} {}", judged.claim.saying.in_one_word(), show_controls(&judged.seen));
         }
     } else {
         let _ = writeln!(out, "engine_executed false");
@@ -298,12 +299,12 @@ fn lines(report: &Report, bundle: &Path, task: &str) -> String {
         let _ = writeln!(out, "setup cto logs {} --setup", report.run_id.suffix());
     }
     if let (Some(branch), Some(commit)) = (&report.result_branch, &report.result_commit) {
-        let _ = writeln!(out, "landed {commit} {}", shown(branch));
+        let _ = writeln!(out, "landed {commit} {}", show_controls(branch));
     }
     let _ = writeln!(out, "sandbox {}", report.sandbox.profile);
     for coverage in &report.coverage {
         let _ = writeln!(out, "not-proven {}", coverage.code());
     }
-    let _ = writeln!(out, "bundle {}", shown(&bundle.display().to_string()));
+    let _ = writeln!(out, "bundle {}", show_controls(&bundle.display().to_string()));
     out
 }

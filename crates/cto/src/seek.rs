@@ -18,7 +18,7 @@ pub(crate) const BUNDLE_NAMESPACE: &str = "cto-bundle@v1";
 
 /// Finder of bundles that a person names by path or as runs. The home is opened for the
 /// first that needs it, and once.
-pub(crate) struct Places<'a> {
+pub(crate) struct BundleFinder<'a> {
     context: &'a Context,
     /// Made after a recovery.
     runs: Option<(Views, Stamp)>,
@@ -26,7 +26,7 @@ pub(crate) struct Places<'a> {
     paths: Option<Views>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> BundleFinder<'a> {
     /// Search without any opened place.
     pub(crate) fn new(context: &'a Context) -> Self {
         Self { context, runs: None, paths: None }
@@ -52,7 +52,7 @@ impl<'a> Places<'a> {
     fn locate_path(&mut self, path: &Path) -> Result<FoundRun, CommandError> {
         match Bundles::in_home(&self.context.config.home).name_at(path) {
             Some(_) => Ok(self.paths.get_or_insert_with(|| views_of_paths(self.context)).find_at(path)?),
-            None => Ok(FoundRun::at(path, None)),
+            None => Ok(FoundRun::at_path(path, None)),
         }
     }
 }
@@ -88,7 +88,7 @@ pub(crate) struct TrustedKeys {
 
 impl TrustedKeys {
     /// The keys that the signature of a bundle may be by.
-    pub(crate) fn of(&self, found: &FoundRun) -> Vec<PublicKey> {
+    pub(crate) fn keys_of(&self, found: &FoundRun) -> Vec<PublicKey> {
         if self.named { self.keys.clone() } else { found.keys(&self.keys) }
     }
 }
@@ -96,7 +96,7 @@ impl TrustedKeys {
 /// Keys given on the command line are the only ones that count; without any, those of the home.
 pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<TrustedKeys, CommandError> {
     let read = |file: &PathBuf| {
-        PublicKey::read(file).map_err(|error| CommandError::usage(error).hint("cto key show     names the files"))
+        PublicKey::read_file(file).map_err(|error| CommandError::usage(error).hint("cto key show     names the files"))
     };
     if !files.is_empty() {
         return Ok(TrustedKeys { keys: files.iter().map(read).collect::<Result<_, _>>()?, named: true });
@@ -120,14 +120,14 @@ fn listed_keys(context: &Context) -> Result<Vec<PublicKey>, CommandError> {
     if Home::existing(&context.config.place()).is_err() {
         return Ok(Vec::new());
     }
-    let people = PersonSigners::read(&context.config.records).map_err(|error| {
-        CommandError::blocked(format!("the keys that are trusted cannot be read: {error}"))
+    let people = PersonSigners::read_lists(&context.config.records).map_err(|error| {
+        CommandError::blocked_with(format!("the keys that are trusted cannot be read: {error}"))
             .hint("fix the file below CTO_HOME/trust, or restore it from a backup")
     })?;
-    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let named = people.allowed().lines().iter().filter(|line| line.namespaces().is_some_and(names_bundles));
-    let counting = named.filter(|line| people.judge(line.key(), BUNDLE_NAMESPACE, now) == SignerStanding::Allowed);
-    Ok(counting.filter_map(|line| PublicKey::parse(&line.key().openssh_line()?)).collect())
+    let counting = named.filter(|line| people.judge_key(line.key(), BUNDLE_NAMESPACE, now) == SignerStanding::Allowed);
+    Ok(counting.filter_map(|line| PublicKey::parse_line(&line.key().openssh_line()?)).collect())
 }
 
 /// A key for everything is a person's; one that signs bundles is named for it.

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use contract::approval::SignedVia;
 use contract::signer::SignerKeyKind;
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::private::{Privacy, require_private};
 use evidence::signer_file::SignerKeyFile;
 use evidence::signer_key::{ReadSignerKeyError, SignerKey};
@@ -51,7 +51,7 @@ enum PrivateHalf {
 impl OperatorKey {
     /// Finds the key: the one of the flag, else of `CTO_SIGNING_KEY` or the configuration,
     /// else the home's `keys/operator`.
-    pub(crate) fn choose(context: &Context, flag: Option<&Path>) -> Result<Self, CommandError> {
+    pub(crate) fn choose_key(context: &Context, flag: Option<&Path>) -> Result<Self, CommandError> {
         let named = flag.or(context.config.signing_key.as_deref());
         let path = named.map_or_else(|| context.config.home.join(OPERATOR_KEY), Path::to_owned);
         let hint = match named {
@@ -59,8 +59,11 @@ impl OperatorKey {
             None => "cto key init",
         };
         Self::read(&path, context.output)?.ok_or_else(|| {
-            CommandError::blocked(format!("there is no key to sign with at {}", shown(&path.display().to_string())))
-                .hint(hint)
+            CommandError::blocked_with(format!(
+                "there is no key to sign with at {}",
+                show_controls(&path.display().to_string())
+            ))
+            .hint(hint)
         })
     }
 
@@ -68,10 +71,10 @@ impl OperatorKey {
     fn read(path: &Path, output: Output) -> Result<Option<Self>, CommandError> {
         let (private, public) = halves_of(path);
         let refuse = |file: &Path| {
-            let file = shown(&file.display().to_string());
+            let file = show_controls(&file.display().to_string());
             move |error: ReadSignerKeyError| refuse_key(&file, error)
         };
-        let file = read_key_file(&private)?.map(|text| SignerKeyFile::parse(&text)).transpose();
+        let file = read_key_file(&private)?.map(|text| SignerKeyFile::parse_file(&text)).transpose();
         let (key, half) = match file.map_err(refuse(&private))? {
             Some(SignerKeyFile::Private { key, has_passphrase }) => (key, PrivateHalf::InFile { has_passphrase }),
             Some(SignerKeyFile::OlderPrivate { has_passphrase }) => {
@@ -87,7 +90,7 @@ impl OperatorKey {
         };
         if matches!(half, PrivateHalf::InFile { .. }) {
             require_private(&private, Privacy::Secret)
-                .map_err(|exposed| CommandError::blocked(&exposed).hint(exposed.remedy()))?;
+                .map_err(|exposed| CommandError::blocked_with(&exposed).hint(exposed.remedy()))?;
         }
         let path = match half {
             PrivateHalf::InAgent if !private.exists() => public,
@@ -145,7 +148,7 @@ impl OperatorKey {
 
     /// Signs bytes for a namespace. The armoured signature holds: it is of these bytes, for
     /// this namespace, by this key.
-    pub(crate) fn sign(&self, bytes: &[u8], namespace: &str) -> Result<String, CommandError> {
+    pub(crate) fn sign_bytes(&self, bytes: &[u8], namespace: &str) -> Result<String, CommandError> {
         // Private: nobody else exchanges the bytes between our writing and the program's
         // reading.
         let folder =
@@ -153,7 +156,7 @@ impl OperatorKey {
         let file = folder.path().join("document");
         fs::write(&file, bytes)?;
         if self.kind().is_hardware() && !self.output.quiet && !self.is_unattended {
-            self.output.note("touch the security key when it asks\n");
+            self.output.print_note("touch the security key when it asks\n");
         }
         let ran = self.run_keygen(&file, namespace)?;
         if !ran.status.success() {
@@ -192,25 +195,27 @@ impl OperatorKey {
             .stdout(Stdio::null())
             .output()
             .map_err(|error| {
-                CommandError::blocked(format!("ssh-keygen cannot be run: {error}")).hint("install the OpenSSH client")
+                CommandError::blocked_with(format!("ssh-keygen cannot be run: {error}"))
+                    .hint("install the OpenSSH client")
             })
     }
 
     fn explain_failure(&self, signal: Option<i32>, said: &str) -> CommandError {
-        let path = shown(&self.path.display().to_string());
+        let path = show_controls(&self.path.display().to_string());
         if signal.is_some() {
-            return CommandError::blocked("signing was interrupted; nothing was signed");
+            return CommandError::blocked_with("signing was interrupted; nothing was signed");
         }
         if said.contains("incorrect passphrase") || said.contains("bad passphrase") {
             let text = format!("the passphrase of {path} is not the right one, or there is no terminal to ask for it");
-            return CommandError::blocked(text).hint(format!("try again, or: ssh-add {path}"));
+            return CommandError::blocked_with(text).hint(format!("try again, or: ssh-add {path}"));
         }
         if self.private == PrivateHalf::InAgent {
             let text = format!("the agent does not have {}, and {path} is only its public half", self.fingerprint());
-            return CommandError::blocked(text).hint("ssh-add FILE, then run the command again");
+            return CommandError::blocked_with(text).hint("ssh-add FILE, then run the command again");
         }
         let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it said nothing");
-        CommandError::blocked(format!("ssh-keygen did not sign with {path}: {}", shown(said))).hint("cto key show")
+        CommandError::blocked_with(format!("ssh-keygen did not sign with {path}: {}", show_controls(said)))
+            .hint("cto key show")
     }
 }
 
@@ -226,16 +231,16 @@ fn halves_of(path: &Path) -> (PathBuf, PathBuf) {
 
 fn read_public_half(file: &Path) -> Result<Option<SignerKey>, CommandError> {
     let Some(text) = read_key_file(file)? else { return Ok(None) };
-    let name = shown(&file.display().to_string());
-    match SignerKeyFile::parse(&text).map_err(|error| refuse_key(&name, error))? {
+    let name = show_controls(&file.display().to_string());
+    match SignerKeyFile::parse_file(&text).map_err(|error| refuse_key(&name, error))? {
         SignerKeyFile::Public { key, .. } => Ok(Some(key)),
         _ => Err(CommandError::usage(format!("{name} is a private key, not a public one"))),
     }
 }
 
 fn lacks_public_half(private: &Path) -> CommandError {
-    let path = shown(&private.display().to_string());
-    CommandError::blocked(format!("{path} is in an older format, and its public half is not beside it"))
+    let path = show_controls(&private.display().to_string());
+    CommandError::blocked_with(format!("{path} is in an older format, and its public half is not beside it"))
         .hint(format!("ssh-keygen -y -f {path} > {path}.pub"))
 }
 
@@ -257,7 +262,7 @@ pub(crate) fn read_key_file(file: &Path) -> Result<Option<String>, CommandError>
     match read_bounded(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(CommandError::blocked(format!("cannot read {}: {error}", file.display()))),
+        Err(error) => Err(CommandError::blocked_with(format!("cannot read {}: {error}", file.display()))),
     }
 }
 

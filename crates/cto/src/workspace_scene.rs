@@ -52,12 +52,12 @@ pub(crate) struct WorkspaceScene {
 
 impl WorkspaceScene {
     /// Reads the workspace and opens everything that its records refer to.
-    pub(crate) fn open(context: &Context) -> Result<Self, CommandError> {
+    pub(crate) fn open_scene(context: &Context) -> Result<Self, CommandError> {
         let root = workspace_root(context)?;
         let files = read_files(&root)?;
         let (views, now) = context.look_only()?;
         let keys = trusted(context, &[])?.keys;
-        let views = views.trusting(keys.clone());
+        let views = views.trusting_keys(keys.clone());
         let validators = context.config.validators.iter().map(|one| (one.name.clone(), ValidatorFact::NotRun));
         let evidence = LedgerEvidence {
             root: root.clone(),
@@ -74,7 +74,7 @@ impl WorkspaceScene {
     }
 
     /// The same, with results about bundles that others of these keys share.
-    pub(crate) fn sharing(mut self, memo_for: impl FnOnce(&[PublicKey]) -> Arc<BundleFactMemo>) -> Self {
+    pub(crate) fn sharing_memo(mut self, memo_for: impl FnOnce(&[PublicKey]) -> Arc<BundleFactMemo>) -> Self {
         self.evidence.memo = Some(memo_for(&self.evidence.keys));
         self
     }
@@ -159,8 +159,8 @@ impl LedgerEvidence {
 
     /// Answers about commits by one process of git for all of them.
     fn look_for_commits(&self, commits: &[&str]) -> Option<Vec<CommitFact>> {
-        let source = tree::Source::open(&self.root).ok()?;
-        let git = tree::Git::find(&self.path).ok()?;
+        let source = tree::SourceRepository::open_repository(&self.root).ok()?;
+        let git = tree::Git::find_git(&self.path).ok()?;
         let scratch = tempfile::tempdir().ok()?;
         let found = source.have_commits(&git, scratch.path(), commits).ok()?;
         Some(found.into_iter().map(|found| if found { CommitFact::Found } else { CommitFact::NotHere }).collect())
@@ -173,7 +173,7 @@ impl LedgerEvidence {
         };
         let key = self.memo.as_ref().and_then(|memo| {
             let attestation = std::fs::read(found.bundle.join(ATTESTATION)).ok()?;
-            Some((memo, (reference.to_owned(), Digest::of(&attestation))))
+            Some((memo, (reference.to_owned(), Digest::of_bytes(&attestation))))
         });
         if let Some(known) = key.as_ref().and_then(|(memo, key)| memo.recall_fact(key)) {
             return known;
@@ -207,12 +207,12 @@ impl LedgerEvidence {
     }
 
     /// The verified bundle of a reference: a run, or the path of a folder.
-    pub(crate) fn bind(&self, reference: &str) -> Result<VerifiedBundle, BundleFact> {
+    pub(crate) fn bind_reference(&self, reference: &str) -> Result<VerifiedBundle, BundleFact> {
         self.bind_found(&self.seek(reference)?)
     }
 
     fn bind_found(&self, found: &FoundRun) -> Result<VerifiedBundle, BundleFact> {
-        found.bind(&found.keys(&self.keys)).map_err(|error| BundleFact::NotVerified(error.error.to_string()))
+        found.bind_bundle(&found.keys(&self.keys)).map_err(|error| BundleFact::NotVerified(error.error.to_string()))
     }
 
     fn seek(&self, reference: &str) -> Result<FoundRun, BundleFact> {

@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::censor::Censor;
-use crate::chain::{self, Head};
+use crate::chain::{self, ChainHead};
 use crate::names;
 
 /// An artifact that could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {error}", contract::text::shown(.name))]
+#[error("cannot write {}: {error}", contract::text::show_controls(.name))]
 pub struct WriteArtifactError {
     /// Name relative to the bundle.
     pub name: String,
@@ -65,15 +65,15 @@ pub struct Draft {
     directories: Vec<String>,
     events: Log,
     trace: Log,
-    head: Head,
+    head: ChainHead,
     seen: Vec<EventKind>,
     censor: Censor,
 }
 
 impl Draft {
-    /// Opens the two logs in a directory that [`Draft::claim`] made and locked. Nothing is
+    /// Opens the two logs in a directory that [`Draft::claim_folder`] made and locked. Nothing is
     /// written that the censor has not seen.
-    pub fn begin(
+    pub fn begin_draft(
         dir: PathBuf,
         run_id: RunId,
         lock: File,
@@ -82,13 +82,13 @@ impl Draft {
     ) -> Result<Self, WriteArtifactError> {
         let events = new_log(&dir, names::EVENTS, at)?;
         let trace = new_log(&dir, names::TRACE, at)?;
-        let (files, directories, head, seen) = (BTreeMap::new(), Vec::new(), Head::default(), Vec::new());
+        let (files, directories, head, seen) = (BTreeMap::new(), Vec::new(), ChainHead::default(), Vec::new());
         Ok(Self { dir, run_id, lock, files, directories, events, trace, head, seen, censor })
     }
 
     /// Takes over the unbroken beginning of a dead run's chain, byte for byte.
     pub fn continue_chain(&mut self, lines: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
-        let read = chain::read(lines, Some(&self.run_id));
+        let read = chain::read_chain(lines, Some(&self.run_id));
         self.events.append(&lines[..read.good_bytes], at).map_err(|error| failed(names::EVENTS, error))?;
         self.head = read.head;
         self.seen = read.events.iter().map(|event| event.kind).collect();
@@ -96,7 +96,7 @@ impl Draft {
     }
 
     /// Makes the run's directory and takes its lock, which marks the run as alive.
-    pub fn claim(dir: &Path) -> io::Result<File> {
+    pub fn claim_folder(dir: &Path) -> io::Result<File> {
         DirBuilder::new().mode(0o700).create(dir)?;
         let lock = File::open(dir)?;
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
@@ -114,7 +114,7 @@ impl Draft {
     }
 
     /// Count and digest of the event chain so far.
-    pub fn head(&self) -> Head {
+    pub fn head(&self) -> ChainHead {
         self.head
     }
 
@@ -149,20 +149,21 @@ impl Draft {
     }
 
     /// Adds one event to the chain.
-    pub fn event(&mut self, at: Stamp, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
+    pub fn add_event(&mut self, at: Stamp, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
         let mut data = match data {
             Value::Object(data) => data,
             other => Map::from_iter([("value".to_owned(), other)]),
         };
         self.censor.line_data(names::EVENTS, self.events.len, &mut data);
-        let line = self.head.link(&self.run_id, at, kind, data).map_err(|error| failed(names::EVENTS, error.into()))?;
+        let line =
+            self.head.next_line(&self.run_id, at, kind, data).map_err(|error| failed(names::EVENTS, error.into()))?;
         self.events.append(&line, at).map_err(|error| failed(names::EVENTS, error))?;
         self.seen.push(kind);
         Ok(())
     }
 
     /// Adds one line on what the harness did or checked.
-    pub fn trace(&mut self, at: Stamp, step: &str, data: Value) -> Result<(), WriteArtifactError> {
+    pub fn add_trace(&mut self, at: Stamp, step: &str, data: Value) -> Result<(), WriteArtifactError> {
         let mut line = Map::from_iter([("data".to_owned(), data)]);
         self.censor.line_data(names::TRACE, self.trace.len, &mut line);
         line.extend([("step".to_owned(), step.into()), ("time".to_owned(), at.to_string().into())]);
@@ -173,7 +174,7 @@ impl Draft {
 
     /// Creates an artifact. One that exists already is an error, even if this process made
     /// it.
-    pub fn write(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
+    pub fn write_artifact(&mut self, name: &str, bytes: &[u8], at: Stamp) -> Result<(), WriteArtifactError> {
         let clean = self.censor.bytes(name, bytes);
         self.write_clean(name, &clean, at)
     }
@@ -184,7 +185,7 @@ impl Draft {
             self.make_directory(parent)?;
         }
         create(&self.dir, name).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(name, error))?;
-        self.files.insert(name.to_owned(), Written { sha256: Digest::of(bytes), written_at: at });
+        self.files.insert(name.to_owned(), Written { sha256: Digest::of_bytes(bytes), written_at: at });
         Ok(())
     }
 
@@ -218,7 +219,7 @@ impl Draft {
             return self.write_clean(name, clean, at);
         }
         fs::hard_link(from, self.dir.join(name)).map_err(|error| failed(name, error))?;
-        self.files.insert(name.to_owned(), Written { sha256: Digest::of(bytes), written_at: at });
+        self.files.insert(name.to_owned(), Written { sha256: Digest::of_bytes(bytes), written_at: at });
         Ok(())
     }
 

@@ -7,8 +7,8 @@ use std::fmt;
 
 use contract::canonical_bytes;
 use contract::report::{HitClass, ScanStatus, SecretHit, SecretScan};
-use contract::text::shown;
-use secrets::{Allowance, Baseline, Class, Hit, Keep, Known, RuleSet, Scanner, Suspects};
+use contract::text::show_controls;
+use secrets::{Allowance, BaselineValues, Class, Hit, Keep, Known, RuleSet, Scanner, Suspects};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub type ReadBaseline = Box<dyn Fn(&mut dyn FnMut(&[u8])) + Send>;
 pub struct Censor {
     known: Vec<Known>,
     scanner: Scanner,
-    baseline: Baseline,
+    baseline: BaselineValues,
     allowances: Vec<Allowance>,
     read_baseline: Option<ReadBaseline>,
     /// Shapes that were looked up in the baseline already.
@@ -49,7 +49,7 @@ pub struct Censor {
 
 /// Earlier output of one stream, as context for its next line.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct EarlierLines {
     before: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ impl Censor {
         Self {
             known,
             scanner,
-            baseline: Baseline::default(),
+            baseline: BaselineValues::default(),
             allowances: Vec::new(),
             read_baseline: None,
             asked: Suspects::default(),
@@ -80,7 +80,7 @@ impl Censor {
         if text.is_empty() {
             return;
         }
-        let plain = [text.to_owned(), shown(text)];
+        let plain = [text.to_owned(), show_controls(text)];
         let quoted = plain.iter().map(|form| quote(form));
         let forms: BTreeSet<String> =
             plain.iter().cloned().chain(quoted.clone()).chain(quoted.map(|form| quote(&form))).collect();
@@ -194,7 +194,7 @@ impl Censor {
 
     /// A document as it may be written, string by string, so that it stays one. None where
     /// there is nothing to redact.
-    pub fn document<T: Serialize + DeserializeOwned>(
+    pub fn censor_document<T: Serialize + DeserializeOwned>(
         &mut self,
         file: &str,
         document: &T,
@@ -250,7 +250,7 @@ impl Censor {
 
     /// Redacts a line of output before the next one is known. A secret that only later
     /// lines reveal is not seen here; the log is scanned as a whole.
-    pub fn line<'a>(&mut self, file: &str, lines: &mut Lines, line: &'a [u8]) -> Cow<'a, [u8]> {
+    pub fn censor_line<'a>(&mut self, file: &str, lines: &mut EarlierLines, line: &'a [u8]) -> Cow<'a, [u8]> {
         let from = lines.before.len();
         lines.before.extend_from_slice(line);
         lines.before.push(b'\n');
@@ -293,10 +293,10 @@ impl Censor {
             return;
         }
         self.reads += 1;
-        self.asked.extend(suspects.clone());
+        self.asked.add_suspects(suspects.clone());
         let mut search = suspects.search();
         read(&mut |file| search.file(file));
-        self.baseline.extend(search.found());
+        self.baseline.add_values(search.found());
         self.renew();
     }
 
@@ -343,7 +343,7 @@ fn class_is_new(hits: &BTreeSet<SecretHit>, found: &SecretHit) -> bool {
     !hits.iter().any(|hit| hit.class == found.class)
 }
 
-impl Lines {
+impl EarlierLines {
     fn forget(&mut self) {
         if self.before.len() > CONTEXT {
             self.before.drain(..self.before.len() - CONTEXT);
@@ -366,11 +366,11 @@ mod tests {
     fn a_concealed_text_stands_nowhere_and_is_no_finding() {
         let mut censor = Censor::new(Vec::new());
         let document = serde_json::json!({"at": "/srv/site/a, /srv/site and /srv", "list": ["/srv/site"]});
-        assert_eq!(censor.document("x.json", &document).unwrap(), None, "control");
+        assert_eq!(censor.censor_document("x.json", &document).unwrap(), None, "control");
         censor.conceal("/srv/site", "redacted:1");
         censor.conceal("", "nothing");
         let expected = serde_json::json!({"at": "redacted:1/a, redacted:1 and /srv", "list": ["redacted:1"]});
-        assert_eq!(censor.document("x.json", &document).unwrap(), Some(expected));
+        assert_eq!(censor.censor_document("x.json", &document).unwrap(), Some(expected));
         assert_eq!(censor.bytes("x.log", b"in /srv/site\n").as_ref(), b"in redacted:1\n");
         assert_eq!(censor.result(1).status, ScanStatus::Clean);
     }
@@ -380,11 +380,11 @@ mod tests {
         let path = "/srv/a \"b\"\\c\n\u{e4}";
         let mut censor = Censor::new(Vec::new());
         let inner = serde_json::json!({"path": path}).to_string();
-        let document = serde_json::json!({"at": path, "shown": shown(path), "inside": inner});
+        let document = serde_json::json!({"at": path, "shown": show_controls(path), "inside": inner});
         censor.conceal(path, "redacted:1");
         let expected =
             serde_json::json!({"at": "redacted:1", "shown": "redacted:1", "inside": "{\"path\":\"redacted:1\"}"});
-        assert_eq!(censor.document("x.json", &document).unwrap(), Some(expected));
+        assert_eq!(censor.censor_document("x.json", &document).unwrap(), Some(expected));
         let line = document.to_string();
         assert!(!String::from_utf8_lossy(&censor.bytes("x.log", line.as_bytes())).contains("/srv/a"), "{line}");
     }

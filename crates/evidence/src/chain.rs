@@ -8,22 +8,22 @@ pub const MOST_EVENTS: u64 = 100_000;
 
 /// Position of a chain: number of lines, and the digest that the next line has to carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// Number of lines, which is also the next line's `seq`.
     pub count: u64,
     /// Digest of the last line; zero for an empty chain.
     pub digest: Digest,
 }
 
-impl Default for Head {
+impl Default for ChainHead {
     fn default() -> Self {
         Self { count: 0, digest: Digest::ZERO }
     }
 }
 
-impl Head {
+impl ChainHead {
     /// The next line, newline included; the head moves on.
-    pub fn link(
+    pub fn next_line(
         &mut self,
         run_id: &RunId,
         time: Stamp,
@@ -32,7 +32,7 @@ impl Head {
     ) -> Result<Vec<u8>, serde_json::Error> {
         let event = Event { seq: self.count, time, run_id: run_id.clone(), kind, data, prev: self.digest };
         let mut line = canonical_bytes(&event)?;
-        *self = Self { count: self.count + 1, digest: Digest::of(&line) };
+        *self = Self { count: self.count + 1, digest: Digest::of_bytes(&line) };
         line.push(b'\n');
         Ok(line)
     }
@@ -55,7 +55,7 @@ pub struct Read {
     /// Events of the unbroken beginning.
     pub events: Vec<Event>,
     /// Position after the last good line.
-    pub head: Head,
+    pub head: ChainHead,
     /// Bytes of the unbroken beginning, whole lines only.
     pub good_bytes: usize,
     /// Faults, in the order of their lines.
@@ -64,7 +64,7 @@ pub struct Read {
 
 /// Reads a chain and checks each line; stops at the first broken one, because nothing after
 /// it is anchored.
-pub fn read(bytes: &[u8], run_id: Option<&RunId>) -> Read {
+pub fn read_chain(bytes: &[u8], run_id: Option<&RunId>) -> Read {
     let mut read = Read::default();
     let mut rest = bytes;
     while !rest.is_empty() && read.head.count < MOST_EVENTS {
@@ -75,7 +75,7 @@ pub fn read(bytes: &[u8], run_id: Option<&RunId>) -> Read {
         let line = &rest[..end];
         match check_line(line, read.head, run_id) {
             Ok(event) => {
-                read.head = Head { count: read.head.count + 1, digest: Digest::of(line) };
+                read.head = ChainHead { count: read.head.count + 1, digest: Digest::of_bytes(line) };
                 read.events.push(event);
                 read.good_bytes += end + 1;
             }
@@ -96,7 +96,7 @@ fn broken(index: u64, check: &'static str, expected: &str, found: &str) -> Broke
     BrokenLine { line: index + 1, check, expected: expected.to_owned(), found: found.to_owned() }
 }
 
-fn check_line(line: &[u8], head: Head, run_id: Option<&RunId>) -> Result<Event, BrokenLine> {
+fn check_line(line: &[u8], head: ChainHead, run_id: Option<&RunId>) -> Result<Event, BrokenLine> {
     let at = |check, expected: &str, found: &str| broken(head.count, check, expected, found);
     let event: Event = from_json(line).map_err(|error| at("event", "an event", &error.to_string()))?;
     if event.prev != head.digest {
@@ -118,12 +118,12 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn chain(count: u64) -> (RunId, Vec<u8>, Head) {
+    fn chain(count: u64) -> (RunId, Vec<u8>, ChainHead) {
         let run_id = RunId::try_from("20261115T003955Z-a-b9tc".to_owned()).unwrap();
-        let (mut head, mut bytes) = (Head::default(), Vec::new());
+        let (mut head, mut bytes) = (ChainHead::default(), Vec::new());
         for i in 0..count {
             let time = Stamp::from_unix(Duration::from_secs(i)).unwrap();
-            bytes.extend(head.link(&run_id, time, EventKind::EngineOutput, Map::new()).unwrap());
+            bytes.extend(head.next_line(&run_id, time, EventKind::EngineOutput, Map::new()).unwrap());
         }
         (run_id, bytes, head)
     }
@@ -131,14 +131,14 @@ mod tests {
     #[test]
     fn a_chain_reads_back() {
         let (run_id, bytes, head) = chain(4);
-        let read = read(&bytes, Some(&run_id));
+        let read = read_chain(&bytes, Some(&run_id));
         assert_eq!((read.head, read.good_bytes, read.broken), (head, bytes.len(), vec![]));
     }
 
     #[test]
     fn a_torn_tail_keeps_the_whole_lines_before_it() {
         let (run_id, bytes, _) = chain(3);
-        let read = read(&bytes[..bytes.len() - 5], Some(&run_id));
+        let read = read_chain(&bytes[..bytes.len() - 5], Some(&run_id));
         assert_eq!((read.head.count, read.broken[0].check), (2, "newline"));
     }
 
@@ -148,7 +148,7 @@ mod tests {
             let (run_id, mut bytes, head) = chain(5);
             let at = at % bytes.len();
             bytes[at] ^= 1 << bit;
-            let read = read(&bytes, Some(&run_id));
+            let read = read_chain(&bytes, Some(&run_id));
             proptest::prop_assert!(!read.broken.is_empty() || read.head != head);
         }
 
@@ -160,7 +160,7 @@ mod tests {
             let (run_id, whole, _) = chain(5);
             let at = at % whole.len();
             for bytes in [bytes.clone(), [&whole[..at], &bytes, &whole[at..]].concat()] {
-                let read = read(&bytes, Some(&run_id));
+                let read = read_chain(&bytes, Some(&run_id));
                 // Nothing is read behind the first broken line, however much there is.
                 proptest::prop_assert_eq!(read.broken.len(), 1);
                 proptest::prop_assert!(read.good_bytes < bytes.len() && read.events.len() <= 5);

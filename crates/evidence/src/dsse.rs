@@ -16,9 +16,9 @@ pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Signs a statement; the result is the exact content of its file.
-pub fn sign(statement: &impl Serialize, key: &HarnessKey) -> Result<Vec<u8>, serde_json::Error> {
+pub fn sign_statement(statement: &impl Serialize, key: &HarnessKey) -> Result<Vec<u8>, serde_json::Error> {
     let payload = canonical_bytes(statement)?;
-    let signature = key.sign(&pre_authentication(PAYLOAD_TYPE, &payload));
+    let signature = key.sign_message(&pre_authentication(PAYLOAD_TYPE, &payload));
     canonical_bytes(&Envelope {
         payload: STANDARD.encode(&payload),
         payload_type: PAYLOAD_TYPE.to_owned(),

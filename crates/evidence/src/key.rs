@@ -58,7 +58,7 @@ pub enum ReadKeyError {
 
 impl PublicKey {
     /// An OpenSSH public key line, or PEM (`BEGIN PUBLIC KEY`).
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse_line(text: &str) -> Option<Self> {
         let bytes = if text.contains("-----BEGIN PUBLIC KEY-----") {
             from_pem(text, "PUBLIC KEY", SPKI_PREFIX)
         } else {
@@ -68,9 +68,9 @@ impl PublicKey {
     }
 
     /// Reads a public key from a file, as an OpenSSH line or as PEM.
-    pub fn read(path: &Path) -> Result<Self, ReadKeyError> {
+    pub fn read_file(path: &Path) -> Result<Self, ReadKeyError> {
         let text = fs::read_to_string(path).map_err(|error| ReadKeyError::Io(path.to_owned(), error))?;
-        Self::parse(&text).ok_or_else(|| ReadKeyError::Format(path.to_owned()))
+        Self::parse_line(&text).ok_or_else(|| ReadKeyError::Format(path.to_owned()))
     }
 
     fn new(key: VerifyingKey) -> Self {
@@ -102,14 +102,14 @@ fn blob(key: &VerifyingKey) -> Vec<u8> {
 impl HarnessKey {
     /// Reads the key, or makes it (0600, with its public half beside it) if there is none.
     pub fn open_or_create(path: &Path) -> Result<Self, ReadKeyError> {
-        match Self::open(path) {
+        match Self::open_file(path) {
             Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => Self::create(path),
             other => other,
         }
     }
 
     /// Reads the key of a file that is its user's alone.
-    pub fn open(path: &Path) -> Result<Self, ReadKeyError> {
+    pub fn open_file(path: &Path) -> Result<Self, ReadKeyError> {
         let io_error = |error| ReadKeyError::Io(path.to_owned(), error);
         let file = open_secret(path).map_err(io_error)?.map_err(ReadKeyError::Exposed)?;
         let text = io::read_to_string(file.take(LARGEST_KEY)).map_err(io_error)?;
@@ -126,14 +126,14 @@ impl HarnessKey {
         let (seed, unique) = random.split_at(32);
         let seed: [u8; 32] = seed.try_into().map_err(|_| ReadKeyError::Format(path.to_owned()))?;
         let made = Self { key: SigningKey::from_bytes(&seed) };
-        let unique = Digest::of(unique).to_string();
+        let unique = Digest::of_bytes(unique).to_string();
         let aside = path.with_extension(format!("new-{}", &unique[..16]));
         let pem = to_pem("PRIVATE KEY", &[PKCS8_PREFIX, &seed].concat());
         write_new(&aside, pem.as_bytes(), 0o600).map_err(io_error)?;
         let linked = fs::hard_link(&aside, path);
         fs::remove_file(&aside).map_err(io_error)?;
         match linked {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Self::open(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Self::open_file(path),
             other => other.map_err(io_error)?,
         }
         let public = path.with_extension("pub");
@@ -150,7 +150,7 @@ impl HarnessKey {
 
     /// Ed25519 signature over the message. The caller is responsible for separating
     /// domains, as DSSE does by its pre-authentication encoding.
-    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
+    pub fn sign_message(&self, message: &[u8]) -> [u8; 64] {
         self.key.sign(message).to_bytes()
     }
 }
@@ -192,12 +192,12 @@ mod tests {
         let made = HarnessKey::open_or_create(&path).unwrap();
         let again = HarnessKey::open_or_create(&path).unwrap();
         assert_eq!(made.public(), again.public());
-        let public = PublicKey::read(&path.with_extension("pub")).unwrap();
+        let public = PublicKey::read_file(&path.with_extension("pub")).unwrap();
         assert_eq!(public, made.public());
-        assert!(public.verifies(b"message", &made.sign(b"message")));
-        assert!(!public.verifies(b"massage", &made.sign(b"message")));
+        assert!(public.verifies(b"message", &made.sign_message(b"message")));
+        assert!(!public.verifies(b"massage", &made.sign_message(b"message")));
         assert_eq!(
-            PublicKey::parse(&to_pem("PUBLIC KEY", &[SPKI_PREFIX, public.key.as_bytes()].concat())),
+            PublicKey::parse_line(&to_pem("PUBLIC KEY", &[SPKI_PREFIX, public.key.as_bytes()].concat())),
             Some(public)
         );
     }
@@ -211,7 +211,7 @@ mod tests {
             "ssh-ed25519 !!!!",
             "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
         ] {
-            assert_eq!(PublicKey::parse(text), None, "{text}");
+            assert_eq!(PublicKey::parse_line(text), None, "{text}");
         }
     }
 }

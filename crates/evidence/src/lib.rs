@@ -3,7 +3,7 @@
 //! Writes and reads files and nothing else: no clock (times are given), no environment, no
 //! process. Whatever a bundle gets goes through [`censor::Censor`] first. A bundle is made
 //! in `active/` and appears under `harness-runs/` only by the rename that ends
-//! [`seal::seal`].
+//! [`seal::seal_draft`].
 
 pub mod artifact;
 pub mod censor;

@@ -55,7 +55,7 @@ pub struct Sealed {
 
 /// Seals a draft whose last event is `run.completed`. `publish` moves the finished folder
 /// to its final place and returns that.
-pub fn seal(
+pub fn seal_draft(
     mut draft: Draft,
     mut report: Report,
     signing: Signing<'_>,
@@ -65,24 +65,24 @@ pub fn seal(
         return Err(SealBundleError::NotCompleted);
     }
     draft.close_logs();
-    stop::here("seal.logs_closed");
+    stop::pass_place("seal.logs_closed");
     let finished = report.run_finished_at;
     draft.write_clean(names::REPORT_MD, render_report(&report, &draft)?.as_bytes(), finished)?;
-    stop::here("seal.report_md_written");
+    stop::pass_place("seal.report_md_written");
     let report_bytes = complete_report(&mut report, &draft)?;
     draft.write_clean(names::REPORT, &report_bytes, finished)?;
-    stop::here("seal.report_written");
+    stop::pass_place("seal.report_written");
     let key = signing.key;
     let statement = statement(&report, &draft, signing)?;
-    let attestation = dsse::sign(&statement, key)?;
+    let attestation = dsse::sign_statement(&statement, key)?;
     draft.write_clean(names::ATTESTATION, &attestation, finished)?;
-    stop::here("seal.attestation_written");
+    stop::pass_place("seal.attestation_written");
     make_durable(&draft)?;
-    stop::here("seal.flushed");
+    stop::pass_place("seal.flushed");
     let dir = publish(draft.dir(), draft.run_id())?;
-    stop::here("seal.durable");
+    stop::pass_place("seal.durable");
     let files = draft.files().len();
-    Ok(Sealed { dir, report, report_bytes, attestation_sha256: Digest::of(&attestation), files })
+    Ok(Sealed { dir, report, report_bytes, attestation_sha256: Digest::of_bytes(&attestation), files })
 }
 
 /// `report.md` from what the bundle holds, not from what it was made of: its files are free of secrets already.
@@ -101,7 +101,7 @@ fn complete_report(report: &mut Report, draft: &Draft) -> Result<Vec<u8>, serde_
     report.artifact_digests.insert(names::REPORT.to_owned(), String::new());
     report.freshness = freshness(report, draft);
     let mut bytes = canonical_bytes(report)?;
-    let own = Digest::of(&bytes).to_string();
+    let own = Digest::of_bytes(&bytes).to_string();
     let place = place_of_own(&bytes);
     if let Some(at) = place {
         bytes.splice(at..at, own.bytes());
@@ -146,7 +146,7 @@ fn predicate(report: &Report, draft: &Draft, signing: Signing<'_>) -> Result<Pre
     // Keys of later versions stand only in statements that say something by them.
     let is_changing = report.stage >= Stage::DISPOSABLE_REPOSITORY;
     let facts = signed_facts(report);
-    let patch = draft.files().get(names::PATCH).map_or(Digest::of(b""), |written| written.sha256);
+    let patch = draft.files().get(names::PATCH).map_or(Digest::of_bytes(b""), |written| written.sha256);
     Ok(Predicate {
         schema_version: BUNDLE_VERSION.to_owned(),
         run_id: report.run_id.clone(),
@@ -200,7 +200,7 @@ pub(crate) struct SignedFacts {
 /// Derives the signed facts from a report.
 pub(crate) fn signed_facts(report: &Report) -> SignedFacts {
     SignedFacts {
-        harness: SignedHarness::of(&report.host),
+        harness: SignedHarness::of_host(&report.host),
         engine: SignedEngine {
             id: report.engine.id.clone(),
             source_id: report.engine.source_id.clone(),

@@ -29,7 +29,7 @@ pub enum SignerKeyFile {
 
 impl SignerKeyFile {
     /// Reads a key file. Of a private key only the public half and its protection are kept.
-    pub fn parse(text: &str) -> Result<Self, ReadSignerKeyError> {
+    pub fn parse_file(text: &str) -> Result<Self, ReadSignerKeyError> {
         let text = text.trim();
         if let Some(body) = text.strip_prefix(BEGIN) {
             let body = body.strip_suffix(END).ok_or(ReadSignerKeyError::Shape)?;
@@ -88,17 +88,20 @@ mod tests {
     #[test]
     fn files_tell_their_public_half_and_their_protection() {
         let key = SignerKey::parse_line(PUBLIC).unwrap();
-        let read = |cipher: &str| SignerKeyFile::parse(&private(cipher, 0));
+        let read = |cipher: &str| SignerKeyFile::parse_file(&private(cipher, 0));
         assert_eq!(read("none"), Ok(SignerKeyFile::Private { key: key.clone(), has_passphrase: false }));
         assert_eq!(read("aes256-ctr"), Ok(SignerKeyFile::Private { key: key.clone(), has_passphrase: true }));
         let line = format!("# mine\n{} me at home\n", key.openssh_line().unwrap());
-        assert_eq!(SignerKeyFile::parse(&line), Ok(SignerKeyFile::Public { key, comment: "me at home".to_owned() }));
+        assert_eq!(
+            SignerKeyFile::parse_file(&line),
+            Ok(SignerKeyFile::Public { key, comment: "me at home".to_owned() })
+        );
         for (text, has_passphrase) in [
             ("-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n", false),
             ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n", true),
             ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", true),
         ] {
-            assert_eq!(SignerKeyFile::parse(text), Ok(SignerKeyFile::OlderPrivate { has_passphrase }), "{text}");
+            assert_eq!(SignerKeyFile::parse_file(text), Ok(SignerKeyFile::OlderPrivate { has_passphrase }), "{text}");
         }
     }
 
@@ -107,7 +110,7 @@ mod tests {
         let two = format!("{PUBLIC}{PUBLIC}");
         let rows = ["", "ssh-ed25519", "a key", &two, &private("none", 40), &private("none", 70), BEGIN];
         for text in rows {
-            assert_eq!(SignerKeyFile::parse(text), Err(ReadSignerKeyError::Shape), "{text}");
+            assert_eq!(SignerKeyFile::parse_file(text), Err(ReadSignerKeyError::Shape), "{text}");
         }
     }
 }

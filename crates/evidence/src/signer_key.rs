@@ -93,7 +93,7 @@ impl SignerKey {
 
     /// Checks a signature by this key; for a security key also what it says of its user.
     /// None where it does not hold.
-    pub(crate) fn verify(&self, message: &[u8], signature: &Signature) -> Option<Option<UserPresence>> {
+    pub(crate) fn verify_signature(&self, message: &[u8], signature: &Signature) -> Option<Option<UserPresence>> {
         let bytes = signature.as_bytes();
         if !self.makes(&signature.algorithm()) {
             return None;

@@ -33,7 +33,7 @@ pub struct SignerLine {
 impl AllowedSigners {
     /// Reads the file. Lines that cannot be read in full are dropped, since a
     /// half-understood line must not allow anybody.
-    pub fn parse(text: &str) -> Self {
+    pub fn parse_file(text: &str) -> Self {
         Self { lines: meant_lines(text).filter_map(SignerLine::parse).collect() }
     }
 

@@ -73,7 +73,7 @@ pub fn verify_signature(armoured: &str, message: &[u8], namespace: &str) -> Resu
         return Err(Namespace);
     }
     let signed = SshSig::signed_data(namespace, found.hash_alg(), message).map_err(|_| Shape)?;
-    let presence = key.verify(&signed, found.signature()).ok_or(Signature)?;
+    let presence = key.verify_signature(&signed, found.signature()).ok_or(Signature)?;
     Ok(SshSignature { key, presence })
 }
 

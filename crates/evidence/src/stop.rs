@@ -10,7 +10,7 @@
 /// Passes a place.
 #[cfg(not(feature = "stop-points"))]
 #[inline]
-pub fn here(_: &str) {}
+pub fn pass_place(_: &str) {}
 
 /// The wall clock, since 1970.
 #[cfg(not(feature = "stop-points"))]
@@ -27,7 +27,7 @@ pub fn has_defect(_: &str) -> bool {
 }
 
 #[cfg(feature = "stop-points")]
-pub use stoppable::{has_defect, here, set_off};
+pub use stoppable::{has_defect, pass_place, set_off};
 
 #[cfg(feature = "stop-points")]
 mod stoppable {
@@ -39,7 +39,7 @@ mod stoppable {
     use rustix::process::{Signal, getpid, kill_process};
 
     /// Passes a place.
-    pub fn here(place: &str) {
+    pub fn pass_place(place: &str) {
         if let Some(list) = variable("CTO_STOP_LIST")
             && let Ok(mut file) = OpenOptions::new().create(true).append(true).open(list)
         {

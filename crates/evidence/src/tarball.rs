@@ -127,7 +127,7 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Adds an entry; `content` is empty for a link.
-    pub fn add(&mut self, name: &[u8], kind: TarKind<'_>, content: &[u8]) -> io::Result<()> {
+    pub fn add_entry(&mut self, name: &[u8], kind: TarKind<'_>, content: &[u8]) -> io::Result<()> {
         let size = content.len() as u64;
         self.add_from(name, kind, size, content).map(drop)
     }
@@ -142,7 +142,7 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Writes the end.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub fn write_end(mut self) -> io::Result<W> {
         self.out.write_all(&[0; 2 * TAR_BLOCK])?;
         Ok(self.out)
     }
@@ -183,9 +183,9 @@ mod tests {
                 "executable" => (TarKind::Executable, content.as_slice()),
                 _ => (TarKind::File, content.as_slice()),
             };
-            tar.add(name.as_bytes(), kind, content).unwrap();
+            tar.add_entry(name.as_bytes(), kind, content).unwrap();
         }
-        tar.finish().unwrap()
+        tar.write_end().unwrap()
     }
 
     /// An import compares the headers of an archive byte by byte, and the baseline of a bundle is signed.
@@ -197,7 +197,7 @@ mod tests {
             "32cc286b29cd84f28bd28412b99d0a44f5ae0b94a0666e2e4c078b57f6abedea",
         ];
         for (form, digest) in FORMS.into_iter().zip(digests) {
-            assert_eq!(Digest::of(&written(form)).to_string(), digest, "{form:?}");
+            assert_eq!(Digest::of_bytes(&written(form)).to_string(), digest, "{form:?}");
         }
     }
 
@@ -234,9 +234,9 @@ mod tests {
             for entry in tar::Archive::new(&bytes[..]).entries().unwrap() {
                 let (name, kind, content) = read_back(entry);
                 let kind = if kind == "executable" { TarKind::Executable } else { TarKind::File };
-                again.add(name.as_bytes(), kind, &content).unwrap();
+                again.add_entry(name.as_bytes(), kind, &content).unwrap();
             }
-            assert!(again.finish().unwrap() == bytes, "{folder}");
+            assert!(again.write_end().unwrap() == bytes, "{folder}");
         }
     }
 

@@ -5,7 +5,7 @@ use contract::{RunId, TaskContract};
 
 use crate::decide;
 
-/// The proof that every gate passed, for one run. Only [`judge`] makes one; it is neither made up, nor changed, nor used twice:
+/// The proof that every gate passed, for one run. Only [`judge_request`] makes one; it is neither made up, nor changed, nor used twice:
 ///
 /// ```compile_fail,E0451
 /// fn admit(run_id: contract::RunId, decision: contract::Decision) -> gate::Admission {
@@ -91,7 +91,7 @@ impl Judged {
 }
 
 /// Judges the request of a run.
-pub fn judge(run_id: &RunId, contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
+pub fn judge_request(run_id: &RunId, contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
     let decision = decide(contract, inputs)?;
     Ok(if decision.is_pending() {
         Judged::Pending(decision)

@@ -17,10 +17,10 @@ use contract::approval::{
 };
 use contract::decision::{Inputs, Refusal};
 use contract::signer::SignerStanding;
-use contract::text::{listed, shown};
+use contract::text::{listed, show_controls};
 use contract::{Coverage, Digest, Gate, Reason, Stage, Stamp, TaskContract};
 
-use crate::rules::refuse;
+use crate::rules::refuse_gate;
 use document::{Flaw, judge_document};
 
 /// The way on where an entry of the ledger is dated ahead of the clock.
@@ -85,7 +85,7 @@ fn unasked(stage: Stage) -> Vec<Refusal> {
 }
 
 fn against(reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
-    refuse(Gate::Approval, reason, text, remedy)
+    refuse_gate(Gate::Approval, reason, text, remedy)
 }
 
 /// Approvals of a plan that count at `clock`, or everything that stands against the run.
@@ -120,7 +120,7 @@ fn judge_continuity(continuity: &LedgerContinuity) -> Vec<Refusal> {
         LedgerContinuity::Known => Vec::new(),
         LedgerContinuity::Unknown { why } => against(
             Reason::LedgerContinuityUnknown,
-            format!("uses of approvals may be missing from this ledger: {}", shown(why)),
+            format!("uses of approvals may be missing from this ledger: {}", show_controls(why)),
             "cto ledger continue --reason \"...\"     once no other copy is in use",
         ),
     }
@@ -138,7 +138,7 @@ struct Weighing<'f> {
 
 impl<'f> Weighing<'f> {
     fn name(&self) -> String {
-        shown(&self.request.name)
+        show_controls(&self.request.name)
     }
 
     /// A refusal that another request helps against.
@@ -251,9 +251,9 @@ impl<'f> Weighing<'f> {
     /// The fault by which the request's signature does not show who asked, if there is one.
     fn judge_signature(&self) -> Option<String> {
         let Some(signature) = &self.request.signature else { return Some("is not signed by who asked".to_owned()) };
-        let key = shown(&signature.key_fingerprint);
+        let key = show_controls(&signature.key_fingerprint);
         if signature.key_fingerprint != self.request.requester_fingerprint {
-            let named = shown(&self.request.requester_fingerprint);
+            let named = show_controls(&self.request.requester_fingerprint);
             return Some(format!("names {named} and is signed by {key}"));
         }
         let standing = signature.standing;
@@ -275,8 +275,10 @@ impl<'f> Weighing<'f> {
             let key = approval.signature.key_fingerprint.as_str();
             let Some(flaw) = flaws.first().filter(|_| !counts(key) && told.insert(key)) else { continue };
             match flaw.reason() {
-                Some(reason) => refusals.extend(against(reason, flaw.tell(self, approval), flaw.remedy(self))),
-                None => uncounted.push(flaw.tell(self, approval)),
+                Some(reason) => {
+                    refusals.extend(against(reason, flaw.flaw_text(self, approval), flaw.flaw_remedy(self)))
+                }
+                None => uncounted.push(flaw.flaw_text(self, approval)),
             }
         }
         refusals.reverse();
@@ -293,7 +295,7 @@ impl<'f> Weighing<'f> {
         if counted.is_empty() && uncounted.is_empty() && required == 1 {
             return format!("{name} is requested and not granted");
         }
-        let keys = counted.iter().map(|approval| shown(&approval.signature.key_fingerprint));
+        let keys = counted.iter().map(|approval| show_controls(&approval.signature.key_fingerprint));
         let who = match counted.len() {
             0 => String::new(),
             _ => format!(" ({})", listed(keys, usize::MAX)),

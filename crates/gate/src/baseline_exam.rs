@@ -3,18 +3,18 @@
 
 use contract::baseline_exam::{BaselineCommandFact, BaselineExamFacts, PremiseFact};
 use contract::decision::Refusal;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Gate, Reason, TaskContract};
 
-use crate::rules::refuse;
+use crate::rules::refuse_gate;
 
 /// Exit codes by which a shell says that it could not start a program.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// Judges the baseline's exam; an empty list opens the gate.
-pub(crate) fn judge(contract: &TaskContract, facts: &BaselineExamFacts) -> Vec<Refusal> {
+pub(crate) fn judge_baseline_exam(contract: &TaskContract, facts: &BaselineExamFacts) -> Vec<Refusal> {
     if let Some(why) = &facts.unprepared {
-        return broken(&shown(why), "");
+        return broken(&show_controls(why), "");
     }
     let commands = facts.commands.iter().enumerate();
     let mut refusals: Vec<Refusal> = commands
@@ -34,15 +34,15 @@ pub(crate) fn judge(contract: &TaskContract, facts: &BaselineExamFacts) -> Vec<R
 
 fn broken(why: &str, last_lines: &str) -> Vec<Refusal> {
     let reason = Reason::EnvironmentBroken;
-    let lines = last_lines.lines().map(|line| shown(line.trim())).collect::<Vec<_>>().join(" | ");
+    let lines = last_lines.lines().map(|line| show_controls(line.trim())).collect::<Vec<_>>().join(" | ");
     let end = if lines.is_empty() { lines } else { format!("; it ends with: {lines}") };
-    refuse(Gate::BaselineExam, reason, format!("{why}{end}"), reason.remedy())
+    refuse_gate(Gate::BaselineExam, reason, format!("{why}{end}"), reason.remedy())
 }
 
 fn why_broken(contract: &TaskContract, facts: &BaselineExamFacts, command: &BaselineCommandFact) -> Option<String> {
     let ran = command.tests.is_some_and(|tests| tests.executed > 0);
     if let Some(tool) = &command.missing_tool {
-        return Some(format!("`{}` is not there on the baseline", shown(tool)));
+        return Some(format!("`{}` is not there on the baseline", show_controls(tool)));
     }
     match (command.exit, &command.runner) {
         (None, _) if !command.timed_out => Some("it cannot be started on the baseline".to_owned()),
@@ -51,14 +51,14 @@ fn why_broken(contract: &TaskContract, facts: &BaselineExamFacts, command: &Base
         }
         _ if command.timed_out => None,
         (_, Some(runner)) if facts.test_files && command.collected == 0 && contract.must_pass.is_empty() => {
-            Some(format!("{} finds no test in the baseline, which has test files", shown(runner)))
+            Some(format!("{} finds no test in the baseline, which has test files", show_controls(runner)))
         }
         _ => None,
     }
 }
 
 fn wrong_must_pass(premise: &PremiseFact, all_named: bool) -> Vec<Refusal> {
-    let entry = shown(&premise.entry);
+    let entry = show_controls(&premise.entry);
     match premise {
         PremiseFact { red: 0, other: 0, .. } if all_named => {
             premise_false(format!("must_pass `{entry}` matches no test of the baseline's exam"))
@@ -71,7 +71,7 @@ fn wrong_must_pass(premise: &PremiseFact, all_named: bool) -> Vec<Refusal> {
 }
 
 fn wrong_may_stay_red(premise: &PremiseFact) -> Vec<Refusal> {
-    let entry = shown(&premise.entry);
+    let entry = show_controls(&premise.entry);
     match premise {
         PremiseFact { other: 1.., .. } => {
             premise_false(format!("may_stay_red `{entry}` matches a test that does not fail in the baseline"))
@@ -85,7 +85,7 @@ fn wrong_may_stay_red(premise: &PremiseFact) -> Vec<Refusal> {
 
 fn premise_false(text: String) -> Vec<Refusal> {
     let reason = Reason::ContractPremiseFalse;
-    refuse(Gate::BaselineExam, reason, text, reason.remedy())
+    refuse_gate(Gate::BaselineExam, reason, text, reason.remedy())
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
         for (name, edit, expected) in ROWS {
             let (mut contract, mut facts) = (contract(), facts());
             edit(&mut contract, &mut facts);
-            let refusals = judge(&contract, &facts);
+            let refusals = judge_baseline_exam(&contract, &facts);
             match (expected, refusals.as_slice()) {
                 (None, []) => {}
                 (Some((reason, part)), [refusal]) => {

@@ -24,7 +24,7 @@ use contract::sandbox::{
     RefusedCall,
 };
 use contract::task::ForbiddenAction;
-use contract::text::shown;
+use contract::text::show_controls;
 
 pub use git::{GitState, judge_git_changes};
 
@@ -57,7 +57,7 @@ impl Counts {
 
 /// Judges what was seen in one cell: the worst first, bounded.
 pub fn judge_conduct(cell: &str, seen: &ObservedConduct) -> Vec<Attempt> {
-    let executions = seen.executions.iter().filter_map(|execution| execution::judge(cell, execution));
+    let executions = seen.executions.iter().filter_map(|execution| execution::judge_execution(cell, execution));
     let calls = seen.refused.iter().map(|refused| refused_call(cell, refused));
     let connections = seen.connections.iter().filter_map(|connection| connection_out(cell, connection));
     let canaries = seen.canaries.iter().filter_map(|touch| canary(cell, touch));
@@ -75,7 +75,7 @@ pub fn known_programs() -> Vec<&'static str> {
 }
 
 fn refused_call(cell: &str, refused: &RefusedCall) -> Attempt {
-    let attempt = attempt(cell, AttemptKind::Call, calls::judge(&refused.name), &refused.name);
+    let attempt = attempt(cell, AttemptKind::Call, calls::judge_call(&refused.name), &refused.name);
     Attempt { by: Some(line(&refused.comm)), count: refused.count, ..attempt }
 }
 
@@ -164,7 +164,7 @@ fn summed(rest: &[Attempt]) -> Option<Attempt> {
 /// One line of at most [`TEXT_MAX`] characters that is safe to print.
 fn line(text: &str) -> String {
     let start: String = text.chars().take(TEXT_MAX + 1).collect();
-    let shown = shown(&start);
+    let shown = show_controls(&start);
     if shown.chars().count() <= TEXT_MAX {
         return shown;
     }

@@ -7,11 +7,11 @@ mod tests;
 
 use contract::decision::{Inputs, Refusal};
 use contract::engine::{EngineSetting, GateSaid, ProgramFact, RungFact, climb_command, gate_command, variable_name};
-use contract::record::{Found, LicenseStatus, SourceAdmission, holds_placeholder};
+use contract::record::{FoundRecord, LicenseStatus, SourceAdmission, holds_placeholder};
 use contract::report::SourceAdmissionStatus;
 use contract::{Digest, Gate, Reason, Stage, Stamp, canonical_digest, text};
 
-use crate::rules::{refuse, rests_on_signed_records};
+use crate::rules::{refuse_gate, rests_on_signed_records};
 
 /// The gate itself: everybody who speaks of it must open it, and for this very stage.
 pub(crate) fn gate(inputs: &Inputs) -> Vec<Refusal> {
@@ -22,7 +22,7 @@ pub(crate) fn gate(inputs: &Inputs) -> Vec<Refusal> {
         "cto engine enable {} --stage {stage}     or: export CTO_HARNESS_ALLOW_{name}=1 CTO_HARNESS_{name}_STAGE={stage}",
         inputs.engine
     );
-    refuse(Gate::Gate, Reason::GateMissing, text, remedy)
+    refuse_gate(Gate::Gate, Reason::GateMissing, text, remedy)
 }
 
 /// Whether the gate is open, for whoever wants to look before anything is judged.
@@ -52,8 +52,9 @@ fn shut(engine: &str, said: &[GateSaid], stage: Stage) -> Option<String> {
 /// The rung below must hold for this very engine, source and pair. Without a program there is no identity to ask for.
 pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
     let Some(engine) = inputs.settings.engine.as_ref() else { return Vec::new() };
-    let not_earned =
-        |stage: Stage, text: String| refuse(Gate::Stage, Reason::StageNotEarned, text, climb(&inputs.engine, stage));
+    let not_earned = |stage: Stage, text: String| {
+        refuse_gate(Gate::Stage, Reason::StageNotEarned, text, climb(&inputs.engine, stage))
+    };
     match &engine.below {
         Some(RungFact::Validated { stage, .. }) if !is_below(*stage, inputs.stage) => {
             not_earned(*stage, format!("a pass at stage {stage} does not earn stage {}", inputs.stage))
@@ -79,11 +80,11 @@ pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
         }
         Some(RungFact::Blocked { stage, run_id, lack: Some(lack) }) => {
             let text = format!("stage {stage} is not earned: {}", lack.sentence(run_id));
-            let remedy = lack.remedy(run_id).unwrap_or_else(|| climb(&inputs.engine, *stage));
-            refuse(Gate::Stage, Reason::StageNotEarned, text, remedy)
+            let remedy = lack.lack_remedy(run_id).unwrap_or_else(|| climb(&inputs.engine, *stage));
+            refuse_gate(Gate::Stage, Reason::StageNotEarned, text, remedy)
         }
         Some(RungFact::Stale { stage, run_id, why }) => {
-            not_earned(*stage, format!("the pass at stage {stage} ({run_id}) is for {}", text::shown(why)))
+            not_earned(*stage, format!("the pass at stage {stage} ({run_id}) is for {}", text::show_controls(why)))
         }
     }
 }
@@ -124,7 +125,7 @@ struct Shortcoming {
 fn find_shortcoming(record: &SourceAdmission, stage: Stage, time: Stamp) -> Option<Shortcoming> {
     let found = |why: String, edit: &str| Some(Shortcoming { why, edit: edit.to_owned() });
     if record.status != SourceAdmission::ADMITTED {
-        let why = format!("its status is `{}`", text::shown(&record.status));
+        let why = format!("its status is `{}`", text::show_controls(&record.status));
         return found(why, "replace each <FILL IN> and set status: admitted");
     }
     if record.expires_at.is_some_and(|expires| time >= expires) {
@@ -143,16 +144,18 @@ fn find_shortcoming(record: &SourceAdmission, stage: Stage, time: Stamp) -> Opti
 
 /// Why an admission does not stand now for the source that bundles of a stage were made by; none where it does.
 pub fn find_staleness(
-    admission: &Found<SourceAdmission>,
+    admission: &FoundRecord<SourceAdmission>,
     stage: Stage,
     time: Stamp,
     source_id: &str,
     tree_sha256: Option<Digest>,
 ) -> Option<String> {
     let record = match admission {
-        Found::Missing => return Some("its source is not admitted".to_owned()),
-        Found::Invalid { why } => return Some(format!("its source admission cannot be used: {}", text::shown(why))),
-        Found::Record { record, .. } => record,
+        FoundRecord::Missing => return Some("its source is not admitted".to_owned()),
+        FoundRecord::Invalid { why } => {
+            return Some(format!("its source admission cannot be used: {}", text::show_controls(why)));
+        }
+        FoundRecord::Record { record, .. } => record,
     };
     if rests_on_signed_records(stage) && admission.is_unsigned() {
         return Some("its source admission is not signed".to_owned());
@@ -160,7 +163,7 @@ pub fn find_staleness(
     if record.source_id != source_id || Some(record.source_tree_sha256) != tree_sha256 {
         return Some(format!(
             "the admitted source is {}, and the passes are of another",
-            text::shown(&record.source_id)
+            text::show_controls(&record.source_id)
         ));
     }
     let shortcoming = find_shortcoming(record, stage, time)?;
@@ -172,20 +175,20 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
     let engine = inputs.settings.engine.as_ref()?;
     let gate = Gate::SourceAdmissionAndTreeDigest;
     let draft = format!("cto admit source {}     then fill it in and set its status to admitted", inputs.engine);
-    let not_admitted = |text: String| Some(refuse(gate, Reason::SourceNotAdmitted, text, draft.clone()));
+    let not_admitted = |text: String| Some(refuse_gate(gate, Reason::SourceNotAdmitted, text, draft.clone()));
     let needed = inputs.stage >= Stage::COPIED_REPOSITORY;
     let record = match &engine.admission {
-        Found::Missing if needed => {
+        FoundRecord::Missing if needed => {
             return not_admitted(format!("the source of engine `{}` is not admitted", inputs.engine));
         }
-        Found::Missing => return Some(Vec::new()),
-        Found::Invalid { why } => {
-            return not_admitted(format!("its source admission cannot be used: {}", text::shown(why)));
+        FoundRecord::Missing => return Some(Vec::new()),
+        FoundRecord::Invalid { why } => {
+            return not_admitted(format!("its source admission cannot be used: {}", text::show_controls(why)));
         }
-        Found::Record { record, .. } => record,
+        FoundRecord::Record { record, .. } => record,
     };
     if record.engine != inputs.engine {
-        return not_admitted(format!("its source admission is for engine `{}`", text::shown(&record.engine)));
+        return not_admitted(format!("its source admission is for engine `{}`", text::show_controls(&record.engine)));
     }
     if let Some(Shortcoming { why, edit }) = find_shortcoming(record, inputs.stage, inputs.time) {
         let text = format!("its source admission does not hold: {why}");
@@ -195,7 +198,7 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
             _ => {
                 let file = format!("admissions/source/{}.yaml", inputs.engine);
                 let remedy = format!("{edit} in {file}, then: cto record sign {file}");
-                Some(refuse(gate, Reason::SourceNotAdmitted, text, remedy))
+                Some(refuse_gate(gate, Reason::SourceNotAdmitted, text, remedy))
             }
         };
     }
@@ -205,7 +208,7 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
         let text =
             format!("its source admission is not signed, and stage {} rests on signed records only", inputs.stage);
         let remedy = format!("cto record sign admissions/source/{}.yaml", inputs.engine);
-        refusals.extend(refuse(gate, Reason::SourceNotAdmitted, text, remedy));
+        refusals.extend(refuse_gate(gate, Reason::SourceNotAdmitted, text, remedy));
     }
     Some(refusals)
 }
@@ -223,10 +226,10 @@ fn differences(engine: &EngineSetting, record: &SourceAdmission, id: &str) -> Ve
         ),
     ];
     let Some((what, _)) = rows.iter().find(|(_, differs)| *differs) else { return Vec::new() };
-    refuse(
+    refuse_gate(
         Gate::SourceAdmissionAndTreeDigest,
         Reason::ExecutableDigestMismatch,
-        format!("{what} changed since {} was admitted", text::shown(&record.source_id)),
+        format!("{what} changed since {} was admitted", text::show_controls(&record.source_id)),
         format!("install what was admitted, or admit what is there: cto admit source {id} --replace"),
     )
 }
@@ -253,10 +256,10 @@ fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
     if may {
         return Vec::new();
     }
-    refuse(
+    refuse_gate(
         Gate::SourceAdmissionAndTreeDigest,
         Reason::LicenseUnresolved,
-        format!("the licence of {} is not resolved for stage {stage}", text::shown(&record.source_id)),
+        format!("the licence of {} is not resolved for stage {stage}", text::show_controls(&record.source_id)),
         remedy,
     )
 }
@@ -269,7 +272,7 @@ pub(crate) fn identity(inputs: &Inputs) -> Vec<Refusal> {
         Some(ProgramFact::CopyMissing { why, remedy }) => (Reason::EngineCopyMissing, why, remedy),
         Some(ProgramFact::CopyChanged { why, remedy }) => (Reason::ExecutableDigestMismatch, why, remedy),
     };
-    refuse(Gate::Identity, reason, text::shown(why), remedy.clone())
+    refuse_gate(Gate::Identity, reason, text::show_controls(why), remedy.clone())
 }
 
 /// Nobody has asked the program who it is.

@@ -5,7 +5,7 @@
 //! model, phase D holds the baseline's exam. A phase is judged only when the one before it
 //! passed; what was not reached is `not_evaluated`. The approval belongs to phase A and is
 //! judged after phase B, because a plan names the target's HEAD. An [`Admission`] can be
-//! had from [`judge`] alone, so that running an ungated task does not compile. [`conduct`]
+//! had from [`judge_request`] alone, so that running an ungated task does not compile. [`conduct`]
 //! judges afterwards what the recorders of a sandbox saw.
 
 mod admission;
@@ -27,7 +27,7 @@ use contract::collection::NO_ENGINE;
 use contract::decision::{Decision, DeniedBackend, Escalation, Inputs, NotPromoted, Refusal};
 use contract::{BUNDLE_VERSION, Gate, MutationMode, RULES_VERSION, Reason, TaskContract, canonical_digest};
 
-pub use admission::{Admission, Judged, Refused, judge};
+pub use admission::{Admission, Judged, Refused, judge_request};
 
 /// The decision as a document; a pure function of its arguments.
 pub fn decide(contract: &TaskContract, inputs: Inputs) -> Result<Decision, serde_json::Error> {

@@ -7,10 +7,10 @@ mod tests;
 use contract::decision::{Inputs, Refusal};
 use contract::engine::variable_name;
 use contract::model::{AdmissionStatus, AnswerFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode};
-use contract::record::{DecisionStatus, Found, ModelAdmission};
+use contract::record::{DecisionStatus, FoundRecord, ModelAdmission};
 use contract::{Gate, Reason, Stage, Stamp, text};
 
-use crate::rules::{refuse, rests_on_signed_records};
+use crate::rules::{refuse_gate, rests_on_signed_records};
 
 /// Judges records and settings; nothing where what it would look at is not known yet.
 pub(crate) type ModelRule = fn(&ModelFacts, &Inputs) -> Option<Vec<Refusal>>;
@@ -31,24 +31,26 @@ pub(crate) const ANSWER: &[(Gate, AnswerRule)] =
 pub fn admission_status(model: &ModelFacts, stage: Stage, time: Stamp) -> AdmissionStatus {
     let Some(pair) = &model.requested else { return AdmissionStatus::MissingAdmission };
     match &model.admission {
-        Found::Missing => AdmissionStatus::MissingAdmission,
-        Found::Invalid { .. } => AdmissionStatus::InvalidAdmission,
-        Found::Record { record, .. } if !record.is_for(pair) => AdmissionStatus::Mismatch,
-        Found::Record { record, .. } if shortcoming(record, stage, time).is_some() => AdmissionStatus::NotAdmitted,
-        Found::Record { .. } => AdmissionStatus::Admitted,
+        FoundRecord::Missing => AdmissionStatus::MissingAdmission,
+        FoundRecord::Invalid { .. } => AdmissionStatus::InvalidAdmission,
+        FoundRecord::Record { record, .. } if !record.is_for(pair) => AdmissionStatus::Mismatch,
+        FoundRecord::Record { record, .. } if shortcoming(record, stage, time).is_some() => {
+            AdmissionStatus::NotAdmitted
+        }
+        FoundRecord::Record { .. } => AdmissionStatus::Admitted,
     }
 }
 
 /// Whether the pair is the one the provider decision names as its fallback.
 pub fn is_fallback(model: &ModelFacts) -> bool {
     let decided = model.decision.record().zip(model.requested.as_ref());
-    decided.is_some_and(|(decision, pair)| decision.names_as_fallback(pair) && !decision.names(pair))
+    decided.is_some_and(|(decision, pair)| decision.names_as_fallback(pair) && !decision.names_pair(pair))
 }
 
 /// Why a record that is for the pair does not admit it now.
 fn shortcoming(record: &ModelAdmission, stage: Stage, time: Stamp) -> Option<String> {
     if record.status != ModelAdmission::ADMITTED {
-        return Some(format!("its status is `{}`", text::shown(&record.status)));
+        return Some(format!("its status is `{}`", text::show_controls(&record.status)));
     }
     if let Some(end) = record.expires_at.filter(|end| *end <= time) {
         return Some(format!("it expired at {end}"));
@@ -73,7 +75,7 @@ fn signatures(model: &ModelFacts, stage: Stage) -> Vec<Refusal> {
     };
     let mut refusals = Vec::new();
     if let Some(record) = model.admission.record().filter(|_| model.admission.is_unsigned()) {
-        let pair = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
+        let pair = format!("{}/{}", text::show_controls(&record.provider), text::show_controls(&record.model));
         let remedy = format!("find the file of {pair}: cto records     then sign it with cto record sign FILE");
         refusals.extend(unsigned(&format!("the admission of {pair}"), remedy));
     }
@@ -84,7 +86,7 @@ fn signatures(model: &ModelFacts, stage: Stage) -> Vec<Refusal> {
 }
 
 fn not_admitted(text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
-    refuse(Gate::ModelDecisionAndAdmission, Reason::ModelNotAdmitted, text, remedy)
+    refuse_gate(Gate::ModelDecisionAndAdmission, Reason::ModelNotAdmitted, text, remedy)
 }
 
 fn admission(model: &ModelFacts, inputs: &Inputs) -> Vec<Refusal> {
@@ -96,31 +98,31 @@ fn admission(model: &ModelFacts, inputs: &Inputs) -> Vec<Refusal> {
     let draft = format!("cto admit model {pair}     drafts the record");
     match (status, &model.admission) {
         (AdmissionStatus::Admitted, _) => Vec::new(),
-        (_, Found::Invalid { why }) => {
-            not_admitted(format!("{status}: {}", text::shown(why)), "fix the record that is named: cto records")
+        (_, FoundRecord::Invalid { why }) => {
+            not_admitted(format!("{status}: {}", text::show_controls(why)), "fix the record that is named: cto records")
         }
-        (AdmissionStatus::Mismatch, Found::Record { record, .. }) => {
-            let named = format!("{}/{}", text::shown(&record.provider), text::shown(&record.model));
+        (AdmissionStatus::Mismatch, FoundRecord::Record { record, .. }) => {
+            let named = format!("{}/{}", text::show_controls(&record.provider), text::show_controls(&record.model));
             not_admitted(format!("{status}: the admission is for {named}, and {pair} is asked for"), draft)
         }
-        (_, Found::Record { record, .. }) => {
+        (_, FoundRecord::Record { record, .. }) => {
             let why = shortcoming(record, inputs.stage, inputs.time).unwrap_or_default();
             not_admitted(format!("{status}: {pair} has an admission, and {why}"), "renew the record: cto records")
         }
-        (_, Found::Missing) => not_admitted(format!("{status}: there is no admission for {pair}"), draft),
+        (_, FoundRecord::Missing) => not_admitted(format!("{status}: there is no admission for {pair}"), draft),
     }
 }
 
 /// A provider decision restricts further where there is one.
 fn decision(model: &ModelFacts) -> Vec<Refusal> {
     let (decision, pair) = match (&model.decision, &model.requested) {
-        (Found::Missing, _) => return Vec::new(),
-        (Found::Invalid { why }, _) => {
-            let text = format!("the provider decision cannot be used: {}", text::shown(why));
+        (FoundRecord::Missing, _) => return Vec::new(),
+        (FoundRecord::Invalid { why }, _) => {
+            let text = format!("the provider decision cannot be used: {}", text::show_controls(why));
             return not_admitted(text, "fix decisions/provider.yaml: cto records");
         }
-        (Found::Record { .. }, None) => return Vec::new(),
-        (Found::Record { record, .. }, Some(pair)) => (record, pair),
+        (FoundRecord::Record { .. }, None) => return Vec::new(),
+        (FoundRecord::Record { record, .. }, Some(pair)) => (record, pair),
     };
     let status = decision.decision_status;
     if status == DecisionStatus::NotDecided {
@@ -131,8 +133,8 @@ fn decision(model: &ModelFacts) -> Vec<Refusal> {
         let text = format!("`{}` names no pair, and so blocks every one", status.as_str());
         return not_admitted(text, "name a pair in decisions/provider.yaml; no command does it for you");
     }
-    if !decision.names(pair) && !decision.names_as_fallback(pair) {
-        let (provider, named) = (text::shown(&decision.provider), text::shown(&decision.model));
+    if !decision.names_pair(pair) && !decision.names_as_fallback(pair) {
+        let (provider, named) = (text::show_controls(&decision.provider), text::show_controls(&decision.model));
         let text = format!("`{}` names {provider}/{named}; {pair} is neither it nor its fallback", status.as_str());
         return not_admitted(text, format!("ask for --model {provider}/{named}"));
     }
@@ -141,13 +143,13 @@ fn decision(model: &ModelFacts) -> Vec<Refusal> {
 }
 
 fn class_of(model: &ModelFacts, class: fn(&ModelAdmission) -> &String) -> String {
-    model.admission.record().map(|record| text::shown(class(record))).unwrap_or_default()
+    model.admission.record().map(|record| text::show_controls(class(record))).unwrap_or_default()
 }
 
 /// Why a login that the engine does not pass on is not passed on for it either.
 fn no_auth_bridge(model: &ModelFacts, inputs: &Inputs, class: &str) -> Option<Vec<Refusal>> {
     let fact = model.auth_bridge?;
-    let provider = model.requested.as_ref().map(|pair| text::shown(&pair.provider)).unwrap_or_default();
+    let provider = model.requested.as_ref().map(|pair| text::show_controls(&pair.provider)).unwrap_or_default();
     let (engine, name) = (&inputs.engine, variable_name(&inputs.engine));
     let (text, remedy) = if !fact.switched_on {
         (
@@ -162,7 +164,7 @@ fn no_auth_bridge(model: &ModelFacts, inputs: &Inputs, class: &str) -> Option<Ve
     } else {
         return None;
     };
-    Some(refuse(Gate::CredentialSourcePresent, Reason::ProviderAuthUnavailable, text, remedy))
+    Some(refuse_gate(Gate::CredentialSourcePresent, Reason::ProviderAuthUnavailable, text, remedy))
 }
 
 fn credential_source_present(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusal>> {
@@ -174,16 +176,16 @@ fn credential_source_present(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<
     Some(match &model.credential {
         CredentialFact::NotLooked => return None,
         CredentialFact::Present => Vec::new(),
-        CredentialFact::Unmapped => refuse(
+        CredentialFact::Unmapped => refuse_gate(
             gate,
             Reason::ProviderUnavailable,
             format!("credential class `{class}` is not mapped to a source"),
             format!("map it in your configuration: credential_sources.{class}"),
         ),
-        CredentialFact::Unavailable { why } => refuse(
+        CredentialFact::Unavailable { why } => refuse_gate(
             gate,
             Reason::ProviderAuthUnavailable,
-            format!("the credential of class `{class}` is not available: {}", text::shown(why)),
+            format!("the credential of class `{class}` is not available: {}", text::show_controls(why)),
             format!("provide what credential_sources.{class} names in your configuration"),
         ),
     })
@@ -193,7 +195,7 @@ fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusa
     let class = class_of(model, |record| &record.allowed_network_class);
     let pair = model.requested.as_ref().map(ToString::to_string).unwrap_or_default();
     let refused =
-        |reason, text: String, remedy: String| Some(refuse(Gate::LocalEndpointConfigured, reason, text, remedy));
+        |reason, text: String, remedy: String| Some(refuse_gate(Gate::LocalEndpointConfigured, reason, text, remedy));
     match &model.endpoint {
         EndpointFact::NotLooked => None,
         EndpointFact::Configured => Some(Vec::new()),
@@ -209,7 +211,10 @@ fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusa
         ),
         EndpointFact::Unreachable { why } => refused(
             Reason::ProviderUnavailable,
-            format!("the endpoint of {pair}, of network class `{class}`, cannot be reached: {}", text::shown(why)),
+            format!(
+                "the endpoint of {pair}, of network class `{class}`, cannot be reached: {}",
+                text::show_controls(why)
+            ),
             "see that the model's server runs, then probe again".to_owned(),
         ),
         EndpointFact::NotConfigured if is_external(model) => refused(
@@ -227,7 +232,7 @@ fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusa
         ),
         EndpointFact::Unusable { why } => refused(
             Reason::LocalProviderConfigMissing,
-            format!("the endpoint of {pair} cannot be used: {}", text::shown(why)),
+            format!("the endpoint of {pair} cannot be used: {}", text::show_controls(why)),
             "write it as http://HOST:PORT/v1 or https://HOST/v1".to_owned(),
         ),
     }
@@ -236,12 +241,12 @@ fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusa
 /// Whether the provider decision says that the pair is not a local one.
 fn is_external(model: &ModelFacts) -> bool {
     let Some((decision, pair)) = model.decision.record().zip(model.requested.as_ref()) else { return false };
-    if decision.names(pair) { !decision.provider_class.is_some_and(|class| class.is_local()) } else { true }
+    if decision.names_pair(pair) { !decision.provider_class.is_some_and(|class| class.is_local()) } else { true }
 }
 
 fn endpoint_reachable(answer: &AnswerFact) -> Option<Vec<Refusal>> {
     let refused = |reason: Reason, text: String| {
-        Some(refuse(Gate::EndpointReachable, reason, text, "see that the model's server runs, then run again"))
+        Some(refuse_gate(Gate::EndpointReachable, reason, text, "see that the model's server runs, then run again"))
     };
     match answer {
         AnswerFact::Content | AnswerFact::Replayed | AnswerFact::ReasoningOnly | AnswerFact::Empty => Some(Vec::new()),
@@ -249,7 +254,7 @@ fn endpoint_reachable(answer: &AnswerFact) -> Option<Vec<Refusal>> {
             refused(Reason::ProviderUnavailable, format!("the model's server answered with HTTP {status}"))
         }
         AnswerFact::NotAsked { why } => {
-            refused(Reason::ProviderUnavailable, format!("the model could not be asked: {}", text::shown(why)))
+            refused(Reason::ProviderUnavailable, format!("the model could not be asked: {}", text::show_controls(why)))
         }
         AnswerFact::Refused { code: code @ (RefusalCode::CredentialUnavailable | RefusalCode::CredentialRefused) } => {
             refused(Reason::ProviderAuthUnavailable, sentence(*code))
@@ -272,7 +277,12 @@ fn sentence(code: RefusalCode) -> String {
 /// Not judged where nobody answered at all.
 fn response_shape(answer: &AnswerFact) -> Option<Vec<Refusal>> {
     let shape = |text: &str| {
-        Some(refuse(Gate::ResponseShape, Reason::ProviderResponseShape, text, Reason::ProviderResponseShape.remedy()))
+        Some(refuse_gate(
+            Gate::ResponseShape,
+            Reason::ProviderResponseShape,
+            text,
+            Reason::ProviderResponseShape.remedy(),
+        ))
     };
     match answer {
         AnswerFact::Content | AnswerFact::Replayed => Some(Vec::new()),

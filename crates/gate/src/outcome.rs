@@ -5,21 +5,21 @@ use contract::decision::Refusal;
 
 /// Gates in the order of the preflight, each with what was judged of it.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct GateOutcome {
     steps: Vec<(Gate, Verdict)>,
 }
 
 /// Refusals of an evaluated gate, empty if it passed; none if it was not evaluated.
 pub(crate) type Verdict = Option<Vec<Refusal>>;
 
-impl Outcome {
+impl GateOutcome {
     /// Appends the verdict on the next gate, in preflight order.
-    pub(crate) fn push(&mut self, gate: Gate, verdict: Verdict) {
+    pub(crate) fn push_verdict(&mut self, gate: Gate, verdict: Verdict) {
         self.steps.push((gate, verdict));
     }
 
     /// Puts the verdict on a gate in its place, where that was kept for it.
-    pub(crate) fn settle(&mut self, gate: Gate, verdict: Verdict) {
+    pub(crate) fn place_verdict(&mut self, gate: Gate, verdict: Verdict) {
         if let Some(step) = self.steps.iter_mut().find(|(kept, _)| *kept == gate) {
             step.1 = verdict;
         }
@@ -27,12 +27,12 @@ impl Outcome {
 
     /// Records that a gate was not evaluated. The decision is then not eligible.
     pub(crate) fn pass_over(&mut self, gate: Gate) {
-        self.push(gate, None);
+        self.push_verdict(gate, None);
     }
 
     /// Records the refusals of a gate; none of them means that it passed.
-    pub(crate) fn record(&mut self, gate: Gate, refusals: Vec<Refusal>) {
-        self.push(gate, Some(refusals));
+    pub(crate) fn record_refusals(&mut self, gate: Gate, refusals: Vec<Refusal>) {
+        self.push_verdict(gate, Some(refusals));
     }
 
     /// True if no evaluated gate refused. Unevaluated gates are tolerated, so that the next

@@ -4,7 +4,7 @@ use contract::decision::{HiddenProgram, Inputs, Profile, Refusal, SettingFacts, 
 use contract::task::RiskClass;
 use contract::{Gate, MutationMode, Reason, Stage, Status, TaskContract, text};
 
-use crate::outcome::Outcome;
+use crate::outcome::GateOutcome;
 use crate::{approval, baseline_exam, engine, model, target};
 
 type Rule = fn(&TaskContract, &Inputs) -> Vec<Refusal>;
@@ -30,11 +30,11 @@ const PHASE_B: &[(Gate, TargetRule)] = &[
 
 /// Judges all gates for which the inputs have facts, phase by phase. A phase is judged only
 /// if the phase before refused nothing.
-pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
+pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> GateOutcome {
     if inputs.kind.is_some() {
         return evaluate_document(contract, inputs);
     }
-    let mut outcome = Outcome::default();
+    let mut outcome = GateOutcome::default();
     for (gate, rule) in PHASE_A {
         if *gate == Gate::Identity {
             outcome.judge_source(inputs);
@@ -43,7 +43,7 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
             refusals if *gate == Gate::Identity && refusals.is_empty() && engine::is_unasked(inputs) => {
                 outcome.pass_over(*gate);
             }
-            refusals => outcome.record(*gate, refusals),
+            refusals => outcome.record_refusals(*gate, refusals),
         }
         if *gate == Gate::Identity {
             outcome.judge_model(inputs);
@@ -58,7 +58,7 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
     let phase_b = if inputs.stage == Stage::GATED_ENGINE { &[][..] } else { PHASE_B };
     for (gate, rule) in phase_b {
         match &inputs.target {
-            Some(target) if reached => outcome.record(*gate, rule(contract, inputs, target)),
+            Some(target) if reached => outcome.record_refusals(*gate, rule(contract, inputs, target)),
             _ => outcome.pass_over(*gate),
         }
     }
@@ -76,10 +76,10 @@ pub(crate) fn evaluate(contract: &TaskContract, inputs: &Inputs) -> Outcome {
 
 /// A document about other bundles rests on the kill switch and on a contract that lets it
 /// start and change nothing.
-fn evaluate_document(contract: &TaskContract, inputs: &Inputs) -> Outcome {
-    let mut outcome = Outcome::default();
-    outcome.record(Gate::KillSwitch, kill_switch(contract, inputs));
-    outcome.record(Gate::Contract, document_scope(contract));
+fn evaluate_document(contract: &TaskContract, inputs: &Inputs) -> GateOutcome {
+    let mut outcome = GateOutcome::default();
+    outcome.record_refusals(Gate::KillSwitch, kill_switch(contract, inputs));
+    outcome.record_refusals(Gate::Contract, document_scope(contract));
     outcome
 }
 
@@ -89,28 +89,28 @@ fn document_scope(contract: &TaskContract) -> Vec<Refusal> {
         && contract.verification_commands.is_empty();
     let text = "a document about other bundles changes and runs nothing, and its contract would";
     let remedy = "leave allowed_paths and verification_commands out, with mutation_mode: none";
-    if is_idle { Vec::new() } else { refuse(Gate::Contract, Reason::GateMissing, text, remedy) }
+    if is_idle { Vec::new() } else { refuse_gate(Gate::Contract, Reason::GateMissing, text, remedy) }
 }
 
-impl Outcome {
+impl GateOutcome {
     /// Judges a run that needs no approval, or for which none was looked up, at once.
     fn judge_approval_early(&mut self, contract: &TaskContract, inputs: &Inputs) {
         match &inputs.approval {
             Some(_) if contract.needs_approval_at(inputs.stage) => self.pass_over(Gate::Approval),
-            _ => self.push(Gate::Approval, approval::judge_approval(contract, inputs)),
+            _ => self.push_verdict(Gate::Approval, approval::judge_approval(contract, inputs)),
         }
     }
 
     /// Judges the approval of a plan. The plan names the target's HEAD, so this waits until
     /// phase A has passed and the target was read, with any result.
     fn judge_approval_late(&mut self, contract: &TaskContract, inputs: &Inputs) {
-        self.settle(Gate::Approval, approval::judge_approval(contract, inputs));
+        self.place_verdict(Gate::Approval, approval::judge_approval(contract, inputs));
     }
 
     /// An engine that is part of the harness has no source of its own.
     fn judge_source(&mut self, inputs: &Inputs) {
         if let Some(refusals) = engine::source_admission(inputs) {
-            self.record(Gate::SourceAdmissionAndTreeDigest, refusals);
+            self.record_refusals(Gate::SourceAdmissionAndTreeDigest, refusals);
         }
     }
 
@@ -119,7 +119,7 @@ impl Outcome {
         let Some(facts) = &inputs.settings.model else { return };
         for (gate, rule) in model::SETTINGS {
             match rule(facts, inputs) {
-                Some(refusals) => self.record(*gate, refusals),
+                Some(refusals) => self.record_refusals(*gate, refusals),
                 None => self.pass_over(*gate),
             }
         }
@@ -130,7 +130,7 @@ impl Outcome {
         let reached = self.has_all_passed();
         for (gate, rule) in model::ANSWER {
             match inputs.answer.as_ref().filter(|_| reached).and_then(rule) {
-                Some(refusals) => self.record(*gate, refusals),
+                Some(refusals) => self.record_refusals(*gate, refusals),
                 None => self.pass_over(*gate),
             }
         }
@@ -140,7 +140,9 @@ impl Outcome {
     fn judge_baseline_exam(&mut self, contract: &TaskContract, inputs: &Inputs) {
         let reached = self.has_all_passed();
         match inputs.baseline_exam.as_ref().filter(|_| reached) {
-            Some(facts) => self.record(Gate::BaselineExam, baseline_exam::judge(contract, facts)),
+            Some(facts) => {
+                self.record_refusals(Gate::BaselineExam, baseline_exam::judge_baseline_exam(contract, facts))
+            }
             None => self.pass_over(Gate::BaselineExam),
         }
     }
@@ -152,7 +154,12 @@ pub(crate) fn rests_on_signed_records(stage: Stage) -> bool {
 }
 
 /// Makes the one refusal of a gate.
-pub(crate) fn refuse(gate: Gate, reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -> Vec<Refusal> {
+pub(crate) fn refuse_gate(
+    gate: Gate,
+    reason: Reason,
+    text: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Vec<Refusal> {
     vec![Refusal { gate, reason, text: text.into(), remedy: remedy.into() }]
 }
 
@@ -163,7 +170,7 @@ fn gate(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
 fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     let mode = inputs.stage.mutation_mode();
     if mode > contract.mutation_mode {
-        return refuse(
+        return refuse_gate(
             Gate::Stage,
             Reason::GateMissing,
             format!("stage {} means `{mode}`; the contract allows `{}`", inputs.stage, contract.mutation_mode),
@@ -173,7 +180,7 @@ fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     // The engine that is part of the harness is what candidates are compared with, and
     // never one.
     if inputs.stage == Stage::CANDIDATE_DEFAULT && inputs.settings.engine.is_none() {
-        return refuse(
+        return refuse_gate(
             Gate::Stage,
             Reason::StageNotEarned,
             format!("stage {} is not earned by engine `{}`", inputs.stage, inputs.engine),
@@ -185,14 +192,14 @@ fn stage(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
 
 fn kill_switch(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     if inputs.settings.halted {
-        refuse(Gate::KillSwitch, Reason::Halted, "the kill switch is set", Reason::Halted.remedy())
+        refuse_gate(Gate::KillSwitch, Reason::Halted, "the kill switch is set", Reason::Halted.remedy())
     } else {
         Vec::new()
     }
 }
 
 fn scope(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
-    let missing = |text: &str, remedy: &str| refuse(Gate::Contract, Reason::GateMissing, text, remedy);
+    let missing = |text: &str, remedy: &str| refuse_gate(Gate::Contract, Reason::GateMissing, text, remedy);
     let mut refusals = Vec::new();
     if contract.allowed_paths.is_empty() && inputs.stage.mutation_mode() > MutationMode::None {
         refusals.extend(missing(
@@ -226,12 +233,12 @@ fn risk(contract: &TaskContract, stage: Stage) -> Vec<Refusal> {
         ),
         RiskClass::Low | RiskClass::Medium | RiskClass::High | RiskClass::Critical => return Vec::new(),
     };
-    refuse(Gate::Contract, Reason::GateMissing, text, remedy)
+    refuse_gate(Gate::Contract, Reason::GateMissing, text, remedy)
 }
 
 fn verification_command_present(contract: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     if contract.verification_commands.is_empty() && target::changes_target(inputs.stage) {
-        return refuse(
+        return refuse_gate(
             Gate::VerificationCommandPresent,
             Reason::MissingTestCommand,
             format!("stage {} takes no contract without a verification command, whatever its rationale", inputs.stage),
@@ -240,7 +247,7 @@ fn verification_command_present(contract: &TaskContract, inputs: &Inputs) -> Vec
     }
     if contract.verification_commands.is_empty() && contract.no_test_rationale.is_none() {
         let remedy = Reason::MissingTestCommand.remedy();
-        return refuse(
+        return refuse_gate(
             Gate::VerificationCommandPresent,
             Reason::MissingTestCommand,
             "the contract has no verification command",
@@ -254,7 +261,7 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     let SettingFacts { engine_unavailable, missing_programs, hidden_programs, .. } = &inputs.settings;
     let mut refusals = engine::identity(inputs);
     if let Some(why) = engine_unavailable {
-        refusals.extend(refuse(
+        refusals.extend(refuse_gate(
             Gate::Identity,
             Reason::ProviderUnavailable,
             why.clone(),
@@ -262,8 +269,8 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
         ));
     }
     for program in missing_programs {
-        let program = text::shown(program);
-        refusals.extend(refuse(
+        let program = text::show_controls(program);
+        refusals.extend(refuse_gate(
             Gate::Identity,
             Reason::ToolMissing,
             format!("the verification needs `{program}`, which was not found"),
@@ -271,8 +278,8 @@ fn identity(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
         ));
     }
     for HiddenProgram { name, directory } in hidden_programs {
-        let (name, directory) = (text::shown(name), text::shown(directory));
-        refusals.extend(refuse(
+        let (name, directory) = (text::show_controls(name), text::show_controls(directory));
+        refusals.extend(refuse_gate(
             Gate::Identity,
             Reason::ToolMissing,
             format!("the verification needs `{name}`, which lies in {directory}, and the sandbox does not show that"),
@@ -286,11 +293,11 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
     let SettingFacts { sandbox_asked, sandbox_available, sandbox_shortfall, .. } = &inputs.settings;
     let SettingFacts { environment_unavailable, environment_problems, .. } = &inputs.settings;
     let unavailable =
-        |text: String, remedy: &str| refuse(Gate::SandboxAvailable, Reason::SandboxUnavailable, text, remedy);
+        |text: String, remedy: &str| refuse_gate(Gate::SandboxAvailable, Reason::SandboxUnavailable, text, remedy);
     let mut refusals = Vec::new();
     if !sandbox_available.contains(sandbox_asked) {
         let (why, remedy) = match sandbox_shortfall {
-            Some(Shortfall { text, remedy }) => (format!(": {}", text::shown(text)), remedy.as_str()),
+            Some(Shortfall { text, remedy }) => (format!(": {}", text::show_controls(text)), remedy.as_str()),
             None => (String::new(), "ask for --sandbox strict"),
         };
         refusals.extend(unavailable(format!("sandbox profile `{sandbox_asked}` is not available{why}"), remedy));
@@ -314,7 +321,7 @@ fn sandbox_available(_: &TaskContract, inputs: &Inputs) -> Vec<Refusal> {
         ));
     }
     for Shortfall { text, remedy } in environment_problems {
-        refusals.extend(unavailable(text::shown(text), remedy));
+        refusals.extend(unavailable(text::show_controls(text), remedy));
     }
     refusals
 }
@@ -325,7 +332,7 @@ fn target_identity(_: &TaskContract, inputs: &Inputs, target: &TargetFacts) -> V
         // failed proves nothing to rest on.
         let blocked_by = run.reason.filter(|_| run.status == Status::Blocked);
         let why = run.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
-        return refuse(
+        return refuse_gate(
             Gate::TargetIdentity,
             blocked_by.unwrap_or(Reason::StageNotEarned),
             format!(
@@ -337,13 +344,13 @@ fn target_identity(_: &TaskContract, inputs: &Inputs, target: &TargetFacts) -> V
     }
     let Some(why) = &target.unreadable else { return Vec::new() };
     let remedy = target.unreadable_remedy.as_deref().unwrap_or(Reason::SourceMissing.remedy());
-    refuse(Gate::TargetIdentity, Reason::SourceMissing, text::shown(why), text::shown(remedy))
+    refuse_gate(Gate::TargetIdentity, Reason::SourceMissing, text::show_controls(why), text::show_controls(remedy))
 }
 
 fn ownership(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if target.repository && !(target.owned_local && target.owner.is_some()) {
         let remedy = Reason::UnownedRepository.remedy();
-        return refuse(
+        return refuse_gate(
             Gate::Ownership,
             Reason::UnownedRepository,
             "nothing says that the source repository is owned",
@@ -356,7 +363,7 @@ fn ownership(_: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal>
 
 fn head(contract: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusal> {
     if target.unreadable.is_none() && target.baseline_commit.is_none() {
-        return refuse(
+        return refuse_gate(
             Gate::Head,
             Reason::SourceMissing,
             "the repository has no commit to start from",
@@ -364,8 +371,8 @@ fn head(contract: &TaskContract, _: &Inputs, target: &TargetFacts) -> Vec<Refusa
         );
     }
     let absent = target.absent_allowed.iter().flat_map(|path| {
-        let text = format!("`{}` may change, but git does not hold its content", text::shown(path));
-        refuse(Gate::Head, Reason::SourceMissing, text, "leave it out of allowed_paths")
+        let text = format!("`{}` may change, but git does not hold its content", text::show_controls(path));
+        refuse_gate(Gate::Head, Reason::SourceMissing, text, "leave it out of allowed_paths")
     });
     let landing = target.landing.iter().flat_map(|landing| {
         let identity = target::judge_identity(landing);
@@ -387,10 +394,10 @@ fn dirty_paths(target: &TargetFacts) -> Vec<Refusal> {
         count => format!(" and {} more", count - 1),
     };
     let remedy = "git stash -u     (in the repository)";
-    refuse(
+    refuse_gate(
         Gate::CleanStart,
         Reason::DirtyStartingTree,
-        format!("not clean before work: `{}`{more}", text::shown(first)),
+        format!("not clean before work: `{}`{more}", text::show_controls(first)),
         remedy,
     )
 }

@@ -12,7 +12,7 @@ use crate::{Judged, decide};
 /// Judges the request of some run.
 pub(crate) fn judge(contract: &TaskContract, inputs: Inputs) -> Result<Judged, serde_json::Error> {
     let run_id = RunId::new("20260101T000000Z", &contract.task_id, "abcd").unwrap();
-    let judged = crate::judge(&run_id, contract, inputs)?;
+    let judged = crate::judge_request(&run_id, contract, inputs)?;
     if let Judged::Admitted(admission) = &judged {
         assert_eq!(*admission.run_id(), run_id, "an admission names its run");
     }

@@ -18,14 +18,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [ledger, document, signature, namespace] = arguments.as_slice() else {
         return Err("LEDGER DOCUMENT SIGNATURE NAMESPACE".into());
     };
-    let ledger = Ledger::open(ledger)?;
-    let (document, armour) = (own_files::read(document)?, String::from_utf8(own_files::read(signature)?)?);
+    let ledger = Ledger::open_file(ledger)?;
+    let (document, armour) = (own_files::read_file(document)?, String::from_utf8(own_files::read_file(signature)?)?);
     let namespace = namespace.to_string_lossy();
     for line in std::io::stdin().lock().lines() {
         let round = line?;
         let began = Instant::now();
         verify_signature(&armour, &document, &namespace)?;
-        ledger.append(EntryKind::HaltSet, None, RunClock::start()?.now(), &json!({"round": round}))?;
+        ledger.append(EntryKind::HaltSet, None, RunClock::start_clock()?.now(), &json!({"round": round}))?;
         println!("{}", began.elapsed().as_micros());
         std::io::stdout().flush()?;
     }

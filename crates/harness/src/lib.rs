@@ -15,30 +15,30 @@ mod spine;
 mod work;
 
 pub use after::archive::{
-    ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, Manifest, OpenedArchive, TakenIn, export,
-    import, open_archive,
+    ArchiveManifest, ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, OpenedArchive, TakenIn,
+    export_run, import_archive, open_archive,
 };
 pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
-pub use after::collection::{Collection, CollectionProblem, seal_collection};
+pub use after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 pub use after::gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc};
 pub use after::lanes::{
     Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, run_case, run_in_parallel, run_lane,
     seal_matrix, seal_race, seal_repetition,
 };
-pub use after::pack::{PackError, PackManifest, Packed, SenderTrust, Unpacked, check_pack, pack, unpack};
+pub use after::pack::{PackError, PackManifest, Packed, SenderTrust, Unpacked, check_pack, unpack_pack, write_pack};
 pub use after::person_statements::{
     PersonSignature, RecordStatementError, draft_outcome, draft_rollback, find_outcome_problem, record_outcome,
     record_rollback,
 };
-pub use after::recover::{Recovered, left_work, recover};
-pub use after::reverify::{FindBaselineError, Reverified, ReverifyError, reverify};
+pub use after::recover::{Recovered, left_work, recover_dead};
+pub use after::reverify::{FindBaselineError, Reverified, ReverifyError, reverify_bundle};
 pub use after::rollback::{LandedChange, RollBackError, RolledBack, roll_back};
-pub use after::scan_files::{FileSecret, ScannedFiles, UnreadFile, scan_files};
+pub use after::scan_files::{FileSecret, ScannedFiles, UnscannedFile, scan_files};
 pub use after::stage6::comparison::{Candidate, CompareCandidateError, compare_candidate};
 pub use after::stage6::refresh::{RefreshAsk, RefreshError, Refreshed, refresh};
-pub use after::take::{TakeAsk, TakeError, TookPatch, take};
+pub use after::take::{TakeAsk, TakeError, TookPatch, take_run};
 pub use gather::approval::FindApprovalError;
-pub use gather::decide::{Answer, DecideError, ExamFiles, decide};
+pub use gather::decide::{DecideAnswer, DecideError, ExamShare, decide_only};
 pub use gather::decisions_on_requests::{
     ApprovalWish, OpenRequestError, OpenedRequest, RecordDecisionError, SignedStep, open_request, record_decision,
 };
@@ -59,19 +59,19 @@ pub use home::model_settings::{ModelAsk, ModelSetting, ModelSettings, ProxySetti
 pub use home::named_repositories::NamedRepositories;
 pub use home::recorder::execution_rules;
 pub use home::replay::{ReadStepsError, recorded_steps};
-pub use home::task::{BaselineFile, ContinuedRun, LoadTaskError, Origin, Task};
+pub use home::task::{BaselineFile, ContinuedRun, LoadTaskError, Task, TreeOrigin};
 pub use home::token::random_token;
 pub use home::trust::{
     ChangeTrustError, FindTrustError, TrustEdit, TrustFile, TrustLog, change_trust, find_unlogged_trust,
 };
-pub use home::watch::{LiveFact, LiveUsage, Quiet, Step, StepState, Told, Watch, WatchRun};
+pub use home::watch::{LiveFact, LiveUsage, Quiet, Step, StepReport, StepState, Watch, WatchRun};
 pub use run::about::DocumentSubject;
 pub use run::attached::{AttachedFact, AttachedRun};
 pub use run::availability::availability;
 pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger, find_discontinuity};
 pub use run::evidence_store::{CheckEvidenceError, name_rights};
 pub use run::file::{OpenRunError, accept_contract, name_queued_run};
-pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halt, halted, resume};
+pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halted, lift_halt, set_halt};
 pub use run::harness::{Harness, OpenHarnessError};
 pub use run::identity::{find_operator, find_owner};
 pub use run::lease::ClaimedTurn;
@@ -80,7 +80,7 @@ pub use run::scan::{ContractSecret, redact_shapes};
 pub use run::stop_run::ask_run_to_stop;
 pub use seal::dead::RecoverError;
 pub use seal::landing::{LandingEnd, RecoveredLanding};
-pub use spine::{GovernError, Outcome, govern, govern_claimed};
+pub use spine::{GovernError, RunOutcome, govern, govern_claimed};
 
 #[cfg(test)]
 mod tests;

@@ -8,14 +8,14 @@ use evidence::seal::Sealed;
 use ledger::{AppendEntryError, FIRST_EPOCH};
 use serde_json::{Value, json};
 
-use crate::gather::decide::Decided;
+use crate::gather::decide::DecidedRun;
 use crate::home::ask::Ask;
 use crate::home::cause::ErrorCause;
 use crate::home::clock::RunClock;
 use crate::home::task::Task;
 use crate::home::watch::Watch;
 use crate::run::file::{OpenRunError, RunFile, Stopped};
-use crate::run::halt::Lookout;
+use crate::run::halt::HaltLookout;
 use crate::run::harness::Harness;
 use crate::run::lease::{ClaimedTurn, is_lost};
 use crate::run::stop_run::StopQuestion;
@@ -27,10 +27,10 @@ use crate::work::engines::{Attempted, Prepared};
 /// A governed run. Each step consumes the one before it and is the only constructor of the next, so that neither an
 /// ungated run nor a report without evidence can be written down.
 fn follow(run: RunFile<'_>) -> Result<Sealed, Stopped> {
-    let evidence: Evidence<'_> = match run.decide(&hold_beside)? {
-        Decided::Refused(refused) => refused.into(),
-        Decided::Preflight(admitted) => admitted.into(),
-        Decided::Admitted(admitted, target) => match admitted.prepare(*target)? {
+    let evidence: Evidence<'_> = match run.decide_run(&hold_beside)? {
+        DecidedRun::Refused(refused) => refused.into(),
+        DecidedRun::Preflight(admitted) => admitted.into(),
+        DecidedRun::Admitted(admitted, target) => match admitted.prepare_engine(*target)? {
             Prepared::Blocked(blocked) => (*blocked).into(),
             Prepared::Ready(workspace) => match workspace.work()? {
                 Attempted::Blocked(blocked) => (*blocked).into(),
@@ -42,7 +42,7 @@ fn follow(run: RunFile<'_>) -> Result<Sealed, Stopped> {
             },
         },
     };
-    evidence.report()?.seal(SealedBy::Run)
+    evidence.report()?.seal_run(SealedBy::Run)
 }
 
 /// Governs the run that another one is compared with.
@@ -52,7 +52,7 @@ pub(crate) fn hold_beside(harness: &Harness, task: &Task, ask: &Ask, watch: Watc
 
 /// Result of a run that started.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     pub sealed: Sealed,
     /// A signal ended it.
     pub interrupted: bool,
@@ -80,7 +80,7 @@ fn tell_landing(landing: Option<&RecoveredLanding>) -> String {
 }
 
 /// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
-pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Outcome, GovernError> {
+pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<RunOutcome, GovernError> {
     govern_turn(harness, task, ask, watch, None)
 }
 
@@ -91,7 +91,7 @@ pub fn govern_claimed(
     ask: &Ask,
     watch: Watch<'_>,
     turn: &ClaimedTurn,
-) -> Result<Outcome, GovernError> {
+) -> Result<RunOutcome, GovernError> {
     let governed = govern_turn(harness, task, ask, watch, Some(turn));
     if let Err(GovernError::Open(OpenRunError::Ledger(AppendEntryError::TurnRefused { .. }))) = &governed {
         record_refused(harness, &turn.run_id, turn.epoch, &json!({"step": "start"}));
@@ -105,15 +105,15 @@ fn govern_turn(
     ask: &Ask,
     watch: Watch<'_>,
     turn: Option<&ClaimedTurn>,
-) -> Result<Outcome, GovernError> {
-    let lookout = Lookout::new(&harness.switch, watch.cancel);
+) -> Result<RunOutcome, GovernError> {
+    let lookout = HaltLookout::new(&harness.switch, watch.cancel);
     let outcome = lookout.during(|cancel| {
-        let run = RunFile::open(harness, task, ask, Watch { cancel, ..watch }, turn).map_err(GovernError::Open)?;
+        let run = RunFile::open_run(harness, task, ask, Watch { cancel, ..watch }, turn).map_err(GovernError::Open)?;
         let (run_id, epoch) = (run.id().clone(), turn.map_or(FIRST_EPOCH, |turn| turn.epoch));
         let question = StopQuestion(harness.home.stop_path(&run_id));
         lookout.heed_stop(question.0.clone());
         match harness.keeping_lease(&run_id, epoch, || lookout.lose_lease(), || follow(run)) {
-            Ok(sealed) => Ok(Outcome { sealed, interrupted: false }),
+            Ok(sealed) => Ok(RunOutcome { sealed, interrupted: false }),
             Err(stopped) => {
                 // Whatever stopped it: a run that another instance has by now is not ours to seal.
                 if is_lost(harness, &run_id) {
@@ -122,17 +122,17 @@ fn govern_turn(
                 let stopped = lookout.cause(stopped);
                 let interrupted = matches!(stopped, Stopped::Cancelled);
                 let sealed = seal_stopped(harness, &run_id, &stopped).map_err(GovernError::Seal)?;
-                Ok(Outcome { sealed, interrupted })
+                Ok(RunOutcome { sealed, interrupted })
             }
         }
     });
-    harness.supervisor.settle();
+    harness.supervisor.settle_stages();
     outcome
 }
 
 /// Tells the ledger that an epoch came too late; a ledger that cannot be told now has refused it all the same.
 fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, detail: &Value) {
-    if let Ok(clock) = RunClock::start() {
+    if let Ok(clock) = RunClock::start_clock() {
         let _ = harness.ledger().late_refused(run_id, epoch, clock.started(), detail);
     }
 }

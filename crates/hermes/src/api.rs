@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use crate::pages::{ApprovalsQuery, CompareQuery, LogQuery, RunsQuery};
 use crate::respond::{json_document, tagged_json};
-use crate::route_table::{ROUTES, Route, RouteAccess};
+use crate::route_table::{PageRoute, ROUTES, RouteAccess};
 use crate::state::ConsoleState;
 
 type Shared = State<Arc<ConsoleState>>;
 
 /// The summary, byte for byte as `cto summary --json` prints it.
 pub(crate) async fn control_summary(State(state): Shared) -> Response {
-    let made = state.ask(|source| source.compose_summary()).await;
+    let made = state.ask_source(|source| source.compose_summary()).await;
     match made.map(|summary| summary.to_bytes()) {
         Ok(Ok(bytes)) => tagged_json(bytes),
         Ok(Err(error)) => json_document::<()>(&Err(crate::SourceError::refused(error.to_string()))),
@@ -26,23 +26,23 @@ pub(crate) async fn control_summary(State(state): Shared) -> Response {
 
 /// Overview as JSON.
 pub(crate) async fn overview(State(state): Shared) -> Response {
-    json_document(&state.ask(|source| source.view_overview()).await)
+    json_document(&state.ask_source(|source| source.view_overview()).await)
 }
 
 /// Page of runs as JSON.
-pub(crate) async fn runs(State(state): Shared, Query(query): Query<RunsQuery>) -> Response {
+pub(crate) async fn runs_page(State(state): Shared, Query(query): Query<RunsQuery>) -> Response {
     let asked = query.asked();
-    json_document(&state.ask(move |source| source.list_runs(&asked)).await)
+    json_document(&state.ask_source(move |source| source.list_runs(&asked)).await)
 }
 
 /// One run as JSON.
-pub(crate) async fn run(State(state): Shared, Path(reference): Path<String>) -> Response {
-    json_document(&state.ask(move |source| source.view_run(&reference)).await)
+pub(crate) async fn run_document(State(state): Shared, Path(reference): Path<String>) -> Response {
+    json_document(&state.ask_source(move |source| source.view_run(&reference)).await)
 }
 
 /// Result of verifying a run's bundle as JSON.
 pub(crate) async fn verification(State(state): Shared, Path(reference): Path<String>) -> Response {
-    json_document(&state.ask(move |source| source.verify_run(&reference).map(|result| (*result).clone())).await)
+    json_document(&state.ask_source(move |source| source.verify_run(&reference).map(|result| (*result).clone())).await)
 }
 
 /// Lines of a file of a bundle as JSON.
@@ -52,28 +52,28 @@ pub(crate) async fn log(
     Query(query): Query<LogQuery>,
 ) -> Response {
     let asked = query.asked();
-    json_document(&state.ask(move |source| source.read_log(&reference, &query.name, &asked)).await)
+    json_document(&state.ask_source(move |source| source.read_log(&reference, &query.name, &asked)).await)
 }
 
 /// Page of requests as JSON.
 pub(crate) async fn approvals(State(state): Shared, Query(query): Query<ApprovalsQuery>) -> Response {
-    json_document(&state.ask(move |source| source.list_requests(query.cursor.as_deref())).await)
+    json_document(&state.ask_source(move |source| source.list_requests(query.cursor.as_deref())).await)
 }
 
 /// One request as JSON.
-pub(crate) async fn request(State(state): Shared, Path(reference): Path<String>) -> Response {
-    json_document(&state.ask(move |source| source.view_request(&reference)).await)
+pub(crate) async fn request_document(State(state): Shared, Path(reference): Path<String>) -> Response {
+    json_document(&state.ask_source(move |source| source.view_request(&reference)).await)
 }
 
 /// Runs side by side as JSON.
-pub(crate) async fn compare(State(state): Shared, Query(query): Query<CompareQuery>) -> Response {
+pub(crate) async fn compare_document(State(state): Shared, Query(query): Query<CompareQuery>) -> Response {
     let references = query.references();
-    json_document(&state.ask(move |source| source.compare_runs(&references)).await)
+    json_document(&state.ask_source(move |source| source.compare_runs(&references)).await)
 }
 
 /// Records of the workspace as JSON.
-pub(crate) async fn records(State(state): Shared) -> Response {
-    json_document(&state.ask(|source| source.list_records()).await)
+pub(crate) async fn records_document(State(state): Shared) -> Response {
+    json_document(&state.ask_source(|source| source.list_records()).await)
 }
 
 /// Query of the board.
@@ -85,12 +85,12 @@ pub(crate) struct BoardQuery {
 
 /// A part of the board, and the findings about the workspace, as JSON.
 pub(crate) async fn board(State(state): Shared, Query(query): Query<BoardQuery>) -> Response {
-    json_document(&state.ask(move |source| source.view_board(query.from)).await)
+    json_document(&state.ask_source(move |source| source.view_board(query.from)).await)
 }
 
 /// Model use as JSON.
 pub(crate) async fn spend(State(state): Shared) -> Response {
-    json_document(&state.ask(|source| source.view_spend()).await)
+    json_document(&state.ask_source(|source| source.view_spend()).await)
 }
 
 /// OpenAPI description, made from the table of routes.
@@ -159,7 +159,7 @@ fn kind_of(path: &str) -> &'static str {
     }
 }
 
-fn describe_route(route: &Route) -> Value {
+fn describe_route(route: &PageRoute) -> Value {
     let is_get = route.method == "GET";
     let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let of_path = names.map(|name| ("path", name, true));
@@ -189,7 +189,7 @@ fn describe_route(route: &Route) -> Value {
 }
 
 /// Answers by status.
-fn describe_answers(route: &Route, content: Value) -> Value {
+fn describe_answers(route: &PageRoute, content: Value) -> Value {
     let mut answers = Map::new();
     let mut say = |status: &str, about: &str| answers.insert(status.to_owned(), json!({"description": about}));
     match (route.method, route.access) {

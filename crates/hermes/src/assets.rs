@@ -49,7 +49,7 @@ fn asset(kind: &'static str, text: &'static str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::text::shown;
+    use contract::text::show_controls;
 
     const CHECKS_SCRIPT: &str = include_str!("../assets/run_file/checks.js");
 
@@ -86,10 +86,10 @@ mod tests {
             let point = u32::from(character);
             let in_script = ranges.iter().any(|(from, to)| (*from..=*to).contains(&point));
             let text = character.to_string();
-            assert_eq!(in_script, shown(&text) != text, "{point:x}");
+            assert_eq!(in_script, show_controls(&text) != text, "{point:x}");
         }
         assert_eq!(
-            (shown("\u{1b}"), shown("\u{7f}"), shown("\u{ad}")),
+            (show_controls("\u{1b}"), show_controls("\u{7f}"), show_controls("\u{ad}")),
             ("␛".into(), "\u{2421}".into(), "\\u{ad}".into())
         );
     }

@@ -23,7 +23,7 @@ pub use access::{LoginLink, Role, SessionPolicy};
 pub use assets::{PANEL_SCRIPT, PANEL_STYLE};
 pub use live::SEND_WITHIN;
 pub use pages::{RenderRunError, RunFileBundle, render_run_file};
-pub use route_table::{ROUTES, Route, RouteAccess};
+pub use route_table::{PageRoute, ROUTES, RouteAccess};
 pub use serve::{Console, ConsoleSettings, LinkMaker, ServeConsoleError, ServerTls};
 pub use sidecar::Sidecar;
 pub use source::{

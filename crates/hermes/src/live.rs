@@ -53,12 +53,12 @@ pub(crate) async fn follow_events(
     // The first look tells whether there is such a run before anything is sent, and reads no
     // event: the feed has them once for all viewers.
     let asked = reference.clone();
-    let first = state.ask(move |source| source.read_events(&asked, BEHIND_EVERY_EVENT)).await;
+    let first = state.ask_source(move |source| source.read_events(&asked, BEHIND_EVERY_EVENT)).await;
     let run_id = match first {
         Ok(chunk) => chunk.run_id.clone(),
         Err(error) => return json_document::<()>(&Err(error)),
     };
-    let Some((feed, is_new)) = state.live.join(&run_id) else {
+    let Some((feed, is_new)) = state.live.join_feed(&run_id) else {
         return plain_refusal(StatusCode::SERVICE_UNAVAILABLE, "too many runs are followed");
     };
     if is_new {
@@ -81,12 +81,13 @@ async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>
     let (mut from, mut idle) = (0, 0);
     loop {
         let asked = run_id.clone();
-        let look: Result<EventChunk, SourceError> = state.ask(move |source| source.read_events(&asked, from)).await;
+        let look: Result<EventChunk, SourceError> =
+            state.ask_source(move |source| source.read_events(&asked, from)).await;
         let end = match look {
             Ok(chunk) => {
                 from = chunk.next;
                 let is_quiet = chunk.lines.is_empty();
-                feed.extend(chunk.lines, chunk.is_interrupted);
+                feed.add_lines(chunk.lines, chunk.is_interrupted);
                 (chunk.is_over && is_quiet).then_some(FeedEnd::Sealed)
             }
             Err(_) => Some(FeedEnd::Lost),
@@ -94,7 +95,7 @@ async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>
         idle = if feed.count_viewers() == 0 { idle + 1 } else { 0 };
         let end = end.or((idle > IDLE_LOOKS).then_some(FeedEnd::Lost));
         if let Some(end) = end {
-            feed.end(end);
+            feed.end_feed(end);
             return;
         }
         tokio::time::sleep(LOOK).await;

@@ -22,7 +22,7 @@ pub(crate) async fn liveness() -> Response {
 /// Figures in the text format of Prometheus.
 pub(crate) async fn figures(State(state): State<Arc<ConsoleState>>) -> Response {
     let viewers = state.live.count_viewers();
-    match state.ask(|source| source.compose_summary()).await {
+    match state.ask_source(|source| source.compose_summary()).await {
         Ok(summary) => with_body(StatusCode::OK, TEXT, "no-store", write_figures(&summary, viewers).into_bytes()),
         Err(error) => json_document::<()>(&Err(error)),
     }

@@ -24,7 +24,7 @@ pub(crate) struct CachedPart {
 impl CachedPart {
     /// Part with its digest, which serves as its entity tag.
     pub(crate) fn new(title: String, text: String) -> Self {
-        let digest = Digest::of(text.as_bytes());
+        let digest = Digest::of_bytes(text.as_bytes());
         Self { title, text, digest }
     }
 }
@@ -43,7 +43,7 @@ impl PageCache {
     }
 
     /// Keeps a part. Large parts are not kept, and a full cache is emptied.
-    pub(crate) fn keep(&self, run: &str, mark: RunMark, part: &Arc<CachedPart>) {
+    pub(crate) fn keep_part(&self, run: &str, mark: RunMark, part: &Arc<CachedPart>) {
         if part.text.len() > LARGEST_PART {
             return;
         }
@@ -62,15 +62,15 @@ mod tests {
     #[test]
     fn another_mark_is_another_page_and_room_is_bounded() {
         let cache = PageCache::default();
-        let mark = |byte: u8| RunMark(Digest::of(&[byte]));
+        let mark = |byte: u8| RunMark(Digest::of_bytes(&[byte]));
         let part = |text: &str| Arc::new(CachedPart::new("t".to_owned(), text.to_owned()));
-        cache.keep("run", mark(1), &part("one"));
+        cache.keep_part("run", mark(1), &part("one"));
         assert_eq!(cache.recall("run", mark(1)).map(|part| part.text.clone()).as_deref(), Some("one"));
         assert!(cache.recall("run", mark(2)).is_none() && cache.recall("other", mark(1)).is_none());
-        cache.keep("large", mark(1), &part(&"x".repeat(LARGEST_PART + 1)));
+        cache.keep_part("large", mark(1), &part(&"x".repeat(LARGEST_PART + 1)));
         assert!(cache.recall("large", mark(1)).is_none());
         for number in 0..200 {
-            cache.keep(&format!("run-{number}"), mark(1), &part("x"));
+            cache.keep_part(&format!("run-{number}"), mark(1), &part("x"));
         }
         assert!(cache.parts.lock().map_or(0, |parts| parts.len()) <= MOST_PARTS);
     }

@@ -67,7 +67,7 @@ pub(crate) fn tagged_page(page: &impl Template, tagged: &str) -> Response {
 }
 
 fn with_tagged_body(kind: &'static str, bytes: Vec<u8>, tagged: &[u8]) -> Response {
-    make_response(StatusCode::OK, kind, NO_CACHE, bytes, Digest::of(tagged))
+    make_response(StatusCode::OK, kind, NO_CACHE, bytes, Digest::of_bytes(tagged))
 }
 
 /// Keys whose values pass with time while nothing changes. Tags are made without them, so
@@ -91,9 +91,9 @@ pub(crate) fn tagged_json(bytes: Vec<u8>) -> Response {
     let tag = match serde_json::from_slice::<Value>(&bytes) {
         Ok(mut document) => {
             remove_times(&mut document);
-            Digest::of(document.to_string().as_bytes())
+            Digest::of_bytes(document.to_string().as_bytes())
         }
-        Err(_) => Digest::of(&bytes),
+        Err(_) => Digest::of_bytes(&bytes),
     };
     make_response(StatusCode::OK, "application/json", NO_CACHE, bytes, tag)
 }
@@ -124,7 +124,7 @@ const fn status_of(kind: SourceErrorKind) -> StatusCode {
 
 /// An answer with a tag of its bytes.
 pub(crate) fn with_body(status: StatusCode, kind: &'static str, cache: &'static str, bytes: Vec<u8>) -> Response {
-    let tag = Digest::of(&bytes);
+    let tag = Digest::of_bytes(&bytes);
     make_response(status, kind, cache, bytes, tag)
 }
 

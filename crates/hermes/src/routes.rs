@@ -10,7 +10,7 @@ use axum::{Extension, Router, middleware};
 use crate::access::{Viewer, guard_request};
 use crate::pages::Frame;
 use crate::respond::add_headers;
-use crate::route_table::{Answer, ROUTES};
+use crate::route_table::{ROUTES, RouteHandler};
 use crate::state::ConsoleState;
 use crate::{api, assets, live, metrics, pages};
 
@@ -27,46 +27,46 @@ pub(crate) fn make_router(state: &Arc<ConsoleState>) -> Router {
         .with_state(Arc::clone(state))
 }
 
-fn answer_of(answer: Answer) -> MethodRouter<Arc<ConsoleState>> {
+fn answer_of(answer: RouteHandler) -> MethodRouter<Arc<ConsoleState>> {
     match answer {
-        Answer::Overview => get(pages::overview_page),
-        Answer::Runs => get(pages::runs_page),
-        Answer::Run => get(pages::run_page),
-        Answer::Verify => get(pages::verify_page),
-        Answer::Log => get(pages::log_page),
-        Answer::Approvals => get(pages::approvals_page),
-        Answer::Request => get(pages::request_page),
-        Answer::Deny => post(pages::deny_request),
-        Answer::Approve => post(pages::approve_request),
-        Answer::StopRun => post(pages::stop_run),
-        Answer::Compare => get(pages::compare_page),
-        Answer::Records => get(pages::records_page),
-        Answer::Spend => get(pages::spend_page),
-        Answer::Login => get(pages::login_page),
-        Answer::LoginForm => get(pages::login_form),
-        Answer::LogIn => post(pages::log_in),
-        Answer::LogOut => post(pages::log_out),
-        Answer::Style => get(assets::console_style),
-        Answer::Script => get(assets::console_script),
-        Answer::Icon => get(assets::console_icon),
-        Answer::PanelScript => get(assets::panel_script),
-        Answer::PanelStyle => get(assets::panel_style),
-        Answer::Summary => get(api::control_summary),
-        Answer::ApiOverview => get(api::overview),
-        Answer::ApiRuns => get(api::runs),
-        Answer::ApiRun => get(api::run),
-        Answer::ApiEvents => get(live::follow_events),
-        Answer::ApiVerification => get(api::verification),
-        Answer::ApiLog => get(api::log),
-        Answer::ApiApprovals => get(api::approvals),
-        Answer::ApiRequest => get(api::request),
-        Answer::ApiCompare => get(api::compare),
-        Answer::ApiRecords => get(api::records),
-        Answer::ApiBoard => get(api::board),
-        Answer::ApiSpend => get(api::spend),
-        Answer::OpenApi => get(api::open_api),
-        Answer::Metrics => get(metrics::figures),
-        Answer::Health => get(metrics::liveness),
+        RouteHandler::Overview => get(pages::overview_page),
+        RouteHandler::Runs => get(pages::runs_page),
+        RouteHandler::Run => get(pages::run_page),
+        RouteHandler::Verify => get(pages::verify_page),
+        RouteHandler::Log => get(pages::log_page),
+        RouteHandler::Approvals => get(pages::approvals_page),
+        RouteHandler::Request => get(pages::request_page),
+        RouteHandler::Deny => post(pages::deny_request),
+        RouteHandler::Approve => post(pages::approve_request),
+        RouteHandler::StopRun => post(pages::stop_run),
+        RouteHandler::Compare => get(pages::compare_page),
+        RouteHandler::Records => get(pages::records_page),
+        RouteHandler::Spend => get(pages::spend_page),
+        RouteHandler::Login => get(pages::login_page),
+        RouteHandler::LoginForm => get(pages::login_form),
+        RouteHandler::LogIn => post(pages::log_in),
+        RouteHandler::LogOut => post(pages::log_out),
+        RouteHandler::Style => get(assets::console_style),
+        RouteHandler::Script => get(assets::console_script),
+        RouteHandler::Icon => get(assets::console_icon),
+        RouteHandler::PanelScript => get(assets::panel_script),
+        RouteHandler::PanelStyle => get(assets::panel_style),
+        RouteHandler::Summary => get(api::control_summary),
+        RouteHandler::ApiOverview => get(api::overview),
+        RouteHandler::ApiRuns => get(api::runs_page),
+        RouteHandler::ApiRun => get(api::run_document),
+        RouteHandler::ApiEvents => get(live::follow_events),
+        RouteHandler::ApiVerification => get(api::verification),
+        RouteHandler::ApiLog => get(api::log),
+        RouteHandler::ApiApprovals => get(api::approvals),
+        RouteHandler::ApiRequest => get(api::request_document),
+        RouteHandler::ApiCompare => get(api::compare_document),
+        RouteHandler::ApiRecords => get(api::records_document),
+        RouteHandler::ApiBoard => get(api::board),
+        RouteHandler::ApiSpend => get(api::spend),
+        RouteHandler::OpenApi => get(api::open_api),
+        RouteHandler::Metrics => get(metrics::figures),
+        RouteHandler::Health => get(metrics::liveness),
     }
 }
 

@@ -87,7 +87,10 @@ impl std::fmt::Debug for Console {
 
 impl Console {
     /// Listens. Beyond loopback only with TLS and a login.
-    pub fn bind(settings: &ConsoleSettings, source: Arc<dyn ConsoleSource>) -> Result<Self, ServeConsoleError> {
+    pub fn bind_listener(
+        settings: &ConsoleSettings,
+        source: Arc<dyn ConsoleSource>,
+    ) -> Result<Self, ServeConsoleError> {
         let listen = settings.listen;
         if !listen.ip().is_loopback() && settings.tls.is_none() {
             return Err(ServeConsoleError::NeedsTls(listen));
@@ -123,7 +126,7 @@ impl Console {
     }
 
     /// Serves until `stop` is set.
-    pub fn run(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
+    pub fn serve_until(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
         run_router(self.listener, make_router(&self.state), self.tls, stop)
     }
 }

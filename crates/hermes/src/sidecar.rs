@@ -39,7 +39,7 @@ impl std::fmt::Debug for Sidecar {
 
 impl Sidecar {
     /// Listens, on loopback only: the host's proxy is on the same machine.
-    pub fn bind(listen: SocketAddr, source: Arc<dyn ConsoleSource>) -> Result<Self, ServeConsoleError> {
+    pub fn bind_listener(listen: SocketAddr, source: Arc<dyn ConsoleSource>) -> Result<Self, ServeConsoleError> {
         if !listen.ip().is_loopback() {
             return Err(ServeConsoleError::SidecarBeyondLoopback(listen));
         }
@@ -55,7 +55,7 @@ impl Sidecar {
     }
 
     /// Serves until `stop` is set.
-    pub fn run(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
+    pub fn serve_until(self, stop: &AtomicBool) -> Result<(), ServeConsoleError> {
         let router = Router::new()
             .route(HEALTH, get(metrics::liveness))
             .route("/api/cto/control-summary", get(api::control_summary))
@@ -72,7 +72,7 @@ async fn guard_sidecar(
     request: Request,
     next: Next,
 ) -> Response {
-    if !state.rates.admit(peer.ip()) {
+    if !state.rates.admit_request(peer.ip()) {
         return plain_refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; wait a second");
     }
     let headers = request.headers();
@@ -87,7 +87,7 @@ async fn guard_sidecar(
     let given = headers.get_all(TOKEN_HEADER).iter().map(|value| value.to_str().unwrap_or_default().to_owned());
     let given: Vec<String> = given.collect();
     // Read again for each request: the host makes another token when consent is given anew.
-    let token = state.ask(|source| Ok(source.read_sidecar_token())).await.ok().flatten();
+    let token = state.ask_source(|source| Ok(source.read_sidecar_token())).await.ok().flatten();
     match (token, given.as_slice()) {
         (None, _) => plain_refusal(StatusCode::SERVICE_UNAVAILABLE, "the host has made no token yet"),
         (Some(token), [given]) if is_same(&token, given) => next.run(request).await,

@@ -6,7 +6,7 @@ mod facts;
 use std::sync::Arc;
 
 use contract::Digest;
-use contract::text::shown;
+use contract::text::show_controls;
 use serde::Serialize;
 use views::{ControlSummary, LaneComparison, RequestPage, RunPage, VerifyResult};
 
@@ -93,23 +93,23 @@ pub enum SourceErrorKind {
 
 impl SourceError {
     /// Error of something that does not exist.
-    pub fn missing(text: impl Into<String>) -> Self {
-        Self { kind: SourceErrorKind::Missing, text: shown(&text.into()), hint: None }
+    pub fn not_found(text: impl Into<String>) -> Self {
+        Self { kind: SourceErrorKind::Missing, text: show_controls(&text.into()), hint: None }
     }
 
     /// Error of a question that cannot be answered as asked.
     pub fn invalid(text: impl Into<String>) -> Self {
-        Self { kind: SourceErrorKind::Invalid, text: shown(&text.into()), hint: None }
+        Self { kind: SourceErrorKind::Invalid, text: show_controls(&text.into()), hint: None }
     }
 
     /// Error of an act that is not permitted.
     pub fn refused(text: impl Into<String>) -> Self {
-        Self { kind: SourceErrorKind::Refused, text: shown(&text.into()), hint: None }
+        Self { kind: SourceErrorKind::Refused, text: show_controls(&text.into()), hint: None }
     }
 
     /// Adds advice for the reader.
     #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(shown(&hint.into())), ..self }
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(show_controls(&hint.into())), ..self }
     }
 }

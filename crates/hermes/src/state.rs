@@ -45,7 +45,7 @@ impl ConsoleState {
     }
 
     /// Asks the source on a thread that may block.
-    pub(crate) async fn ask<T: Send + 'static>(
+    pub(crate) async fn ask_source<T: Send + 'static>(
         &self,
         question: impl FnOnce(&dyn ConsoleSource) -> Result<T, SourceError> + Send + 'static,
     ) -> Result<T, SourceError> {

@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: fill LEDGER N [SHAPE [HOME]]".into()),
     };
     let shape = shape.ok_or("there is no such shape")?;
-    let ledger = Ledger::open(Path::new(path))?;
+    let ledger = Ledger::open_file(Path::new(path))?;
     for number in 0..number.parse()? {
         let bundle = add(&ledger, number, shape)?;
         if let Some(home) = home.filter(|_| shape == Shape::KeptOutages) {
@@ -123,7 +123,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<String, Box<dyn Err
         },
     })?;
     let bundle = format!("harness-runs/{run_id}");
-    let (status, attestation_sha256) = (shape.status(number), Digest::of(&number.to_le_bytes()));
+    let (status, attestation_sha256) = (shape.status(number), Digest::of_bytes(&number.to_le_bytes()));
     let seal = RunSeal {
         status,
         finished_at: time,

@@ -92,7 +92,7 @@ impl Bundles {
 
     /// The same, with an object store that other machines share.
     #[must_use]
-    pub fn sharing(self, store: Option<ObjectStore>) -> Self {
+    pub fn sharing_store(self, store: Option<ObjectStore>) -> Self {
         Self { store, ..self }
     }
 
@@ -155,7 +155,7 @@ impl Bundles {
     }
 
     /// Moves the bundle of a run out of sight; gives the folder that is left to remove.
-    pub fn retire(&self, run: &RunId) -> io::Result<PathBuf> {
+    pub fn retire_bundle(&self, run: &RunId) -> io::Result<PathBuf> {
         self.retire_folder(&self.bundle_dir(run))
     }
 
@@ -216,7 +216,7 @@ impl Bundles {
 }
 
 fn sync_folder(folder: &Path) -> Result<(), PlaceBundleError> {
-    let synced = own_files::open(folder).and_then(|folder| folder.sync_all());
+    let synced = own_files::open_file(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| PlaceBundleError { path: folder.to_owned(), error })
 }
 

@@ -9,7 +9,7 @@ use crate::entry::Position;
 use crate::kind::{EntryKind, KindRole};
 use crate::read::ReadLedgerError;
 use crate::runs::{Collection, RunRow};
-use crate::store::{Change, Ledger};
+use crate::store::{Ledger, LedgerChange};
 use crate::write::AppendEntryError;
 
 /// A bundle that is about to be removed.
@@ -24,7 +24,7 @@ impl Ledger {
     /// Records that these bundles are removed, all or none. A run that was recorded before
     /// is passed over; gives the place of the last entry.
     pub fn runs_collected(&self, collected: &[RunCollected]) -> Result<Position, AppendEntryError> {
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             for one in collected {
                 change.collect(one)?;
             }
@@ -60,7 +60,7 @@ impl Ledger {
     }
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     fn collect(&self, one: &RunCollected) -> Result<(), AppendEntryError> {
         let run = self.started_run(&one.run_id)?;
         match run.attestation_sha256 {
@@ -72,7 +72,7 @@ impl Change<'_> {
         }
         if run.collected_seq.is_none() {
             let body = serde_json::to_value(&one.collection)?;
-            let position = self.push(EntryKind::EvidenceCollected, Some(&one.run_id), one.time, &body)?;
+            let position = self.push_entry(EntryKind::EvidenceCollected, Some(&one.run_id), one.time, &body)?;
             self.put_run(&run.collected(position.seq))?;
         }
         Ok(())

@@ -35,7 +35,7 @@ pub struct Entry {
 impl Entry {
     /// True if the entry is of this kind. Kinds are compared by name, since a ledger may
     /// hold kinds of a later version.
-    pub fn is(&self, kind: EntryKind) -> bool {
+    pub fn is_kind(&self, kind: EntryKind) -> bool {
         self.kind == kind.name()
     }
 }
@@ -54,7 +54,7 @@ pub(crate) struct Hashed<'a> {
 impl Hashed<'_> {
     /// Digest that chains the entry: SHA-256 over its canonical form.
     pub(crate) fn hash(&self) -> serde_json::Result<Digest> {
-        Ok(Digest::of(self.canonical()?.as_bytes()))
+        Ok(Digest::of_bytes(self.canonical()?.as_bytes()))
     }
 
     /// The members in canonical order around a body that is canonical already: sorting it
@@ -84,7 +84,7 @@ impl StoredEntry {
     }
 
     /// Entry with its body parsed.
-    pub(crate) fn parse(mut self) -> serde_json::Result<Entry> {
+    pub(crate) fn parse_body(mut self) -> serde_json::Result<Entry> {
         self.entry.body = serde_json::from_str(&self.body)?;
         Ok(self.entry)
     }

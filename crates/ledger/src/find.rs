@@ -13,7 +13,7 @@ const MANY: usize = 20;
 
 /// Runs that a reference names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundRuns {
     One(Box<RunRow>),
     None,
     /// Ids of runs it could mean, newest first; not necessarily all of them.
@@ -23,15 +23,15 @@ pub enum Found {
 impl Ledger {
     /// Looks a run up by what a person typed. A whole id or last part wins over the
     /// beginning of a longer one.
-    pub fn run_find(&self, reference: &str) -> Result<Found, ReadLedgerError> {
+    pub fn run_find(&self, reference: &str) -> Result<FoundRuns, ReadLedgerError> {
         if let Some(back) = reference.strip_prefix('@') {
             return match steps_back(back) {
                 Some(steps) => self.run_back(steps),
-                None => Ok(Found::None),
+                None => Ok(FoundRuns::None),
             };
         }
         if reference.is_empty() {
-            return Ok(Found::None);
+            return Ok(FoundRuns::None);
         }
         let matching = |wanted: RunMatch<'_>| self.store.matching_runs(&wanted, MANY);
         let exact = matching(RunMatch::Id(reference))?;
@@ -49,14 +49,14 @@ impl Ledger {
 
     /// Counts back over governed runs: a run that another is compared with and a summary of
     /// runs are not what a person means. Falls back on all runs where none is governed.
-    fn run_back(&self, steps: u32) -> Result<Found, ReadLedgerError> {
+    fn run_back(&self, steps: u32) -> Result<FoundRuns, ReadLedgerError> {
         let governed = self.store.run_back(Some(Purpose::Governed), steps)?;
         let none = || self.store.matching_runs(&RunMatch::Purpose(Purpose::Governed), 1);
         let run = match governed.is_none() && none()?.is_empty() {
             true => self.store.run_back(None, steps)?,
             false => governed,
         };
-        Ok(run.map_or(Found::None, |run| Found::One(Box::new(run))))
+        Ok(run.map_or(FoundRuns::None, |run| FoundRuns::One(Box::new(run))))
     }
 }
 
@@ -69,12 +69,12 @@ fn steps_back(text: &str) -> Option<u32> {
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-fn found(mut runs: Vec<RunRow>) -> Found {
+fn found(mut runs: Vec<RunRow>) -> FoundRuns {
     runs.sort_by_key(|run| std::cmp::Reverse(run.seq));
     runs.dedup_by(|a, b| a.seq == b.seq);
     match runs.len() {
-        0 => Found::None,
-        1 => Found::One(Box::new(runs.remove(0))),
-        _ => Found::Many(runs.into_iter().map(|run| run.run_id).collect()),
+        0 => FoundRuns::None,
+        1 => FoundRuns::One(Box::new(runs.remove(0))),
+        _ => FoundRuns::Many(runs.into_iter().map(|run| run.run_id).collect()),
     }
 }

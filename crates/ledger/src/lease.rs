@@ -36,7 +36,7 @@ impl Ledger {
 
     /// Prolongs a lease; false if another instance has it by now, or the run is sealed.
     pub fn lease_renewed(&self, run_id: &RunId, epoch: u64, until: Stamp) -> Result<bool, AppendEntryError> {
-        self.store.change(|change| Ok(change.renew_lease(run_id, epoch, until)?))
+        self.store.change_once(|change| Ok(change.renew_lease(run_id, epoch, until)?))
     }
 
     /// Prolongs a lease by a length of time, by the clock of the store where it has one, and
@@ -60,7 +60,7 @@ impl Ledger {
         now: Stamp,
         until: Stamp,
     ) -> Result<Option<u64>, AppendEntryError> {
-        self.store.change(|change| match change.store.read_lease(run_id)? {
+        self.store.change_once(|change| match change.store.read_lease(run_id)? {
             Some(lease) if lease.until <= now => {
                 let epoch = lease.epoch + 1;
                 change.put_lease(run_id, &Lease { owner, epoch, until })?;

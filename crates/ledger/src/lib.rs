@@ -46,7 +46,7 @@ pub use bundles::{
 };
 pub use collect::RunCollected;
 pub use entry::{Entry, Position};
-pub use find::Found;
+pub use find::FoundRuns;
 pub use kind::{EntryKind, KindRole};
 pub use lease::OpenRun;
 pub use objects::{

@@ -18,9 +18,9 @@ impl Ledger {
         since: Stamp,
         mut make: impl FnMut(&[Entry]) -> Value,
     ) -> Result<Position, AppendEntryError> {
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let body = make(&entries(change.store, since)?);
-            change.push(EntryKind::ModelReserved, None, time, &body)
+            change.push_entry(EntryKind::ModelReserved, None, time, &body)
         })
     }
 
@@ -32,5 +32,5 @@ impl Ledger {
 
 fn entries(store: &Store, since: Stamp) -> Result<Vec<Entry>, AppendEntryError> {
     let stored = store.model_entries(since)?;
-    stored.into_iter().map(|stored| stored.parse().map_err(AppendEntryError::from)).collect()
+    stored.into_iter().map(|stored| stored.parse_body().map_err(AppendEntryError::from)).collect()
 }

@@ -13,14 +13,14 @@ use crate::store::{Ledger, Store};
 impl Ledger {
     /// Opens the ledger at `path` for reading and appending, making it when there is none.
     /// The folder must exist.
-    pub fn open(path: &Path) -> Result<Ledger, OpenLedgerError> {
+    pub fn open_file(path: &Path) -> Result<Ledger, OpenLedgerError> {
         Self::open_observed(path, &|_| {})
     }
 
-    /// Same as [`Ledger::open`]; `pass` is called at each step while an older ledger is
+    /// Same as [`Ledger::open_file`]; `pass` is called at each step while an older ledger is
     /// migrated.
     pub fn open_observed(path: &Path, pass: &dyn Fn(&'static str)) -> Result<Ledger, OpenLedgerError> {
-        Ok(Self { store: Store::Sqlite(SqliteStore::open(path, pass)?) })
+        Ok(Self { store: Store::Sqlite(SqliteStore::open_file(path, pass)?) })
     }
 
     /// Opens a ledger for commands that only look. Makes no ledger, and every write through
@@ -34,7 +34,9 @@ impl Ledger {
         match place {
             LedgerPlace::File(path) => Self::open_observed(path, pass),
             #[cfg(feature = "fleet")]
-            LedgerPlace::Server(server) => Ok(Self { store: Store::Postgres(Box::new(PostgresStore::open(server)?)) }),
+            LedgerPlace::Server(server) => {
+                Ok(Self { store: Store::Postgres(Box::new(PostgresStore::open_server(server)?)) })
+            }
             #[cfg(not(feature = "fleet"))]
             LedgerPlace::Server(server) => Err(OpenLedgerError::no_fleet(&server.address)),
         }

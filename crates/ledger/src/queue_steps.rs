@@ -9,19 +9,19 @@ use crate::entry::Position;
 use crate::kind::EntryKind;
 use crate::queue::{CancelledTurn, ClaimAsk, QueueOrder, QueueRefusal, QueueTurn, QueuedRun};
 use crate::read::{ReadLedgerError, parse_entries};
-use crate::store::{Change, Ledger};
+use crate::store::{Ledger, LedgerChange};
 use crate::write::AppendEntryError;
 
 impl Ledger {
     /// Puts a run into the queue. The run's id is taken from now on.
     pub fn queue_submitted(&self, order: &QueueOrder, time: Stamp) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(order)?;
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let (queued, run) = (change.store.read_queued(&order.run_id)?, change.store.read_run(&order.run_id)?);
             if queued.is_some() || run.is_some() {
                 return Err(AppendEntryError::AlreadyStarted { run_id: order.run_id.clone() });
             }
-            let position = change.push(EntryKind::QueueSubmitted, None, time, &body)?;
+            let position = change.push_entry(EntryKind::QueueSubmitted, None, time, &body)?;
             change.insert_queued(&QueuedRun::submitted(order, position.seq, time))?;
             Ok(position)
         })
@@ -41,7 +41,7 @@ impl Ledger {
     pub fn queue_order(&self, run: &QueuedRun) -> Result<QueueOrder, ReadLedgerError> {
         let unreadable = || ReadLedgerError::Entry { seq: run.seq };
         let stored = self.store.entries_after(run.seq.saturating_sub(1), 1)?;
-        let entry = parse_entries(stored)?.into_iter().next().filter(|entry| entry.is(EntryKind::QueueSubmitted));
+        let entry = parse_entries(stored)?.into_iter().next().filter(|entry| entry.is_kind(EntryKind::QueueSubmitted));
         let order: QueueOrder = serde_json::from_value(entry.ok_or_else(unreadable)?.body).map_err(|_| unreadable())?;
         if order.run_id == run.run_id { Ok(order) } else { Err(unreadable()) }
     }
@@ -64,7 +64,7 @@ impl Ledger {
         time: Stamp,
         detail: &Value,
     ) -> Result<CancelledTurn, AppendEntryError> {
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let Some(run) = change.store.read_queued(run_id)? else {
                 return Err(AppendEntryError::NotStarted { run_id: run_id.clone() });
             };
@@ -73,7 +73,7 @@ impl Ledger {
                 return Ok(outcome);
             }
             let body = json!({"detail": detail, "run_id": run_id});
-            change.push(EntryKind::QueueCancelled, None, time, &body)?;
+            change.push_entry(EntryKind::QueueCancelled, None, time, &body)?;
             change.put_turn(run_id, &turn, None)?;
             Ok(outcome)
         })
@@ -88,9 +88,9 @@ impl Ledger {
         detail: &Value,
     ) -> Result<(), AppendEntryError> {
         let body = json!({"detail": detail, "epoch": epoch, "run_id": run_id});
-        self.store.change(|change| {
-            let turn = change.claimed_turn(run_id, |turn| turn.refuse(epoch))?;
-            change.push(EntryKind::QueueCancelled, None, time, &body)?;
+        self.store.change_once(|change| {
+            let turn = change.claimed_turn(run_id, |turn| turn.refuse_run(epoch))?;
+            change.push_entry(EntryKind::QueueCancelled, None, time, &body)?;
             Ok(change.put_turn(run_id, &turn, None)?)
         })
     }
@@ -103,7 +103,7 @@ impl Ledger {
         now: Stamp,
         pause: Duration,
     ) -> Result<(), AppendEntryError> {
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let until = change.store.read_clock(now)?.after(pause);
             let turn = change.claimed_turn(run_id, |turn| turn.give_back(epoch, until))?;
             Ok(change.shorten_claim(run_id, &turn)?)
@@ -124,7 +124,7 @@ impl Ledger {
         detail: &Value,
     ) -> Result<Position, AppendEntryError> {
         let body = json!({"detail": detail, "epoch": epoch, "run_id": run_id});
-        self.store.change(|change| change.push(EntryKind::LateRefused, None, time, &body))
+        self.store.change_once(|change| change.push_entry(EntryKind::LateRefused, None, time, &body))
     }
 
     /// The time by the clock of the store: that of a server where the ledger lies on one, else the caller's.
@@ -133,7 +133,7 @@ impl Ledger {
     }
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     /// Lets a run start: one of the queue under the epoch of its claim, every other one under none.
     pub(crate) fn start_queued(&self, run_id: &RunId, epoch: Option<u64>, time: Stamp) -> Result<(), AppendEntryError> {
         let refuse = |why| AppendEntryError::TurnRefused { run_id: run_id.clone(), why };
@@ -142,7 +142,7 @@ impl Change<'_> {
             (None, None) => Ok(()),
             (None, Some(_)) => Err(refuse(QueueRefusal::NotClaimed)),
             (Some(run), epoch) => {
-                let turn = run.turn().start(epoch.unwrap_or_default(), now).map_err(refuse)?;
+                let turn = run.turn().start_run(epoch.unwrap_or_default(), now).map_err(refuse)?;
                 Ok(self.put_turn(run_id, &turn, Some(now))?)
             }
         }

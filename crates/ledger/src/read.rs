@@ -49,7 +49,7 @@ impl Ledger {
 pub(crate) fn parse_entries(stored: Vec<StoredEntry>) -> Result<Vec<Entry>, ReadLedgerError> {
     let parse = |stored: StoredEntry| {
         let seq = stored.entry.seq;
-        stored.parse().map_err(|_| ReadLedgerError::Entry { seq })
+        stored.parse_body().map_err(|_| ReadLedgerError::Entry { seq })
     };
     stored.into_iter().map(parse).collect()
 }

@@ -1,7 +1,7 @@
 //! Making the rows of runs and requests again, from the entries alone.
 
 use crate::replay::{LedgerProblem, Replay};
-use crate::store::{Change, Ledger};
+use crate::store::{Ledger, LedgerChange};
 use crate::write::AppendEntryError;
 
 /// The rows that were made.
@@ -15,11 +15,11 @@ impl Ledger {
     /// Throws the rows away and makes them again, all or none; refused where an entry does
     /// not hold. Leases stay: they are no part of the chain.
     pub fn rebuild_rows(&self) -> Result<RebuiltRows, AppendEntryError> {
-        self.store.change(|change| change.make_rows())
+        self.store.change_once(|change| change.make_rows())
     }
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     /// Makes all rows again. Fails at the first entry at which the chain does not hold.
     pub(crate) fn make_rows(&self) -> Result<RebuiltRows, AppendEntryError> {
         let mut replay = Replay::new();

@@ -88,14 +88,14 @@ impl Replay {
     }
 
     /// Passes over an entry that the store cannot read.
-    pub(crate) fn skip(&mut self, seq: u64, error: &dyn Display) {
+    pub(crate) fn skip_entry(&mut self, seq: u64, error: &dyn Display) {
         self.entries += 1;
         self.head.seq = seq;
         self.problem(seq, format!("the entry cannot be read: {error}"));
     }
 
     /// Takes the next entry.
-    pub(crate) fn take(&mut self, stored: StoredEntry) {
+    pub(crate) fn take_entry(&mut self, stored: StoredEntry) {
         let seq = stored.entry.seq;
         self.entries += 1;
         self.check_place(&stored.entry);
@@ -106,7 +106,7 @@ impl Replay {
         self.head = Position { seq, hash: stored.entry.hash.parse().unwrap_or(Digest::ZERO) };
         self.last.clone_from(&stored.entry.hash);
         let text = stored.body.clone();
-        match stored.parse() {
+        match stored.parse_body() {
             Ok(entry) if serde_json_canonicalizer::to_string(&entry.body).ok() == Some(text) => self.project(entry),
             Ok(_) => self.problem(seq, "the body is not canonical JSON"),
             Err(error) => self.problem(seq, format!("the body is not JSON: {error}")),
@@ -179,7 +179,7 @@ impl Replay {
 
     fn project_requested(&mut self, entry: Entry) -> Option<()> {
         let intent: RequestIntent = serde_json::from_value(entry.body).ok()?;
-        let row = RequestRow::requested(entry.seq, entry.time.parse().ok()?, intent);
+        let row = RequestRow::new_request(entry.seq, entry.time.parse().ok()?, intent);
         self.requests.insert(row.request, row).is_none().then_some(())
     }
 

@@ -11,7 +11,7 @@ use crate::entry::{Entry, Position, StoredEntry};
 use crate::kind::EntryKind;
 use crate::read::{ReadLedgerError, parse_entries};
 use crate::request_row::{RequestIntent, RequestRow, UnusableRequest};
-use crate::store::{Change, Ledger};
+use crate::store::{Ledger, LedgerChange};
 use crate::write::AppendEntryError;
 
 /// A later step in the life of a request.
@@ -50,13 +50,13 @@ impl Ledger {
     /// first entry's place.
     pub fn request_recorded(&self, time: Stamp, intent: &RequestIntent) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(intent)?;
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             if let Some(row) = change.store.read_request(intent.request)? {
                 return change.position_of(Some(row.seq));
             }
             let time = change.date_entry(time)?;
-            let position = change.push(EntryKind::ApprovalRequested, None, time, &body)?;
-            change.put_request(&RequestRow::requested(position.seq, time, intent.clone()))?;
+            let position = change.push_entry(EntryKind::ApprovalRequested, None, time, &body)?;
+            change.put_request(&RequestRow::new_request(position.seq, time, intent.clone()))?;
             Ok(position)
         })
     }
@@ -71,20 +71,20 @@ impl Ledger {
         detail: &Value,
     ) -> Result<Position, AppendEntryError> {
         let body = body_of(request, detail);
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let row = change.known_request(request)?;
             match row.closed() {
                 None | Some(UnusableRequest::Held) => {}
                 Some(why) => return Err(AppendEntryError::RequestUnusable { request, why }),
             }
-            let position = change.push(step.kind(), None, change.date_entry(time)?, &body)?;
+            let position = change.push_entry(step.kind(), None, change.date_entry(time)?, &body)?;
             change.put_request(&row.stepped(step.kind(), position.seq, None))?;
             Ok(position)
         })
     }
 
     /// One request.
-    pub fn request(&self, request: Digest) -> Result<Option<RequestRow>, ReadLedgerError> {
+    pub fn request_row(&self, request: Digest) -> Result<Option<RequestRow>, ReadLedgerError> {
         Ok(self.store.read_request(request)?)
     }
 
@@ -145,7 +145,7 @@ impl ApprovalUse {
     }
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     fn known_request(&self, request: Digest) -> Result<RequestRow, AppendEntryError> {
         let row = self.store.read_request(request)?;
         row.ok_or(AppendEntryError::RequestUnusable { request, why: UnusableRequest::Unknown })
@@ -169,7 +169,7 @@ impl Change<'_> {
             return Err(AppendEntryError::RequestUnusable { request: used.request, why });
         }
         let body = body_of(used.request, &Value::Null);
-        let position = self.push(EntryKind::ApprovalUsed, Some(run_id), time, &body)?;
+        let position = self.push_entry(EntryKind::ApprovalUsed, Some(run_id), time, &body)?;
         self.put_request(&row.stepped(EntryKind::ApprovalUsed, position.seq, Some(run_id.clone())))?;
         Ok(())
     }

@@ -42,7 +42,7 @@ pub struct RequestRow {
 
 impl RequestRow {
     /// Row of a new, undecided request.
-    pub(crate) fn requested(seq: u64, time: Stamp, intent: RequestIntent) -> Self {
+    pub(crate) fn new_request(seq: u64, time: Stamp, intent: RequestIntent) -> Self {
         Self {
             request: intent.request,
             seq,

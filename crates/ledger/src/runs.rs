@@ -28,7 +28,7 @@ impl RunStatus {
     }
 
     /// State of a spelling; none if it is unknown.
-    pub(crate) fn parse(text: &str) -> Option<RunStatus> {
+    pub(crate) fn parse_status(text: &str) -> Option<RunStatus> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 }

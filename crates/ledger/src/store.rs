@@ -91,11 +91,11 @@ impl Store {
 
     /// Makes a change in one transaction: committed where `work` succeeds, else as if it had never begun. A store may have to begin
     /// anew, so `work` rests on nothing but what it reads in this turn.
-    pub(crate) fn change<T, E: From<StoreFault>>(
+    pub(crate) fn change_once<T, E: From<StoreFault>>(
         &self,
-        mut work: impl FnMut(&Change<'_>) -> Result<T, E>,
+        mut work: impl FnMut(&LedgerChange<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        in_store!(self, store => store.change(|| work(&Change { store: self })))
+        in_store!(self, store => store.change_in_turn(|| work(&LedgerChange { store: self })))
     }
 
     /// The last entry's place; [`Position::GENESIS`] when there is none.
@@ -321,11 +321,11 @@ impl Store {
 }
 
 /// The right to write: had inside of [`Store::change`] and nowhere else.
-pub(crate) struct Change<'a> {
+pub(crate) struct LedgerChange<'a> {
     pub(crate) store: &'a Store,
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     /// Appends an entry that the caller has chained.
     pub(crate) fn insert_entry(&self, entry: &Hashed<'_>, hash: Digest) -> StoreResult<()> {
         in_store!(self.store, store => store.insert_entry(entry, hash))

@@ -14,7 +14,7 @@ use crate::entry::Position;
 use crate::kind::EntryKind;
 use crate::read::{ReadLedgerError, parse_entries};
 use crate::replay::{WENT_BACK, sets_time_back};
-use crate::store::{Change, Ledger};
+use crate::store::{Ledger, LedgerChange};
 use crate::write::AppendEntryError;
 
 impl Ledger {
@@ -44,20 +44,20 @@ impl Ledger {
     /// Records that time went back to `now`. Refused where no entry is dated later: the act
     /// voids every open request.
     pub fn set_time_back(&self, now: Stamp, detail: &Value) -> Result<Position, AppendEntryError> {
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let latest = change.store.latest_time()?;
             let Some(latest) = latest.filter(|latest| *latest > now) else {
                 return Err(AppendEntryError::TimeNotAhead { latest, now });
             };
             let body = json!({"detail": detail, WENT_BACK: {"from": latest, "to": now}});
-            let position = change.push(EntryKind::LedgerContinued, None, now, &body)?;
+            let position = change.push_entry(EntryKind::LedgerContinued, None, now, &body)?;
             change.put_time_base(position.seq)?;
             Ok(position)
         })
     }
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     /// Time for an entry by which people's keys are judged: no earlier than the ledger's own.
     pub(crate) fn date_entry(&self, time: Stamp) -> Result<Stamp, AppendEntryError> {
         Ok(self.store.latest_time()?.map_or(time, |latest| latest.max(time)))

@@ -25,9 +25,9 @@ pub(crate) enum PrepareTlsError {
 }
 
 /// Settings for servers for which one of the authorities in a PEM file vouches.
-pub(crate) fn trusting(authorities: &Path) -> Result<ClientConfig, PrepareTlsError> {
+pub(crate) fn trusting_authorities(authorities: &Path) -> Result<ClientConfig, PrepareTlsError> {
     let path = || authorities.to_owned();
-    let pem = own_files::read(authorities).map_err(|error| PrepareTlsError::Read { path: path(), error })?;
+    let pem = own_files::read_file(authorities).map_err(|error| PrepareTlsError::Read { path: path(), error })?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let added = certificate.ok().map(|certificate| roots.add(certificate));

@@ -88,7 +88,7 @@ impl Ledger {
     }
 
     fn copy_by_entries(&self, path: &Path) -> Result<(), MoveLedgerError> {
-        self.copy_into(&Ledger::open(path)?).map(drop)
+        self.copy_into(&Ledger::open_file(path)?).map(drop)
     }
 
     fn require_intact(&self) -> Result<Position, MoveLedgerError> {
@@ -98,7 +98,7 @@ impl Ledger {
 
     /// All or nothing: one change of the ledger that is filled.
     fn copy_into(&self, to: &Ledger) -> Result<RebuiltRows, MoveLedgerError> {
-        to.store.change(|change| {
+        to.store.change_once(|change| {
             let entries = change.store.read_head()?.seq;
             if entries > 0 {
                 return Err(MoveLedgerError::NotEmpty { entries });

@@ -14,7 +14,7 @@ use crate::replay::sets_time_back;
 use crate::request::ApprovalUse;
 use crate::request_row::UnusableRequest;
 use crate::runs::{Lease, RunIntent, RunRow, RunSeal};
-use crate::store::{Change, Ledger};
+use crate::store::{Ledger, LedgerChange};
 
 /// A run that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +49,9 @@ impl Ledger {
         if matches!(kind.role(), KindRole::Life | KindRole::Request | KindRole::Queue) || sets_time_back(kind, body) {
             return Err(AppendEntryError::ReservedKind { kind });
         }
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let time = if is_judged_by_time(kind) { change.date_entry(time)? } else { time };
-            let position = change.push(kind, run_id, time, body)?;
+            let position = change.push_entry(kind, run_id, time, body)?;
             if kind == EntryKind::OutcomeRecorded
                 && let Some(run) = run_id.map(|run_id| change.store.read_run(run_id)).transpose()?.flatten()
             {
@@ -64,12 +64,12 @@ impl Ledger {
     /// Records a run that is about to begin. Its place in the chain is what the run's evidence is tied to.
     pub fn run_started(&self, run: &RunStarted) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(&run.intent)?;
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             if change.store.read_run(&run.run_id)?.is_some() {
                 return Err(AppendEntryError::AlreadyStarted { run_id: run.run_id.clone() });
             }
             change.start_queued(&run.run_id, run.intent.epoch, run.time)?;
-            let position = change.push(EntryKind::RunStarted, Some(&run.run_id), run.time, &body)?;
+            let position = change.push_entry(EntryKind::RunStarted, Some(&run.run_id), run.time, &body)?;
             change.put_run(&RunRow::started(position.seq, &run.run_id, run.time, &run.intent))?;
             if let (Some(owner), Some(until)) = (run.intent.owner, run.lease_until) {
                 let epoch = run.intent.epoch.unwrap_or(FIRST_EPOCH);
@@ -90,7 +90,7 @@ impl Ledger {
         body: &Value,
         approval: Option<&ApprovalUse>,
     ) -> Result<Position, AppendEntryError> {
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let run = change.started_run(run_id)?;
             if let Some(recorded) = run.attestation_sha256 {
                 return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
@@ -99,14 +99,14 @@ impl Ledger {
             if let Some(used) = approval {
                 change.use_up(used, run_id, time)?;
             }
-            change.push(EntryKind::EngineStarting, Some(run_id), time, body)
+            change.push_entry(EntryKind::EngineStarting, Some(run_id), time, body)
         })
     }
 
     /// Records a sealed bundle. Saying the same again changes nothing and gives the first entry's place.
     pub fn run_sealed(&self, sealed: &RunSealed) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(&sealed.seal)?;
-        self.store.change(|change| {
+        self.store.change_once(|change| {
             let run = change.started_run(&sealed.run_id)?;
             if let Some(recorded) = run.attestation_sha256 {
                 if recorded != sealed.seal.attestation_sha256 {
@@ -115,7 +115,7 @@ impl Ledger {
                 return change.position_of(run.sealed_seq);
             }
             change.check_epoch(&run.run_id, sealed.epoch)?;
-            let position = change.push(EntryKind::EvidenceSealed, Some(&run.run_id), sealed.time, &body)?;
+            let position = change.push_entry(EntryKind::EvidenceSealed, Some(&run.run_id), sealed.time, &body)?;
             change.seal_queued(&run.run_id)?;
             change.remove_lease(&run.run_id)?;
             change.put_run(&run.sealed(position.seq, &sealed.seal))?;
@@ -129,9 +129,9 @@ fn is_judged_by_time(kind: EntryKind) -> bool {
     matches!(kind, EntryKind::OutcomeRecorded | EntryKind::ChangeRolledBack)
 }
 
-impl Change<'_> {
+impl LedgerChange<'_> {
     /// Appends an entry, chained to the head.
-    pub(crate) fn push(
+    pub(crate) fn push_entry(
         &self,
         kind: EntryKind,
         run_id: Option<&RunId>,

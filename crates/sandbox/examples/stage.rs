@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sandbox::{
-    Confinement, Ended, Execution, ExecutionRules, Limits, Line, STAGE_ARG, Spec, SuperviseError, Supervisor, Watch,
-    Watched, Weight, probe_host, stage_main, sweep,
+    Confinement, Ended, Execution, ExecutionRules, Line, ProcessLimits, STAGE_ARG, Spec, SuperviseError, Supervisor,
+    SupervisorWatch, Watched, Weight, kill_marked, probe_host, stage_main,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ struct Request {
     env: Vec<(String, String)>,
     wall_ms: u64,
     output_bytes: u64,
-    limits: Limits,
+    limits: ProcessLimits,
     marker: (String, String),
     watched: Option<Watched>,
     confinement: Option<Confinement>,
@@ -75,7 +75,7 @@ fn confined() -> Option<ExitCode> {
     (spec.watched, spec.confinement) = (request.watched, request.confinement);
     let said = AtomicBool::new(false);
     let mut on_line = |_: Line<'_>| said.store(true, Ordering::Relaxed);
-    let mut watch = Watch { on_line: Some(&mut on_line), ..Watch::default() };
+    let mut watch = SupervisorWatch { on_line: Some(&mut on_line), ..SupervisorWatch::default() };
     watch.stop = request.stop_at_output.then_some(&said);
     let mut upper = None;
     let outcome = match run_confined(&spec, request.ahead, &mut watch, &mut upper) {
@@ -91,20 +91,20 @@ fn confined() -> Option<ExitCode> {
 fn run_confined(
     spec: &Spec,
     ahead: bool,
-    watch: &mut Watch<'_>,
+    watch: &mut SupervisorWatch<'_>,
     upper: &mut Option<OwnedFd>,
 ) -> Result<(Ended, usize), SuperviseError> {
     let supervisor = Supervisor::new(std::env::current_exe().unwrap_or_default());
     let stage = if ahead { supervisor.prepare_confined() } else { supervisor.prepare() }?;
     if spec.confinement.is_none() {
-        return stage.run(spec, watch).map(|ended| (ended, living(&spec.marker)));
+        return stage.run_program(spec, watch).map(|ended| (ended, living(&spec.marker)));
     }
-    let mut confined = stage.confine(spec.clone())?;
+    let mut confined = stage.confine_spec(spec.clone())?;
     *upper = confined.take_upper();
     if let Some(listener) = confined.take_listener() {
         std::thread::spawn(move || greet(&listener));
     }
-    confined.start(watch).map(|ended| (ended, living(&spec.marker)))
+    confined.start_program(watch).map(|ended| (ended, living(&spec.marker)))
 }
 
 /// Processes that have the marker in their environment.
@@ -123,7 +123,7 @@ fn greet(listener: &TcpListener) {
 }
 
 fn told(ended: &Ended, living: usize, upper: Option<&OwnedFd>) -> Value {
-    let text = |kept: &sandbox::Kept| String::from_utf8_lossy(&kept.text_bytes()).into_owned();
+    let text = |kept: &sandbox::KeptOutput| String::from_utf8_lossy(&kept.text_bytes()).into_owned();
     json!({
         "how": ended.how,
         "timed_out": ended.timed_out,
@@ -168,13 +168,13 @@ fn harness(args: &[String]) -> Option<ExitCode> {
     let marker = (key.clone(), value.clone());
     let spec = Spec::new(argv.to_vec(), PathBuf::from("/"), Duration::from_secs(60), marker);
     let supervisor = Supervisor::new(std::env::current_exe().ok()?);
-    let ended = supervisor.run(&spec, &mut Watch::default()).ok()?;
+    let ended = supervisor.run_program(&spec, &mut SupervisorWatch::default()).ok()?;
     println!("{:?}", ended.inherited_fds);
     Some(ExitCode::SUCCESS)
 }
 
 fn sweep_all(args: &[String]) -> Option<ExitCode> {
     let [key, value] = args else { return None };
-    println!("{}", sweep(&(key.clone(), value.clone())));
+    println!("{}", kill_marked(&(key.clone(), value.clone())));
     Some(ExitCode::SUCCESS)
 }

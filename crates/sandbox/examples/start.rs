@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sandbox::{
-    Access, Confinement, ExecutionRules, How, Mount, STAGE_ARG, Spec, Supervisor, Watch, find_program, stage_main,
+    Access, Confinement, ExecutionRules, HostMount, How, STAGE_ARG, Spec, Supervisor, SupervisorWatch, find_program,
+    stage_main,
 };
 use serde_json::json;
 
@@ -264,7 +265,8 @@ impl World {
             std::thread::sleep(AHEAD);
             started = Instant::now();
         }
-        let ended = stage.run(&spec, &mut Watch::default()).map_err(|error| format!("{error}: {error:?}"))?;
+        let ended =
+            stage.run_program(&spec, &mut SupervisorWatch::default()).map_err(|error| format!("{error}: {error:?}"))?;
         if ended.how == (How::Exited { code: 0 }) { Ok(started.elapsed()) } else { Err(format!("{ended:?}")) }
     }
 
@@ -277,7 +279,7 @@ impl World {
             // The virtual environment of a python that is to be started.
             let python = self.asked.python.iter().filter(|python| row.argv.first() == Some(python));
             let environment = python.filter_map(|python| Path::new(python).ancestors().nth(2));
-            confinement.mounts.extend(environment.map(|folder| Mount {
+            confinement.mounts.extend(environment.map(|folder| HostMount {
                 source: folder.to_owned(),
                 target: folder.to_owned(),
                 access: Access::ReadOnly,

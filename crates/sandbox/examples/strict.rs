@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use sandbox::{Confinement, ExecutionRules, How, STAGE_ARG, Spec, Supervisor, Watch, stage_main};
+use sandbox::{Confinement, ExecutionRules, How, STAGE_ARG, Spec, Supervisor, SupervisorWatch, stage_main};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -33,7 +33,9 @@ fn run(args: &[String]) -> Result<u8, String> {
     ];
     spec.confinement = Some(Confinement::new(workspace));
     let supervisor = Supervisor::new(std::env::current_exe().map_err(|error| error.to_string())?);
-    let ended = supervisor.run(&spec, &mut Watch::default()).map_err(|error| format!("{error}\n{error:?}"))?;
+    let ended = supervisor
+        .run_program(&spec, &mut SupervisorWatch::default())
+        .map_err(|error| format!("{error}\n{error:?}"))?;
     print!("{}", String::from_utf8_lossy(&ended.stdout.text_bytes()));
     eprint!("{}", String::from_utf8_lossy(&ended.stderr.text_bytes()));
     eprintln!("{:?} {:?}", ended.how, ended.elapsed);

@@ -14,10 +14,10 @@ use crate::leaving::Leaving;
 use crate::run::Run;
 use crate::strict::channel::receive_with_fds;
 use crate::supervisor::stage_pid;
-use crate::unnamed::{Holders, Memory};
+use crate::unnamed::{Holders, UnnamedMemory};
 use crate::watched::{Watched, Watcher};
-use crate::wire::{self, Prepared};
-use crate::{Applied, ConfineFailure, ConfineStep, Ended, LimitBy, LimitKind, Spec, SuperviseError, Watch};
+use crate::wire::{self, StagePrepared};
+use crate::{Applied, ConfineFailure, ConfineStep, Ended, LimitBy, LimitKind, Spec, SuperviseError, SupervisorWatch};
 
 /// A stage that is not ready by then never will be.
 const READY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -46,7 +46,7 @@ impl Confined {
     ///
     /// Fails if the confinement could not be built, if the probe found something open, or
     /// if the stage is lost.
-    pub(crate) fn receive(
+    pub(crate) fn receive_stage(
         spec: Spec,
         mut child: Child,
         control: UnixStream,
@@ -59,7 +59,7 @@ impl Confined {
         };
         let received = if told { receive(&control) } else { Err(io::ErrorKind::BrokenPipe.into()) };
         match received {
-            Ok((Prepared::Ready { mut applied, death, listener, upper, segments }, fds, rest)) => {
+            Ok((StagePrepared::Ready { mut applied, death, listener, upper, segments }, fds, rest)) => {
                 applied.posture.limits.extend(spec.watched.iter().flat_map(Watched::rules));
                 let mut fds = fds.into_iter();
                 let death = death.then(|| fds.next()).flatten();
@@ -69,7 +69,7 @@ impl Confined {
                 let waiting = Some((child, control));
                 Ok(Self { spec, waiting, leaving, applied: *applied, death, listener, upper, segments, rest })
             }
-            Ok((Prepared::Failed { failure, probes }, ..)) => {
+            Ok((StagePrepared::Failed { failure, probes }, ..)) => {
                 bury(&mut child);
                 Err(SuperviseError::ConfineProgram { failure, probes })
             }
@@ -98,34 +98,34 @@ impl Confined {
     }
 
     /// Starts the program and follows it to its end, on this thread.
-    pub fn start(mut self, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+    pub fn start_program(mut self, watch: &mut SupervisorWatch<'_>) -> Result<Ended, SuperviseError> {
         let segments = self.segments.take();
-        let begin = |watched| Watcher::begin(watched, self.holders(watched, segments)?);
+        let begin = |watched| Watcher::begin_watch(watched, self.holders(watched, segments)?);
         let watcher = self.spec.watched.as_ref().map(begin).transpose()?;
         let Some((child, mut control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let told = control.write_all(b"g").is_ok();
         let leaving = Arc::clone(&self.leaving);
-        self.run(child, control, watcher).finish(told, watch, &leaving)
+        self.run(child, control, watcher).follow_to_end(told, watch, &leaving)
     }
 
     fn holders(&self, watched: &Watched, segments: Option<OwnedFd>) -> Result<Holders, SuperviseError> {
         let (stage, _) = self.waiting.as_ref().ok_or_else(|| SuperviseError::bad_spec("the stage is gone"))?;
         let charged =
             self.applied.posture.limits.iter().any(|rule| rule.kind == LimitKind::Memory && rule.by == LimitBy::Cgroup);
-        let counted = || Memory::Counted { segments: segments.map(File::from) };
-        let memory = if charged { Memory::Charged } else { counted() };
+        let counted = || UnnamedMemory::Counted { segments: segments.map(File::from) };
+        let memory = if charged { UnnamedMemory::Charged } else { counted() };
         Ok(Holders::new(stage_pid(stage)?, self.spec.confinement.as_ref(), watched, memory))
     }
 
     /// Follows a program that was ordered to start at once.
-    pub(crate) fn follow(mut self, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+    pub(crate) fn follow_started(mut self, watch: &mut SupervisorWatch<'_>) -> Result<Ended, SuperviseError> {
         let Some((child, control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
         let leaving = Arc::clone(&self.leaving);
-        self.run(child, control, None).finish(true, watch, &leaving)
+        self.run(child, control, None).follow_to_end(true, watch, &leaving)
     }
 
     fn run(&mut self, child: Child, control: UnixStream, watcher: Option<Watcher>) -> Run<'_> {
@@ -151,7 +151,7 @@ fn bury(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn receive(control: &UnixStream) -> io::Result<(Prepared, Vec<OwnedFd>, Vec<u8>)> {
+fn receive(control: &UnixStream) -> io::Result<(StagePrepared, Vec<OwnedFd>, Vec<u8>)> {
     control.set_read_timeout(Some(READY_TIMEOUT))?;
     let (mut bytes, mut fds) = (Vec::new(), Vec::new());
     let mut buffer = vec![0; BUFFER];
@@ -162,7 +162,7 @@ fn receive(control: &UnixStream) -> io::Result<(Prepared, Vec<OwnedFd>, Vec<u8>)
         }
         fds.extend(received);
         bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
-        if let Some(prepared) = wire::take(&mut bytes)? {
+        if let Some(prepared) = wire::take_frame(&mut bytes)? {
             control.set_read_timeout(None)?;
             return Ok((prepared, fds, bytes));
         }

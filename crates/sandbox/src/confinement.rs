@@ -18,7 +18,7 @@ pub const HOME_DEFAULT: &str = "/home/user";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// The one directory whose changes are the result.
-    pub workspace: Workspace,
+    pub workspace: ConfinedWorkspace,
     /// Path of the private home inside. It is empty at the start except for the canaries,
     /// and vanishes at the end.
     pub home: PathBuf,
@@ -26,7 +26,7 @@ pub struct Confinement {
     pub private: Space,
     /// Files and directories of the host at stated places. A place below the workspace is
     /// made in it if it is not there.
-    pub mounts: Vec<Mount>,
+    pub mounts: Vec<HostMount>,
     /// A port of 127.0.0.1 inside, for which [`crate::Confined::take_listener`] gives the
     /// listening socket.
     pub listener: Option<u16>,
@@ -44,7 +44,7 @@ pub struct Confinement {
 
 /// The one directory whose changes are the result of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Workspace {
+pub struct ConfinedWorkspace {
     /// Path of the workspace inside.
     pub target: PathBuf,
     /// Origin of its content, and the place of the changes.
@@ -85,7 +85,7 @@ pub struct Space {
 
 /// File or directory of the host at a path inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mount {
+pub struct HostMount {
     /// Path on the host.
     pub source: PathBuf,
     /// Path inside.
@@ -107,7 +107,7 @@ impl Confinement {
     /// The workspace as the host has it, at its own path, a private gigabyte, and nothing else.
     pub fn new(workspace: PathBuf) -> Self {
         Self {
-            workspace: Workspace { target: workspace.clone(), from: WorkspaceFrom::Directory(workspace) },
+            workspace: ConfinedWorkspace { target: workspace.clone(), from: WorkspaceFrom::Directory(workspace) },
             home: PathBuf::from(HOME_DEFAULT),
             private: Space { bytes: 1 << 30, inodes: 200_000 },
             mounts: Vec::new(),
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn only_plain_places_are_accepted() {
         let base = || Confinement::new(PathBuf::from("/run/tree"));
-        let mount = |source: &str, target: &str| Mount {
+        let mount = |source: &str, target: &str| HostMount {
             source: source.into(),
             target: target.into(),
             access: Access::ReadOnly,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sandbox_facts::{HeldLimit, LimitKind};
 use serde::{Deserialize, Serialize};
 
-use crate::{Applied, Kept};
+use crate::{Applied, KeptOutput};
 
 /// Way in which the program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,9 +104,9 @@ pub struct Ended {
     /// program too.
     pub inherited_fds: Vec<u32>,
     /// Standard output, kept in part and digested whole.
-    pub stdout: Kept,
+    pub stdout: KeptOutput,
     /// Standard error, kept in part and digested whole.
-    pub stderr: Kept,
+    pub stderr: KeptOutput,
 }
 
 #[cfg(test)]
@@ -122,7 +122,8 @@ mod tests {
         let failure = SpawnFailure { kind: SpawnFailureKind::Directory, errno: Some(2), text: "\"\n\u{1}".to_owned() };
         let ways =
             [How::Exited { code: -1 }, How::Signaled { signal: 9 }, How::SpawnFailed(failure), How::SupervisorLost];
-        let kept = |bytes: &[u8]| Kept { head: bytes.to_vec(), tail: vec![0xff], total: u64::MAX, sha256: [0xab; 32] };
+        let kept =
+            |bytes: &[u8]| KeptOutput { head: bytes.to_vec(), tail: vec![0xff], total: u64::MAX, sha256: [0xab; 32] };
         let mut ended = Ended {
             how: How::SupervisorLost,
             timed_out: true,

@@ -8,7 +8,7 @@ use sandbox_facts::Ownership;
 use serde::Serialize;
 use untrusted_fs::own_files;
 
-use crate::confinement::{Confinement, Space, Upper, Workspace, WorkspaceFrom};
+use crate::confinement::{ConfinedWorkspace, Confinement, Space, Upper, WorkspaceFrom};
 use crate::kernel::landlock;
 use crate::strict::cgroup;
 use crate::{ConfineFailure, ConfineStep, Spec, SuperviseError, Supervisor};
@@ -22,7 +22,7 @@ const KERNEL_MIN: (u32, u32) = (5, 12);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Availability {
     /// Obstacle to profile `strict`; `None` if it can be applied.
-    pub shortfall: Option<Shortfall>,
+    pub shortfall: Option<HostShortfall>,
     /// Release of the running kernel.
     pub kernel: String,
     /// Version of Landlock; `None` if the kernel has none.
@@ -41,7 +41,7 @@ pub struct Availability {
 
 /// Missing feature, with the error and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Shortfall {
+pub struct HostShortfall {
     /// Feature whose lack is the likeliest cause.
     pub missing: MissingFeature,
     /// Error in the kernel's words.
@@ -130,18 +130,18 @@ pub(crate) fn kernel_is_at_least(major: u32, minor: u32) -> bool {
 fn try_build(supervisor: &Supervisor, scratch: &Path, from: WorkspaceFrom) -> Result<crate::Applied, SuperviseError> {
     let marker = ("SANDBOX_PROBE".to_owned(), std::process::id().to_string());
     let mut spec = Spec::new(vec!["/bin/true".to_owned()], PathBuf::from("/"), Duration::from_secs(10), marker);
-    let workspace = Workspace { target: PathBuf::from("/workspace"), from };
+    let workspace = ConfinedWorkspace { target: PathBuf::from("/workspace"), from };
     let private = Space { bytes: 1 << 20, inodes: 64 };
     spec.confinement = Some(Confinement { workspace, private, ..Confinement::new(scratch.to_owned()) });
-    Ok(supervisor.prepare()?.confine(spec)?.applied().clone())
+    Ok(supervisor.prepare()?.confine_spec(spec)?.applied().clone())
 }
 
-fn shortfall(error: &SuperviseError) -> Shortfall {
+fn shortfall(error: &SuperviseError) -> HostShortfall {
     let missing = match error {
         SuperviseError::ConfineProgram { failure, .. } => diagnose(failure, &Sysctls::read()),
         _ => MissingFeature::Other,
     };
-    Shortfall { missing, text: error.to_string(), remedy: missing.remedy() }
+    HostShortfall { missing, text: error.to_string(), remedy: missing.remedy() }
 }
 
 /// Settings that tell causes apart which the kernel answers with the same error.

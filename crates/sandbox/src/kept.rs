@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 /// Output of one stream: its beginning, its end, and the digest of all of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptOutput {
     /// First bytes, up to the asked number.
     pub head: Vec<u8>,
     /// Last bytes, up to the asked number, without those of the head.
@@ -16,7 +16,7 @@ pub struct Kept {
     pub sha256: [u8; 32],
 }
 
-impl Kept {
+impl KeptOutput {
     /// Number of bytes that were dropped between head and tail.
     pub fn not_kept(&self) -> u64 {
         self.total.saturating_sub(self.head.len() as u64).saturating_sub(self.tail.len() as u64)
@@ -56,7 +56,7 @@ impl Keeper {
 
     /// Takes the next bytes of the stream. All of them enter the digest, also those that
     /// are not kept.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.digest.update(bytes);
         let room = self.keep_head - self.head.len();
@@ -71,9 +71,9 @@ impl Keeper {
     }
 
     /// Closes the digest.
-    pub(crate) fn finish(self) -> Kept {
+    pub(crate) fn finish(self) -> KeptOutput {
         let sha256 = self.digest.finalize().into();
-        Kept { head: self.head, tail: self.tail.into_bytes(), total: self.total, sha256 }
+        KeptOutput { head: self.head, tail: self.tail.into_bytes(), total: self.total, sha256 }
     }
 }
 
@@ -109,9 +109,9 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn kept(head: usize, tail: usize, chunk: usize, all: &[u8]) -> Kept {
+    fn kept(head: usize, tail: usize, chunk: usize, all: &[u8]) -> KeptOutput {
         let mut keeper = Keeper::new(head, tail);
-        all.chunks(chunk).for_each(|piece| keeper.push(piece));
+        all.chunks(chunk).for_each(|piece| keeper.push_bytes(piece));
         keeper.finish()
     }
 

@@ -20,12 +20,12 @@ pub(crate) struct Leaving(Mutex<Vec<Child>>);
 
 impl Leaving {
     /// Takes over a stage that has reported, to reap it later.
-    pub(crate) fn add(&self, stage: Child) {
+    pub(crate) fn add_stage(&self, stage: Child) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(stage);
     }
 
     /// Waits until all have ended; one that does not is killed.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn reap_all(&self) {
         let stages = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for mut stage in stages {
             if !ends(&stage) {
@@ -38,7 +38,7 @@ impl Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.settle();
+        self.reap_all();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Spawn, confine, supervise, limit and reap; knows no domain type, prints nothing, reads
 //! no environment.
 //!
-//! The harness never starts an untrusted program itself. [`Supervisor::run`] starts the
+//! The harness never starts an untrusted program itself. [`Supervisor::run_program`] starts the
 //! harness' own executable again with
 //! [`STAGE_ARG`]; there [`stage_main`] becomes the subreaper of everything below it, starts the program, waits for its end,
 //! its deadline, a stop or the death of the harness, kills the whole tree and reports.
@@ -46,14 +46,14 @@ mod wire;
 
 pub use applied::Applied;
 pub use confined::Confined;
-pub use confinement::{Canary, Confinement, HOME_DEFAULT, Mount, Space, Upper, Workspace, WorkspaceFrom};
+pub use confinement::{Canary, ConfinedWorkspace, Confinement, HOME_DEFAULT, HostMount, Space, Upper, WorkspaceFrom};
 pub use ended::{Cpu, Ended, How, Leftovers, SpawnFailure, SpawnFailureKind};
 pub use error::SuperviseError;
 pub use execution_rules::{ExecutionRules, Weight};
-pub use host::{Availability, CgroupVersion, GroupPlace, MissingFeature, Shortfall, probe_host};
-pub use kept::Kept;
-pub use limits::Limits;
-pub use lines::{LINE_MAX, Line, Stream};
+pub use host::{Availability, CgroupVersion, GroupPlace, HostShortfall, MissingFeature, probe_host};
+pub use kept::KeptOutput;
+pub use limits::ProcessLimits;
+pub use lines::{LINE_MAX, Line, OutputStream};
 pub use program::find_program;
 pub use sandbox_facts::{
     Access, Execution, FileKind, HeldLimit, LimitBy, LimitKind, Namespace, Ownership, Probe, RecorderKind,
@@ -61,6 +61,6 @@ pub use sandbox_facts::{
 pub use spec::{KEEP_DEFAULT, Spec};
 pub use stage::stage_main;
 pub use strict::{ConfineFailure, ConfineStep};
-pub use supervisor::{STAGE_ARG, Stage, Supervisor, Watch};
-pub use sweep::sweep;
+pub use supervisor::{STAGE_ARG, SandboxStage, Supervisor, SupervisorWatch};
+pub use sweep::kill_marked;
 pub use watched::Watched;

@@ -14,7 +14,7 @@ const OPEN_FILES_FLOOR: u64 = 16;
 
 /// Limits for each process of the run; `None` leaves what the harness itself has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// Address space, in bytes.
     pub memory_bytes: Option<u64>,
     /// Size of one file, in bytes.
@@ -23,7 +23,7 @@ pub struct Limits {
     pub open_files: Option<u64>,
 }
 
-impl Limits {
+impl ProcessLimits {
     /// The rules that will be set. [`crate::Ended::limits`] has those that were in force,
     /// which an inherited lower limit can make smaller.
     pub fn rules(&self) -> Vec<HeldLimit> {
@@ -41,7 +41,7 @@ impl Limits {
 }
 
 /// Sets the rules on this process, for it and all it starts, and returns what is in force.
-pub(crate) fn apply(rules: &[HeldLimit]) -> io::Result<Vec<HeldLimit>> {
+pub(crate) fn apply_rules(rules: &[HeldLimit]) -> io::Result<Vec<HeldLimit>> {
     rules.iter().map(|rule| apply_one(*rule)).collect()
 }
 

@@ -6,7 +6,7 @@ pub const LINE_MAX: usize = 64 << 10;
 
 /// Output stream of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     Stdout,
     Stderr,
 }
@@ -15,7 +15,7 @@ pub enum Stream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Stream that the line came from.
-    pub stream: Stream,
+    pub stream: OutputStream,
     /// Bytes of the line, without the newline.
     pub bytes: &'a [u8],
     /// True if the line was longer than the bound.
@@ -24,20 +24,20 @@ pub struct Line<'a> {
 
 /// Splitter of one stream into lines, with a bound on the length of a line.
 #[derive(Debug)]
-pub(crate) struct Lines {
-    stream: Stream,
+pub(crate) struct LineSplitter {
+    stream: OutputStream,
     open: Vec<u8>,
     cut: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Starts at the beginning of a line.
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: OutputStream) -> Self {
         Self { stream, open: Vec::new(), cut: false }
     }
 
     /// Takes the next bytes and passes on every line that they complete.
-    pub(crate) fn push(&mut self, bytes: &[u8], to: &mut dyn FnMut(Line<'_>)) {
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8], to: &mut dyn FnMut(Line<'_>)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.split_last() {
                 Some((b'\n', rest)) => {
@@ -50,7 +50,7 @@ impl Lines {
     }
 
     /// The last line, if it had no newline.
-    pub(crate) fn finish(&mut self, to: &mut dyn FnMut(Line<'_>)) {
+    pub(crate) fn finish_line(&mut self, to: &mut dyn FnMut(Line<'_>)) {
         if !self.open.is_empty() {
             self.emit(to);
         }
@@ -79,9 +79,9 @@ mod tests {
     fn lines(chunks: &[&[u8]]) -> Vec<Seen> {
         let mut seen = Vec::new();
         let mut to = |line: Line<'_>| seen.push((line.bytes.len(), line.bytes.first().copied().unwrap_or(0), line.cut));
-        let mut lines = Lines::new(Stream::Stdout);
-        chunks.iter().for_each(|chunk| lines.push(chunk, &mut to));
-        lines.finish(&mut to);
+        let mut lines = LineSplitter::new(OutputStream::Stdout);
+        chunks.iter().for_each(|chunk| lines.push_bytes(chunk, &mut to));
+        lines.finish_line(&mut to);
         seen
     }
 

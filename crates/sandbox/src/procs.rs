@@ -17,7 +17,7 @@ const ENVIRON_MAX: u64 = 8 << 20;
 const STAT_MAX: usize = 4096;
 
 /// Start time and pid: in the order of their start, and never the same for two processes.
-pub(crate) type Key = (u64, i32);
+pub(crate) type ProcessKey = (u64, i32);
 
 /// A process as `/proc` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(crate) struct Process {
 
 impl Process {
     /// Reads `/proc/PID/stat`; none if the process is gone.
-    pub(crate) fn read(pid: Pid) -> Option<Self> {
-        let mut file = own_files::open(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
+    pub(crate) fn read_stat(pid: Pid) -> Option<Self> {
+        let mut file = own_files::open_file(format!("/proc/{}/stat", pid.as_raw_pid())).ok()?;
         // All of it comes at once. There are many processes, and more reads for each would
         // be felt.
         let mut stat = [0; STAT_MAX];
@@ -47,7 +47,7 @@ impl Process {
 
     /// Identity of the process over its lifetime: a pid alone can be reused, together with
     /// the start time it cannot.
-    pub(crate) fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> ProcessKey {
         (self.start, self.pid.as_raw_pid())
     }
 
@@ -64,14 +64,14 @@ impl Process {
         // The descriptor pins the pid, so what is read after opening it is what will be
         // signalled.
         let Ok(pidfd) = pidfd_open(self.pid, PidfdFlags::empty()) else { return false };
-        let same = Self::read(self.pid).is_some_and(|now| now.start == self.start);
+        let same = Self::read_stat(self.pid).is_some_and(|now| now.start == self.start);
         same && matches!(pidfd_send_signal(pidfd, signal), Ok(()) | Err(Errno::PERM))
     }
 
     /// True if the process was started with this entry (`NAME=value`) in its environment.
     pub(crate) fn has_variable(&self, variable: &[u8]) -> bool {
         let mut environ = Vec::new();
-        let read = own_files::open(format!("/proc/{}/environ", self.pid.as_raw_pid()))
+        let read = own_files::open_file(format!("/proc/{}/environ", self.pid.as_raw_pid()))
             .and_then(|file| file.take(ENVIRON_MAX).read_to_end(&mut environ));
         read.is_ok() && environ.split(|byte| *byte == 0).any(|entry| entry == variable)
     }
@@ -79,17 +79,17 @@ impl Process {
 
 /// All processes, each read only when the iterator reaches it, so that it can be acted on
 /// at once.
-pub(crate) fn all() -> impl Iterator<Item = Process> {
+pub(crate) fn all_processes() -> impl Iterator<Item = Process> {
     let entries = own_files::read_dir("/proc").into_iter().flatten().flatten();
     let pid = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
-    entries.filter_map(pid).filter_map(Process::read)
+    entries.filter_map(pid).filter_map(Process::read_stat)
 }
 
 /// User and system time, in clock ticks, of the children a process has waited for; this
 /// one, where none is named.
 pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
     let name = pid.map_or_else(|| "self".to_owned(), |pid| pid.as_raw_pid().to_string());
-    let stat = own_files::read(format!("/proc/{name}/stat")).ok()?;
+    let stat = own_files::read_file(format!("/proc/{name}/stat")).ok()?;
     let (_, _, rest) = split_stat(&stat)?;
     let mut fields = rest.split(' ').skip(13);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
@@ -98,7 +98,7 @@ pub(crate) fn children_ticks(pid: Option<Pid>) -> Option<(u64, u64)> {
 /// True of a thread that has given its memory back: it is ending, or waits to be reaped. Its tables are root's then, and are closed.
 pub(crate) fn has_left(process: Pid, task: Pid) -> bool {
     let path = format!("/proc/{}/task/{}/stat", process.as_raw_pid(), task.as_raw_pid());
-    own_files::read(path).map_or(true, |stat| has_no_memory(&stat) == Some(true))
+    own_files::read_file(path).map_or(true, |stat| has_no_memory(&stat) == Some(true))
 }
 
 fn has_no_memory(stat: &[u8]) -> Option<bool> {
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn this_process_is_found() {
         let me = rustix::process::getpid();
-        assert!(all().any(|process| process.pid == me && process.parent == rustix::process::getppid()));
+        assert!(all_processes().any(|process| process.pid == me && process.parent == rustix::process::getppid()));
     }
 
     #[test]
     fn a_reused_pid_is_not_signalled() {
-        let mut me = Process::read(rustix::process::getpid()).unwrap();
+        let mut me = Process::read_stat(rustix::process::getpid()).unwrap();
         assert!(me.signal(Signal::CONT));
         me.start += 1;
         assert!(!me.signal(Signal::CONT));

@@ -35,7 +35,7 @@ mod tests {
         for (path, mode) in [("a/plain", 0o644), ("a/tool", 0o755), ("b/tool", 0o755), ("b/plain", 0o755)] {
             let path = root.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            untrusted_fs::own_files::write(&path, "").unwrap();
+            untrusted_fs::own_files::write_file(&path, "").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         }
         fs::create_dir(root.join("a/folder")).unwrap();

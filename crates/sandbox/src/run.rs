@@ -14,11 +14,11 @@ use sandbox_facts::Posture;
 
 use crate::death::{self, BURIAL};
 use crate::leaving::Leaving;
-use crate::lines::{Line, Stream};
+use crate::lines::{Line, OutputStream};
 use crate::tap::Tap;
 use crate::watched::{Watched, Watcher};
-use crate::wire::{self, Records, Report};
-use crate::{Applied, Ended, How, Leftovers, Spec, SuperviseError, Watch, sweep, tree};
+use crate::wire::{self, Records, StageReport};
+use crate::{Applied, Ended, How, Leftovers, Spec, SuperviseError, SupervisorWatch, kill_marked, tree};
 
 /// Interval at which the flags in [`Watch`] are read.
 const TICK: Duration = Duration::from_millis(50);
@@ -68,7 +68,7 @@ impl Asked {
 
 #[derive(Debug)]
 enum End {
-    Reported(Box<Report>),
+    Reported(Box<StageReport>),
     Lost { overdue: bool },
 }
 
@@ -84,8 +84,8 @@ impl<'a> Run<'a> {
     pub(crate) fn new(spec: &'a Spec, mut stage: Child, control: UnixStream, watcher: Option<Watcher>) -> Self {
         let started = Instant::now();
         Self {
-            stdout: Tap::new(stage.stdout.take(), Stream::Stdout, spec.keep_head, spec.keep_tail),
-            stderr: Tap::new(stage.stderr.take(), Stream::Stderr, spec.keep_head, spec.keep_tail),
+            stdout: Tap::new(stage.stdout.take(), OutputStream::Stdout, spec.keep_head, spec.keep_tail),
+            stderr: Tap::new(stage.stderr.take(), OutputStream::Stderr, spec.keep_head, spec.keep_tail),
             spec,
             stage,
             control,
@@ -109,10 +109,10 @@ impl<'a> Run<'a> {
 
     /// Follows the run until nothing of the program lives. `told` is whether the stage took
     /// its order; one that has reported goes to those that leave.
-    pub(crate) fn finish(
+    pub(crate) fn follow_to_end(
         mut self,
         told: bool,
-        watch: &mut Watch<'_>,
+        watch: &mut SupervisorWatch<'_>,
         leaving: &Leaving,
     ) -> Result<Ended, SuperviseError> {
         let mut buffer = vec![0; BUFFER];
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         } else {
             self.lose(false);
         }
-        watch.tick();
+        watch.run_tick();
         while self.end.is_none() {
             let ready = self.wait();
             self.read_output(&ready, &mut buffer, &mut watch.on_line);
@@ -129,14 +129,14 @@ impl<'a> Run<'a> {
                 self.read_report();
             }
             self.ask(watch);
-            watch.tick();
+            watch.run_tick();
             if self.end.is_none() && self.overdue.is_some_and(|overdue| Instant::now() >= overdue) {
                 self.lose(true);
             }
         }
         self.require_gone()?;
         self.drain(&mut buffer, &mut watch.on_line);
-        watch.tick();
+        watch.run_tick();
         Ok(self.into_ended(watch, leaving))
     }
 
@@ -163,10 +163,10 @@ impl<'a> Run<'a> {
 
     fn read_output(&mut self, ready: &Ready, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
         if ready.stdout {
-            self.stdout.read(buffer, to);
+            self.stdout.read_available(buffer, to);
         }
         if ready.stderr {
-            self.stderr.read(buffer, to);
+            self.stderr.read_available(buffer, to);
         }
     }
 
@@ -184,14 +184,14 @@ impl<'a> Run<'a> {
     }
 
     fn take_report(&mut self) {
-        match wire::take(&mut self.inbox) {
+        match wire::take_frame(&mut self.inbox) {
             Ok(report) => self.end = report.map(Box::new).map(End::Reported),
             Err(_) => self.lose(false),
         }
     }
 
     /// Tells the stage to stop, once, if there is a reason.
-    fn ask(&mut self, watch: &Watch<'_>) {
+    fn ask(&mut self, watch: &SupervisorWatch<'_>) {
         if self.asked.any() || self.end.is_some() {
             return;
         }
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
             cancelled: watch.cancelled(),
             stopped: watch.stopped(),
             output_exceeded: self.output() > self.spec.output_bytes,
-            disk_exceeded: self.watcher.as_mut().is_some_and(Watcher::exceeded),
+            disk_exceeded: self.watcher.as_mut().is_some_and(Watcher::limit_exceeded),
         };
         if self.asked.any() {
             // If it cannot be told it is gone, which the next read notices.
@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
             self.swept += tree::kill_below(stage).len();
         }
         self.bury_stage();
-        self.swept += sweep(&self.spec.marker);
+        self.swept += kill_marked(&self.spec.marker);
     }
 
     /// A stage that is lost must not be able to keep the harness waiting.
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
             self.read_output(&ready, buffer, to);
         }
         if self.output_open() {
-            self.swept += sweep(&self.spec.marker);
+            self.swept += kill_marked(&self.spec.marker);
         }
     }
 
@@ -246,14 +246,14 @@ impl<'a> Run<'a> {
         self.stdout.total().saturating_add(self.stderr.total())
     }
 
-    fn into_ended(self, watch: &mut Watch<'_>, leaving: &Leaving) -> Ended {
+    fn into_ended(self, watch: &mut SupervisorWatch<'_>, leaving: &Leaving) -> Ended {
         let output_open = self.output_open();
         // What was written last may only have been read after the program had ended.
         let output_exceeded = self.output() > self.spec.output_bytes;
         let disk_hits = self.watcher.map(Watcher::finish).unwrap_or_default();
         let mut report = match self.end {
             Some(End::Reported(report)) => {
-                leaving.add(self.stage);
+                leaving.add_stage(self.stage);
                 *report
             }
             Some(End::Lost { overdue }) => lost(overdue && !self.asked.any(), self.started.elapsed()),
@@ -282,8 +282,8 @@ impl<'a> Run<'a> {
             limit_hits: report.limit_hits,
             applied,
             inherited_fds: report.inherited_fds,
-            stdout: self.stdout.finish(&mut watch.on_line),
-            stderr: self.stderr.finish(&mut watch.on_line),
+            stdout: self.stdout.finish_tap(&mut watch.on_line),
+            stderr: self.stderr.finish_tap(&mut watch.on_line),
         }
     }
 }
@@ -294,8 +294,8 @@ fn brought_up(applied: Applied, records: Records) -> Applied {
     Applied { posture, seen: records.seen, ..applied }
 }
 
-fn lost(timed_out: bool, elapsed: Duration) -> Report {
-    Report { timed_out, elapsed, ..Report::new(How::SupervisorLost) }
+fn lost(timed_out: bool, elapsed: Duration) -> StageReport {
+    StageReport { timed_out, elapsed, ..StageReport::new(How::SupervisorLost) }
 }
 
 /// Flags of the descriptors that are readable or closed, after at most one tick.

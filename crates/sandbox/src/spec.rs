@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Confinement, Limits, SuperviseError, Watched};
+use crate::{Confinement, ProcessLimits, SuperviseError, Watched};
 
 /// Bytes kept from the beginning, and as many from the end, of each output stream unless
 /// the spec says otherwise.
@@ -25,7 +25,7 @@ pub struct Spec {
     /// Time limit from the start of the program.
     pub wall: Duration,
     /// Limits of each process.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
     /// More than this on stdout and stderr together ends the run.
     pub output_bytes: u64,
     /// Bytes to keep of the beginning of each stream.
@@ -52,7 +52,7 @@ impl Spec {
             env: Vec::new(),
             stdin: None,
             wall,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             output_bytes: u64::MAX,
             keep_head: KEEP_DEFAULT,
             keep_tail: KEEP_DEFAULT,

@@ -21,7 +21,7 @@ use untrusted_fs::own_files::OwnOptions as _;
 
 use crate::supervisor::CONFINES;
 use crate::tree::{self, Reaper};
-use crate::wire::{self, Order, Report};
+use crate::wire::{self, Order, StageReport};
 use crate::{Cpu, ExecutionRules, How, SpawnFailure, SpawnFailureKind, limits, procs, strict};
 
 /// Exit code if nothing was supervised, or the harness is gone and cannot get a report.
@@ -43,17 +43,17 @@ pub fn stage_main(rules: ExecutionRules) -> ExitCode {
 fn supervise(rules: ExecutionRules) -> io::Result<()> {
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let confines = std::env::args_os().nth(2).is_some_and(|word| word == CONFINES);
-    let ahead = if confines { strict::Ahead::begin() } else { None };
-    let order: Order = wire::receive(&mut control)?;
+    let ahead = if confines { strict::Ahead::begin_ahead() } else { None };
+    let order: Order = wire::receive_frame(&mut control)?;
     let stdin = order.stdin_bytes.map(|length| take_stdin(&mut control, length)).transpose()?;
     if let Some(confinement) = &order.confinement {
-        return strict::supervise(&order, confinement, stdin, control, ahead, rules);
+        return strict::supervise_order(&order, confinement, stdin, control, ahead, rules);
     }
     drop(ahead);
     let started = Instant::now();
     let mut report = match start(&order, stdin) {
         Ok(running) => follow(running, &mut control, started.checked_add(order.wall))?,
-        Err(failure) => Report::new(How::SpawnFailed(failure)),
+        Err(failure) => StageReport::new(How::SpawnFailed(failure)),
     };
     report.elapsed = started.elapsed();
     report.cpu = cpu(None);
@@ -62,24 +62,24 @@ fn supervise(rules: ExecutionRules) -> io::Result<()> {
 
 /// The last word to the harness, which goes on with it. The program's outputs end before,
 /// though this process is still there.
-pub(crate) fn conclude(control: &mut UnixStream, report: &Report) -> io::Result<()> {
+pub(crate) fn conclude(control: &mut UnixStream, report: &StageReport) -> io::Result<()> {
     let nowhere = File::options().write(true).own_open("/dev/null")?;
     dup2_stdout(&nowhere)?;
     dup2_stderr(&nowhere)?;
-    wire::send(control, report)
+    wire::send_frame(control, report)
 }
 
 /// From the start of the program until nothing of it is left.
-fn follow(running: Running, control: &mut UnixStream, deadline: Option<Instant>) -> io::Result<Report> {
+fn follow(running: Running, control: &mut UnixStream, deadline: Option<Instant>) -> io::Result<StageReport> {
     let Running { mut reaper, limits, inherited_fds } = running;
     let cause = watch(control, &mut reaper, deadline);
-    let leftovers = tree::clear(&mut reaper);
+    let leftovers = tree::clear_below(&mut reaper);
     if cause == Cause::HarnessGone {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let timed_out = cause == Cause::Deadline;
     let gone = leftovers.remaining == 0 && reaper.status.is_some();
-    Ok(Report { gone, timed_out, leftovers, limits, inherited_fds, ..Report::new(how(reaper.status)) })
+    Ok(StageReport { gone, timed_out, leftovers, limits, inherited_fds, ..StageReport::new(how(reaper.status)) })
 }
 
 /// Standard input as an anonymous file: complete before the program starts, so that no pipe
@@ -110,7 +110,7 @@ fn start(order: &Order, stdin: Option<File>) -> Result<Running, SpawnFailure> {
     set_child_subreaper(Some(getpid())).map_err(|errno| failure("could not become subreaper", &errno.into()))?;
     enter(&order.cwd)?;
     let inherited_fds = procs::inheritable_fds();
-    let limits = limits::apply(&order.limits).map_err(|error| failure("could not set the limits", &error))?;
+    let limits = limits::apply_rules(&order.limits).map_err(|error| failure("could not set the limits", &error))?;
     let program = spawn(order, stdin)?;
     Ok(Running { reaper: Reaper { program, status: None }, limits, inherited_fds })
 }

@@ -15,7 +15,7 @@ use rustix::process::Pid;
 
 use crate::leaving::Leaving;
 use crate::run::Run;
-use crate::unnamed::{Holders, Memory};
+use crate::unnamed::{Holders, UnnamedMemory};
 use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Order};
 use crate::{Confined, Ended, Line, Spec, SuperviseError};
@@ -41,7 +41,7 @@ pub struct Supervisor {
 
 /// Ways to end a run early, and callbacks while it goes on.
 #[derive(Default)]
-pub struct Watch<'a> {
+pub struct SupervisorWatch<'a> {
     /// Set if the operator wants everything to end; read every 50 ms or more often.
     pub cancel: Option<&'a AtomicBool>,
     /// Set if the harness wants this program to end, for instance because its work is done;
@@ -54,14 +54,14 @@ pub struct Watch<'a> {
     pub on_tick: Option<&'a mut dyn FnMut()>,
 }
 
-impl Watch<'_> {
+impl SupervisorWatch<'_> {
     /// True once the operator wants everything to end.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Calls the caller's tick, if there is one.
-    pub(crate) fn tick(&mut self) {
+    pub(crate) fn run_tick(&mut self) {
         if let Some(on_tick) = &mut self.on_tick {
             on_tick();
         }
@@ -73,7 +73,7 @@ impl Watch<'_> {
     }
 }
 
-impl fmt::Debug for Watch<'_> {
+impl fmt::Debug for SupervisorWatch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").field("cancel", &self.cancel).field("stop", &self.stop).finish_non_exhaustive()
     }
@@ -89,90 +89,90 @@ impl Supervisor {
     /// Waits until the stages of programs that have ended have ended too. What they still
     /// do, taking down watches and groups, can take the kernel longer than everything else
     /// about a small program.
-    pub fn settle(&self) {
-        self.leaving.settle();
+    pub fn settle_stages(&self) {
+        self.leaving.reap_all();
     }
 
     /// Runs the program to its end, on this thread. An [`Ended`] means that nothing of it
     /// lives; its stage may be tidying up.
-    pub fn run(&self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
-        self.prepare()?.run(spec, watch)
+    pub fn run_program(&self, spec: &Spec, watch: &mut SupervisorWatch<'_>) -> Result<Ended, SuperviseError> {
+        self.prepare()?.run_program(spec, watch)
     }
 
     /// Starts a stage that waits for its order, so that it is ready when the order comes.
-    pub fn prepare(&self) -> Result<Stage, SuperviseError> {
+    pub fn prepare(&self) -> Result<SandboxStage, SuperviseError> {
         self.prepare_with(&[STAGE_ARG])
     }
 
     /// The same for a program that is to be confined: what every confinement has is built
     /// before there is an order.
-    pub fn prepare_confined(&self) -> Result<Stage, SuperviseError> {
+    pub fn prepare_confined(&self) -> Result<SandboxStage, SuperviseError> {
         self.prepare_with(&[STAGE_ARG, CONFINES])
     }
 
-    fn prepare_with(&self, words: &[&str]) -> Result<Stage, SuperviseError> {
+    fn prepare_with(&self, words: &[&str]) -> Result<SandboxStage, SuperviseError> {
         let (control, theirs) = channel().map_err(|source| SuperviseError::OpenChannel { source })?;
         let child = start_stage(&self.exe, words, theirs)
             .map_err(|source| SuperviseError::StartStage { exe: self.exe.clone(), source })?;
-        Ok(Stage { waiting: Some((child, control)), leaving: Arc::clone(&self.leaving) })
+        Ok(SandboxStage { waiting: Some((child, control)), leaving: Arc::clone(&self.leaving) })
     }
 }
 
 /// A stage that waits for its order. Dropped without one, it sees the end of its channel
 /// and ends.
 #[derive(Debug)]
-pub struct Stage {
+pub struct SandboxStage {
     waiting: Option<(Child, UnixStream)>,
     leaving: Arc<Leaving>,
 }
 
-impl Stage {
-    /// Gives the order and follows the program to its end, as [`Supervisor::run`] does.
-    pub fn run(self, spec: &Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+impl SandboxStage {
+    /// Gives the order and follows the program to its end, as [`Supervisor::run_program`] does.
+    pub fn run_program(self, spec: &Spec, watch: &mut SupervisorWatch<'_>) -> Result<Ended, SuperviseError> {
         if spec.confinement.is_some() {
             return self.run_confined(spec.clone(), watch);
         }
         spec.check()?;
-        let begin = |watched| Watcher::begin(watched, self.holders(watched)?);
+        let begin = |watched| Watcher::begin_watch(watched, self.holders(watched)?);
         let watcher = spec.watched.as_ref().map(begin).transpose()?;
         let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(spec, false)?;
-        Run::new(spec, child, control, watcher).finish(told, watch, &leaving)
+        Run::new(spec, child, control, watcher).follow_to_end(told, watch, &leaving)
     }
 
     /// The processes of a program without a confinement, and so without a control group.
     fn holders(&self, watched: &Watched) -> Result<Holders, SuperviseError> {
         let (stage, _) = self.waiting.as_ref().ok_or_else(|| SuperviseError::bad_spec("the stage is gone"))?;
-        Ok(Holders::new(stage_pid(stage)?, None, watched, Memory::Counted { segments: None }))
+        Ok(Holders::new(stage_pid(stage)?, None, watched, UnnamedMemory::Counted { segments: None }))
     }
 
-    fn run_confined(self, spec: Spec, watch: &mut Watch<'_>) -> Result<Ended, SuperviseError> {
+    fn run_confined(self, spec: Spec, watch: &mut SupervisorWatch<'_>) -> Result<Ended, SuperviseError> {
         // What is watched has to be looked at between building and starting.
         if spec.watched.is_some() {
-            return self.confine(spec)?.start(watch);
+            return self.confine_spec(spec)?.start_program(watch);
         }
         spec.check()?;
         let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(&spec, true)?;
-        Confined::receive(spec, child, control, told, leaving)?.follow(watch)
+        Confined::receive_stage(spec, child, control, told, leaving)?.follow_started(watch)
     }
 
     /// Builds the spec's confinement and probes it from inside. The program does not run yet.
-    pub fn confine(self, spec: Spec) -> Result<Confined, SuperviseError> {
+    pub fn confine_spec(self, spec: Spec) -> Result<Confined, SuperviseError> {
         if spec.confinement.is_none() {
             return Err(SuperviseError::bad_spec("there is no confinement to build"));
         }
         spec.check()?;
         let leaving = Arc::clone(&self.leaving);
         let (child, control, told) = self.order(&spec, false)?;
-        Confined::receive(spec, child, control, told, leaving)
+        Confined::receive_stage(spec, child, control, told, leaving)
     }
 
     /// The spec was checked. Whether the stage took its order is true or false; a stage
     /// that did not is lost.
     fn order(mut self, spec: &Spec, at_once: bool) -> Result<(Child, UnixStream, bool), SuperviseError> {
         let order = Order { at_once, ..Order::from(spec) };
-        let order = wire::encode(&order).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
+        let order = wire::encode_frame(&order).map_err(|error| SuperviseError::bad_spec(error.to_string()))?;
         let Some((child, mut control)) = self.waiting.take() else {
             return Err(SuperviseError::bad_spec("the stage is gone"));
         };
@@ -182,12 +182,12 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for SandboxStage {
     fn drop(&mut self) {
         if let Some((child, control)) = self.waiting.take() {
             drop(control);
             // It ends by itself.
-            self.leaving.add(child);
+            self.leaving.add_stage(child);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, getpid};
 
-use crate::procs::{self, Key, Process};
+use crate::procs::{self, Process, ProcessKey};
 
 const ROUNDS_MAX: usize = 40;
 const PASSES_MAX: usize = 64;
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Kills every process, but this one, whose environment has the marker; returns how many
 /// there were.
-pub fn sweep(marker: &(String, String)) -> usize {
+pub fn kill_marked(marker: &(String, String)) -> usize {
     let (key, value) = marker;
     if key.is_empty() || value.is_empty() {
         return 0;
@@ -41,11 +41,11 @@ pub fn sweep(marker: &(String, String)) -> usize {
 /// Stops all that carry the variable, until a look finds no new one.
 fn freeze(variable: &[u8]) -> Vec<Process> {
     let me = getpid();
-    let mut known: BTreeSet<Key> = BTreeSet::new();
+    let mut known: BTreeSet<ProcessKey> = BTreeSet::new();
     let mut found = Vec::new();
     for _ in 0..PASSES_MAX {
         let before = known.len();
-        for process in procs::all() {
+        for process in procs::all_processes() {
             if process.pid == me || known.contains(&process.key()) || !process.has_variable(variable) {
                 continue;
             }

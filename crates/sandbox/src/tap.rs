@@ -3,9 +3,9 @@
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::Kept;
+use crate::KeptOutput;
 use crate::kept::Keeper;
-use crate::lines::{Line, Lines, Stream};
+use crate::lines::{Line, LineSplitter, OutputStream};
 
 /// Capacity of a pipe.
 const BUFFER_MAX: usize = 64 << 10;
@@ -15,13 +15,13 @@ const BUFFER_MAX: usize = 64 << 10;
 pub(crate) struct Tap<R> {
     pipe: Option<R>,
     keeper: Keeper,
-    lines: Lines,
+    lines: LineSplitter,
 }
 
 impl<R: Read + AsFd> Tap<R> {
     /// Wraps a pipe; one that is absent counts as ended.
-    pub(crate) fn new(pipe: Option<R>, stream: Stream, keep_head: usize, keep_tail: usize) -> Self {
-        Self { pipe, keeper: Keeper::new(keep_head, keep_tail), lines: Lines::new(stream) }
+    pub(crate) fn new(pipe: Option<R>, stream: OutputStream, keep_head: usize, keep_tail: usize) -> Self {
+        Self { pipe, keeper: Keeper::new(keep_head, keep_tail), lines: LineSplitter::new(stream) }
     }
 
     /// Descriptor to wait for; none after the end of file.
@@ -36,14 +36,14 @@ impl<R: Read + AsFd> Tap<R> {
 
     /// Reads the available bytes; to be called when the pipe is ready. The buffer grows as
     /// needed.
-    pub(crate) fn read(&mut self, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
+    pub(crate) fn read_available(&mut self, buffer: &mut Vec<u8>, to: &mut Option<&mut dyn FnMut(Line<'_>)>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
             Ok(0) => self.pipe = None,
             Ok(length) => {
-                self.keeper.push(&buffer[..length]);
+                self.keeper.push_bytes(&buffer[..length]);
                 if let Some(to) = to {
-                    self.lines.push(&buffer[..length], to);
+                    self.lines.push_bytes(&buffer[..length], to);
                 }
                 if length == buffer.len() && length < BUFFER_MAX {
                     buffer.resize(2 * length, 0);
@@ -55,9 +55,9 @@ impl<R: Read + AsFd> Tap<R> {
     }
 
     /// Passes on the last unfinished line and closes the digest.
-    pub(crate) fn finish(mut self, to: &mut Option<&mut dyn FnMut(Line<'_>)>) -> Kept {
+    pub(crate) fn finish_tap(mut self, to: &mut Option<&mut dyn FnMut(Line<'_>)>) -> KeptOutput {
         if let Some(to) = to {
-            self.lines.finish(to);
+            self.lines.finish_line(to);
         }
         self.keeper.finish()
     }

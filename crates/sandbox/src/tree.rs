@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, wait};
 
 use crate::Leftovers;
-use crate::procs::{self, Key, Process};
+use crate::procs::{self, Process, ProcessKey};
 
 const PASSES_MAX: usize = 64;
 const NAMES_MAX: usize = 32;
@@ -19,7 +19,7 @@ const ROUND: Duration = Duration::from_millis(100);
 /// kernel.
 const GIVE_UP: Duration = Duration::from_secs(2);
 
-type Found = BTreeMap<Key, Process>;
+type Found = BTreeMap<ProcessKey, Process>;
 
 /// Waits for every child of this process and remembers how the program among them ended.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Reaper {
 }
 
 /// Kills and reaps everything below this process.
-pub(crate) fn clear(reaper: &mut Reaper) -> Leftovers {
+pub(crate) fn clear_below(reaper: &mut Reaper) -> Leftovers {
     let until = Instant::now() + GIVE_UP;
     let mut killed = Found::new();
     let mut last = Found::new();
@@ -81,7 +81,7 @@ const PROGRAM: i32 = 2;
 /// Living processes below process 1 of a pid namespace, but for the program. Nothing is
 /// signalled: the death of process 1 takes all of them.
 pub(crate) fn below_init(init: Pid) -> Leftovers {
-    let mut all: Vec<Process> = procs::all().collect();
+    let mut all: Vec<Process> = procs::all_processes().collect();
     all.sort_by_key(Process::key);
     let mut tree = HashSet::from([init]);
     let mut found: Vec<&Process> = Vec::new();
@@ -128,7 +128,7 @@ fn freeze(root: Pid) -> Found {
 /// new.
 fn freeze_pass(tree: &mut HashSet<Pid>, found: &mut Found) -> bool {
     let mut news = false;
-    for process in procs::all() {
+    for process in procs::all_processes() {
         if !process.parent.is_some_and(|parent| tree.contains(&parent)) || found.contains_key(&process.key()) {
             continue;
         }
@@ -142,7 +142,7 @@ fn freeze_pass(tree: &mut HashSet<Pid>, found: &mut Found) -> bool {
 }
 
 fn is_alive(process: &Process) -> bool {
-    Process::read(process.pid).is_some_and(|now| now.start == process.start && !now.zombie)
+    Process::read_stat(process.pid).is_some_and(|now| now.start == process.start && !now.zombie)
 }
 
 fn count(n: usize) -> u32 {

@@ -48,12 +48,12 @@ pub(crate) struct Holders {
     devices: HashSet<u64>,
     /// The workspace is an overlay whose changes lie in a file system of limited size.
     overlay_is_limited: bool,
-    memory: Memory,
+    memory: UnnamedMemory,
 }
 
 /// Memory files and shared memory segments.
 #[derive(Debug)]
-pub(crate) enum Memory {
+pub(crate) enum UnnamedMemory {
     /// A control group charges them as memory.
     Charged,
     /// No other limit holds for them, so they count here. The list of segments is that of
@@ -79,7 +79,7 @@ impl Unnamed {
 
 impl Holders {
     /// Prepares the search for one run; `watched` names the file systems that count.
-    pub(crate) fn new(stage: Pid, confinement: Option<&Confinement>, watched: &Watched, memory: Memory) -> Self {
+    pub(crate) fn new(stage: Pid, confinement: Option<&Confinement>, watched: &Watched, memory: UnnamedMemory) -> Self {
         let overlay_is_limited = confinement.is_some_and(|confinement| {
             matches!(confinement.workspace.from, WorkspaceFrom::Layers { upper: Upper::Memory(_), .. })
         });
@@ -88,7 +88,7 @@ impl Holders {
     }
 
     /// Counts the files without a name that are held now, each once.
-    pub(crate) fn count(&self, give_up: &dyn Fn() -> bool) -> Unnamed {
+    pub(crate) fn count_held(&self, give_up: &dyn Fn() -> bool) -> Unnamed {
         let mut look = Look::new(self, give_up);
         for process in self.processes() {
             if look.process(process).is_break() {
@@ -118,7 +118,7 @@ impl Holders {
     /// Everything below the stage but process 1 of a confinement.
     fn processes(&self) -> Vec<Pid> {
         let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
-        for process in procs::all() {
+        for process in procs::all_processes() {
             if let Some(parent) = process.parent {
                 children.entry(parent).or_default().push(process.pid);
             }
@@ -139,7 +139,7 @@ impl Holders {
     }
 
     fn add_segments(&self, found: &mut Unnamed) {
-        let Memory::Counted { segments: Some(file) } = &self.memory else { return };
+        let UnnamedMemory::Counted { segments: Some(file) } = &self.memory else { return };
         let (mut file, mut text) = (file, String::new());
         let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(TEXT_MAX).read_to_string(&mut text));
         if read.is_ok() {
@@ -160,7 +160,7 @@ impl Holders {
     }
 
     fn counts_memory(&self) -> bool {
-        matches!(self.memory, Memory::Counted { .. })
+        matches!(self.memory, UnnamedMemory::Counted { .. })
     }
 }
 
@@ -281,7 +281,7 @@ fn hides_something(process: Pid, task: Pid) -> bool {
 
 fn read_text(path: &str) -> String {
     let mut bytes = Vec::new();
-    let read = own_files::open(path).and_then(|file| file.take(TEXT_MAX).read_to_end(&mut bytes));
+    let read = own_files::open_file(path).and_then(|file| file.take(TEXT_MAX).read_to_end(&mut bytes));
     read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 

@@ -32,18 +32,18 @@ pub(crate) struct Usage {
     pub(crate) bytes: u64,
     pub(crate) inodes: u64,
     /// Directories that may not be listed and were not known to be so, the first of them.
-    pub(crate) shut: Vec<Identity>,
+    pub(crate) shut: Vec<FileIdentity>,
     /// Something could not be looked into: one of those, or what lies too deep, or too many
     /// names.
     pub(crate) partial: bool,
 }
 
 /// Device, number and time of birth: numbers are used again.
-pub(crate) type Identity = (u32, u32, u64, i64, u32);
+pub(crate) type FileIdentity = (u32, u32, u64, i64, u32);
 
 impl Usage {
     /// The same and what has no name.
-    pub(crate) fn with(mut self, unnamed: Unnamed) -> Self {
+    pub(crate) fn with_unnamed(mut self, unnamed: Unnamed) -> Self {
         self.bytes = self.bytes.saturating_add(unnamed.bytes);
         self.inodes = self.inodes.saturating_add(unnamed.inodes);
         self.partial |= unnamed.partial;
@@ -51,20 +51,20 @@ impl Usage {
     }
 
     /// Growth since an earlier count; never negative.
-    pub(crate) fn since(&self, before: &Self) -> Space {
+    pub(crate) fn growth_since(&self, before: &Self) -> Space {
         Space { bytes: self.bytes.saturating_sub(before.bytes), inodes: self.inodes.saturating_sub(before.inodes) }
     }
 }
 
 /// A directory to be counted, held so that it stays the same one.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct CountedRoot {
     directory: OwnedFd,
 }
 
-impl Root {
+impl CountedRoot {
     /// Opens a directory for counting; a link in its place is an error.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open_dir(path: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { directory: openat(CWD, path, flags, Mode::empty())? })
     }
@@ -80,7 +80,7 @@ impl Root {
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     /// Directories that were so before, and hide nothing new.
-    pub(crate) known_shut: &'a [Identity],
+    pub(crate) known_shut: &'a [FileIdentity],
     /// Beyond this nothing more has to be known.
     pub(crate) ceiling: Space,
     /// Remember every inode, and not only those with several names: what is moved meanwhile
@@ -91,7 +91,7 @@ pub(crate) struct Measure<'a> {
 }
 
 /// Counts all roots, which do not lie within each other.
-pub(crate) fn measure(roots: &[Root], how: Measure<'_>) -> Usage {
+pub(crate) fn measure_roots(roots: &[CountedRoot], how: Measure<'_>) -> Usage {
     let mut walk = Walk { how, found: Usage::default(), names: 0, met: HashSet::new() };
     for root in roots {
         if walk.root(root).is_break() {
@@ -121,7 +121,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn root(&mut self, root: &Root) -> ControlFlow<()> {
+    fn root(&mut self, root: &CountedRoot) -> ControlFlow<()> {
         let Ok(stat) = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH) else { return self.miss() };
         self.count(&stat)?;
         match list(root.directory.as_fd(), HERE) {
@@ -266,7 +266,7 @@ mod tests {
     const ANY: Space = Space { bytes: u64::MAX, inodes: u64::MAX };
 
     fn of(path: &Path, ceiling: Space) -> Usage {
-        measure(&[Root::open(path).unwrap()], Measure { ceiling, ..PLAIN })
+        measure_roots(&[CountedRoot::open_dir(path).unwrap()], Measure { ceiling, ..PLAIN })
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         symlink("a", path("a/b/round")).unwrap();
         // 1 MiB long, and nothing of it written.
         fs::File::create(path("sparse")).unwrap().set_len(1 << 20).unwrap();
-        let after = of(inside.path(), ANY).since(&before);
+        let after = of(inside.path(), ANY).growth_since(&before);
         assert_eq!(after.inodes, 3);
         assert!(after.bytes < 100_000, "{after:?}");
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_mount_is_told_from_a_directory() {
         for (parent, name, mount) in [("/", c"proc", true), ("/proc/self/.", c"task", false)] {
-            let root = Root::open(Path::new(parent)).unwrap();
+            let root = CountedRoot::open_dir(Path::new(parent)).unwrap();
             let above = look(root.directory.as_fd(), c"", AtFlags::EMPTY_PATH).unwrap();
             let stat = look(root.directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW).unwrap();
             assert_eq!(is_mount(&stat, &above), mount, "{parent} {name:?}");
@@ -348,8 +348,8 @@ mod tests {
                     fs::rename(&there, &here).unwrap();
                 }
             });
-            let root = [Root::open(tree.path()).unwrap()];
-            let most = (0..300).map(|_| measure(&root, Measure { exact: true, ..PLAIN }).inodes).max();
+            let root = [CountedRoot::open_dir(tree.path()).unwrap()];
+            let most = (0..300).map(|_| measure_roots(&root, Measure { exact: true, ..PLAIN }).inodes).max();
             over.store(true, std::sync::atomic::Ordering::Relaxed);
             most
         });
@@ -364,7 +364,8 @@ mod tests {
         }
         let few = of(tree.path(), Space { inodes: 10, ..ANY });
         assert_eq!((few.inodes, few.partial), (11, false));
-        let given_up = measure(&[Root::open(tree.path()).unwrap()], Measure { give_up: &|| true, ..PLAIN });
+        let given_up =
+            measure_roots(&[CountedRoot::open_dir(tree.path()).unwrap()], Measure { give_up: &|| true, ..PLAIN });
         assert_eq!((given_up.inodes, given_up.partial), (1, true));
         let mut deep = tree.path().to_owned();
         for _ in 0..DEPTH_MAX + 10 {

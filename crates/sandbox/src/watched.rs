@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::confinement::is_plain_absolute;
 use crate::unnamed::Holders;
-use crate::usage::{Measure, Root, Usage, measure};
+use crate::usage::{CountedRoot, Measure, Usage, measure_roots};
 use crate::{Space, SuperviseError};
 
 /// Interval between looks at free space, and the least time between two walks.
@@ -83,14 +83,14 @@ pub(crate) enum Watcher {
 impl Watcher {
     /// Counts the current content and begins to watch; to be called before the program
     /// starts.
-    pub(crate) fn begin(watched: &Watched, holders: Holders) -> Result<Self, SuperviseError> {
+    pub(crate) fn begin_watch(watched: &Watched, holders: Holders) -> Result<Self, SuperviseError> {
         let failed = |source| SuperviseError::WatchDisk { roots: watched.roots.clone(), source };
         Ok(Self::Resting(Gauge::new(watched, holders).map_err(failed)?, Instant::now()))
     }
 
     /// True if a limit was passed. Must be asked repeatedly, at least as often as looks are
     /// due.
-    pub(crate) fn exceeded(&mut self) -> bool {
+    pub(crate) fn limit_exceeded(&mut self) -> bool {
         if matches!(self, Self::Resting(_, since) if since.elapsed() >= STEP)
             && let Self::Resting(gauge, _) = std::mem::replace(self, Self::Failed)
         {
@@ -146,7 +146,7 @@ impl Drop for Looker {
 /// Measurement of growth since the start.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    roots: Vec<Root>,
+    roots: Vec<CountedRoot>,
     space: Space,
     holders: Holders,
     before: Usage,
@@ -156,10 +156,10 @@ pub(crate) struct Gauge {
 
 impl Gauge {
     fn new(watched: &Watched, holders: Holders) -> io::Result<Self> {
-        let roots = watched.roots.iter().map(|path| Root::open(path)).collect::<io::Result<Vec<_>>>()?;
-        let free_before = roots.iter().map(Root::free).collect::<io::Result<_>>()?;
+        let roots = watched.roots.iter().map(|path| CountedRoot::open_dir(path)).collect::<io::Result<Vec<_>>>()?;
+        let free_before = roots.iter().map(CountedRoot::free).collect::<io::Result<_>>()?;
         let ceiling = Space { bytes: u64::MAX, inodes: u64::MAX };
-        let before = measure(&roots, Measure { known_shut: &[], ceiling, exact: false, give_up: &|| false });
+        let before = measure_roots(&roots, Measure { known_shut: &[], ceiling, exact: false, give_up: &|| false });
         Ok(Self { roots, space: watched.space, holders, before, free_before })
     }
 
@@ -170,7 +170,7 @@ impl Gauge {
             let started = Instant::now();
             let give_up = || !last && has_ended();
             let now = self.count(false, &give_up);
-            let (took, grown) = (started.elapsed(), now.since(&self.before));
+            let (took, grown) = (started.elapsed(), now.growth_since(&self.before));
             let hits = self.confirmed(&now, &give_up);
             if give_up() {
                 // Cut short, or overtaken: the last one tells.
@@ -190,7 +190,7 @@ impl Gauge {
     /// file without a name.
     fn last(&self) -> Vec<LimitKind> {
         let never = || false;
-        let now = self.named(false, &never).with(self.holders.segments());
+        let now = self.named(false, &never).with_unnamed(self.holders.segments());
         self.confirmed(&now, &never)
     }
 
@@ -217,8 +217,8 @@ impl Gauge {
     fn count(&self, exact: bool, give_up: &dyn Fn() -> bool) -> Usage {
         // Before the walk: what loses its name between the two is counted at the next look,
         // and never twice.
-        let unnamed = self.holders.count(give_up);
-        self.named(exact, give_up).with(unnamed)
+        let unnamed = self.holders.count_held(give_up);
+        self.named(exact, give_up).with_unnamed(unnamed)
     }
 
     fn named(&self, exact: bool, give_up: &dyn Fn() -> bool) -> Usage {
@@ -226,7 +226,7 @@ impl Gauge {
             bytes: self.before.bytes.saturating_add(self.space.bytes),
             inodes: self.before.inodes.saturating_add(self.space.inodes),
         };
-        measure(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up })
+        measure_roots(&self.roots, Measure { known_shut: &self.before.shut, ceiling, exact, give_up })
     }
 
     fn hits(&self, now: &Usage) -> Vec<LimitKind> {
@@ -234,7 +234,7 @@ impl Gauge {
         let lost = lost(&self.free_before, &free);
         let in_doubt = lost.bytes > self.space.bytes || lost.inodes > self.space.inodes;
         let partial = now.partial || (in_doubt && self.holders.may_hide());
-        passed(&self.space, &Seen { grown: now.since(&self.before), partial, lost }, &free)
+        passed(&self.space, &Seen { grown: now.growth_since(&self.before), partial, lost }, &free)
     }
 
     /// Free space of each root; 0 for a file system that no longer answers.

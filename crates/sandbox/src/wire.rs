@@ -62,7 +62,7 @@ impl From<&Spec> for Order {
 
 /// Report of the stage after the end.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Report {
+pub(crate) struct StageReport {
     /// Way in which the program ended.
     pub(crate) how: How,
     /// True if the kernel has confirmed that no process of the program lives.
@@ -93,7 +93,7 @@ pub(crate) struct Records {
 /// Message of the stage before a confined program starts. With `Ready` come the descriptors
 /// it names, in this order.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Prepared {
+pub(crate) enum StagePrepared {
     /// The program stands ready behind every wall.
     Ready {
         applied: Box<Applied>,
@@ -109,7 +109,7 @@ pub(crate) enum Prepared {
     },
 }
 
-impl Report {
+impl StageReport {
     /// Report of a program that ended this way and left nothing behind; callers add the
     /// rest.
     pub(crate) fn new(how: How) -> Self {
@@ -129,7 +129,7 @@ impl Report {
 }
 
 /// Frame of a message: four bytes of length, then JSON.
-pub(crate) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
+pub(crate) fn encode_frame<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; PREFIX];
     serde_json::to_writer(&mut frame, message)?;
     let length = u32::try_from(frame.len() - PREFIX).map_err(io::Error::other)?;
@@ -138,12 +138,12 @@ pub(crate) fn encode<T: Serialize>(message: &T) -> io::Result<Vec<u8>> {
 }
 
 /// Writes one message as a frame.
-pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    to.write_all(&encode(message)?)
+pub(crate) fn send_frame<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
+    to.write_all(&encode_frame(message)?)
 }
 
 /// Reads one frame and nothing behind it.
-pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+pub(crate) fn receive_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     let mut prefix = [0; PREFIX];
     from.read_exact(&mut prefix)?;
     let mut body = vec![0; body_length(prefix)?];
@@ -152,7 +152,7 @@ pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T
 }
 
 /// Takes the message at the beginning of `bytes`, once all of it has arrived.
-pub(crate) fn take<T: DeserializeOwned>(bytes: &mut Vec<u8>) -> io::Result<Option<T>> {
+pub(crate) fn take_frame<T: DeserializeOwned>(bytes: &mut Vec<u8>) -> io::Result<Option<T>> {
     let Some((prefix, body)) = bytes.split_first_chunk::<PREFIX>() else { return Ok(None) };
     let length = body_length(*prefix)?;
     let Some(body) = body.get(..length) else { return Ok(None) };
@@ -173,22 +173,22 @@ mod tests {
     #[test]
     fn a_frame_is_read_whole_or_not_at_all() {
         let sent = vec!["one".to_owned(), "zwei \"3\"".to_owned()];
-        let mut frame = encode(&sent).unwrap();
+        let mut frame = encode_frame(&sent).unwrap();
         for cut in 0..frame.len() {
-            assert_eq!(take::<Vec<String>>(&mut frame[..cut].to_vec()).unwrap(), None, "{cut}");
-            assert!(receive::<Vec<String>>(&mut &frame[..cut]).is_err(), "{cut}");
+            assert_eq!(take_frame::<Vec<String>>(&mut frame[..cut].to_vec()).unwrap(), None, "{cut}");
+            assert!(receive_frame::<Vec<String>>(&mut &frame[..cut]).is_err(), "{cut}");
         }
         frame.extend_from_slice(b"after");
         let mut reader = frame.as_slice();
-        assert_eq!(receive::<Vec<String>>(&mut reader).unwrap(), sent);
+        assert_eq!(receive_frame::<Vec<String>>(&mut reader).unwrap(), sent);
         assert_eq!(reader, b"after");
-        assert_eq!(take::<Vec<String>>(&mut frame).unwrap(), Some(sent));
+        assert_eq!(take_frame::<Vec<String>>(&mut frame).unwrap(), Some(sent));
         assert_eq!(frame, b"after");
     }
 
     #[test]
     fn an_absurd_length_is_refused_before_it_is_allocated() {
-        assert!(receive::<String>(&mut [0xff_u8; 64].as_slice()).is_err());
-        assert!(take::<String>(&mut vec![0xff; 64]).is_err());
+        assert!(receive_frame::<String>(&mut [0xff_u8; 64].as_slice()).is_err());
+        assert!(take_frame::<String>(&mut vec![0xff; 64]).is_err());
     }
 }

@@ -18,10 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             redacted.clear();
             match file.read(&mut piece)? {
                 0 => break,
-                len => hits.extend(redactor.push(&piece[..len], &mut redacted)),
+                len => hits.extend(redactor.push_piece(&piece[..len], &mut redacted)),
             }
         }
-        hits.extend(redactor.finish(&mut redacted));
+        hits.extend(redactor.finish_stream(&mut redacted));
         for hit in hits {
             writeln!(out, "{path}\t{}\t{}\t{}\t{}", hit.offset, hit.len, hit.rule, hit.encoding)?;
         }

@@ -7,7 +7,7 @@ use std::fmt;
 use crate::known::{Known, KnownClass};
 use crate::read::wrapped;
 use crate::rule_set::RuleSet;
-use crate::scanner::{Scanner, Source};
+use crate::scanner::{HitSource, Scanner};
 
 /// Values of found shapes. They stay in memory and are never shown.
 #[derive(Clone, Default)]
@@ -15,7 +15,7 @@ pub struct Suspects(BTreeSet<Vec<u8>>);
 
 /// Values of shapes that occur in the baseline.
 #[derive(Clone, Default)]
-pub struct Baseline(BTreeSet<Vec<u8>>);
+pub struct BaselineValues(BTreeSet<Vec<u8>>);
 
 impl Scanner {
     /// The values of the shapes in `bytes`. Most runs have none, and then the baseline need
@@ -23,7 +23,7 @@ impl Scanner {
     pub fn suspects(&self, bytes: &[u8]) -> Suspects {
         let mut values = BTreeSet::new();
         self.each_match(bytes, 0, bytes.len(), |found, value| {
-            if !matches!(found.source, Source::Known(_)) {
+            if !matches!(found.source, HitSource::Known(_)) {
                 values.insert(bare(value));
             }
         });
@@ -44,12 +44,12 @@ impl Suspects {
     }
 
     /// Adds the suspects of another text.
-    pub fn extend(&mut self, other: Suspects) {
+    pub fn add_suspects(&mut self, other: Suspects) {
         self.0.extend(other.0);
     }
 
     /// Suspects that occur in the given files of the baseline, in any of the encodings.
-    pub fn standing_in<'a>(&self, files: impl IntoIterator<Item = &'a [u8]>) -> Baseline {
+    pub fn standing_in<'a>(&self, files: impl IntoIterator<Item = &'a [u8]>) -> BaselineValues {
         let mut search = self.search();
         files.into_iter().for_each(|file| search.file(file));
         search.found()
@@ -76,7 +76,7 @@ impl Search {
     pub fn file(&mut self, content: &[u8]) {
         let Self { values, scanner, standing } = self;
         scanner.each_match(content, 0, content.len(), |found, _| {
-            if let Source::Known(number) = found.source
+            if let HitSource::Known(number) = found.source
                 && let Some(value) = values.get(number)
             {
                 standing.insert(value.clone());
@@ -85,19 +85,19 @@ impl Search {
     }
 
     /// Values that were found.
-    pub fn found(self) -> Baseline {
-        Baseline(self.standing)
+    pub fn found(self) -> BaselineValues {
+        BaselineValues(self.standing)
     }
 }
 
-impl Baseline {
+impl BaselineValues {
     /// Adds values that another search found.
-    pub fn extend(&mut self, other: Baseline) {
+    pub fn add_values(&mut self, other: BaselineValues) {
         self.0.extend(other.0);
     }
 
     /// True if the baseline contains the value, compared without line breaks.
-    pub(crate) fn holds(&self, value: &[u8]) -> bool {
+    pub(crate) fn holds_value(&self, value: &[u8]) -> bool {
         !self.0.is_empty() && self.0.contains(&bare(value))
     }
 }
@@ -130,7 +130,7 @@ impl fmt::Debug for Search {
     }
 }
 
-impl fmt::Debug for Baseline {
+impl fmt::Debug for BaselineValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Baseline({})", self.0.len())
     }

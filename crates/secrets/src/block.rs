@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::confirm::Secret;
+use crate::confirm::SecretSpan;
 use crate::marker;
 use crate::view::Edge;
 
@@ -27,7 +27,7 @@ const HEADERS: usize = 8;
 /// None where there are fewer than `shortest` characters of it. `end` is what stands beyond
 /// the last byte: a marker is as much something else than the closing line as the text was
 /// that it replaced.
-pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, end: Edge, shortest: usize) -> Option<Secret> {
+pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, end: Edge, shortest: usize) -> Option<SecretSpan> {
     let mark = line_mark(bytes, opening);
     let (mut parts, mut value, mut empty) = (Vec::new(), Vec::new(), 0);
     let mut is_closed = end != Edge::Marker;
@@ -55,7 +55,7 @@ pub(crate) fn key_block(bytes: &[u8], opening: usize, from: usize, end: Edge, sh
         at = end + 1;
     }
     let shortest = if is_closed { shortest } else { shortest.max(UNCLOSED) };
-    (value.len() >= shortest).then_some(Secret { parts, value })
+    (value.len() >= shortest).then_some(SecretSpan { parts, value })
 }
 
 /// Mark at the beginning of the block's opening line, if it is one that every line of the

@@ -6,7 +6,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::named::{is_name_or_path, is_plain, words};
-use crate::rule::Check;
+use crate::rule::MatchCheck;
 
 /// Lenient, since what was cut out of a text may lack its padding and its last bits.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -16,19 +16,19 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIEN
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 /// True if the match passes the rule's check.
-pub(crate) fn passes(check: Check, secret: &[u8]) -> bool {
+pub(crate) fn passes(check: MatchCheck, secret: &[u8]) -> bool {
     match check {
-        Check::Shape => true,
-        Check::Random => is_random(secret),
-        Check::Crc32Base62 => is_random(secret) && (has_crc32(secret) || is_generated(secret)),
-        Check::Generated => is_random(secret) && is_generated(secret),
-        Check::KeyNumber => KEY_NUMBERS.contains(&secret.len()) && is_random(secret) && is_generated(secret),
-        Check::Jwt => is_jwt(secret),
-        Check::NamePassword => is_name_and_password(secret),
-        Check::PrivateKey => decoded(secret).is_some_and(|key| find(&key, b"PRIVATE KEY-----")),
-        Check::Password => is_password(secret, 10),
-        Check::UrlPassword => is_password(secret, 8),
-        Check::Assigned => is_assigned(secret),
+        MatchCheck::Shape => true,
+        MatchCheck::Random => is_random(secret),
+        MatchCheck::Crc32Base62 => is_random(secret) && (has_crc32(secret) || is_generated(secret)),
+        MatchCheck::Generated => is_random(secret) && is_generated(secret),
+        MatchCheck::KeyNumber => KEY_NUMBERS.contains(&secret.len()) && is_random(secret) && is_generated(secret),
+        MatchCheck::Jwt => is_jwt(secret),
+        MatchCheck::NamePassword => is_name_and_password(secret),
+        MatchCheck::PrivateKey => decoded(secret).is_some_and(|key| find(&key, b"PRIVATE KEY-----")),
+        MatchCheck::Password => is_password(secret, 10),
+        MatchCheck::UrlPassword => is_password(secret, 8),
+        MatchCheck::Assigned => is_assigned(secret),
     }
 }
 
@@ -260,33 +260,33 @@ mod tests {
     #[test]
     fn made_up_values_are_told_from_random_ones() {
         for (check, value, expected) in [
-            (Check::Random, "q7Xv0ZrT2mB9cKfW4hNj", true),
-            (Check::Random, "aaaaaaaaaaaaaaaaaaaa", false),
-            (Check::Random, "abcdefghijklmnopqrst", false),
-            (Check::Random, "a1b2c3d4e5f6g7h8i9j0", false),
-            (Check::Random, "q7Xv0Zq7Xv0Zq7Xv0Z", false),
-            (Check::Random, "IOSFODNN7EXAMPLE", false),
-            (Check::Assigned, "9f8a1c3be07d45c2a6b1", true),
-            (Check::Assigned, "123e4567-e89b-12d3-a456-426614174000", false),
-            (Check::Assigned, "my-service-account-name-01", false),
-            (Check::Assigned, "test-8f3a9c2e7b1d4a60", false),
-            (Check::Password, "tr0ub4dor&3x", true),
-            (Check::Password, "correcthorse", false),
-            (Check::Password, "ChangeMe123!", false),
-            (Check::Password, "hunter2", false),
-            (Check::Assigned, "ed25519.Ed25519PrivateKey", false),
-            (Check::Assigned, "x25519::StaticSecret", false),
-            (Check::Assigned, "/etc/ssl/private/server-2024.key", false),
-            (Check::Assigned, "~/.ssh/id_ed25519", false),
-            (Check::Assigned, "config/keys/ed25519_2024.pem", false),
-            (Check::Assigned, "rsa.RSAPrivateKeyWithSerialization", false),
-            (Check::Assigned, "k3y.Zr7mB9cKfW4hNjL5s", true),
-            (Check::Assigned, "KuDzYsWRVLTpcKWVLKpDMCzvQbAwJEsh", true),
-            (Check::Assigned, "generateRandomAccessTokenValue", false),
-            (Check::Password, "ANfBwEJIzEtXSY", true),
-            (Check::Password, "getPasswordFromUser", false),
-            (Check::UrlPassword, "tsjj3armflfru8ho", true),
-            (Check::Assigned, "/q7Xv0ZrT2mB9cKfW4h+Nj", true),
+            (MatchCheck::Random, "q7Xv0ZrT2mB9cKfW4hNj", true),
+            (MatchCheck::Random, "aaaaaaaaaaaaaaaaaaaa", false),
+            (MatchCheck::Random, "abcdefghijklmnopqrst", false),
+            (MatchCheck::Random, "a1b2c3d4e5f6g7h8i9j0", false),
+            (MatchCheck::Random, "q7Xv0Zq7Xv0Zq7Xv0Z", false),
+            (MatchCheck::Random, "IOSFODNN7EXAMPLE", false),
+            (MatchCheck::Assigned, "9f8a1c3be07d45c2a6b1", true),
+            (MatchCheck::Assigned, "123e4567-e89b-12d3-a456-426614174000", false),
+            (MatchCheck::Assigned, "my-service-account-name-01", false),
+            (MatchCheck::Assigned, "test-8f3a9c2e7b1d4a60", false),
+            (MatchCheck::Password, "tr0ub4dor&3x", true),
+            (MatchCheck::Password, "correcthorse", false),
+            (MatchCheck::Password, "ChangeMe123!", false),
+            (MatchCheck::Password, "hunter2", false),
+            (MatchCheck::Assigned, "ed25519.Ed25519PrivateKey", false),
+            (MatchCheck::Assigned, "x25519::StaticSecret", false),
+            (MatchCheck::Assigned, "/etc/ssl/private/server-2024.key", false),
+            (MatchCheck::Assigned, "~/.ssh/id_ed25519", false),
+            (MatchCheck::Assigned, "config/keys/ed25519_2024.pem", false),
+            (MatchCheck::Assigned, "rsa.RSAPrivateKeyWithSerialization", false),
+            (MatchCheck::Assigned, "k3y.Zr7mB9cKfW4hNjL5s", true),
+            (MatchCheck::Assigned, "KuDzYsWRVLTpcKWVLKpDMCzvQbAwJEsh", true),
+            (MatchCheck::Assigned, "generateRandomAccessTokenValue", false),
+            (MatchCheck::Password, "ANfBwEJIzEtXSY", true),
+            (MatchCheck::Password, "getPasswordFromUser", false),
+            (MatchCheck::UrlPassword, "tsjj3armflfru8ho", true),
+            (MatchCheck::Assigned, "/q7Xv0ZrT2mB9cKfW4h+Nj", true),
         ] {
             assert_eq!(passes(check, value.as_bytes()), expected, "{check:?} {value}");
         }

@@ -9,7 +9,7 @@ use crate::block::key_block;
 use crate::check;
 use crate::documented::is_documented;
 use crate::read::hex_pair;
-use crate::rule::{After, Before, Glance, Rule};
+use crate::rule::{After, Glance, PrecedingByte, SecretRule};
 use crate::view::Edge;
 
 /// Text with a rule's literal in it.
@@ -24,14 +24,14 @@ pub(crate) struct Hay<'a> {
 
 /// Position of a secret in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Secret {
+pub(crate) struct SecretSpan {
     /// Stretches of the secret: one, or one for each line.
     pub(crate) parts: Vec<Range<usize>>,
     /// The value, without what its lines are wrapped in.
     pub(crate) value: Vec<u8>,
 }
 
-impl Secret {
+impl SecretSpan {
     /// From its first byte to its last.
     pub(crate) fn whole(&self) -> Range<usize> {
         match (self.parts.first(), self.parts.last()) {
@@ -42,8 +42,8 @@ impl Secret {
 }
 
 /// Secret of a rule at the literal, if there is one.
-pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret> {
-    let start = start(rule, hay)?;
+pub(crate) fn secret(rule: &SecretRule, regex: &Regex, hay: &Hay<'_>) -> Option<SecretSpan> {
+    let start = secret_start(rule, hay)?;
     if rule.holds.is_some_and(|byte| {
         memchr::memchr2(byte, b'\n', &hay.bytes[hay.at..]).is_none_or(|at| hay.bytes[hay.at + at] == b'\n')
     }) {
@@ -64,25 +64,25 @@ pub(crate) fn secret(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> Option<Secret
     let value = &hay.bytes[group.clone()];
     let stands = ends_a_word(rule, hay, group.end) && !is_announced_as_harmless(rule, hay);
     (stands && check::passes(rule.check, value) && !is_documented(value))
-        .then(|| Secret { parts: vec![group.clone()], value: value.to_vec() })
+        .then(|| SecretSpan { parts: vec![group.clone()], value: value.to_vec() })
 }
 
 /// True if the pattern fits up to the very end of the text, so that more text may extend
 /// the match.
-pub(crate) fn may_go_on(rule: &Rule, regex: &Regex, hay: &Hay<'_>) -> bool {
+pub(crate) fn may_go_on(rule: &SecretRule, regex: &Regex, hay: &Hay<'_>) -> bool {
     let found = regex.search_half(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes));
     found.is_some_and(|found| rule.block.is_some() || found.offset() == hay.bytes.len())
 }
 
 /// Start of the secret; none if the text before the literal rules a secret out.
-pub(crate) fn start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
+pub(crate) fn secret_start(rule: &SecretRule, hay: &Hay<'_>) -> Option<usize> {
     let start = lead_start(rule, hay)?;
-    (rule.before == Before::Anything || begins_a_word(hay, start)).then_some(start)
+    (rule.before == PrecedingByte::Anything || begins_a_word(hay, start)).then_some(start)
 }
 
 /// Quick check of the literal's surroundings before the pattern is tried. Escapes are words
 /// of their own, so they pass.
-pub(crate) fn deserves_a_try(rule: &Rule, hay: &Hay<'_>) -> bool {
+pub(crate) fn deserves_a_try(rule: &SecretRule, hay: &Hay<'_>) -> bool {
     let after = &hay.bytes[hay.at..];
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let run = |most: usize| after.iter().take(most).take_while(is_word).count();
@@ -140,15 +140,15 @@ fn is_harmless_suffix(suffix: &[u8]) -> bool {
 }
 
 /// Start of the characters before the literal that belong to the secret.
-fn lead_start(rule: &Rule, hay: &Hay<'_>) -> Option<usize> {
+fn lead_start(rule: &SecretRule, hay: &Hay<'_>) -> Option<usize> {
     let before = hay.bytes[..hay.at].iter().rev();
-    let len = before.take(rule.lead.longest()).take_while(|byte| rule.lead.holds(**byte)).count();
+    let len = before.take(rule.lead.longest()).take_while(|byte| rule.lead.holds_byte(**byte)).count();
     (len >= rule.lead.shortest()).then(|| hay.at - len)
 }
 
 /// True if the word right before the literal marks a harmless value, as in
 /// `next_page_token`.
-fn is_announced_as_harmless(rule: &Rule, hay: &Hay<'_>) -> bool {
+fn is_announced_as_harmless(rule: &SecretRule, hay: &Hay<'_>) -> bool {
     let before = &hay.bytes[..hay.at];
     let before = before.strip_suffix(b"_").or(before.strip_suffix(b"-")).unwrap_or(before);
     let ends_with = |word: &&str| {
@@ -186,7 +186,7 @@ fn ends_an_escape(text: &[u8]) -> bool {
     }
 }
 
-fn ends_a_word(rule: &Rule, hay: &Hay<'_>, at: usize) -> bool {
+fn ends_a_word(rule: &SecretRule, hay: &Hay<'_>, at: usize) -> bool {
     match hay.bytes.get(at) {
         None => hay.end == Edge::Ended || hay.end == Edge::More && rule.after == After::Anything,
         Some(next) => !rule.after.forbids(*next),

@@ -34,12 +34,12 @@ pub(crate) struct Grams(pub(crate) Cow<'static, [u8]>);
 const HEAD_BITS: u32 = 14;
 
 /// The literals themselves, by their grams. Made here, or when this crate was built.
-pub(crate) struct Index<T: Clone + 'static> {
+pub(crate) struct LiteralIndex<T: Clone + 'static> {
     /// The gram of each entry, in the order of their hashes.
     pub(crate) grams: Cow<'static, [u32]>,
     /// Bytes around the gram of each entry.
-    pub(crate) around: Cow<'static, [Around]>,
-    pub(crate) entries: Cow<'static, [Entry<T>]>,
+    pub(crate) around: Cow<'static, [GramContext]>,
+    pub(crate) entries: Cow<'static, [GramEntry<T>]>,
     /// First entry of each hash, and one more at the end.
     pub(crate) heads: Cow<'static, [u32]>,
     /// Texts to compare with, one after the other.
@@ -48,7 +48,7 @@ pub(crate) struct Index<T: Clone + 'static> {
 
 /// Literal under its gram.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry<T> {
+pub(crate) struct GramEntry<T> {
     /// Offset of the gram in the literal.
     pub(crate) gram_at: usize,
     /// The literal's place in the texts.
@@ -62,17 +62,17 @@ pub(crate) struct Entry<T> {
 /// literals share a gram that is common in text, such as that of `token`; this tells them
 /// apart without comparing each in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Around {
+pub(crate) struct GramContext {
     pub(crate) expected: u64,
     /// The bytes that the literal has.
     pub(crate) mask: u64,
 }
 
-impl Around {
-    fn of(literal: &[u8], gram_at: usize) -> Around {
+impl GramContext {
+    fn of(literal: &[u8], gram_at: usize) -> GramContext {
         let present = |byte: Option<&u8>| u64::from(byte.is_some()) * 0xff;
         let read = |at: Option<usize>| at.and_then(|at| literal.get(at));
-        let mut around = Around { expected: 0, mask: 0 };
+        let mut around = GramContext { expected: 0, mask: 0 };
         for (place, at) in places_around(gram_at).into_iter().enumerate() {
             around.expected |= u64::from(read(at).copied().unwrap_or_default()) << (8 * place);
             around.mask |= present(read(at)) << (8 * place);
@@ -102,10 +102,10 @@ fn found_around(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(found) | FOLD
 }
 
-impl<T: Clone> Index<T> {
+impl<T: Clone> LiteralIndex<T> {
     /// Builds the index. Literals shorter than a gram are left out; callers must make them
     /// long enough.
-    pub(crate) fn new(mut literals: Vec<Literal<T>>) -> Index<T> {
+    pub(crate) fn new(mut literals: Vec<Literal<T>>) -> LiteralIndex<T> {
         // The shortest have the least choice.
         let longest = literals.iter().map(|literal| literal.text.len()).max().unwrap_or(0);
         (literals, _) = in_order(literals, longest + 1, |literal| literal.text.len());
@@ -116,14 +116,14 @@ impl<T: Clone> Index<T> {
                 mark(taken.0.to_mut(), gram);
                 let start = texts.len();
                 texts.extend_from_slice(&text);
-                found.push((gram, Entry { gram_at, start, end: texts.len(), fold, target }));
+                found.push((gram, GramEntry { gram_at, start, end: texts.len(), fold, target }));
             }
         }
         let (found, heads) = in_order(found, 1 << HEAD_BITS, |(gram, _)| hash(*gram, HEAD_BITS));
-        let (grams, entries): (Vec<_>, Vec<Entry<T>>) = found.into_iter().unzip();
-        let around: Vec<Around> =
-            entries.iter().map(|entry| Around::of(&texts[entry.start..entry.end], entry.gram_at)).collect();
-        Index {
+        let (grams, entries): (Vec<_>, Vec<GramEntry<T>>) = found.into_iter().unzip();
+        let around: Vec<GramContext> =
+            entries.iter().map(|entry| GramContext::of(&texts[entry.start..entry.end], entry.gram_at)).collect();
+        LiteralIndex {
             grams: grams.into(),
             around: around.into(),
             entries: entries.into(),
@@ -144,7 +144,7 @@ impl<T: Clone> Index<T> {
         let near = self.heads[head] as usize..self.heads[head + 1] as usize;
         let around = found_around(bytes, at);
         let keys = self.grams[near.clone()].iter().zip(&self.around[near.clone()]);
-        let may_stand = move |(_, (of_entry, its)): &(_, (&u32, &Around))| **of_entry == gram && its.fits(around);
+        let may_stand = move |(_, (of_entry, its)): &(_, (&u32, &GramContext))| **of_entry == gram && its.fits(around);
         self.entries[near].iter().zip(keys).filter(may_stand).filter_map(move |(entry, _)| {
             let start = at.checked_sub(entry.gram_at)?;
             let text = &self.texts[entry.start..entry.end];
@@ -211,7 +211,7 @@ impl Grams {
     }
 
     /// Adds the grams of an index.
-    pub(crate) fn add<T: Clone>(&mut self, index: &Index<T>) {
+    pub(crate) fn add_index<T: Clone>(&mut self, index: &LiteralIndex<T>) {
         if !index.grams.is_empty() {
             let table = self.0.to_mut();
             index.grams.iter().for_each(|gram| mark(table, *gram));
@@ -303,7 +303,7 @@ const fn of_byte(byte: u8) -> u8 {
     }
 }
 
-impl<T: Clone> std::fmt::Debug for Index<T> {
+impl<T: Clone> std::fmt::Debug for LiteralIndex<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Index({} literals)", self.entries.len())
     }
@@ -323,9 +323,9 @@ mod tests {
     fn every_literal_is_found_wherever_it_stands() {
         let texts = ["abcd", "Zebra-", "%41%42", "password", "////"];
         let literal = |(target, text): (usize, &&str)| Literal { text: text.as_bytes().to_vec(), fold: false, target };
-        let index = Index::new(texts.iter().enumerate().map(literal).collect());
+        let index = LiteralIndex::new(texts.iter().enumerate().map(literal).collect());
         let mut grams = Grams::none();
-        grams.add(&index);
+        grams.add_index(&index);
         for (target, text) in texts.iter().enumerate() {
             for (before, after) in (0..20).flat_map(|before| (0..12).map(move |after| (before, after))) {
                 let bytes = [&b"~".repeat(before), text.as_bytes(), &b"~".repeat(after)].concat();
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn case_counts_unless_folded() {
         for (fold, expected) in [(true, 1), (false, 0)] {
-            let index = Index::new(vec![Literal { text: b"token".to_vec(), fold, target: () }]);
+            let index = LiteralIndex::new(vec![Literal { text: b"token".to_vec(), fold, target: () }]);
             let found = (0..8).flat_map(|at| index.standing_at(b"my TOKEN", at).collect::<Vec<_>>()).count();
             assert_eq!(found, expected);
         }

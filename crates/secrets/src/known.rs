@@ -41,7 +41,7 @@ impl Known {
     /// White space around the value is no part of it. The name is shown in lower case, with
     /// dashes for anything but letters and digits.
     pub fn new(name: &str, class: KnownClass, value: &[u8]) -> Known {
-        Known { name: marker::name(name).into(), class, value: value.trim_ascii().to_vec() }
+        Known { name: marker::marker_name(name).into(), class, value: value.trim_ascii().to_vec() }
     }
 
     /// False for a value that is too short.

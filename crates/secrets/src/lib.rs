@@ -37,12 +37,12 @@ mod stream;
 mod view;
 
 pub use allowance::Allowance;
-pub use baseline::{Baseline, Search, Suspects};
+pub use baseline::{BaselineValues, Search, Suspects};
 pub use hit::{Class, Encoding, Hit};
 pub use known::{Known, KnownClass, SHORTEST};
 pub use page::rules_page;
 pub use redact::Keep;
-pub use rule::{After, Before, Check, Glance, Lead, Rule};
+pub use rule::{After, Glance, Lead, MatchCheck, PrecedingByte, SecretRule};
 pub use rule_set::RuleSet;
 pub use scanner::Scanner;
 pub use stream::Redactor;

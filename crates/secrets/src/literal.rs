@@ -1,7 +1,7 @@
 //! The literals of a rule in each encoding its secret may be met in.
 
-use crate::filter::{Grams, Index, Literal};
-use crate::rule::Rule;
+use crate::filter::{Grams, Literal, LiteralIndex};
+use crate::rule::SecretRule;
 
 /// Notation of the text that a rule's literal begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,14 +21,14 @@ pub(crate) enum Form {
 const SHORTEST: usize = 4;
 
 /// The literals of all these rules, ready to be looked for.
-pub(crate) fn indexed<'a>(rules: impl Iterator<Item = &'a Rule>) -> (Index<(usize, Form)>, Grams) {
-    let index = Index::new(rules.enumerate().flat_map(|(number, rule)| literals(rule, number)).collect());
+pub(crate) fn indexed<'a>(rules: impl Iterator<Item = &'a SecretRule>) -> (LiteralIndex<(usize, Form)>, Grams) {
+    let index = LiteralIndex::new(rules.enumerate().flat_map(|(number, rule)| literals(rule, number)).collect());
     let mut grams = Grams::none();
-    grams.add(&index);
+    grams.add_index(&index);
     (index, grams)
 }
 
-fn literals(rule: &Rule, number: usize) -> Vec<Literal<(usize, Form)>> {
+fn literals(rule: &SecretRule, number: usize) -> Vec<Literal<(usize, Form)>> {
     let mut all = Vec::new();
     let mut add = |text: Vec<u8>, fold, form| all.push(Literal { text, fold, target: (number, form) });
     for literal in rule.literals.iter().map(|literal| literal.as_bytes()) {

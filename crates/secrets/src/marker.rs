@@ -13,14 +13,14 @@ pub(crate) const NAME_MAX: usize = 40;
 const LONGEST: usize = OPENING.len() + NAME_MAX + 1;
 
 /// Appends the marker of a rule.
-pub(crate) fn push(rule: &str, out: &mut Vec<u8>) {
+pub(crate) fn push_marker(rule: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(OPENING);
     out.extend_from_slice(rule.as_bytes());
     out.push(b']');
 }
 
 /// `name` as a marker can carry it: lower case, digits and dashes.
-pub(crate) fn name(name: &str) -> String {
+pub(crate) fn marker_name(name: &str) -> String {
     let clean = |character: char| match character {
         'a'..='z' | '0'..='9' => character,
         'A'..='Z' => character.to_ascii_lowercase(),
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn a_name_becomes_one_that_a_marker_can_carry() {
         for (given, carried) in [("OpenAI key", "openai-key"), ("", "known"), ("a]b[\n", "a-b--")] {
-            assert_eq!(name(given), carried);
+            assert_eq!(marker_name(given), carried);
         }
-        assert_eq!(name(&"x".repeat(99)).len(), NAME_MAX);
+        assert_eq!(marker_name(&"x".repeat(99)).len(), NAME_MAX);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::filter::Literal;
 use crate::literal::base64_core;
-use crate::read::{Escape, MODES, Mode, Unit, unit, wrapped, wrapped_before};
+use crate::read::{Escape, EscapeMode, MODES, Unit, unit, wrapped, wrapped_before};
 use crate::spelling::{COVERED, Spelling, covered};
 use crate::{Encoding, SPAN};
 
@@ -45,14 +45,14 @@ pub(crate) struct Needle {
 
 /// Needle to which a literal leads, and the character of it at which the literal begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lead {
+pub(crate) struct NeedleLead {
     needle: usize,
     character: usize,
 }
 
 /// Position of a needle in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct NeedlePosition {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) encoding: Encoding,
@@ -62,12 +62,12 @@ pub(crate) struct Standing {
 #[derive(Default)]
 pub(crate) struct Needles {
     needles: Vec<Needle>,
-    pub(crate) literals: Vec<Literal<Lead>>,
+    pub(crate) literals: Vec<Literal<NeedleLead>>,
 }
 
 impl Needles {
     /// All encodings of a known value of at least [`COVERED`] bytes.
-    pub(crate) fn add(&mut self, known: usize, value: &[u8]) {
+    pub(crate) fn add_value(&mut self, known: usize, value: &[u8]) {
         // Where a value has line breaks of its own, a text may have other ones, or none.
         let unbroken: Vec<u8> = value.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
         for piece in pieces(&unbroken) {
@@ -91,10 +91,10 @@ impl Needles {
         };
         for covered in covered(&characters) {
             let plain = &characters[covered.clone()];
-            let mut texts: Vec<Vec<u8>> = spellings.iter().map(|spelling| spelling.write(plain)).collect();
+            let mut texts: Vec<Vec<u8>> = spellings.iter().map(|spelling| spelling.write_spelled(plain)).collect();
             texts.sort();
             texts.dedup();
-            let target = Lead { needle, character: covered.start };
+            let target = NeedleLead { needle, character: covered.start };
             let literal = |text: Vec<u8>| Literal { fold: alphabet == Alphabet::Hex || text != plain, text, target };
             self.literals.extend(texts.into_iter().map(literal));
         }
@@ -102,9 +102,9 @@ impl Needles {
     }
 
     /// Position of the known value that a literal at `at` leads to, if it is there.
-    pub(crate) fn standing(&self, lead: Lead, text: &[u8], at: usize) -> Option<(usize, Standing)> {
+    pub(crate) fn standing(&self, lead: NeedleLead, text: &[u8], at: usize) -> Option<(usize, NeedlePosition)> {
         let needle = self.needles.get(lead.needle)?;
-        let modes = if needle.is_near_an_escape(text, at) { &MODES[..] } else { &[Mode::Raw] };
+        let modes = if needle.is_near_an_escape(text, at) { &MODES[..] } else { &[EscapeMode::Raw] };
         modes.iter().find_map(|mode| Some((needle.known, needle.standing(lead.character, text, at, *mode)?)))
     }
 }
@@ -125,7 +125,7 @@ impl Needle {
         memchr::memchr2(b'%', b'\\', &text[at.saturating_sub(BACK)..end]).is_some()
     }
 
-    fn standing(&self, character: usize, text: &[u8], at: usize, mode: Mode) -> Option<Standing> {
+    fn standing(&self, character: usize, text: &[u8], at: usize, mode: EscapeMode) -> Option<NeedlePosition> {
         let (before, after) = self.characters.split_at_checked(character)?;
         let mut seen = Escape::None;
         let end = self.forward(after, text, at, mode, &mut seen)?;
@@ -147,10 +147,17 @@ impl Needle {
             (Alphabet::Text, Escape::Json) => Encoding::Json,
         };
         let (start, end) = self.with_shared(text, start, end);
-        Some(Standing { start, end, encoding })
+        Some(NeedlePosition { start, end, encoding })
     }
 
-    fn forward(&self, mut expected: &[u8], text: &[u8], at: usize, mode: Mode, seen: &mut Escape) -> Option<usize> {
+    fn forward(
+        &self,
+        mut expected: &[u8],
+        text: &[u8],
+        at: usize,
+        mode: EscapeMode,
+        seen: &mut Escape,
+    ) -> Option<usize> {
         let limit = text.len().min(at + SPAN);
         let mut now = at;
         let accepted = |expected: &[u8], now: usize| unit(text, now, mode).filter(|unit| self.accepts(expected, unit));
@@ -182,7 +189,7 @@ impl Needle {
         expected: &[u8],
         text: &[u8],
         at: usize,
-        mode: Mode,
+        mode: EscapeMode,
         steps: &mut usize,
         right: &mut impl FnMut(usize) -> bool,
     ) -> Option<usize> {

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::rule::{After, Before, Check, Lead, Rule};
+use crate::rule::{After, Lead, MatchCheck, PrecedingByte, SecretRule};
 use crate::rule_set::RuleSet;
 use crate::{SHORTEST, SPAN};
 
 /// The page. A test fails where it differs from the file; `cargo run -p secrets --example
 /// rules_page` prints it.
 pub fn rules_page() -> String {
-    let rules: Vec<&Rule> = RuleSet::standard().rules().collect();
+    let rules: Vec<&SecretRule> = RuleSet::standard().rules().collect();
     let mut page = HEAD
         .replace("{count}", &rules.len().to_string())
         .replace("{shortest}", &SHORTEST.to_string())
@@ -36,7 +36,7 @@ fn code(pattern: &str) -> String {
     format!("{fence}{}{fence}", pattern.replace('|', "\\|"))
 }
 
-fn conditions(rule: &Rule) -> String {
+fn conditions(rule: &SecretRule) -> String {
     let mut all: Vec<&str> = Vec::new();
     if rule.fold {
         all.push("either case");
@@ -50,7 +50,7 @@ fn conditions(rule: &Rule) -> String {
     if !lead.is_empty() {
         all.push(&lead);
     }
-    if rule.before == Before::NoLetterOrDigit {
+    if rule.before == PrecedingByte::NoLetterOrDigit {
         all.push("begins a word");
     }
     if rule.after != After::Anything {
@@ -65,19 +65,19 @@ fn conditions(rule: &Rule) -> String {
     all.join(", ")
 }
 
-fn checked(check: Check) -> &'static str {
+fn checked(check: MatchCheck) -> &'static str {
     match check {
-        Check::Shape => "",
-        Check::Random => "no placeholder",
-        Check::Crc32Base62 => "CRC-32 fits, or generated",
-        Check::Generated => "generated",
-        Check::KeyNumber => "generated, as long as a key's number",
-        Check::Jwt => "header names an algorithm",
-        Check::NamePassword => "base64 of name and password",
-        Check::PrivateKey => "base64 of a PEM key",
-        Check::Password => "looks like a password",
-        Check::UrlPassword => "looks like a password of eight or more",
-        Check::Assigned => "long and random",
+        MatchCheck::Shape => "",
+        MatchCheck::Random => "no placeholder",
+        MatchCheck::Crc32Base62 => "CRC-32 fits, or generated",
+        MatchCheck::Generated => "generated",
+        MatchCheck::KeyNumber => "generated, as long as a key's number",
+        MatchCheck::Jwt => "header names an algorithm",
+        MatchCheck::NamePassword => "base64 of name and password",
+        MatchCheck::PrivateKey => "base64 of a PEM key",
+        MatchCheck::Password => "looks like a password",
+        MatchCheck::UrlPassword => "looks like a password of eight or more",
+        MatchCheck::Assigned => "long and random",
     }
 }
 

@@ -9,7 +9,7 @@ use crate::allowance::allows_at;
 use crate::baseline::Suspects;
 use crate::marker;
 use crate::redact::Keep;
-use crate::scanner::{Match, Scanner, Source};
+use crate::scanner::{HitSource, Match, Scanner};
 use crate::settle::Settler;
 use crate::strand::{Strand, strands};
 use crate::{Class, Hit};
@@ -27,9 +27,9 @@ impl Scanner {
                 if !keep.keeps(&found) && found.class != Class::Allowed {
                     stretches.extend(pieces(&strand, &found).map(|piece| (piece, found.source)));
                 }
-                settler.add(found);
+                settler.add_match(found);
             });
-            hits.extend(settler.settle(self, strand.text.len()).into_iter().map(|hit| placed(&strand, hit)));
+            hits.extend(settler.settle_hits(self, strand.text.len()).into_iter().map(|hit| placed(&strand, hit)));
         }
         (self.written_without(patch, stretches), hits.into_iter().collect())
     }
@@ -38,7 +38,7 @@ impl Scanner {
     pub fn suspects_in_patch(&self, patch: &[u8]) -> Suspects {
         let mut all = Suspects::default();
         for strand in strands(patch) {
-            all.extend(self.suspects(&strand.text));
+            all.add_suspects(self.suspects(&strand.text));
         }
         all
     }
@@ -46,7 +46,7 @@ impl Scanner {
     /// An allowance is for one file: the same value in another one is a leak.
     fn at_path(&self, found: Match, path: Option<&str>) -> Match {
         let allows = |digest: &[u8; 32]| {
-            path.is_some_and(|path| allows_at(&self.allowances, &self.name(found.source), digest, path))
+            path.is_some_and(|path| allows_at(&self.allowances, &self.source_name(found.source), digest, path))
         };
         match found.class {
             Class::Allowed if !found.digest.as_ref().is_some_and(allows) => Match { class: Class::Shape, ..found },
@@ -54,13 +54,13 @@ impl Scanner {
         }
     }
 
-    fn written_without(&self, patch: &[u8], mut stretches: Vec<(Range<usize>, Source)>) -> Vec<u8> {
+    fn written_without(&self, patch: &[u8], mut stretches: Vec<(Range<usize>, HitSource)>) -> Vec<u8> {
         stretches.sort_by_key(|(stretch, source)| (stretch.start, *source));
         let (mut out, mut written_to) = (Vec::with_capacity(patch.len()), 0);
         for (stretch, source) in stretches {
             if stretch.start >= written_to {
                 out.extend_from_slice(&patch[written_to..stretch.start]);
-                marker::push(&self.name(source), &mut out);
+                marker::push_marker(&self.source_name(source), &mut out);
             }
             written_to = written_to.max(stretch.end);
         }
@@ -77,7 +77,7 @@ fn pieces<'a>(strand: &'a Strand, found: &'a Match) -> impl Iterator<Item = Rang
 
 fn placed(strand: &Strand, hit: Hit) -> Hit {
     let (start, end) = (hit.offset as usize, (hit.offset + hit.len) as usize);
-    let from = strand.place(start);
-    let to = strand.place(end.saturating_sub(1).max(start)) + 1;
+    let from = strand.place_at(start);
+    let to = strand.place_at(end.saturating_sub(1).max(start)) + 1;
     Hit { offset: from as u64, len: (to - from) as u64, ..hit }
 }

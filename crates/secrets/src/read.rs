@@ -4,7 +4,7 @@
 /// Escapes that are decoded. A value that contains a `%` or a backslash of its own occurs
 /// raw in one text and escaped in another, and no single reading finds both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum EscapeMode {
     Raw,
     Url,
     Json,
@@ -14,7 +14,8 @@ pub(crate) enum Mode {
     Any,
 }
 
-pub(crate) const MODES: [Mode; 5] = [Mode::Raw, Mode::Url, Mode::Json, Mode::Nested, Mode::Any];
+pub(crate) const MODES: [EscapeMode; 5] =
+    [EscapeMode::Raw, EscapeMode::Url, EscapeMode::Json, EscapeMode::Nested, EscapeMode::Any];
 
 /// Escape in which a character was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +52,12 @@ impl Unit {
 }
 
 /// The character that begins at `at`.
-pub(crate) fn unit(text: &[u8], at: usize, mode: Mode) -> Option<Unit> {
+pub(crate) fn unit(text: &[u8], at: usize, mode: EscapeMode) -> Option<Unit> {
     let first = *text.get(at)?;
     let escaped = match first {
-        b'%' if matches!(mode, Mode::Url | Mode::Any) => percent(text, at),
-        b'\\' if mode == Mode::Json => backslash(text, at, 1),
-        b'\\' if matches!(mode, Mode::Nested | Mode::Any) => backslash(text, at, SLASHES_MAX),
+        b'%' if matches!(mode, EscapeMode::Url | EscapeMode::Any) => percent(text, at),
+        b'\\' if mode == EscapeMode::Json => backslash(text, at, 1),
+        b'\\' if matches!(mode, EscapeMode::Nested | EscapeMode::Any) => backslash(text, at, SLASHES_MAX),
         _ => None,
     };
     Some(escaped.unwrap_or_else(|| Unit::byte(first, at + 1, Escape::None)))
@@ -182,23 +183,23 @@ mod tests {
             assert_eq!((unit.bytes(), unit.end), (expected.as_bytes(), end), "{text} {mode:?}");
         };
         for (text, mode, expected, end) in [
-            ("%2fx", Mode::Url, "/", 3),
-            ("%2Fx", Mode::Any, "/", 3),
-            ("%2Fx", Mode::Raw, "%", 1),
-            ("%zz", Mode::Url, "%", 1),
-            (r"\/", Mode::Json, "/", 2),
-            (r"\/", Mode::Url, "\\", 1),
-            (r"\\/", Mode::Json, "\\", 2),
-            (r"\\\/", Mode::Json, "\\", 2),
-            (r"\\\/", Mode::Nested, "/", 4),
-            (r"\\n", Mode::Json, "\\", 2),
-            (r"\\n", Mode::Any, "\n", 3),
-            (r"\u0041", Mode::Json, "A", 6),
-            (r"\u00e9", Mode::Json, "é", 6),
-            (r"\ud83d\ude00!", Mode::Json, "😀", 12),
-            (r"\ud83d", Mode::Json, "\\", 1),
-            (r"\x41", Mode::Json, "A", 4),
-            (r"\q", Mode::Json, "\\", 1),
+            ("%2fx", EscapeMode::Url, "/", 3),
+            ("%2Fx", EscapeMode::Any, "/", 3),
+            ("%2Fx", EscapeMode::Raw, "%", 1),
+            ("%zz", EscapeMode::Url, "%", 1),
+            (r"\/", EscapeMode::Json, "/", 2),
+            (r"\/", EscapeMode::Url, "\\", 1),
+            (r"\\/", EscapeMode::Json, "\\", 2),
+            (r"\\\/", EscapeMode::Json, "\\", 2),
+            (r"\\\/", EscapeMode::Nested, "/", 4),
+            (r"\\n", EscapeMode::Json, "\\", 2),
+            (r"\\n", EscapeMode::Any, "\n", 3),
+            (r"\u0041", EscapeMode::Json, "A", 6),
+            (r"\u00e9", EscapeMode::Json, "é", 6),
+            (r"\ud83d\ude00!", EscapeMode::Json, "😀", 12),
+            (r"\ud83d", EscapeMode::Json, "\\", 1),
+            (r"\x41", EscapeMode::Json, "A", 4),
+            (r"\q", EscapeMode::Json, "\\", 1),
         ] {
             check(text, mode, expected, end);
         }

@@ -34,13 +34,13 @@ impl Scanner {
         let (mut settler, mut writer) = (Settler::default(), Writer::default());
         self.each_match(bytes, 0, bytes.len(), |found, _| {
             if !keep.keeps(&found) {
-                writer.add(&found);
+                writer.add_match(&found);
             }
-            settler.add(found);
+            settler.add_match(found);
         });
         let mut out = Vec::with_capacity(bytes.len());
-        writer.write(self, bytes, 0, bytes.len(), &mut out);
-        (out, settler.settle(self, bytes.len()))
+        writer.write_redacted(self, bytes, 0, bytes.len(), &mut out);
+        (out, settler.settle_hits(self, bytes.len()))
     }
 }
 
@@ -66,7 +66,7 @@ struct Open {
 
 impl Writer {
     /// Adds a match; one that spans several stretches leaves each of them out.
-    pub(crate) fn add(&mut self, found: &Match) {
+    pub(crate) fn add_match(&mut self, found: &Match) {
         for stretch in found.stretches() {
             let (start, end) = (stretch.start, stretch.end);
             self.matches.push(Match { start, end, parts: Vec::new(), ..found.clone() });
@@ -75,7 +75,7 @@ impl Writer {
 
     /// Writes up to `to`; all matches that begin before it must be there. `text` begins at
     /// `base`.
-    pub(crate) fn write(&mut self, scanner: &Scanner, text: &[u8], base: usize, to: usize, out: &mut Vec<u8>) {
+    pub(crate) fn write_redacted(&mut self, scanner: &Scanner, text: &[u8], base: usize, to: usize, out: &mut Vec<u8>) {
         self.matches.sort_by_key(|found| (found.start, found.source));
         let mut next = 0;
         while self.written_to < to {
@@ -97,7 +97,7 @@ impl Writer {
                     let found = self.matches.get(next).filter(|found| found.start < to);
                     self.written_to = found.map_or(to, |found| found.start);
                     out.extend_from_slice(&text[from - base..self.written_to - base]);
-                    self.open = found.map(|found| Open::new(scanner.name(found.source), found.end, out));
+                    self.open = found.map(|found| Open::new(scanner.source_name(found.source), found.end, out));
                     next += usize::from(self.open.is_some());
                 }
             }
@@ -108,7 +108,7 @@ impl Writer {
 
 impl Open {
     fn new(name: Arc<str>, end: usize, out: &mut Vec<u8>) -> Open {
-        marker::push(&name, out);
+        marker::push_marker(&name, out);
         Open { name, end, broken: false, at_line_start: false }
     }
 
@@ -131,7 +131,7 @@ impl Open {
     /// left out, and must look so.
     fn close(&self, out: &mut Vec<u8>) {
         if self.broken {
-            marker::push(&self.name, out);
+            marker::push_marker(&self.name, out);
         }
     }
 }

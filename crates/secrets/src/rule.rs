@@ -3,7 +3,7 @@
 /// A well-known secret shape. The tables in `rules/` are made of these; `RULE` has the
 /// defaults.
 #[derive(Debug, Clone, Copy)]
-pub struct Rule {
+pub struct SecretRule {
     /// Names the rule in hits and markers: lower case, digits, dashes.
     pub id: &'static str,
     /// Description for people.
@@ -23,7 +23,7 @@ pub struct Rule {
     pub lead: Lead,
     /// Condition on the byte before: the secret, or the literal that announces it, must not
     /// continue a word.
-    pub before: Before,
+    pub before: PrecedingByte,
     /// Words right before the literal that say that what follows is no secret.
     pub unless_after: &'static [&'static str],
     /// Bytes that must not follow the secret.
@@ -32,7 +32,7 @@ pub struct Rule {
     /// are the secret, whatever stands before and after them on each line.
     pub block: Option<usize>,
     /// Further check of a match.
-    pub check: Check,
+    pub check: MatchCheck,
     pub glance: Glance,
     /// Gives way where a rule that is not general finds something.
     pub general: bool,
@@ -45,7 +45,7 @@ pub struct Rule {
 }
 
 /// A rule as it is unless its row says otherwise.
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: SecretRule = SecretRule {
     id: "",
     what: "",
     literals: &[],
@@ -53,11 +53,11 @@ pub(crate) const RULE: Rule = Rule {
     pattern: "",
     holds: None,
     lead: Lead::None,
-    before: Before::NoLetterOrDigit,
+    before: PrecedingByte::NoLetterOrDigit,
     unless_after: &[],
     after: After::NoLetterOrDigit,
     block: None,
-    check: Check::Random,
+    check: MatchCheck::Random,
     glance: Glance::Anything,
     general: false,
     span: 200,
@@ -115,7 +115,7 @@ impl Lead {
     }
 
     /// True if the byte can be one of them.
-    pub(crate) fn holds(self, byte: u8) -> bool {
+    pub(crate) fn holds_byte(self, byte: u8) -> bool {
         match self {
             Lead::None => false,
             Lead::Digits { .. } => byte.is_ascii_digit(),
@@ -126,7 +126,7 @@ impl Lead {
 
 /// Condition on the byte before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
+pub enum PrecedingByte {
     Anything,
     NoLetterOrDigit,
 }
@@ -160,7 +160,7 @@ impl After {
 
 /// Check of a match beyond its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Check {
+pub enum MatchCheck {
     /// No check: the shape is enough.
     Shape,
     /// No placeholder: no runs, no alphabet in order, no word such as `example`, and a mix

@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
-use crate::filter::{Grams, Index};
+use crate::filter::{Grams, LiteralIndex};
 use crate::literal::{Form, indexed};
-use crate::rule::Rule;
+use crate::rule::SecretRule;
 use crate::rules;
 
 /// Written by the build script.
 mod made {
-    use crate::filter::{Around, Entry};
+    use crate::filter::{GramContext, GramEntry};
     use crate::literal::Form;
 
     include!(concat!(env!("OUT_DIR"), "/standard.rs"));
@@ -25,12 +25,12 @@ mod made {
 /// The rules of a scanner, ready for use.
 pub struct RuleSet {
     rules: Vec<Compiled>,
-    pub(crate) index: Index<(usize, Form)>,
+    pub(crate) index: LiteralIndex<(usize, Form)>,
     pub(crate) grams: Grams,
 }
 
 struct Compiled {
-    rule: &'static Rule,
+    rule: &'static SecretRule,
     /// Compiled when the first candidate turns up: most rules meet none.
     regex: OnceLock<Option<Regex>>,
 }
@@ -41,7 +41,7 @@ impl RuleSet {
         static STANDARD: OnceLock<RuleSet> = OnceLock::new();
         STANDARD.get_or_init(|| RuleSet {
             rules: compiled(rules::all()),
-            index: Index {
+            index: LiteralIndex {
                 grams: made::GRAMS.into(),
                 around: made::AROUND.into(),
                 entries: made::ENTRIES.into(),
@@ -58,24 +58,24 @@ impl RuleSet {
         NONE.get_or_init(|| RuleSet::of([]))
     }
 
-    fn of(rules: impl IntoIterator<Item = &'static Rule>) -> RuleSet {
+    fn of(rules: impl IntoIterator<Item = &'static SecretRule>) -> RuleSet {
         let rules = compiled(rules);
         let (index, grams) = indexed(rules.iter().map(|compiled| compiled.rule));
         RuleSet { rules, index, grams }
     }
 
     /// Rules of the set, in their order.
-    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
+    pub fn rules(&self) -> impl Iterator<Item = &'static SecretRule> {
         self.rules.iter().map(|compiled| compiled.rule)
     }
 
     /// Rule by its number in the set.
-    pub(crate) fn rule(&self, number: usize) -> Option<&'static Rule> {
+    pub(crate) fn rule(&self, number: usize) -> Option<&'static SecretRule> {
         self.rules.get(number).map(|compiled| compiled.rule)
     }
 
     /// Id of a rule by its number in the set.
-    pub(crate) fn name(&self, number: usize) -> Option<Arc<str>> {
+    pub(crate) fn rule_name(&self, number: usize) -> Option<Arc<str>> {
         self.rules.get(number).map(|compiled| compiled.rule.id.into())
     }
 
@@ -86,7 +86,7 @@ impl RuleSet {
     }
 }
 
-fn compiled(rules: impl IntoIterator<Item = &'static Rule>) -> Vec<Compiled> {
+fn compiled(rules: impl IntoIterator<Item = &'static SecretRule>) -> Vec<Compiled> {
     rules.into_iter().map(|rule| Compiled { rule, regex: OnceLock::new() }).collect()
 }
 
@@ -96,7 +96,7 @@ impl std::fmt::Debug for RuleSet {
     }
 }
 
-fn compile(rule: &Rule) -> Option<Regex> {
+fn compile(rule: &SecretRule) -> Option<Regex> {
     let bytes =
         syntax::Config::new().unicode(false).utf8(false).case_insensitive(rule.fold).dot_matches_new_line(false);
     Regex::builder().syntax(bytes).build(rule.pattern).ok()

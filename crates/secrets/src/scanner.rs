@@ -4,18 +4,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::allowance::{Allowance, allows_somewhere, value_digest};
-use crate::baseline::Baseline;
-use crate::confirm::{Hay, Secret, deserves_a_try, may_go_on, secret, start};
-use crate::filter::{Grams, Index};
+use crate::baseline::BaselineValues;
+use crate::confirm::{Hay, SecretSpan, deserves_a_try, may_go_on, secret, secret_start};
+use crate::filter::{Grams, LiteralIndex};
 use crate::joint::{JoinedText, each_joint};
 use crate::known::Known;
 use crate::literal::Form;
 use crate::marker;
-use crate::needle::{Lead, Needles};
-use crate::rule::Rule;
+use crate::needle::{NeedleLead, Needles};
+use crate::rule::SecretRule;
 use crate::rule_set::RuleSet;
 use crate::settle::Settler;
-use crate::view::{Edge, View};
+use crate::view::{DecodedView, Edge};
 use crate::{Class, Encoding, Hit};
 
 /// Finds known values and secret shapes. Made once for a run, used for everything the run
@@ -25,9 +25,9 @@ pub struct Scanner {
     rules: &'static RuleSet,
     known: Vec<Known>,
     needles: Needles,
-    index: Index<Lead>,
+    index: LiteralIndex<NeedleLead>,
     grams: Grams,
-    baseline: Baseline,
+    baseline: BaselineValues,
     pub(crate) allowances: Vec<Allowance>,
 }
 
@@ -36,7 +36,7 @@ pub struct Scanner {
 pub(crate) struct Match {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) source: Source,
+    pub(crate) source: HitSource,
     pub(crate) class: Class,
     pub(crate) encoding: Encoding,
     /// The digest of a shape's value.
@@ -65,7 +65,7 @@ impl Match {
 
 /// In the order of who is named where several are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+pub(crate) enum HitSource {
     Known(usize),
     Rule(usize),
     GeneralRule(usize),
@@ -82,16 +82,16 @@ impl Scanner {
     pub(crate) fn with_all(known: Vec<Known>, rules: &'static RuleSet) -> Scanner {
         let mut needles = Needles::default();
         for (number, known) in known.iter().enumerate() {
-            needles.add(number, &known.value);
+            needles.add_value(number, &known.value);
         }
-        let index = Index::new(std::mem::take(&mut needles.literals));
+        let index = LiteralIndex::new(std::mem::take(&mut needles.literals));
         let mut grams = rules.grams.clone();
-        grams.add(&index);
-        Scanner { rules, known, needles, index, grams, baseline: Baseline::default(), allowances: Vec::new() }
+        grams.add_index(&index);
+        Scanner { rules, known, needles, index, grams, baseline: BaselineValues::default(), allowances: Vec::new() }
     }
 
     /// Same scanner, for which shapes of the baseline are no leak.
-    pub fn with_baseline(self, baseline: Baseline) -> Scanner {
+    pub fn with_baseline(self, baseline: BaselineValues) -> Scanner {
         Scanner { baseline, ..self }
     }
 
@@ -103,15 +103,15 @@ impl Scanner {
     /// All hits, in the order they stand.
     pub fn scan(&self, bytes: &[u8]) -> Vec<Hit> {
         let mut settler = Settler::default();
-        self.each_match(bytes, 0, bytes.len(), |found, _| settler.add(found));
-        settler.settle(self, bytes.len())
+        self.each_match(bytes, 0, bytes.len(), |found, _| settler.add_match(found));
+        settler.settle_hits(self, bytes.len())
     }
 
     /// Name under which a source is reported.
-    pub(crate) fn name(&self, source: Source) -> Arc<str> {
+    pub(crate) fn source_name(&self, source: HitSource) -> Arc<str> {
         match source {
-            Source::Known(number) => self.known.get(number).map(|known| known.name.clone()),
-            Source::Rule(number) | Source::GeneralRule(number) => self.rules.name(number),
+            HitSource::Known(number) => self.known.get(number).map(|known| known.name.clone()),
+            HitSource::Rule(number) | HitSource::GeneralRule(number) => self.rules.rule_name(number),
         }
         .unwrap_or_default()
     }
@@ -142,10 +142,10 @@ impl Scanner {
     }
 
     /// Key blocks are read across literals and lines as they stand.
-    fn is_block(&self, source: Source) -> bool {
+    fn is_block(&self, source: HitSource) -> bool {
         match source {
-            Source::Known(_) => false,
-            Source::Rule(number) | Source::GeneralRule(number) => {
+            HitSource::Known(_) => false,
+            HitSource::Rule(number) | HitSource::GeneralRule(number) => {
                 self.rules.rule(number).is_some_and(|rule| rule.block.is_some())
             }
         }
@@ -166,14 +166,14 @@ impl Scanner {
         });
     }
 
-    fn known_at(&self, text: &[u8], at: usize, lead: Lead) -> Option<Match> {
+    fn known_at(&self, text: &[u8], at: usize, lead: NeedleLead) -> Option<Match> {
         let (number, standing) = self.needles.standing(lead, text, at)?;
         let class = self.known.get(number)?.class.into();
         let (start, end) = (standing.start, standing.end);
         Some(Match {
             start,
             end,
-            source: Source::Known(number),
+            source: HitSource::Known(number),
             class,
             encoding: standing.encoding,
             digest: None,
@@ -187,7 +187,7 @@ impl Scanner {
             let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
             let (start, end) = (first.start, last.end);
             if !marker::touching(text, at.min(start), end) {
-                let source = if rule.general { Source::GeneralRule(number) } else { Source::Rule(number) };
+                let source = if rule.general { HitSource::GeneralRule(number) } else { HitSource::Rule(number) };
                 let digest = value_digest(value);
                 let class = self.class_of(rule, value, &digest);
                 let parts = if parts.len() > 1 { parts } else { Vec::new() };
@@ -196,7 +196,7 @@ impl Scanner {
         };
         if form == Form::Plain {
             let hay = plain(text, at, rule);
-            if start(rule, &hay).is_none() || !deserves_a_try(rule, &hay) {
+            if secret_start(rule, &hay).is_none() || !deserves_a_try(rule, &hay) {
                 return;
             }
             if let Some(secret) = self.rules.regex(number).and_then(|regex| secret(rule, regex, &hay)) {
@@ -210,14 +210,14 @@ impl Scanner {
             }
         }
         if let Some((view, secret)) = self.decoded(text, at, form, rule, number)
-            && let Some(whole) = view.place(&secret.whole())
+            && let Some(whole) = view.place_of(&secret.whole())
         {
             report(vec![whole], view.encoding, &secret.value);
         }
     }
 
-    fn class_of(&self, rule: &Rule, value: &[u8], digest: &[u8; 32]) -> Class {
-        if self.baseline.holds(value) {
+    fn class_of(&self, rule: &SecretRule, value: &[u8], digest: &[u8; 32]) -> Class {
+        if self.baseline.holds_value(value) {
             Class::Baseline
         } else if allows_somewhere(&self.allowances, rule.id, digest) {
             Class::Allowed
@@ -226,13 +226,20 @@ impl Scanner {
         }
     }
 
-    fn decoded(&self, text: &[u8], at: usize, form: Form, rule: &Rule, number: usize) -> Option<(View, Secret)> {
+    fn decoded(
+        &self,
+        text: &[u8],
+        at: usize,
+        form: Form,
+        rule: &SecretRule,
+        number: usize,
+    ) -> Option<(DecodedView, SecretSpan)> {
         let regex = self.rules.regex(number)?;
         // A few bytes show whether something begins here at all, some more whether it goes on.
         for ahead in [1, GLANCE, rule.span] {
-            let view = View::new(text, at, form, back(rule), ahead.min(rule.span))?;
+            let view = DecodedView::new(text, at, form, back(rule), ahead.min(rule.span))?;
             let hay = hay(&view);
-            start(rule, &hay)?;
+            secret_start(rule, &hay)?;
             if ahead > 1 {
                 let secret = secret(rule, regex, &hay);
                 if view.end != Edge::More || ahead >= rule.span || !may_go_on(rule, regex, &hay) {
@@ -247,26 +254,26 @@ impl Scanner {
 /// Bytes of an encoded text that are decoded before it is clear that the pattern fits.
 const GLANCE: usize = 512;
 
-fn plain<'a>(text: &'a [u8], at: usize, rule: &Rule) -> Hay<'a> {
+fn plain<'a>(text: &'a [u8], at: usize, rule: &SecretRule) -> Hay<'a> {
     let low = at.saturating_sub(back(rule));
     let high = text.len().min(at + rule.span);
     let edge = |more| if more { Edge::More } else { Edge::Ended };
     Hay { bytes: &text[low..high], at: at - low, start: edge(low > 0), end: edge(high < text.len()) }
 }
 
-fn hay(view: &View) -> Hay<'_> {
+fn hay(view: &DecodedView) -> Hay<'_> {
     Hay { bytes: &view.bytes, at: view.at, start: view.start, end: view.end }
 }
 
 /// Distance before the literal that a rule reads: the lead, and enough to see where a word
 /// begins.
-fn back(rule: &Rule) -> usize {
+fn back(rule: &SecretRule) -> usize {
     rule.lead.longest() + 16
 }
 
 /// True if decoding escapes could change the rule's view: there is one close by, on the
 /// same line.
-fn is_escaped(text: &[u8], at: usize, rule: &Rule) -> bool {
+fn is_escaped(text: &[u8], at: usize, rule: &SecretRule) -> bool {
     const CLOSE: usize = 160;
     let close = &text[at..text.len().min(at + CLOSE.min(rule.span))];
     memchr::memchr3(b'%', b'\\', b'\n', close).is_some_and(|found| close[found] != b'\n')

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use crate::Hit;
 use crate::known::SHORTEST;
-use crate::scanner::{Match, Scanner, Source};
+use crate::scanner::{HitSource, Match, Scanner};
 
 /// Collects matches and gives out hits, in order, as soon as nothing that is still to come
 /// can change them.
@@ -23,14 +23,14 @@ pub(crate) struct Settler {
 
 impl Settler {
     /// Adds a match to be settled later.
-    pub(crate) fn add(&mut self, found: Match) {
+    pub(crate) fn add_match(&mut self, found: Match) {
         self.widest = self.widest.max(found.end - found.start);
         self.matches.push(found);
     }
 
     /// The hits among the matches that end no later than `known_to`; all matches that begin
     /// before it must be there.
-    pub(crate) fn settle(&mut self, scanner: &Scanner, known_to: usize) -> Vec<Hit> {
+    pub(crate) fn settle_hits(&mut self, scanner: &Scanner, known_to: usize) -> Vec<Hit> {
         self.matches.sort_by_key(|found| (found.start, found.source, Reverse(found.end), found.encoding));
         self.matches.dedup_by_key(|found| (found.start, found.source, found.end));
         let mut hits = Vec::new();
@@ -49,19 +49,21 @@ impl Settler {
 
     fn is_of_its_own(&mut self, found: &Match) -> bool {
         match found.source {
-            Source::Known(_) => {
+            HitSource::Known(_) => {
                 !self.overlapping(found).any(|other| other.source == found.source && contains(other, found))
             }
-            Source::Rule(_) if found.start < self.rule_to || self.is_known(found) => false,
-            Source::Rule(_) => {
+            HitSource::Rule(_) if found.start < self.rule_to || self.is_known(found) => false,
+            HitSource::Rule(_) => {
                 self.rule_to = found.end;
                 true
             }
-            Source::GeneralRule(_) if found.start < self.general_to || self.is_known(found) => false,
-            Source::GeneralRule(_) if self.overlapping(found).any(|other| matches!(other.source, Source::Rule(_))) => {
+            HitSource::GeneralRule(_) if found.start < self.general_to || self.is_known(found) => false,
+            HitSource::GeneralRule(_)
+                if self.overlapping(found).any(|other| matches!(other.source, HitSource::Rule(_))) =>
+            {
                 false
             }
-            Source::GeneralRule(_) => {
+            HitSource::GeneralRule(_) => {
                 self.general_to = found.end;
                 true
             }
@@ -70,7 +72,7 @@ impl Settler {
 
     /// True if known values cover so much of it that no other secret fits into the rest.
     fn is_known(&self, found: &Match) -> bool {
-        let known = self.overlapping(found).filter(|other| matches!(other.source, Source::Known(_)));
+        let known = self.overlapping(found).filter(|other| matches!(other.source, HitSource::Known(_)));
         let (mut covered_to, mut bare) = (found.start, 0);
         for other in known {
             bare += other.start.saturating_sub(covered_to);
@@ -96,7 +98,7 @@ fn hit(scanner: &Scanner, found: &Match) -> Hit {
     Hit {
         offset: found.start as u64,
         len: (found.end - found.start) as u64,
-        rule: scanner.name(found.source),
+        rule: scanner.source_name(found.source),
         class: found.class,
         encoding: found.encoding,
         value_sha256: found.digest,

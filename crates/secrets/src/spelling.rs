@@ -62,7 +62,7 @@ impl Spelling {
         [Spelling::Raw, Spelling::UrlSafe, Spelling::JsonSlash, Spelling::UrlReserved];
 
     /// Writes the value in this spelling.
-    pub(crate) fn write(self, text: &[u8]) -> Vec<u8> {
+    pub(crate) fn write_spelled(self, text: &[u8]) -> Vec<u8> {
         match (self, str::from_utf8(text)) {
             (Spelling::JsonFull, Ok(text)) => text.encode_utf16().flat_map(code_unit).collect(),
             (Spelling::JsonAscii, Ok(text)) => text.chars().flat_map(ascii).collect(),

@@ -20,7 +20,7 @@ impl Strand {
     }
 
     /// Position in the patch of a byte of the text.
-    pub(crate) fn place(&self, at: usize) -> usize {
+    pub(crate) fn place_at(&self, at: usize) -> usize {
         let line = self.lines.partition_point(|(start, _)| *start <= at).saturating_sub(1);
         self.lines.get(line).map_or(0, |(start, place)| place + (at - start))
     }

@@ -40,7 +40,7 @@ impl<'a> Redactor<'a> {
 
     /// Takes the next piece. Appends to `out` what is redacted and will not change, and
     /// gives the hits that are settled.
-    pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) -> Vec<Hit> {
+    pub fn push_piece(&mut self, piece: &[u8], out: &mut Vec<u8>) -> Vec<Hit> {
         let mut hits = Vec::new();
         for piece in piece.chunks(STEP) {
             self.buffer.extend_from_slice(piece);
@@ -54,7 +54,7 @@ impl<'a> Redactor<'a> {
     }
 
     /// Writes the rest after the last piece, and returns the hits that are left.
-    pub fn finish(mut self, out: &mut Vec<u8>) -> Vec<Hit> {
+    pub fn finish_stream(mut self, out: &mut Vec<u8>) -> Vec<Hit> {
         let end = self.base + self.buffer.len();
         self.examine(end);
         self.give(end, out)
@@ -66,17 +66,17 @@ impl<'a> Redactor<'a> {
         self.scanner.each_match(&self.buffer, self.examined_to - base, to - base, |found, _| {
             let found = found.moved_by(base);
             if !keep.keeps(&found) {
-                writer.add(&found);
+                writer.add_match(&found);
             }
-            settler.add(found);
+            settler.add_match(found);
         });
         self.examined_to = to;
     }
 
     /// Gives out everything up to a place before which no match can begin any more.
     fn give(&mut self, known_to: usize, out: &mut Vec<u8>) -> Vec<Hit> {
-        let hits = self.settler.settle(self.scanner, known_to);
-        self.writer.write(self.scanner, &self.buffer, self.base, known_to, out);
+        let hits = self.settler.settle_hits(self.scanner, known_to);
+        self.writer.write_redacted(self.scanner, &self.buffer, self.base, known_to, out);
         self.buffer.drain(..known_to.saturating_sub(self.base).min(self.buffer.len()));
         self.base = self.base.max(known_to);
         hits
@@ -102,10 +102,10 @@ mod tests {
             let (first, rest) = text.split_at(boundary + LOOKAHEAD);
             let mut redactor = Redactor::new(&scanner, Keep::Nothing);
             let (mut out, mut hits) = (Vec::new(), Vec::new());
-            hits.extend(redactor.push(first, &mut out));
+            hits.extend(redactor.push_piece(first, &mut out));
             assert_eq!(redactor.examined_to, boundary);
-            hits.extend(redactor.push(rest, &mut out));
-            hits.extend(redactor.finish(&mut out));
+            hits.extend(redactor.push_piece(rest, &mut out));
+            hits.extend(redactor.finish_stream(&mut out));
             assert!(hits == expected && out == whole, "{boundary}: {hits:?}");
         }
     }
@@ -116,7 +116,7 @@ mod tests {
         let mut redactor = Redactor::new(&scanner, Keep::Nothing);
         let mut out = Vec::new();
         for _ in 0..40 {
-            redactor.push(&b"nothing to see\n".repeat(1000), &mut out);
+            redactor.push_piece(&b"nothing to see\n".repeat(1000), &mut out);
             assert!(redactor.buffer.len() <= 2 * STEP + LOOKAHEAD + LOOKBACK);
         }
         assert!(out.len() > 400_000);

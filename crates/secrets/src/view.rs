@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::literal::{Form, characters_before};
 use crate::marker;
-use crate::read::{Escape, Mode, hex_pair, unit, wrapped, wrapped_before};
+use crate::read::{Escape, EscapeMode, hex_pair, unit, wrapped, wrapped_before};
 use crate::{Encoding, SPAN};
 
 /// Situation beyond the first or last byte of a view.
@@ -21,7 +21,7 @@ pub(crate) enum Edge {
 
 /// Decoded text around a literal.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct DecodedView {
     pub(crate) bytes: Vec<u8>,
     /// Beginning and end of each byte in the text.
     places: Vec<(usize, usize)>,
@@ -58,48 +58,50 @@ impl Run {
     }
 }
 
-impl View {
+impl DecodedView {
     /// `back` bytes before the literal at `at`, as far as there are any, and `ahead` bytes
     /// from it on.
-    pub(crate) fn new(text: &[u8], at: usize, form: Form, back: usize, ahead: usize) -> Option<View> {
+    pub(crate) fn new(text: &[u8], at: usize, form: Form, back: usize, ahead: usize) -> Option<DecodedView> {
         let text = &text[..text.len().min(at + SPAN)];
         match form {
             Form::Base64 { shift } => base64(text, at, shift, back, ahead),
-            Form::Hex => Some(View::joined(
+            Form::Hex => Some(DecodedView::joined(
                 backward(text, at, back, hex_before, Encoding::Hex),
                 forward(text, at, ahead, hex_at, Encoding::Hex),
             )),
-            Form::Plain | Form::Escaped => Some(View::joined(escaped_before(text, at, back), escaped(text, at, ahead))),
+            Form::Plain | Form::Escaped => {
+                Some(DecodedView::joined(escaped_before(text, at, back), escaped(text, at, ahead)))
+            }
         }
     }
 
     /// Joins two runs, for encodings with a character for each byte.
-    fn joined(mut before: Run, after: Run) -> View {
+    fn joined(mut before: Run, after: Run) -> DecodedView {
         before.values.reverse();
         before.places.reverse();
         let at = before.values.len();
         before.values.extend_from_slice(&after.values);
         before.places.extend_from_slice(&after.places);
         let (bytes, places) = (before.values, before.places);
-        View { bytes, places, at, start: before.edge, end: after.edge, encoding: after.encoding }
+        DecodedView { bytes, places, at, start: before.edge, end: after.edge, encoding: after.encoding }
     }
 
     /// The place of some of its bytes in the text.
-    pub(crate) fn place(&self, bytes: &Range<usize>) -> Option<Range<usize>> {
+    pub(crate) fn place_of(&self, bytes: &Range<usize>) -> Option<Range<usize>> {
         let (start, _) = self.places.get(bytes.start)?;
         let (_, end) = self.places.get(bytes.end.checked_sub(1)?)?;
         Some(*start..*end)
     }
 }
 
-fn base64(text: &[u8], at: usize, shift: usize, back: usize, ahead: usize) -> Option<View> {
+fn base64(text: &[u8], at: usize, shift: usize, back: usize, ahead: usize) -> Option<DecodedView> {
     let own = characters_before(shift);
     let mut before = backward(text, at, own + back.div_ceil(3) * 4, sextet_before, Encoding::Base64);
     let groups = before.values.len().checked_sub(own)? / 4;
     before.values.truncate(own + groups * 4);
     before.places.truncate(own + groups * 4);
     let after = forward(text, at, ahead.div_ceil(3) * 4, sextet_at, Encoding::Base64);
-    let sextets = View::joined(before, after);
+    let sextets = DecodedView::joined(before, after);
     let len = sextets.bytes.len() * 3 / 4 + 3;
     let (mut bytes, mut places) = (Vec::with_capacity(len), Vec::with_capacity(len));
     for (group, place) in sextets.bytes.chunks(4).zip(sextets.places.chunks(4)) {
@@ -108,7 +110,7 @@ fn base64(text: &[u8], at: usize, shift: usize, back: usize, ahead: usize) -> Op
             places.push((place[0].0, place[1].1));
         }
     }
-    Some(View { bytes, places, at: groups * 3 + shift, ..sextets })
+    Some(DecodedView { bytes, places, at: groups * 3 + shift, ..sextets })
 }
 
 /// Distance before a literal that is read.
@@ -172,7 +174,7 @@ fn escaped_before(text: &[u8], at: usize, count: usize) -> Run {
             break;
         }
         let escape = [6, 3].into_iter().filter_map(|width| now.checked_sub(width)).find_map(|start| {
-            let unit = unit(text, start, Mode::Any).filter(|unit| unit.end == now)?;
+            let unit = unit(text, start, EscapeMode::Any).filter(|unit| unit.end == now)?;
             (unit.bytes().len() == 1).then(|| (unit.bytes()[0], start, now))
         });
         run.push(escape.unwrap_or((text[now - 1], now - 1, now)));
@@ -185,7 +187,7 @@ fn escaped(text: &[u8], at: usize, count: usize) -> Run {
     let mut run = Run::new(count, Encoding::Plain);
     let mut now = at;
     while run.values.len() < count {
-        let Some(unit) = unit(text, now, Mode::Any).filter(|_| marker::end_of(text, now).is_none()) else {
+        let Some(unit) = unit(text, now, EscapeMode::Any).filter(|_| marker::end_of(text, now).is_none()) else {
             run.edge = if now < text.len() { Edge::Marker } else { Edge::Ended };
             break;
         };
@@ -227,7 +229,7 @@ fn sextet_at(text: &[u8], at: usize) -> Option<Character> {
         b'/' | b'_' => 63,
         // Within JSON and URLs the two characters that are no letters or digits may be escaped.
         b'\\' | b'%' => {
-            let unit = unit(text, at, Mode::Any)?;
+            let unit = unit(text, at, EscapeMode::Any)?;
             let value = match unit.bytes() {
                 b"+" => 62,
                 b"/" => 63,
@@ -251,7 +253,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, at: usize, form: Form, back: usize, ahead: usize, expected: (&str, usize, Edge, Edge)) {
-        let view = View::new(text.as_bytes(), at, form, back, ahead).unwrap();
+        let view = DecodedView::new(text.as_bytes(), at, form, back, ahead).unwrap();
         let found = (str::from_utf8(&view.bytes).unwrap(), view.at, view.start, view.end);
         assert_eq!(found, expected, "{text:?}");
     }
@@ -280,7 +282,10 @@ mod tests {
 
     #[test]
     fn a_byte_is_traced_to_its_place() {
-        let view = View::new(b"eEFL\n SUF5eg==", 2, Form::Base64 { shift: 1 }, 8, 20).unwrap();
-        assert_eq!((view.place(&(1..5)), view.place(&(0..1)), view.place(&(0..99))), (Some(1..9), Some(0..2), None));
+        let view = DecodedView::new(b"eEFL\n SUF5eg==", 2, Form::Base64 { shift: 1 }, 8, 20).unwrap();
+        assert_eq!(
+            (view.place_of(&(1..5)), view.place_of(&(0..1)), view.place_of(&(0..99))),
+            (Some(1..9), Some(0..2), None)
+        );
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn draft_environment(folders: &[ProjectFolder<'_>], tools: &MachineTo
     let mut draft = EnvironmentDraft::default();
     for folder in folders {
         if draft.count_projects() >= MOST_PROJECTS {
-            draft.note(format!("there are more than {MOST_PROJECTS} projects; the rest was not looked at"));
+            draft.add_note(format!("there are more than {MOST_PROJECTS} projects; the rest was not looked at"));
             break;
         }
         ECOSYSTEMS.iter().for_each(|draft_ecosystem| draft_ecosystem(folder, &machine, &mut draft));

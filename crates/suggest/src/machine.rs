@@ -118,7 +118,7 @@ impl<'a> Machine<'a> {
             return None;
         }
         let prefix = real.parent()?.parent()?.to_owned();
-        Some(FoundProgram { inside: text(program)?, prefix, mount: None, path: None })
+        Some(FoundProgram { inside: path_text(program)?, prefix, mount: None, path: None })
     }
 
     /// One whose toolchain has to be mounted.
@@ -133,8 +133,13 @@ impl<'a> Machine<'a> {
         }
         let target = if self.is_taken(prefix) { Path::new("/opt").join(toolchain.name) } else { prefix.to_owned() };
         let bin = target.join(bin.file_name()?);
-        let mount = if is_system(prefix) { None } else { Some((text(prefix)?, text(&target)?)) };
-        Some(FoundProgram { inside: text(&bin.join(name))?, prefix: prefix.to_owned(), mount, path: Some(text(&bin)?) })
+        let mount = if is_system(prefix) { None } else { Some((path_text(prefix)?, path_text(&target)?)) };
+        Some(FoundProgram {
+            inside: path_text(&bin.join(name))?,
+            prefix: prefix.to_owned(),
+            mount,
+            path: Some(path_text(&bin)?),
+        })
     }
 
     /// A toolchain's own folder, and none that holds what is the operator's alone.
@@ -168,7 +173,7 @@ impl<'a> Machine<'a> {
 }
 
 /// `None` for a path that a contract cannot name.
-pub(crate) fn text(path: &Path) -> Option<String> {
+pub(crate) fn path_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
 }
 

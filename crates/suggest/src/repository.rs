@@ -59,7 +59,7 @@ pub(crate) fn list_project_folders(root: &Path) -> io::Result<Vec<ProjectFolder<
     let mut next = 0;
     while let Some(place) = places.get(next) {
         if place.depth() < DEEPEST {
-            let below: Vec<String> = place.folders().map(|name| place.path(name)).collect();
+            let below: Vec<String> = place.folders().map(|name| place.path_of(name)).collect();
             for at in below.into_iter().take(MOST_PLACES.saturating_sub(places.len())) {
                 // What cannot be read holds nothing to suggest. Nothing is looked for below
                 // the deepest folders, so that only names of manifests matter there.
@@ -134,12 +134,12 @@ impl ProjectFolder<'_> {
     }
 
     /// A name of this folder, relative to the root.
-    pub(crate) fn path(&self, name: &str) -> String {
+    pub(crate) fn path_of(&self, name: &str) -> String {
         if self.is_root() { name.to_owned() } else { format!("{}/{name}", self.at) }
     }
 
     /// True if the folder holds a plain file of that name. A link does not count.
-    pub(crate) fn has(&self, file: &str) -> bool {
+    pub(crate) fn has_file(&self, file: &str) -> bool {
         self.names.get(file) == Some(&EntryKind::File)
     }
 
@@ -155,19 +155,19 @@ impl ProjectFolder<'_> {
 
     /// The text of a file, or of one in a folder below. None where it is a link, no text,
     /// or too large.
-    pub(crate) fn read(&self, name: &str) -> Option<String> {
-        String::from_utf8(read_plain(self.root, self.path(name).as_bytes(), LARGEST)?).ok()
+    pub(crate) fn read_text(&self, name: &str) -> Option<String> {
+        String::from_utf8(read_plain(self.root, self.path_of(name).as_bytes(), LARGEST)?).ok()
     }
 
     /// Tells whether a folder holds a file whose name ends so.
     pub(crate) fn has_ending_in(&self, folder: &str, ending: &str) -> bool {
         let ends = |name: &Vec<u8>| Path::new(OsStr::from_bytes(name)).extension().is_some_and(|found| found == ending);
-        plain_names(self.root, self.path(folder).as_bytes(), MOST_NAMES).iter().any(ends)
+        plain_names(self.root, self.path_of(folder).as_bytes(), MOST_NAMES).iter().any(ends)
     }
 
     /// Names of plain files in a folder below, sorted, at most so many.
     pub(crate) fn names_below(&self, folder: &str, most: usize) -> Vec<String> {
-        let mut names = plain_names(self.root, self.path(folder).as_bytes(), MOST_NAMES);
+        let mut names = plain_names(self.root, self.path_of(folder).as_bytes(), MOST_NAMES);
         names.sort();
         names.into_iter().filter_map(|name| String::from_utf8(name).ok()).take(most).collect()
     }
@@ -179,7 +179,7 @@ impl ProjectFolder<'_> {
 
     /// Path of a name on this machine.
     pub(crate) fn host_path(&self, name: &str) -> PathBuf {
-        self.root.join(self.path(name))
+        self.root.join(self.path_of(name))
     }
 
     /// Tells whether an ignore file here or in the root has a line for exactly this name;
@@ -187,7 +187,7 @@ impl ProjectFolder<'_> {
     pub(crate) fn ignores(&self, name: &str) -> bool {
         let says = |text: String| text.lines().any(|line| line.trim().trim_matches('/') == name);
         let root = read_plain(self.root, b".gitignore", LARGEST).and_then(|text| String::from_utf8(text).ok());
-        self.read(".gitignore").is_some_and(says) || root.is_some_and(says)
+        self.read_text(".gitignore").is_some_and(says) || root.is_some_and(says)
     }
 
     fn depth(&self) -> usize {
@@ -212,24 +212,24 @@ mod tests {
     #[test]
     fn links_and_folders_without_projects_are_passed_over() {
         let (outside, repository) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        own_files::write(outside.path().join("package.json"), "{}").unwrap();
+        own_files::write_file(outside.path().join("package.json"), "{}").unwrap();
         for folder in ["app/web/deep", "node_modules/x", ".hidden", "wheels"] {
             create_dir_all(repository.path().join(folder)).unwrap();
         }
-        own_files::write(repository.path().join("wheels/a.whl"), "").unwrap();
+        own_files::write_file(repository.path().join("wheels/a.whl"), "").unwrap();
         symlink(outside.path(), repository.path().join("linked")).unwrap();
         symlink(outside.path().join("package.json"), repository.path().join("package.json")).unwrap();
         let folders = list_project_folders(repository.path()).unwrap();
         let found: Vec<&str> = folders.iter().map(|folder| folder.at.as_str()).collect();
         assert_eq!(found, ["", "app", "wheels", "app/web"]);
-        assert!(!folders[0].has("package.json") && folders[0].read("package.json").is_none());
+        assert!(!folders[0].has_file("package.json") && folders[0].read_text("package.json").is_none());
         assert!(folders[0].has_ending_in("wheels", "whl") && !folders[0].has_ending_in("linked", "json"));
     }
 
     #[test]
     fn a_file_is_no_repository() {
         let folder = tempfile::tempdir().unwrap();
-        own_files::write(folder.path().join("file"), "").unwrap();
+        own_files::write_file(folder.path().join("file"), "").unwrap();
         assert!(list_project_folders(&folder.path().join("file")).is_err());
         assert!(list_project_folders(folder.path()).is_ok());
     }

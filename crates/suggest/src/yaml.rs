@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use contract::text::{shown, wrap};
+use contract::text::{show_controls, wrap};
 use serde_json::json;
 
 const WIDTH: usize = 100;
@@ -11,7 +11,7 @@ const WIDTH: usize = 100;
 /// Writes a comment. Foreign names may be part of it, so it is made safe to print and stays
 /// a comment whatever they contain.
 pub(crate) fn write_comment(out: &mut String, indent: &str, text: &str) {
-    for line in wrap(&shown(text), WIDTH) {
+    for line in wrap(&show_controls(text), WIDTH) {
         let _ = writeln!(out, "{indent}# {line}");
     }
 }

@@ -17,7 +17,7 @@ pub use self::excuse::{Repetitions, excused_by_repetition, known_failures, newly
 pub use self::pattern::Patterns;
 pub(crate) use self::pattern::function as function_of;
 pub use self::unstable::UnstableNames;
-use crate::results::{Outcome, TestResults};
+use crate::results::{TestOutcome, TestResults};
 
 /// What a report lists of each kind.
 const MOST_LISTED: usize = 1000;
@@ -179,7 +179,7 @@ fn grouped<'r>(results: &'r TestResults, terms: &Terms<'_>) -> BTreeMap<&'r str,
 }
 
 fn named(results: &TestResults) -> u64 {
-    results.tests.values().copied().filter(|outcome| Outcome::executed(*outcome)).count() as u64
+    results.tests.values().copied().filter(|outcome| TestOutcome::executed(*outcome)).count() as u64
 }
 
 fn unnamed(results: &TestResults) -> u64 {

@@ -27,37 +27,37 @@ mod tests;
 use std::collections::BTreeSet;
 
 pub use self::places::{declaring_files, known_runners, may_declare_tests};
-pub use self::tree::Room;
+pub use self::tree::ControlInputs;
 pub use self::wanted::ControlTest;
 
 use self::command::Commands;
-use self::tree::Tree;
-use self::wanted::Wanted;
+use self::tree::ExamView;
+use self::wanted::ControlRequest;
 use crate::results::{Runner, TestResults};
 
 /// Failing tests that the same command will run, one in each file with tests that ran. `name` is random, lower-case letters only.
 /// None where the runner is not known well enough.
-pub fn control_tests(exam: &TestResults, room: &Room<'_>, name: &str) -> Vec<ControlTest> {
+pub fn control_tests(exam: &TestResults, room: &ControlInputs<'_>, name: &str) -> Vec<ControlTest> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Vec::new();
     }
-    let tree = Tree::of(room);
-    let commands = Commands::of(room, &tree);
-    let wanted = Wanted { exam, tree: &tree, commands: &commands, name };
+    let tree = ExamView::of_exam(room);
+    let commands = Commands::of_command(room, &tree);
+    let wanted = ControlRequest { exam, tree: &tree, commands: &commands, name };
     let mut controls = match exam.runner {
-        Runner::Pytest => pytest::controls(&wanted),
-        Runner::Unittest => unittest::controls(&wanted),
+        Runner::Pytest => pytest::pytest_controls(&wanted),
+        Runner::Unittest => unittest::unittest_controls(&wanted),
         Runner::Cargo => rust::controls_of_cargo(&wanted),
         Runner::Nextest => rust::controls_of_nextest(&wanted),
-        Runner::Node => node::controls(&wanted),
-        Runner::Go => go::controls(&wanted),
+        Runner::Node => node::node_controls(&wanted),
+        Runner::Go => go::go_controls(&wanted),
         // The report does not say who wrote it; the command may.
-        Runner::Junit if commands.after(&["node"]).is_some() => node::controls(&wanted),
-        Runner::Mocha | Runner::Jest | Runner::Vitest | Runner::Ava => script::controls(&wanted),
-        Runner::Ctest => ctest::controls(&wanted),
-        Runner::Rspec => ruby::controls(&wanted),
-        Runner::Phpunit => php::controls(&wanted),
-        Runner::Surefire => java::controls(&wanted),
+        Runner::Junit if commands.after(&["node"]).is_some() => node::node_controls(&wanted),
+        Runner::Mocha | Runner::Jest | Runner::Vitest | Runner::Ava => script::script_controls(&wanted),
+        Runner::Ctest => ctest::ctest_controls(&wanted),
+        Runner::Rspec => ruby::ruby_controls(&wanted),
+        Runner::Phpunit => php::php_controls(&wanted),
+        Runner::Surefire => java::java_controls(&wanted),
         Runner::Junit => None,
     }
     .unwrap_or_default();

@@ -8,8 +8,8 @@ mod tests;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::claims::case::{blocks, parsed};
-use crate::phases::{Outcome, PhaseEnd, last_ends};
+use crate::claims::case::{marked_blocks, parsed};
+use crate::phases::{PhaseEnd, PhaseOutcome, last_ends};
 
 /// What stands where the envelope should.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ const MAX_AGENT: usize = 40;
 impl Ending {
     /// Reads what was printed, and the event log where it is at hand.
     pub fn read(stdout: &[u8], stderr: &[u8], events: &[u8]) -> Self {
-        let (mut all, mut others) = (blocks(stdout), blocks(stderr));
+        let (mut all, mut others) = (marked_blocks(stdout), marked_blocks(stderr));
         if all.is_empty() {
             all.append(&mut others);
         }
@@ -196,7 +196,7 @@ impl Phases {
             phases.is_logged = true;
             let result = end.result();
             let said = result.as_ref().map(|result| status(Some(result)));
-            if said != Some(Envelope::Failed) && end.outcome != Outcome::Failed {
+            if said != Some(Envelope::Failed) && end.outcome != PhaseOutcome::Failed {
                 continue;
             }
             let unread = said == Some(Envelope::Failed) && is_unread(end, result.as_ref());

@@ -14,7 +14,7 @@ const MOST_ENDS: usize = 64;
 
 /// Result of a phase according to the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum PhaseOutcome {
     Completed,
     Skipped,
     /// The phase failed, or the log has an unknown word.
@@ -26,7 +26,7 @@ pub(crate) enum Outcome {
 pub(crate) struct PhaseEnd<'a> {
     pub(crate) phase: String,
     pub(crate) agent: String,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: PhaseOutcome,
     pub(crate) line: &'a [u8],
 }
 
@@ -95,11 +95,11 @@ pub(crate) fn word(text: &str) -> String {
     text.chars().take(MAX_WORD).collect()
 }
 
-fn outcome(word: &str) -> Outcome {
+fn outcome(word: &str) -> PhaseOutcome {
     match word {
-        "completed" => Outcome::Completed,
-        "skipped" => Outcome::Skipped,
-        _ => Outcome::Failed,
+        "completed" => PhaseOutcome::Completed,
+        "skipped" => PhaseOutcome::Skipped,
+        _ => PhaseOutcome::Failed,
     }
 }
 
@@ -120,16 +120,16 @@ mod tests {
         words.split_whitespace().map(line).collect()
     }
 
-    fn check(words: &str, expected: &[(&str, Outcome)]) {
+    fn check(words: &str, expected: &[(&str, PhaseOutcome)]) {
         let text = log(words);
         let read = ends(text.as_bytes());
-        let told: Vec<(&str, Outcome)> = read.iter().map(|end| (end.phase.as_str(), end.outcome)).collect();
+        let told: Vec<(&str, PhaseOutcome)> = read.iter().map(|end| (end.phase.as_str(), end.outcome)).collect();
         assert_eq!(told, expected, "{words}");
     }
 
     #[test]
     fn the_first_end_after_a_start_is_the_one() {
-        use Outcome::{Completed, Failed, Skipped};
+        use PhaseOutcome::{Completed, Failed, Skipped};
         check("", &[]);
         check("end:implement:completed", &[]);
         check("start:implement end:implement:failed end:implement:completed", &[("implement", Failed)]);

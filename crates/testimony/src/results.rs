@@ -37,10 +37,10 @@ mod tests;
 use std::path::Path;
 
 pub use self::messages::failure_messages;
-pub use self::outcome::{Outcome, Runner, TestResults};
+pub use self::outcome::{Runner, TestOutcome, TestResults};
 
-use self::junit::Report;
-use self::tally::Reading;
+use self::junit::JunitReport;
+use self::tally::RunnerReading;
 use self::voice::{Streams, Voice};
 
 /// Everything a command left that may name tests.
@@ -57,7 +57,7 @@ pub struct Heard<'a> {
 /// Variables that ask known runners to name their tests; argv stays as the contract has it. `folder` is where they may
 /// write reports.
 pub fn asking(folder: &Path) -> Vec<(&'static str, String)> {
-    asking::variables(folder)
+    asking::naming_variables(folder)
 }
 
 /// Report files that a command's own arguments name, relative to its working directory.
@@ -73,16 +73,16 @@ pub fn report_folders(argv: &[String]) -> &'static [(&'static str, &'static str)
 
 /// None where nothing in it looks like a runner's words.
 pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
-    let mut streams = Streams { stdout: Voice::hear(heard.stdout), stderr: Voice::hear(heard.stderr) };
+    let mut streams = Streams { stdout: Voice::hear_output(heard.stdout), stderr: Voice::hear_output(heard.stderr) };
     let mut pytest_reports = Vec::new();
     let mut others = Vec::new();
     let mut readings = Vec::new();
     let has_nested = heard.files.iter().any(|(name, _)| asking::is_nested_report(name));
     for (name, bytes) in heard.files.iter().filter(|(name, _)| !asking::is_nested_report(name)) {
-        match junit::read(bytes, asking::is_pytest_report(name)) {
+        match junit::read_junit(bytes, asking::is_pytest_report(name)) {
             Some(report) if report.of_pytest => pytest_reports.push(report),
             Some(report) => others.push((asking::is_expected(heard.argv, name), report)),
-            None => readings.extend(Voice::hear(bytes).alone()),
+            None => readings.extend(Voice::hear_output(bytes).alone()),
         }
     }
     let printed = [heard.stdout, heard.stderr].into_iter().filter_map(junit::find_in_output);
@@ -101,12 +101,12 @@ pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
 
 /// A command that names a report file itself, or whose runner always leaves some, writes there what it also prints: the printed names
 /// stay, those of the reports stand in where none were printed, and the worse numbers count.
-fn told_twice(readings: &mut [Reading], others: &mut Vec<(bool, Report)>) {
+fn told_twice(readings: &mut [RunnerReading], others: &mut Vec<(bool, JunitReport)>) {
     if let [reading] = readings
         && others.iter().all(|(is_expected, _)| *is_expected)
     {
         let reports = others.drain(..).map(|(_, report)| report.reading(Runner::Junit));
-        if let Some(reports) = Reading::all(reports) {
+        if let Some(reports) = RunnerReading::all(reports) {
             reading.confirm(reports);
         }
     }

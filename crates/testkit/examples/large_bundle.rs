@@ -17,7 +17,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, bundle, key, bytes] = arguments.as_slice() else { panic_usage() };
     let bundle = Path::new(bundle);
-    let key = HarnessKey::open(Path::new(key)).expect("the home's key");
+    let key = HarnessKey::open_file(Path::new(key)).expect("the home's key");
     let digest = write_large(&bundle.join(NAME), bytes.parse().expect("a number of bytes"));
     list(bundle, digest);
     testkit::resign(bundle, &key, |_| {});

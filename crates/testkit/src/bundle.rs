@@ -49,7 +49,7 @@ pub fn resign(bundle: &Path, key: &HarnessKey, edit: impl FnOnce(&mut Value)) {
     let mut statement: Value =
         serde_json::from_slice(&STANDARD.decode(&envelope.payload).expect("base64")).expect("a statement");
     let subjects = files_of(bundle).into_iter().filter(|name| name != Path::new("attestation.dsse.json")).map(|name| {
-        let digest = contract::Digest::of(&fs::read(bundle.join(&name)).expect("a file"));
+        let digest = contract::Digest::of_bytes(&fs::read(bundle.join(&name)).expect("a file"));
         serde_json::json!({"digest": {"sha256": digest}, "name": name.to_str().expect("UTF-8")})
     });
     statement["subject"] = subjects.collect();
@@ -58,7 +58,7 @@ pub fn resign(bundle: &Path, key: &HarnessKey, edit: impl FnOnce(&mut Value)) {
     let payload = canonical_bytes(&statement).expect("canonical");
     let signature = Signature {
         keyid: key.public().key_id(),
-        sig: STANDARD.encode(key.sign(&pre_authentication(PAYLOAD_TYPE, &payload))),
+        sig: STANDARD.encode(key.sign_message(&pre_authentication(PAYLOAD_TYPE, &payload))),
     };
     let envelope = Envelope {
         payload: STANDARD.encode(&payload),

@@ -135,7 +135,7 @@ fn kind_of(bundle: &Path, files: &[(PathBuf, u64)]) -> Option<String> {
         report["sandbox"]["profile"],
         tops,
     ]);
-    let digest = Digest::of(more.to_string().as_bytes()).to_string();
+    let digest = Digest::of_bytes(more.to_string().as_bytes()).to_string();
     let word = |key: &str| report[key].as_str().unwrap_or("none").replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let [engine, status, purpose] = ["backend", "status", "purpose"].map(word);
     Some(format!("{engine}-{}-{status}-{purpose}-{}", report["stage"], &digest[..8]))

@@ -45,7 +45,7 @@ impl<'a> Forger<'a> {
         let mut report = self.read(names::REPORT);
         edit(&mut report);
         report["artifact_digests"][names::REPORT] = json!("");
-        let own = Digest::of(&canonical_bytes(&report).expect("canonical"));
+        let own = Digest::of_bytes(&canonical_bytes(&report).expect("canonical"));
         report["artifact_digests"][names::REPORT] = json!(own);
         self.put(names::REPORT, &canonical_bytes(&report).expect("canonical"));
     }
@@ -73,7 +73,7 @@ impl<'a> Forger<'a> {
             event["seq"] = json!(seq);
             event["prev"] = json!(prev);
             let line = canonical_bytes(event).expect("canonical");
-            prev = Digest::of(&line);
+            prev = Digest::of_bytes(&line);
             bytes.extend(line);
             bytes.push(b'\n');
         }
@@ -84,7 +84,7 @@ impl<'a> Forger<'a> {
     pub fn sign(&self, edit: impl FnOnce(&mut Value)) {
         let events = fs::read(self.bundle.join(names::EVENTS)).expect("events");
         let lines: Vec<&[u8]> = events.strip_suffix(b"\n").unwrap_or(&events).split(|byte| *byte == b'\n').collect();
-        let head = lines.last().map_or(Digest::ZERO, |line| Digest::of(line));
+        let head = lines.last().map_or(Digest::ZERO, |line| Digest::of_bytes(line));
         resign(&self.bundle, self.key, |statement| {
             statement["predicate"]["events"] = json!({"count": lines.len(), "head": head});
             edit(statement);
@@ -94,7 +94,7 @@ impl<'a> Forger<'a> {
     fn index(&self, report: &mut Value) {
         let listed = files_of(&self.bundle).into_iter().map(|name| name.to_str().expect("UTF-8").to_owned());
         let digests = listed.filter(|name| name != names::ATTESTATION).map(|name| {
-            let digest = Digest::of(&fs::read(self.bundle.join(&name)).expect("a file"));
+            let digest = Digest::of_bytes(&fs::read(self.bundle.join(&name)).expect("a file"));
             (name, json!(digest))
         });
         report["artifact_digests"] = Value::Object(digests.collect());

@@ -23,7 +23,7 @@ const LATER: [&str; 5] = ["request", "refresh", "sandbox", "setup", "worker"];
 /// The folder that the suite keeps for it; there is none where a test program is started by hand.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
 fn kept_for(binary: &Path) -> Option<PathBuf> {
-    let name = Digest::of(binary.as_os_str().as_bytes()).to_string().replace(':', "-");
+    let name = Digest::of_bytes(binary.as_os_str().as_bytes()).to_string().replace(':', "-");
     Some(PathBuf::from(std::env::var_os("CTO_TEST_WARM")?).join(name))
 }
 

@@ -295,7 +295,7 @@ pub fn content_digest(root: &Path, leave_out: &[&str]) -> Digest {
         bytes.extend_from_slice(&path);
         bytes.extend_from_slice(digest.to_string().as_bytes());
     }
-    Digest::of(&bytes)
+    Digest::of_bytes(&bytes)
 }
 
 /// Everything below a folder, one entry a path: what [`content_digest`] digests, for tests that tell what differs.
@@ -319,7 +319,7 @@ fn gather(root: &Path, path: &Path, leave_out: &[&str], entries: &mut BTreeMap<V
     } else if !stat.is_dir() {
         bytes.extend_from_slice(format!("{}", stat.rdev()).as_bytes());
     }
-    entries.insert(below.as_os_str().as_bytes().to_vec(), Digest::of(&bytes));
+    entries.insert(below.as_os_str().as_bytes().to_vec(), Digest::of_bytes(&bytes));
     if stat.is_dir() {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             gather(root, &entry.path(), leave_out, entries);

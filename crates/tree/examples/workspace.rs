@@ -10,13 +10,16 @@ use std::io::{BufRead, stdin};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use tree::{Author, Beneath, Git, Limits, Listing, Oid, Source, Store, capture_layer, changes, checkout};
+use tree::{
+    Author, CaptureLimits, Git, Listing, LowerLayers, ObjectDatabase, Oid, SourceRepository, capture_layer, changes,
+    checkout,
+};
 
 const AUTHOR: Author<'static> = Author { name: "engine", email: "engine@localhost" };
 
 struct Served {
     cache: PathBuf,
-    store: Store,
+    store: ObjectDatabase,
     listing: Listing,
     commit: Oid,
 }
@@ -26,9 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(repository), Some(place)) = (arguments.next(), arguments.next()) else {
         return Err("usage: workspace REPOSITORY PLACE".into());
     };
-    let store = Store::create(&place.join("store.git"), Git::find(&[])?)?;
-    let commit = Source::open(&repository)?.fetch_into(&store)?;
-    let listing = store.list(commit)?;
+    let store = ObjectDatabase::create_store(&place.join("store.git"), Git::find_git(&[])?)?;
+    let commit = SourceRepository::open_repository(&repository)?.fetch_into(&store)?;
+    let listing = store.list_tree(commit)?;
     let served = Served { cache: place.join("cache"), store, listing, commit };
     served.checkout()?;
     println!("ready");
@@ -48,8 +51,8 @@ impl Served {
     }
 
     fn capture(&self, upper: &Path) -> Result<String, Box<dyn Error>> {
-        let beneath = Beneath { baseline: &self.listing, layers: &[] };
-        let found = capture_layer(File::open(upper)?.as_fd(), &beneath, &self.store, &Limits::default())?;
+        let beneath = LowerLayers { baseline: &self.listing, layers: &[] };
+        let found = capture_layer(File::open(upper)?.as_fd(), &beneath, &self.store, &CaptureLimits::default())?;
         let changed = changes(&self.listing, &found.listing);
         let paths = changed.iter().map(|change| change.path.escape_ascii().to_string());
         Ok(paths.collect::<Vec<_>>().join(" "))

@@ -18,21 +18,21 @@ mod worktree;
 
 pub use capture::claimed::{FoundCommit, find_commit, find_commit_in_layer};
 pub use capture::committed::{Committed, committed_since};
-pub use capture::{Beneath, Capture, Limits, Refused, RefusedWhy, capture, capture_layer};
+pub use capture::{Capture, CaptureLimits, LowerLayers, RefusedPath, RefusedWhy, capture, capture_layer};
 pub use error::{GitOutcome, Limit, TreeError};
 pub use object::commit::{Commit, CommitSpec};
-pub use object::listing::{Change, Entry, Listing, Mode, changes};
+pub use object::listing::{Listing, ListingEntry, PathChange, PathMode, changes};
 pub use object::name::{folders_above, folds_to_git};
 pub use oid::{Oid, ParseOidError};
 pub use patch::Proof;
 pub use patch::plain::{PlainFile, plain_patch};
 pub use source::land::{BranchName, BranchNameProblem, Forwarding, Landing, Removal, UsedMark};
 pub use source::{
-    ListedWorktree, References, RepositoryPlace, Settings, Source, SourceBaseline, SourceDigest, SourceStatus,
-    digest_references, folder_digest, operator_settings,
+    GitSettings, ListedWorktree, References, RepositoryPlace, SourceBaseline, SourceDigest, SourceRepository,
+    SourceStatus, digest_references, folder_digest, operator_settings,
 };
 pub use source_problem::SourceProblem;
-pub use store::Store;
+pub use store::ObjectDatabase;
 pub use store::batch::{Absent, AbsentWhy, BlobReader, absent_content};
 pub use store::git::{Git, GitVersion};
 pub use worktree::checkout::{Checkout, checkout};

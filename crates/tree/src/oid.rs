@@ -18,7 +18,7 @@ pub struct ParseOidError;
 
 impl Oid {
     /// The id git gives an object of `kind` ("blob", "tree", "commit") with these bytes.
-    pub fn of(kind: &str, body: &[u8]) -> Oid {
+    pub fn of_object(kind: &str, body: &[u8]) -> Oid {
         let mut hash = Sha1::new();
         hash.update(format!("{kind} {}\0", body.len()));
         hash.update(body);

@@ -36,7 +36,7 @@ impl<T> Descent<T> {
     }
 
     /// Enters an open directory.
-    pub(crate) fn push(&mut self, open: OwnedFd, data: T) -> Result<(), Errno> {
+    pub(crate) fn push_dir(&mut self, open: OwnedFd, data: T) -> Result<(), Errno> {
         let identity = identity(open.as_fd())?;
         self.levels.push(Level { identity, open: Some(open), data });
         if let Some(far) = self.levels.len().checked_sub(KEPT + 1).and_then(|index| self.levels.get_mut(index)) {
@@ -46,7 +46,7 @@ impl<T> Descent<T> {
     }
 
     /// The current directory.
-    pub(crate) fn here(&mut self) -> Option<(BorrowedFd<'_>, &mut T)> {
+    pub(crate) fn current_dir(&mut self) -> Option<(BorrowedFd<'_>, &mut T)> {
         let Level { open, data, .. } = self.levels.last_mut()?;
         Some((open.as_ref()?.as_fd(), data))
     }

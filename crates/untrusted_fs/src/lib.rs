@@ -18,7 +18,7 @@ mod walk;
 
 pub use bounds::Bounds;
 pub use grant::{grant_owner, grant_owner_of};
-pub use open::{is_there, kind, lstat, names, open_dir, open_regular, open_root, some_names};
+pub use open::{is_there, kind, lstat, open_dir, open_regular, open_root, some_names, sorted_names};
 pub use read::{is_there_beneath, plain_names, read_beneath, read_limited, read_plain, read_plain_link, read_within};
 pub use remove::{remove_tree, remove_tree_at};
-pub use walk::{Cut, Entry, Met, Next, walk};
+pub use walk::{Cut, Met, Next, WalkEntry, walk};

@@ -73,7 +73,7 @@ pub fn kind(stat: &Stat) -> FileType {
 }
 
 /// The names in a directory, sorted, without `.` and `..`.
-pub fn names(dir: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
+pub fn sorted_names(dir: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
     some_names(dir, usize::MAX)
 }
 

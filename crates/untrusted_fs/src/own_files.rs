@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 /// Whole content of a file of the harness, the operator or the kernel.
-pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+pub fn read_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Same as [`read`], as UTF-8.
+/// Same as [`read_file`], as UTF-8.
 pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     fs::read_to_string(path)
 }
@@ -30,7 +30,7 @@ pub fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
 }
 
 /// Copies content and permissions. Links are followed on both sides.
-pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
+pub fn copy_file(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<u64> {
     fs::copy(from, to)
 }
 
@@ -55,18 +55,18 @@ pub fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::
 }
 
 /// Writes a new file. A link of its name is refused, even one of the operator.
-pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-    create(path)?.write_all(bytes.as_ref())
+pub fn write_file(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    create_file(path)?.write_all(bytes.as_ref())
 }
 
 /// Opens a file anew for writing. A link of its name is refused.
-pub fn create(path: impl AsRef<Path>) -> io::Result<File> {
+pub fn create_file(path: impl AsRef<Path>) -> io::Result<File> {
     let no_link = OFlags::NOFOLLOW.bits().cast_signed();
     OpenOptions::new().write(true).create(true).truncate(true).custom_flags(no_link).open(path)
 }
 
 /// Opens a file for reading, following links.
-pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+pub fn open_file(path: impl AsRef<Path>) -> io::Result<File> {
     File::open(path)
 }
 

@@ -92,7 +92,7 @@ impl Removal {
 
     /// Goes on in the current directory.
     fn step(&mut self, parent: BorrowedFd<'_>) -> io::Result<()> {
-        let Some((dir, emptied)) = self.descent.here() else { return Ok(()) };
+        let Some((dir, emptied)) = self.descent.current_dir() else { return Ok(()) };
         if let Some(name) = emptied.below.pop() {
             match open_to_empty(dir, &name) {
                 Ok(Some(open)) => self.enter(open, &name),
@@ -118,7 +118,7 @@ impl Removal {
 
     fn enter(&mut self, open: OwnedFd, name: &[u8]) {
         let emptied = Emptied { name: name.to_vec(), below: Vec::new(), moving: true, passes: 0 };
-        if let Err(errno) = self.descent.push(open, emptied) {
+        if let Err(errno) = self.descent.push_dir(open, emptied) {
             self.fail(errno.into());
         }
     }
@@ -126,7 +126,7 @@ impl Removal {
     /// Leaves the current directory and removes it.
     fn leave(&mut self, parent: BorrowedFd<'_>) -> io::Result<()> {
         let Some(Emptied { name, .. }) = self.descent.pop()? else { return Ok(()) };
-        let above = self.descent.here().map_or(parent, |(dir, _)| dir);
+        let above = self.descent.current_dir().map_or(parent, |(dir, _)| dir);
         match with_grant(above, || unlinkat(above, name.as_slice(), AtFlags::REMOVEDIR)) {
             Ok(()) | Err(Errno::NOENT) => self.progress(),
             Err(errno) => self.fail(errno.into()),
@@ -135,7 +135,7 @@ impl Removal {
     }
 
     fn progress(&mut self) {
-        if let Some((_, emptied)) = self.descent.here() {
+        if let Some((_, emptied)) = self.descent.current_dir() {
             emptied.moving = true;
         }
     }

@@ -13,7 +13,7 @@ use crate::open::{kind, lstat, open_dir, some_names};
 
 /// A name that was met.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
+pub struct WalkEntry<'a> {
     /// The directory it lies in.
     pub dir: BorrowedFd<'a>,
     pub name: &'a [u8],
@@ -25,7 +25,7 @@ pub struct Entry<'a> {
 /// Step of a walk, in the order of names; a directory comes before its entries.
 #[derive(Debug)]
 pub enum Met<'a> {
-    Entry(Entry<'a>),
+    Entry(WalkEntry<'a>),
     /// Everything in a directory was met. Its path is empty for the root.
     Left {
         dir: BorrowedFd<'a>,
@@ -118,12 +118,12 @@ impl Walk {
         // One more than may be met, so that it is found out that there are more.
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).saturating_add(1);
         let names = some_names(&dir, most)?.into_iter();
-        self.descent.push(dir, Pending { names, length })
+        self.descent.push_dir(dir, Pending { names, length })
     }
 
     fn step<E>(&mut self, bounds: &Bounds, visit: &mut impl FnMut(Met<'_>) -> Result<Next, E>) -> Result<Step, E> {
         let depth = self.descent.depth();
-        let Some((dir, pending)) = self.descent.here() else { return Ok(Step::Over) };
+        let Some((dir, pending)) = self.descent.current_dir() else { return Ok(Step::Over) };
         self.path.truncate(pending.length);
         let Some(name) = pending.names.next() else {
             if visit(Met::Left { dir, path: &self.path })? == Next::Stop {
@@ -147,7 +147,7 @@ impl Walk {
             Err(why) => return Ok(on(visit(Met::Shut { path: &self.path, why })?)),
         };
         let is_dir = kind(&stat) == FileType::Directory;
-        match visit(Met::Entry(Entry { dir, name: &name, path: &self.path, stat: &stat }))? {
+        match visit(Met::Entry(WalkEntry { dir, name: &name, path: &self.path, stat: &stat }))? {
             Next::Stop => Ok(Step::Cut(Cut::Stopped)),
             Next::Enter if is_dir && depth > bounds.depth => Ok(on(visit(Met::TooDeep { path: &self.path })?)),
             Next::Enter if is_dir => {

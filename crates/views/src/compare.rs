@@ -4,7 +4,7 @@
 use contract::claim::ClaimVerdict;
 use contract::model::ModelReport;
 use contract::report::TestCounts;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, Reason, Report, RunId, Stage, Status, TaskId};
 use evidence::PublicKey;
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ impl LaneUse {
     }
 
     /// Adds another lane's use, without overflow.
-    pub fn add(&mut self, other: Self) {
+    pub fn add_use(&mut self, other: Self) {
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.requests, other.requests);
         add(&mut self.tokens, other.tokens);
@@ -86,7 +86,7 @@ impl LaneUse {
 
 impl Lane {
     /// Lane of a verified run. `attestation` must be the digest that verified the report.
-    pub fn of(report: &Report, attestation: Digest) -> Self {
+    pub fn of_report(report: &Report, attestation: Digest) -> Self {
         let contradicted = report.claims.iter().filter(|judged| judged.verdict == ClaimVerdict::Contradicted).count();
         let worst = report.blockers.first();
         Self {
@@ -139,7 +139,7 @@ impl Lane {
     /// there is no run.
     pub fn why_text(&self) -> String {
         match (self.reasons.as_slice(), &self.why) {
-            ([], Some(why)) => shown(why),
+            ([], Some(why)) => show_controls(why),
             ([], None) => String::new(),
             ([one], _) => one.code().to_owned(),
             ([first, more @ ..], _) => format!("{} +{}", first.code(), more.len()),
@@ -174,7 +174,7 @@ pub struct LaneComparison {
 
 impl LaneComparison {
     /// Compares lanes. Task and contract are named only if all lanes share them.
-    pub fn of(lanes: Vec<Lane>) -> Self {
+    pub fn of_lanes(lanes: Vec<Lane>) -> Self {
         Self {
             schema_version: "1.0".to_owned(),
             status: join_statuses(&lanes),
@@ -191,7 +191,7 @@ impl LaneComparison {
         let same = self.lanes.iter().filter(|one| (&one.engine, &one.model) == (&lane.engine, &lane.model));
         let (mut used, mut passed) = (LaneUse::default(), 0);
         for one in same {
-            used.add(one.used?);
+            used.add_use(one.used?);
             passed += u64::from(one.status == Status::Pass);
         }
         used.cost()?.checked_div(passed)
@@ -204,7 +204,7 @@ impl LaneComparison {
         let worst = blocked.filter_map(|lane| lane.reasons.first().copied()).min();
         match self.status {
             Status::Blocked => {
-                worst.filter(|it| it.status(false) == Status::Blocked).unwrap_or(Reason::ProviderUnavailable)
+                worst.filter(|it| it.status_of(false) == Status::Blocked).unwrap_or(Reason::ProviderUnavailable)
             }
             Status::Pass | Status::Fail => Reason::VerificationFailed,
         }
@@ -221,10 +221,10 @@ fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
 /// verdict that could be set beside others.
 pub fn compare_runs(runs: &[FoundRun], keys: &[PublicKey]) -> Result<LaneComparison, BindRunError> {
     let lane = |found: &FoundRun| {
-        let bound = found.bind(&found.keys(keys))?;
-        Ok(Lane::of(bound.report(), bound.attestation_sha256()))
+        let bound = found.bind_bundle(&found.keys(keys))?;
+        Ok(Lane::of_report(bound.report(), bound.attestation_sha256()))
     };
-    Ok(LaneComparison::of(runs.iter().map(lane).collect::<Result<_, _>>()?))
+    Ok(LaneComparison::of_lanes(runs.iter().map(lane).collect::<Result<_, _>>()?))
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
             priced("case", Status::Pass, 20),
             priced("pi", Status::Fail, 7),
         ];
-        let comparison = LaneComparison::of([all.as_slice(), &lanes(&[Status::Pass])].concat());
+        let comparison = LaneComparison::of_lanes([all.as_slice(), &lanes(&[Status::Pass])].concat());
         let costs: Vec<_> = comparison.lanes.iter().map(|lane| comparison.cost_per_pass(lane)).collect();
         assert_eq!(costs, [Some(50), Some(50), Some(50), None, None], "failed ones cost too; none passed; no price");
     }

@@ -8,7 +8,7 @@ use ledger::RunPlace;
 
 /// A text that is no cursor of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a cursor", contract::text::shown(.0))]
+#[error("`{}` is not a cursor", contract::text::show_controls(.0))]
 pub struct ParseCursorError(String);
 
 /// Microseconds and entry number, in base 16.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use contract::{RunId, Stamp};
 use evidence::names;
-use ledger::{Found, ReadLedgerError, RunStatus};
+use ledger::{FoundRuns, ReadLedgerError, RunStatus};
 
 use crate::Views;
 
@@ -31,7 +31,7 @@ pub struct EventsRead {
 /// Failure to read events.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadEventsError {
-    #[error("no run is called `{}`", contract::text::shown(.0))]
+    #[error("no run is called `{}`", contract::text::show_controls(.0))]
     Unknown(String),
     #[error("the events of {0} lie in another home, or were collected")]
     Elsewhere(RunId),
@@ -46,7 +46,7 @@ impl Views {
     pub fn read_events(&self, run_id: &str, from: u64, now: Stamp) -> Result<EventsRead, ReadEventsError> {
         let unknown = || ReadEventsError::Unknown(run_id.to_owned());
         let ledger = self.ledger().ok_or_else(unknown)?;
-        let Found::One(row) = ledger.run_find(run_id)? else { return Err(unknown()) };
+        let FoundRuns::One(row) = ledger.run_find(run_id)? else { return Err(unknown()) };
         // Asked before the file is read: a run that is sealed meanwhile is over at the next
         // look.
         let is_sealed = row.status != RunStatus::Running;

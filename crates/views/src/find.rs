@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Purpose, RunId, Stamp};
 use evidence::PublicKey;
 use evidence::verify::{AskedRun, VerifiedBundle, VerifyBundleError};
 use ledger::{
-    BundleOrigin, EntryKind, Found, KeptBundle, Ledger, ReadLedgerError, RunCollected, RunRow, RunStatus,
+    BundleOrigin, EntryKind, FoundRuns, KeptBundle, Ledger, ReadLedgerError, RunCollected, RunRow, RunStatus,
     ShareBundleError, hold_bundle,
 };
 
@@ -44,16 +44,16 @@ pub(crate) enum Sought {
 /// Reason why a reference gives no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum FindRunError {
-    #[error("no run matches `{}`", shown(.0))]
+    #[error("no run matches `{}`", show_controls(.0))]
     Unknown(String),
-    #[error("`{}` stands for {} runs: {}", shown(.reference), .ids.len(), name_some(.ids))]
+    #[error("`{}` stands for {} runs: {}", show_controls(.reference), .ids.len(), name_some(.ids))]
     Ambiguous { reference: String, ids: Vec<RunId> },
     #[error("{0} is still running")]
     Running(RunId),
     /// Its process is gone, and no recovery has sealed it.
     #[error("{0} was interrupted and is not sealed yet")]
     Interrupted(RunId),
-    #[error("the bundle of {} was collected on {}: {}", .0.run_id, .0.time, shown(&.0.collection.reason))]
+    #[error("the bundle of {} was collected on {}: {}", .0.run_id, .0.time, show_controls(&.0.collection.reason))]
     Collected(RunCollected),
     #[error("the bundle of {0} lies in another home that shares this ledger")]
     Elsewhere(RunId),
@@ -74,7 +74,7 @@ fn name_some(ids: &[RunId]) -> String {
 
 /// Bundle that does not verify as the one of its run.
 #[derive(Debug, thiserror::Error)]
-#[error("the bundle of {} does not verify: {error}", shown(.id))]
+#[error("the bundle of {} does not verify: {error}", show_controls(.id))]
 pub struct BindRunError {
     pub id: String,
     #[source]
@@ -88,7 +88,7 @@ pub fn asked_run(row: &RunRow) -> AskedRun {
 
 impl FoundRun {
     /// A bundle by its path, wherever it lies.
-    pub fn at(path: &Path, asked: Option<AskedRun>) -> Self {
+    pub fn at_path(path: &Path, asked: Option<AskedRun>) -> Self {
         let (id, bundle) = (path.display().to_string(), path.to_owned());
         Self { id, bundle, signer: None, asked, _held: hold_bundle(path), _unpacked: None }
     }
@@ -111,8 +111,8 @@ impl FoundRun {
     }
 
     /// The bundle, verified, as the run that was asked for.
-    pub fn bind(&self, keys: &[PublicKey]) -> Result<VerifiedBundle, BindRunError> {
-        let bound = VerifiedBundle::verify(&self.bundle, keys, self.asked.as_ref());
+    pub fn bind_bundle(&self, keys: &[PublicKey]) -> Result<VerifiedBundle, BindRunError> {
+        let bound = VerifiedBundle::verify_dir(&self.bundle, keys, self.asked.as_ref());
         bound.map_err(|error| BindRunError { id: self.id.clone(), error })
     }
 }
@@ -132,21 +132,21 @@ impl Views {
     pub fn find_at(&self, path: &Path) -> Result<FoundRun, ReadLedgerError> {
         let name = self.home.bundles.name_at(path);
         let Some(run_id) = name.and_then(|name| RunId::try_from(name).ok()) else {
-            return Ok(FoundRun::at(path, None));
+            return Ok(FoundRun::at_path(path, None));
         };
-        let asked = match self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(run_id.as_str()))? {
-            Found::One(row) => asked_run(&row),
+        let asked = match self.ledger().map_or(Ok(FoundRuns::None), |ledger| ledger.run_find(run_id.as_str()))? {
+            FoundRuns::One(row) => asked_run(&row),
             _ => AskedRun { run_id, attestation_sha256: None },
         };
-        Ok(FoundRun::at(path, Some(asked)))
+        Ok(FoundRun::at_path(path, Some(asked)))
     }
 
     /// The ledger's row of a run; none where the ledger does not know it.
     pub fn find_row(&self, run_id: &str) -> Result<Option<RunRow>, ReadLedgerError> {
-        let found = self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(run_id))?;
+        let found = self.ledger().map_or(Ok(FoundRuns::None), |ledger| ledger.run_find(run_id))?;
         Ok(match found {
-            Found::One(row) => Some(*row),
-            Found::None | Found::Many(_) => None,
+            FoundRuns::One(row) => Some(*row),
+            FoundRuns::None | FoundRuns::Many(_) => None,
         })
     }
 
@@ -158,16 +158,16 @@ impl Views {
         {
             return self.seek_row(row, now);
         }
-        let found = self.ledger().map_or(Ok(Found::None), |ledger| ledger.run_find(reference))?;
+        let found = self.ledger().map_or(Ok(FoundRuns::None), |ledger| ledger.run_find(reference))?;
         // What is left of `@` in a home in which nobody asked for a run: no lane passes for
         // one.
-        if steps.is_some() && matches!(&found, Found::One(row) if row.purpose == Purpose::Governed) {
+        if steps.is_some() && matches!(&found, FoundRuns::One(row) if row.purpose == Purpose::Governed) {
             return Err(FindRunError::Unknown(reference.to_owned()));
         }
         match found {
-            Found::One(row) => self.seek_row(*row, now),
-            Found::Many(ids) => Err(FindRunError::Ambiguous { reference: reference.to_owned(), ids }),
-            Found::None => {
+            FoundRuns::One(row) => self.seek_row(*row, now),
+            FoundRuns::Many(ids) => Err(FindRunError::Ambiguous { reference: reference.to_owned(), ids }),
+            FoundRuns::None => {
                 let found = self.find_imported(reference)?.ok_or_else(|| FindRunError::Unknown(reference.to_owned()));
                 found.map(|found| Sought::Bundle(Box::new(found), BundleOrigin::Imported))
             }
@@ -210,7 +210,7 @@ impl Views {
             BundleOrigin::Own | BundleOrigin::Shared => None,
             BundleOrigin::Imported => self.home.bundles.import_signer(&asked.run_id),
         };
-        FoundRun::kept(kept, signer.and_then(|text| PublicKey::parse(&text)), asked)
+        FoundRun::kept(kept, signer.and_then(|text| PublicKey::parse_line(&text)), asked)
     }
 
     /// A whole id or last part wins over the beginning of a longer one, as in the ledger.
@@ -239,7 +239,7 @@ impl Views {
 /// An imported run as the ledger recorded it when it was taken in.
 fn asked_import(ledger: Option<&Ledger>, id: &RunId) -> Result<AskedRun, ReadLedgerError> {
     let entries = ledger.map_or(Ok(Vec::new()), |ledger| ledger.run_entries(id))?;
-    let recorded = entries.iter().rev().find(|entry| entry.is(EntryKind::EvidenceImported));
+    let recorded = entries.iter().rev().find(|entry| entry.is_kind(EntryKind::EvidenceImported));
     let digest = recorded.and_then(|entry| entry.body["attestation_sha256"].as_str()?.parse().ok());
     Ok(AskedRun { run_id: id.clone(), attestation_sha256: digest })
 }

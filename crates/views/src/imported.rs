@@ -25,7 +25,7 @@ impl Views {
         all.sort_by(|a, b| b.as_str().cmp(a.as_str()));
         let view = |run_id: RunId| {
             let found = self.find_run(run_id.as_str(), now)?;
-            let (report, signer, problem) = match found.bind(&found.keys(&self.keys)) {
+            let (report, signer, problem) = match found.bind_bundle(&found.keys(&self.keys)) {
                 Ok(bundle) => {
                     let signer = bundle.signer().to_owned();
                     (Some(Box::new(bundle.into_report())), Some(signer), None)

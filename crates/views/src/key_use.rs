@@ -62,7 +62,7 @@ impl Views {
         let mut runs: BTreeSet<RunId> =
             entries.iter().filter_map(|entry| RunId::try_from(entry.run_id.clone()?).ok()).collect();
         for request in entries.iter().filter_map(|entry| entry.request).collect::<BTreeSet<_>>() {
-            runs.extend(ledger.request(request)?.and_then(|row| row.used_by));
+            runs.extend(ledger.request_row(request)?.and_then(|row| row.used_by));
         }
         let filter = RunFilter { since: Some(since), ..RunFilter::default() };
         let later = ledger.runs_recent(&filter, usize::MAX)?.into_iter().map(|row| row.run_id);
@@ -74,7 +74,7 @@ impl Views {
     fn rests_on_key(&self, run: &RunId, fingerprint: &str) -> bool {
         let Some(bundle) = self.home.bundles.find_bundle(run) else { return false };
         let mut text = Vec::new();
-        let read = own_files::open(bundle.dir.join(evidence::names::DECISION))
+        let read = own_files::open_file(bundle.dir.join(evidence::names::DECISION))
             .and_then(|file| file.take(LARGEST_DECISION).read_to_end(&mut text));
         read.is_ok() && String::from_utf8_lossy(&text).contains(fingerprint)
     }

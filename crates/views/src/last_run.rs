@@ -49,7 +49,7 @@ pub(crate) fn place_of(row: &RunRow) -> RunPlace {
 /// for one whose bundles are no lanes.
 fn lanes_of(ledger: &Ledger, row: &RunRow) -> Result<Option<Vec<String>>, ReadLedgerError> {
     let entries = ledger.run_entries(&row.run_id)?;
-    let Some(started) = entries.iter().find(|entry| entry.is(EntryKind::RunStarted)) else { return Ok(None) };
+    let Some(started) = entries.iter().find(|entry| entry.is_kind(EntryKind::RunStarted)) else { return Ok(None) };
     let detail = &started.body["detail"];
     let Ok(kind) = serde_json::from_value::<CollectionKind>(detail["kind"].clone()) else { return Ok(None) };
     if !matches!(kind, CollectionKind::Race | CollectionKind::Repeat | CollectionKind::Matrix) {

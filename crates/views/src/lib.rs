@@ -90,14 +90,14 @@ impl Views {
 
     /// Views for which bundles may be signed by these keys.
     #[must_use]
-    pub fn trusting(self, keys: Vec<PublicKey>) -> Self {
+    pub fn trusting_keys(self, keys: Vec<PublicKey>) -> Self {
         // Results by other keys do not hold for these.
         Self { keys, memo: Arc::default(), ..self }
     }
 
     /// Views that share the results of verifications with others of the same home and keys.
     #[must_use]
-    pub fn sharing(self, memo: Arc<VerifyMemo>) -> Self {
+    pub fn sharing_memo(self, memo: Arc<VerifyMemo>) -> Self {
         Self { memo, ..self }
     }
 

@@ -12,7 +12,7 @@ use contract::event::Event;
 use contract::{Digest, EventKind, RunId, Stamp};
 use evidence::artifact::is_held;
 use evidence::names;
-use ledger::{EntryKind, Found, Lease, Ledger, OpenRun, ReadLedgerError, RunRow, RunStatus};
+use ledger::{EntryKind, FoundRuns, Lease, Ledger, OpenRun, ReadLedgerError, RunRow, RunStatus};
 use serde::Serialize;
 
 use crate::Views;
@@ -148,13 +148,13 @@ fn is_missing(held: &io::Result<bool>) -> bool {
 /// sealed in between is not interrupted.
 fn is_open(ledger: &Ledger, run_id: &RunId) -> Result<bool, ReadLedgerError> {
     let found = ledger.run_find(run_id.as_str())?;
-    Ok(matches!(found, Found::One(row) if row.status == RunStatus::Running))
+    Ok(matches!(found, FoundRuns::One(row) if row.status == RunStatus::Running))
 }
 
 /// The step by the ledger alone.
 fn recorded_phase(ledger: &Ledger, run_id: &RunId) -> Result<RunPhase, ReadLedgerError> {
     let entries = ledger.run_entries(run_id)?;
-    let is_working = entries.iter().any(|entry| entry.is(EntryKind::EngineStarting));
+    let is_working = entries.iter().any(|entry| entry.is_kind(EntryKind::EngineStarting));
     Ok(if is_working { RunPhase::Working } else { RunPhase::Deciding })
 }
 

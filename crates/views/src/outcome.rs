@@ -33,14 +33,14 @@ impl RunAnswer {
 /// Reads the answer to a run: the last signed one, else the last.
 pub fn read_answer(ledger: &Ledger, run_id: &RunId) -> Result<RunAnswer, ReadLedgerError> {
     let entries = ledger.run_entries(run_id)?;
-    let outcomes: Vec<&Entry> = entries.iter().filter(|entry| entry.is(EntryKind::OutcomeRecorded)).collect();
+    let outcomes: Vec<&Entry> = entries.iter().filter(|entry| entry.is_kind(EntryKind::OutcomeRecorded)).collect();
     let is_signed = |entry: &&&Entry| entry.body["signature"].is_string();
     let last = outcomes.iter().rev().find(is_signed).or_else(|| outcomes.last());
     let verdict = |entry: &&Entry| entry.body["operator_outcome"].as_str().and_then(OutcomeVerdict::from_word);
     Ok(RunAnswer {
         operator_outcome: last.and_then(verdict),
         signed: last.is_some_and(|entry| is_signed(&entry)),
-        rolled_back: entries.iter().any(|entry| entry.is(EntryKind::ChangeRolledBack)),
+        rolled_back: entries.iter().any(|entry| entry.is_kind(EntryKind::ChangeRolledBack)),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Reason, Stage, Stamp, TaskId};
 use ledger::RunStatus;
 
@@ -12,9 +12,9 @@ use crate::runs::RunQuery;
 /// A word that is not understood.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseQueryError {
-    #[error("`{}` is not a word of a query", shown(.0))]
+    #[error("`{}` is not a word of a query", show_controls(.0))]
     Word(String),
-    #[error("`{}` is not a {what}", shown(.text))]
+    #[error("`{}` is not a {what}", show_controls(.text))]
     Value { what: &'static str, text: String },
 }
 

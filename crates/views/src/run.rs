@@ -66,7 +66,7 @@ impl Views {
     pub fn view_run(&self, reference: &str, now: Stamp) -> Result<RunView, ViewRunError> {
         match self.seek_run(reference, now)? {
             Sought::Bundle(found, origin) => {
-                let bundle = found.bind(&found.keys(&self.keys))?;
+                let bundle = found.bind_bundle(&found.keys(&self.keys))?;
                 Ok(RunView::Sealed(Box::new(SealedRun { origin, found: *found, bundle })))
             }
             Sought::Collected(run, collected) => {

@@ -176,7 +176,7 @@ impl Views {
     pub(crate) fn kind_of(&self, row: &RunRow) -> Result<Option<CollectionKind>, ReadLedgerError> {
         let Some(ledger) = self.ledger().filter(|_| may_be_document(row)) else { return Ok(None) };
         let entries = ledger.run_entries(&row.run_id)?;
-        let started = entries.iter().find(|entry| entry.is(EntryKind::RunStarted));
+        let started = entries.iter().find(|entry| entry.is_kind(EntryKind::RunStarted));
         let kind = started.map(|entry| entry.body["detail"]["kind"].clone());
         Ok(kind.and_then(|kind| serde_json::from_value(kind).ok()))
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use contract::Stamp;
-use ledger::{AppendEntryError, Entry, EntryKind, Found, Ledger, ReadLedgerError};
+use ledger::{AppendEntryError, Entry, EntryKind, FoundRuns, Ledger, ReadLedgerError};
 use serde::{Deserialize, Serialize};
 
 use crate::Views;
@@ -37,7 +37,7 @@ pub struct CountedAccounts {
 /// Counts each run of a day with what it settled, else with what it reserved.
 pub fn count_accounts(entries: &[Entry]) -> CountedAccounts {
     let read = |kind: EntryKind| {
-        let of_kind = entries.iter().filter(move |entry| entry.is(kind));
+        let of_kind = entries.iter().filter(move |entry| entry.is_kind(kind));
         of_kind.filter_map(|entry| serde_json::from_value::<ModelAccount>(entry.body.clone()).ok())
     };
     let key = |account: &ModelAccount| (account.day.clone(), account.run.clone());
@@ -105,7 +105,7 @@ impl SpendRow {
 
 fn engine_of(ledger: &Ledger, run: &str) -> Result<Option<String>, ReadLedgerError> {
     match ledger.run_find(run)? {
-        Found::One(row) if row.run_id.as_str() == run => Ok(Some(row.engine)),
+        FoundRuns::One(row) if row.run_id.as_str() == run => Ok(Some(row.engine)),
         _ => Ok(None),
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use contract::event::Event;
 use contract::model::{Cost, RequestPurpose, UsageRecord};
 use contract::sandbox::{Attempt, AttemptVerdict};
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{EventKind, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
@@ -116,7 +116,7 @@ pub struct ReadTranscriptError {
 
 /// A file of a bundle; empty where the run has none.
 fn read_file(bundle: &VerifiedBundle, name: &'static str) -> Result<Vec<u8>, ReadTranscriptError> {
-    match own_files::read(bundle.dir().join(name)) {
+    match own_files::read_file(bundle.dir().join(name)) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(ReadTranscriptError { name, run_id: bundle.report().run_id.to_string(), error }),
@@ -129,7 +129,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 impl Transcript {
     /// Reads the transcript of a verified bundle.
-    pub fn of(bundle: &VerifiedBundle) -> Result<Self, ReadTranscriptError> {
+    pub fn of_bundle(bundle: &VerifiedBundle) -> Result<Self, ReadTranscriptError> {
         let report = bundle.report();
         let events = read_file(bundle, names::EVENTS)?;
         let usage = read_usage(bundle)?;
@@ -192,10 +192,10 @@ fn request_entry(event: &Event, at_ms: Option<u64>, usage: &[UsageRecord]) -> Op
         text.push_str(" of the preflight");
     }
     if let Some(model) = &record.model_answered {
-        text.push_str(&format!(" answered by {}", shown(model)));
+        text.push_str(&format!(" answered by {}", show_controls(model)));
     }
     if let Some(detail) = &record.detail {
-        text.push_str(&format!(": {}", shown(detail)));
+        text.push_str(&format!(": {}", show_controls(detail)));
     }
     if let Some(tokens) = record.tokens.total() {
         text.push_str(&format!(", {tokens} tokens"));
@@ -215,7 +215,7 @@ fn log_entry(line: &[u8]) -> Option<TranscriptEntry> {
 impl RefusedAct {
     /// All that was refused: attempts that recorders saw, and requests that the bridge
     /// turned down.
-    pub fn list(bundle: &VerifiedBundle) -> Result<Vec<Self>, ReadTranscriptError> {
+    pub fn list_refused(bundle: &VerifiedBundle) -> Result<Vec<Self>, ReadTranscriptError> {
         #[derive(Deserialize)]
         struct Attempts {
             #[serde(default)]

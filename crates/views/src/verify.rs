@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use contract::{Digest, RunId, Stamp, Status};
 use evidence::names;
-use evidence::verify::{Checked, Expectation, Failure, OpenBundleError, verify};
+use evidence::verify::{Checked, Expectation, Failure, OpenBundleError, verify_bundle};
 use serde::Serialize;
 
 use crate::Views;
@@ -109,7 +109,7 @@ impl Views {
     pub fn recall_verification(&self, reference: &str, now: Stamp) -> Result<Arc<VerifyResult>, VerifyRunError> {
         let found = self.find_run(reference, now)?;
         let attestation = untrusted_fs::read_plain(&found.bundle, names::ATTESTATION.as_bytes(), LARGEST_ATTESTATION);
-        let known = attestation.and_then(|bytes| self.memo.recall(&found.id, Digest::of(&bytes)));
+        let known = attestation.and_then(|bytes| self.memo.recall(&found.id, Digest::of_bytes(&bytes)));
         known.map_or_else(|| self.verify_found(&found), Ok)
     }
 
@@ -120,7 +120,7 @@ impl Views {
 
     fn verify_found(&self, found: &FoundRun) -> Result<Arc<VerifyResult>, VerifyRunError> {
         let expected: Vec<Expectation> = found.asked.clone().map(Expectation::Run).into_iter().collect();
-        let checked = verify(&found.bundle, &found.keys(&self.keys), &expected)?;
+        let checked = verify_bundle(&found.bundle, &found.keys(&self.keys), &expected)?;
         let result = Arc::new(VerifyResult::from(&checked));
         if let Some(attestation) = checked.attestation_sha256 {
             self.memo.keep(&found.id, attestation, &result);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use contract::source::{self, Kind, Node, Span};
+use contract::source::{self, Node, Span, ValueKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +165,7 @@ impl Workboard {
     }
 
     /// Item by id.
-    pub fn item(&self, id: &str) -> Option<&BoardItem> {
+    pub fn find_item(&self, id: &str) -> Option<&BoardItem> {
         self.by_id.get(id).map(|index| &self.items[*index])
     }
 
@@ -179,7 +179,7 @@ impl Workboard {
     }
 
     fn take_item(&mut self, node: &Node) {
-        let Kind::Map(entries) = &node.kind else {
+        let ValueKind::Map(entries) = &node.kind else {
             let message = "an item is not a map".to_owned();
             return self.note_problem(
                 node.span,
@@ -189,9 +189,9 @@ impl Workboard {
             );
         };
         let span = entries.first().map_or(node.span, |(key, _)| key.span);
-        let text = |key: &str| node.get(key).and_then(node_text);
+        let text = |key: &str| node.get_child(key).and_then(node_text);
         let Some(id) = text("id").filter(|id| contract::WorkId::try_from(id.clone()).is_ok()) else {
-            let at = node.get("id").map_or(span, |id| id.span);
+            let at = node.get_child("id").map_or(span, |id| id.span);
             let message = "an item has no id of the form NAME-WORK-001".to_owned();
             return self.note_problem(
                 at,
@@ -211,7 +211,7 @@ impl Workboard {
     }
 
     fn read_item(&mut self, id: String, node: &Node, span: Span) -> BoardItem {
-        let title = node.get("title").and_then(node_text).unwrap_or_default();
+        let title = node.get_child("title").and_then(node_text).unwrap_or_default();
         if title.trim().is_empty() {
             self.note_problem(span, CheckRule::WorkTitle, format!("{id} has no title"), "give it `title:`");
         }
@@ -227,7 +227,7 @@ impl Workboard {
         let claims_execution = claims_execution(node, &evidence);
         let spans = ItemSpans {
             item: span,
-            status: node.get("status").map_or(span, |status| status.span),
+            status: node.get_child("status").map_or(span, |status| status.span),
             blocked_by: blocked_spans,
             artifacts: artifact_spans,
         };
@@ -257,7 +257,7 @@ impl Workboard {
         read: fn(&str) -> Option<T>,
         words: &str,
     ) -> Option<T> {
-        let found = node.get(key);
+        let found = node.get_child(key);
         let value = found.and_then(node_text).and_then(|word| read(&word));
         if value.is_none() {
             let rule = if key == "status" { CheckRule::WorkStatus } else { CheckRule::WorkType };
@@ -277,16 +277,17 @@ impl Workboard {
 
     /// Texts of a list, of a map's values, or of one text.
     fn read_list(&mut self, id: &str, node: &Node, key: &str) -> (Vec<String>, Vec<Span>) {
-        let Some(found) = node.get(key) else { return Default::default() };
+        let Some(found) = node.get_child(key) else { return Default::default() };
         let nodes: Vec<&Node> = match &found.kind {
-            Kind::Null => Vec::new(),
-            Kind::Seq(items) => items.iter().collect(),
-            Kind::Map(entries) => entries.iter().map(|(_, node)| node).collect(),
+            ValueKind::Null => Vec::new(),
+            ValueKind::Seq(items) => items.iter().collect(),
+            ValueKind::Map(entries) => entries.iter().map(|(_, node)| node).collect(),
             _ => vec![found],
         };
         let mut texts = (Vec::new(), Vec::new());
         for node in nodes {
-            let text = node_text(node).or_else(|| node.get("path").or_else(|| node.get("ref")).and_then(node_text));
+            let text = node_text(node)
+                .or_else(|| node.get_child("path").or_else(|| node.get_child("ref")).and_then(node_text));
             match text {
                 Some(text) => {
                     texts.0.push(text);
@@ -302,10 +303,10 @@ impl Workboard {
     }
 
     fn read_evidence(&mut self, id: &str, node: &Node) -> Vec<BoardEvidence> {
-        let Some(found) = node.get("evidence") else { return Vec::new() };
+        let Some(found) = node.get_child("evidence") else { return Vec::new() };
         let nodes = match &found.kind {
-            Kind::Null => return Vec::new(),
-            Kind::Seq(items) => items.as_slice(),
+            ValueKind::Null => return Vec::new(),
+            ValueKind::Seq(items) => items.as_slice(),
             _ => std::slice::from_ref(found),
         };
         nodes.iter().filter_map(|node| self.read_piece(id, node)).collect()
@@ -315,16 +316,16 @@ impl Workboard {
         if let Some(reference) = node_text(node) {
             return Some(BoardEvidence { kind: None, reference, sha256: None, span: node.span });
         }
-        let word = node.get("kind").and_then(node_text);
+        let word = node.get_child("kind").and_then(node_text);
         let kind = word.as_deref().and_then(EvidenceKind::of_word);
-        let reference = node.get("ref").and_then(node_text).filter(|text| !text.trim().is_empty());
+        let reference = node.get_child("ref").and_then(node_text).filter(|text| !text.trim().is_empty());
         let span = match &node.kind {
-            Kind::Map(entries) => entries.first().map_or(node.span, |(key, _)| key.span),
+            ValueKind::Map(entries) => entries.first().map_or(node.span, |(key, _)| key.span),
             _ => node.span,
         };
         match (kind, reference) {
             (Some(kind), Some(reference)) => {
-                let sha256 = node.get("sha256").and_then(node_text);
+                let sha256 = node.get_child("sha256").and_then(node_text);
                 Some(BoardEvidence { kind: Some(kind), reference, sha256, span })
             }
             _ => {
@@ -344,12 +345,12 @@ impl Workboard {
 /// The list of items: `items`, an older name of it, or the document itself.
 fn list_nodes(root: &Node) -> Option<&[Node]> {
     let list = ["items", "work_items", "work"].iter().find_map(|key| match &root.kind {
-        Kind::Map(_) => root.get(key),
+        ValueKind::Map(_) => root.get_child(key),
         _ => None,
     });
     match &list.unwrap_or(root).kind {
-        Kind::Seq(items) => Some(items),
-        Kind::Null if list.is_some() => Some(&[]),
+        ValueKind::Seq(items) => Some(items),
+        ValueKind::Null if list.is_some() => Some(&[]),
         _ => None,
     }
 }
@@ -357,26 +358,26 @@ fn list_nodes(root: &Node) -> Option<&[Node]> {
 /// Scalar as text; none for lists, maps and null.
 pub(crate) fn node_text(node: &Node) -> Option<String> {
     match &node.kind {
-        Kind::Text(text) | Kind::Float(text) => Some(text.clone()),
-        Kind::Int(number) => Some(number.to_string()),
-        Kind::Bool(yes) => Some(yes.to_string()),
-        Kind::Null | Kind::Seq(_) | Kind::Map(_) => None,
+        ValueKind::Text(text) | ValueKind::Float(text) => Some(text.clone()),
+        ValueKind::Int(number) => Some(number.to_string()),
+        ValueKind::Bool(yes) => Some(yes.to_string()),
+        ValueKind::Null | ValueKind::Seq(_) | ValueKind::Map(_) => None,
     }
 }
 
 /// An item says `execution: true`, or its evidence is a bundle, or what it calls done is a
 /// run's report.
 fn claims_execution(node: &Node, evidence: &[BoardEvidence]) -> bool {
-    let says = node.get("execution").is_some_and(|value| value.kind == Kind::Bool(true));
+    let says = node.get_child("execution").is_some_and(|value| value.kind == ValueKind::Bool(true));
     let has_bundle = evidence.iter().any(|piece| piece.kind == Some(EvidenceKind::Bundle));
-    let done = node.get("done_evidence").and_then(node_text).unwrap_or_default();
+    let done = node.get_child("done_evidence").and_then(node_text).unwrap_or_default();
     says || has_bundle || ["harness-runs/", "report.json"].iter().any(|mark| done.contains(mark))
 }
 
 const READ_KEYS: [&str; 8] = ["id", "title", "type", "status", "blocked_by", "artifacts", "evidence", "acceptance"];
 
 fn other_keys(node: &Node) -> serde_json::Map<String, serde_json::Value> {
-    let Kind::Map(entries) = &node.kind else { return serde_json::Map::new() };
+    let ValueKind::Map(entries) = &node.kind else { return serde_json::Map::new() };
     let others = entries.iter().filter(|(key, _)| !READ_KEYS.contains(&key.text.as_str()));
     others.map(|(key, value)| (key.text.clone(), value.to_value())).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 use crate::board::{BoardItem, WorkStatus, WorkType};
 use crate::document::DISCLAIMER;
@@ -121,5 +121,5 @@ fn inline(text: &str) -> String {
 
 /// Foreign text on one line, without anything that Markdown or YAML would read.
 fn one_line(text: &str) -> String {
-    shown(text).replace(['\n', '\r'], " ").trim().to_owned()
+    show_controls(text).replace(['\n', '\r'], " ").trim().to_owned()
 }

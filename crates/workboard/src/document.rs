@@ -124,17 +124,17 @@ impl<'t> PlanningDocument<'t> {
 
     /// Name or title of the front matter.
     pub fn name(&self) -> Option<&str> {
-        self.front.value("name").or_else(|| self.front.value("title"))
+        self.front.first_value("name").or_else(|| self.front.first_value("title"))
     }
 
     /// `status` of the front matter.
     pub fn status(&self) -> Option<&str> {
-        self.front.value("status")
+        self.front.first_value("status")
     }
 
     /// `owner` of the front matter.
     pub fn owner(&self) -> Option<&str> {
-        self.front.value("owner")
+        self.front.first_value("owner")
     }
 
     /// Items that the document speaks of under a heading of their own.

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use contract::source::{self, Kind, Node};
+use contract::source::{self, Node, ValueKind};
 use rustix::fs::{FlockOperation, flock};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
@@ -92,7 +92,7 @@ pub fn apply_fixes(root: &Path, judged: &WorkspaceFiles, findings: &[Finding]) -
         let path = root.join(file);
         let before =
             own_files::read_to_string(&path).map_err(|source| EditBoardError::Read { path: path.clone(), source })?;
-        if judged.text(file) != Some(before.as_str()) {
+        if judged.text_of(file) != Some(before.as_str()) {
             return Err(EditBoardError::Changed(path));
         }
         fixes.sort_by_key(|fix| fix.start);
@@ -137,12 +137,12 @@ fn replace_file(path: &Path, before: &str, after: &str) -> Result<(), EditBoardE
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
     let write = || -> io::Result<()> {
-        let mut file = own_files::create(&draft)?;
+        let mut file = own_files::create_file(&draft)?;
         file.write_all(after.as_bytes())?;
         file.set_permissions(own_files::metadata(path)?.permissions())?;
         file.sync_all()
     };
-    let is_same = || own_files::read(path).is_ok_and(|now| now == before.as_bytes());
+    let is_same = || own_files::read_file(path).is_ok_and(|now| now == before.as_bytes());
     let done = match write() {
         Ok(()) if is_same() => fs::rename(&draft, path).map_err(failed),
         Ok(()) => Err(EditBoardError::Changed(path.to_owned())),
@@ -170,16 +170,16 @@ fn edited_board(before: &str, change: &BoardChange) -> Result<String, EditBoardE
 /// Node of an item, by its id.
 fn find_item<'n>(root: &'n Node, id: &str) -> Option<&'n Node> {
     let list = ["items", "work_items", "work"].iter().find_map(|key| match &root.kind {
-        Kind::Map(_) => root.get(key),
+        ValueKind::Map(_) => root.get_child(key),
         _ => None,
     });
-    let Kind::Seq(items) = &list.unwrap_or(root).kind else { return None };
-    items.iter().find(|item| item.get("id").and_then(node_text).is_some_and(|found| found == id))
+    let ValueKind::Seq(items) = &list.unwrap_or(root).kind else { return None };
+    items.iter().find(|item| item.get_child("id").and_then(node_text).is_some_and(|found| found == id))
 }
 
 fn replace_status(text: &str, change: &BoardChange) -> Option<String> {
     let root = source::read(BOARD, text).node?;
-    let status = find_item(&root, &change.id)?.get("status")?;
+    let status = find_item(&root, &change.id)?.get_child("status")?;
     let lines = LineIndex::index_lines(text);
     let start = lines.byte_at(text, (status.span.line, status.span.column));
     let written: String = text[start..].chars().take(status.span.length).collect();
@@ -194,7 +194,7 @@ fn insert_evidence(text: &str, change: &BoardChange) -> Option<String> {
     }
     let root = source::read(BOARD, text).node?;
     let item = find_item(&root, &change.id)?;
-    let Kind::Map(entries) = &item.kind else { return None };
+    let ValueKind::Map(entries) = &item.kind else { return None };
     let lines = LineIndex::index_lines(text);
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let Some((key, value)) = entries.iter().find(|(key, _)| key.text == "evidence") else {
@@ -213,13 +213,13 @@ fn insert_evidence(text: &str, change: &BoardChange) -> Option<String> {
     };
     let indent = " ".repeat(key.span.column - 1);
     match &value.kind {
-        Kind::Null => {
+        ValueKind::Null => {
             let at = lines.start_of(text, key.span.line + 1);
             let gap = if text[..at].ends_with('\n') { "" } else { ending };
             let rows = evidence_rows(&format!("{indent}  "), change, ending);
             Some(format!("{}{gap}{rows}{}", &text[..at], &text[at..]))
         }
-        Kind::Seq(items) if is_flow(text, &lines, key.span.line) => {
+        ValueKind::Seq(items) if is_flow(text, &lines, key.span.line) => {
             let start = lines.start_of(text, key.span.line);
             let line = text[start..].lines().next()?;
             let close = start + line.rfind(']')?;
@@ -227,7 +227,7 @@ fn insert_evidence(text: &str, change: &BoardChange) -> Option<String> {
             let rows: Vec<String> = change.evidence.iter().map(flow_entry).collect();
             Some(format!("{}{separator}{}{}", &text[..close], rows.join(", "), &text[close..]))
         }
-        Kind::Seq(_) => insert_rows(text, &lines, key.span.line, key.span.column - 1, change, ending),
+        ValueKind::Seq(_) => insert_rows(text, &lines, key.span.line, key.span.column - 1, change, ending),
         _ => None,
     }
 }
@@ -380,13 +380,13 @@ mod tests {
         let judged = WorkspaceFiles::of_texts([("a.md", "Draft.\n")]);
         let fix = TextFix { start: 0, end: 6, text: "draft".to_owned() };
         let finding = Finding::about_file("a.md", crate::CheckRule::DocumentStatus, "m", "r").with_fix(fix);
-        own_files::write(&path, "Other.\n").unwrap();
+        own_files::write_file(&path, "Other.\n").unwrap();
         assert!(matches!(
             apply_fixes(folder.path(), &judged, std::slice::from_ref(&finding)),
             Err(EditBoardError::Changed(_))
         ));
         assert_eq!(own_files::read_to_string(&path).unwrap(), "Other.\n");
-        own_files::write(&path, "Draft.\n").unwrap();
+        own_files::write_file(&path, "Draft.\n").unwrap();
         assert_eq!(apply_fixes(folder.path(), &judged, &[finding]).unwrap(), ["a.md"], "control");
         assert_eq!(own_files::read_to_string(&path).unwrap(), "draft\n");
     }
@@ -396,7 +396,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ids: Vec<String> = (1..=16).map(|number| format!("A-WORK-{number:03}")).collect();
         let item = |id: &String| format!("- id: {id}\n  title: t\n  type: AFK\n  status: draft\n");
-        own_files::write(folder.path().join(BOARD), ids.iter().map(item).collect::<String>()).unwrap();
+        own_files::write_file(folder.path().join(BOARD), ids.iter().map(item).collect::<String>()).unwrap();
         std::thread::scope(|scope| {
             for id in &ids {
                 let change = BoardChange { id: id.clone(), ..change(WorkStatus::Candidate, &[]) };

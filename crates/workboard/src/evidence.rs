@@ -118,7 +118,7 @@ impl EvidenceScene<'_> {
         if item.claims_execution && heaviest != PieceWeight::Governed {
             let message = format!("{} claims an execution and no governed bundle of it holds", item.id);
             let remedy = format!("name the bundle of a governed run made with --work {}", item.id);
-            found.push(Finding::at(BOARD, place, CheckRule::ExecutionWithoutBundle, message, remedy));
+            found.push(Finding::at_place(BOARD, place, CheckRule::ExecutionWithoutBundle, message, remedy));
         } else if heaviest < PieceWeight::Verified && !weights.contains(&PieceWeight::Refused) {
             let finding = evidence_unverified(item);
             found.push(if is_older { finding.as_advice() } else { finding });
@@ -145,10 +145,10 @@ impl EvidenceScene<'_> {
 /// Findings about a move that `board_text` is the result of: the last `given` pieces of the
 /// item came with it. A status changes only with evidence that holds, whichever it is.
 pub fn check_move(files: &WorkspaceFiles, source: &dyn EvidenceSource, id: &str, given: usize) -> Vec<Finding> {
-    let board = Workboard::read_board(files.text(BOARD).unwrap_or_default());
+    let board = Workboard::read_board(files.text_of(BOARD).unwrap_or_default());
     let scene = EvidenceScene { board: &board, files, source };
     let mut found = Vec::new();
-    if let Some(item) = board.item(id) {
+    if let Some(item) = board.find_item(id) {
         scene.check_moved(item, given, &mut found);
     }
     found
@@ -159,14 +159,14 @@ fn evidence_missing(item: &BoardItem) -> Finding {
     let status = item.status.map_or("-", WorkStatus::as_str);
     let message = format!("{} is {status} and names no evidence", item.id);
     let remedy = format!("cto work status {} {status} --evidence KIND:REF", item.id);
-    Finding::at(BOARD, place, CheckRule::EvidenceMissing, message, remedy)
+    Finding::at_place(BOARD, place, CheckRule::EvidenceMissing, message, remedy)
 }
 
 fn evidence_unverified(item: &BoardItem) -> Finding {
     let place = (item.spans.status.line, item.spans.status.column);
     let message = format!("nothing that {} names as evidence can be verified here", item.id);
     let remedy = "add a bundle, a document or a commit of this workspace, or a validated item";
-    Finding::at(BOARD, place, CheckRule::EvidenceUnverified, message, remedy)
+    Finding::at_place(BOARD, place, CheckRule::EvidenceUnverified, message, remedy)
 }
 
 /// Commits of a reference: an id with or without its subject, or a range.

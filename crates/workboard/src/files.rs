@@ -10,7 +10,7 @@ use std::time::Duration;
 use contract::Digest;
 use rustix::fs::FileType;
 use secrets::{RuleSet, Scanner};
-use untrusted_fs::{Bounds, Cut, Entry, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
+use untrusted_fs::{Bounds, Cut, Met, Next, WalkEntry, kind, open_regular, open_root, read_limited, read_plain, walk};
 
 use crate::board::BOARD;
 use crate::locate::LineIndex;
@@ -127,15 +127,15 @@ impl WorkspaceFiles {
     }
 
     /// Text of a record that was read.
-    pub fn text(&self, path: &str) -> Option<&str> {
+    pub fn text_of(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
     }
 
     /// Digest of a file, made once; none if its bytes cannot be read or are too many.
     pub fn file_digest(&self, path: &str) -> Option<Digest> {
-        let read = || match (self.text(path), &self.root) {
-            (Some(text), _) => Some(Digest::of(text.as_bytes())),
-            (None, Some(root)) => Some(Digest::of(&read_plain(root, path.as_bytes(), LARGEST_EVIDENCE)?)),
+        let read = || match (self.text_of(path), &self.root) {
+            (Some(text), _) => Some(Digest::of_bytes(text.as_bytes())),
+            (None, Some(root)) => Some(Digest::of_bytes(&read_plain(root, path.as_bytes(), LARGEST_EVIDENCE)?)),
             (None, None) => None,
         };
         *self.digests.borrow_mut().entry(path.to_owned()).or_insert_with(read)
@@ -144,7 +144,7 @@ impl WorkspaceFiles {
     /// True of a plain file whose bytes can be read.
     pub(crate) fn is_readable_file(&self, path: &str) -> bool {
         let is_file = self.names.get(path) == Some(&NameKind::File);
-        is_file && (self.text(path).is_some() || self.file_digest(path).is_some())
+        is_file && (self.text_of(path).is_some() || self.file_digest(path).is_some())
     }
 
     /// Path below the workspace of an absolute path that leads into it.
@@ -203,7 +203,7 @@ impl WorkspaceFiles {
         }
     }
 
-    fn take_entry(&mut self, entry: &Entry<'_>, scanner: &LazyScanner) -> Next {
+    fn take_entry(&mut self, entry: &WalkEntry<'_>, scanner: &LazyScanner) -> Next {
         let path = String::from_utf8_lossy(entry.path).into_owned();
         let name = path.rsplit_once('/').map_or(path.as_str(), |(_, name)| name);
         if name == GIT || (PASSED_OVER.contains(&name) && !is_below_records(&path)) {
@@ -227,7 +227,7 @@ impl WorkspaceFiles {
         Next::Enter
     }
 
-    fn take_record(&mut self, entry: &Entry<'_>, path: String) {
+    fn take_record(&mut self, entry: &WalkEntry<'_>, path: String) {
         let read = open_regular(entry.dir, entry.name).and_then(|(file, _)| read_limited(file, LARGEST_DOCUMENT));
         match read.map(String::from_utf8) {
             Ok(Ok(text)) => drop(self.texts.insert(path, text)),
@@ -237,7 +237,7 @@ impl WorkspaceFiles {
     }
 
     /// Searches a file that is no record for secrets and keeps none of its bytes.
-    fn search_file(&mut self, entry: &Entry<'_>, path: String, scanner: &Scanner) {
+    fn search_file(&mut self, entry: &WalkEntry<'_>, path: String, scanner: &Scanner) {
         let read = open_regular(entry.dir, entry.name).and_then(|(file, _)| read_limited(file, LARGEST_SEARCHED));
         let Ok(bytes) = read else { return };
         let text = String::from_utf8_lossy(&bytes);

@@ -55,11 +55,11 @@ pub struct Finding {
 impl Finding {
     /// A finding about a whole file.
     pub fn about_file(file: &str, rule: CheckRule, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::at(file, (1, 1), rule, message, remedy)
+        Self::at_place(file, (1, 1), rule, message, remedy)
     }
 
     /// A finding at a line and column.
-    pub fn at(
+    pub fn at_place(
         file: &str,
         place: (usize, usize),
         rule: CheckRule,
@@ -103,8 +103,8 @@ impl Finding {
     /// `file:line:column: severity: [rule] message; remedy`, which editors and CI read.
     pub fn plain_line(&self) -> String {
         let Self { line, column, rule, message, remedy, .. } = self;
-        let (file, severity) = (contract::text::shown(&self.file), self.severity.as_str());
-        let (message, remedy) = (contract::text::shown(message), contract::text::shown(remedy));
+        let (file, severity) = (contract::text::show_controls(&self.file), self.severity.as_str());
+        let (message, remedy) = (contract::text::show_controls(message), contract::text::show_controls(remedy));
         format!("{file}:{line}:{column}: {severity}: [{rule}] {message}; {remedy}")
     }
 }

@@ -92,13 +92,13 @@ impl FrontMatter {
     }
 
     /// First field with this key.
-    pub(crate) fn field(&self, key: &str) -> Option<&FrontField> {
+    pub(crate) fn first_field(&self, key: &str) -> Option<&FrontField> {
         self.fields.iter().find(|field| field.key == key)
     }
 
     /// Value of the first field with this key.
-    pub(crate) fn value(&self, key: &str) -> Option<&str> {
-        self.field(key).map(|field| field.value.as_str())
+    pub(crate) fn first_value(&self, key: &str) -> Option<&str> {
+        self.first_field(key).map(|field| field.value.as_str())
     }
 
     fn take_line(&mut self, line: &str, number: usize, start: usize) {
@@ -200,11 +200,11 @@ mod tests {
         let text = "---\nname: A name: with a colon\nstatus:  \"draft\"\nsource:\n---\n# x\n";
         let front = parse(text);
         assert_eq!(front.problems, []);
-        let field = front.field("status").unwrap();
+        let field = front.first_field("status").unwrap();
         assert_eq!((field.value.as_str(), field.line, field.column), ("draft", 3, 10));
         assert_eq!(&text[field.span.0..field.span.1], "\"draft\"");
-        assert_eq!(front.value("name"), Some("A name: with a colon"));
-        assert_eq!((front.value("source"), front.last_line), (Some(""), 5));
+        assert_eq!(front.first_value("name"), Some("A name: with a colon"));
+        assert_eq!((front.first_value("source"), front.last_line), (Some(""), 5));
     }
 
     #[test]

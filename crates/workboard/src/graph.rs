@@ -66,7 +66,7 @@ impl WorkGraph {
         for node in &self.nodes {
             let status = node.status.map_or("unknown", WorkStatus::as_str);
             // Quotes and backslashes would end or change a label.
-            let title = contract::text::shown(&node.title).replace('"', "'").replace(['\\', '\n'], " ");
+            let title = contract::text::show_controls(&node.title).replace('"', "'").replace(['\\', '\n'], " ");
             out.push_str(&format!("  \"{0}\" [label=\"{0}\\n{title}\\n{status}\"];\n", node.id));
         }
         for node in &self.nodes {
@@ -82,7 +82,7 @@ fn blockers(board: &Workboard, item: &BoardItem) -> Vec<usize> {
 }
 
 fn describe_node(board: &Workboard, item: &BoardItem, depth: Option<usize>) -> WorkNode {
-    let is_open = |id: &&String| board.item(id).is_none_or(|other| other.status != Some(WorkStatus::Validated));
+    let is_open = |id: &&String| board.find_item(id).is_none_or(|other| other.status != Some(WorkStatus::Validated));
     WorkNode {
         id: item.id.clone(),
         title: item.title.clone(),

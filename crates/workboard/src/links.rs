@@ -37,7 +37,7 @@ impl<'a> LinkTargets<'a> {
             let message = format!("the link leads to {id}, which is not on the board");
             // A board without one readable item is told once, not by every link to it.
             let is_judged = !self.board.items().is_empty() || self.board.problems.is_empty();
-            return (is_judged && self.board.item(id).is_none()).then_some((
+            return (is_judged && self.board.find_item(id).is_none()).then_some((
                 CheckRule::LinkWork,
                 message,
                 "name an item of the board",
@@ -86,7 +86,7 @@ pub(crate) fn check_links(document: &PlanningDocument<'_>, targets: &LinkTargets
             }
             if let Some((rule, message, remedy)) = targets.judge_link(document, target) {
                 let column = columns.column_of(at);
-                found.push(Finding::at(document.path, (line.number, column), rule, message, remedy));
+                found.push(Finding::at_place(document.path, (line.number, column), rule, message, remedy));
             }
         }
     }
@@ -205,7 +205,8 @@ fn check_named_paths(document: &PlanningDocument<'_>, files: &WorkspaceFiles, fo
                 let place = (line.number, columns.column_of(at));
                 let message = format!("the path {path} is not in this workspace");
                 let remedy = "name a file that is kept, or give its place as an absolute path";
-                found.push(Finding::at(document.path, place, CheckRule::PathMissing, message, remedy).as_advice());
+                found
+                    .push(Finding::at_place(document.path, place, CheckRule::PathMissing, message, remedy).as_advice());
             }
         }
     }

@@ -4,7 +4,7 @@ mod board_checks;
 mod decision_checks;
 mod document_checks;
 
-use contract::source::{self, Kind};
+use contract::source::{self, ValueKind};
 use secrets::{RuleSet, Scanner};
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ impl WorkspaceCheck {
 pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, today: &str) -> WorkspaceCheck {
     let mut found = Vec::new();
     let book = load_rule_book(files, &mut found);
-    let board = files.text(BOARD).map(Workboard::read_board);
+    let board = files.text_of(BOARD).map(Workboard::read_board);
     let documents: Vec<PlanningDocument<'_>> = files
         .texts()
         .filter(|(path, _)| path.to_ascii_lowercase().ends_with(".md"))
@@ -117,7 +117,7 @@ fn load_rule_book(files: &WorkspaceFiles, found: &mut Vec<Finding>) -> RuleBook 
 }
 
 fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], found: &mut Vec<Finding>) {
-    for name in [BOARD, CONTEXT, MARK].into_iter().filter(|name| files.text(name).is_none()) {
+    for name in [BOARD, CONTEXT, MARK].into_iter().filter(|name| files.text_of(name).is_none()) {
         let (message, remedy) = (format!("the workspace has no {name}"), "cto init     makes it where it is missing");
         let finding = Finding::about_file(name, CheckRule::FileMissing, message, remedy);
         // A folder that was trusted without `cto init` has no mark, and is none the worse.
@@ -136,7 +136,7 @@ fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], fo
         let remedy = "make it a plain, readable text file, or move it out of the workspace";
         found.push(Finding::about_file(&unread.path, CheckRule::FileUnreadable, unread.why.clone(), remedy));
     }
-    if let Some(text) = files.text(CONTEXT) {
+    if let Some(text) = files.text_of(CONTEXT) {
         for term in CHECKED_TERMS.iter().filter(|term| !text.contains(**term)) {
             let message = format!("CONTEXT.md does not define {term}");
             let remedy = format!("add `## {term}` with what it means here");
@@ -148,9 +148,9 @@ fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], fo
 /// Day of the workspace's first `cto init`. A day in the future would make everything older
 /// than the workspace, and is none.
 fn first_day(files: &WorkspaceFiles, today: &str, found: &mut Vec<Finding>) -> Option<String> {
-    let node = source::read(MARK, files.text(MARK)?).node?;
-    let initialised = node.get("initialised")?;
-    let (place, Kind::Text(day)) = ((initialised.span.line, initialised.span.column), &initialised.kind) else {
+    let node = source::read(MARK, files.text_of(MARK)?).node?;
+    let initialised = node.get_child("initialised")?;
+    let (place, ValueKind::Text(day)) = ((initialised.span.line, initialised.span.column), &initialised.kind) else {
         return None;
     };
     if document_checks::is_day(day) && day.as_str() <= today {
@@ -158,7 +158,7 @@ fn first_day(files: &WorkspaceFiles, today: &str, found: &mut Vec<Finding>) -> O
     }
     let message = "`initialised` is no day up to today";
     let remedy = "write the day of the first `cto init`, as yyyy-mm-dd";
-    found.push(Finding::at(MARK, place, CheckRule::DocumentDay, message, remedy));
+    found.push(Finding::at_place(MARK, place, CheckRule::DocumentDay, message, remedy));
     None
 }
 
@@ -190,5 +190,5 @@ fn check_secrets(files: &WorkspaceFiles, found: &mut Vec<Finding>) {
 fn describe_secret(path: &str, place: (usize, usize), rule: &str) -> Finding {
     let message = format!("this looks like a secret ({rule})");
     let remedy = "take it out, and make the credential useless: it stands in the history";
-    Finding::at(path, place, CheckRule::SecretShaped, message, remedy)
+    Finding::at_place(path, place, CheckRule::SecretShaped, message, remedy)
 }

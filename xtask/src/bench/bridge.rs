@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::Bench;
-use crate::Outcome;
-use crate::process::{cargo, output, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, run_command, target};
 use crate::tools::{self, models};
 
 /// The rounds of other benches stand here for so many requests.
@@ -20,22 +20,22 @@ const ROWS: [(&str, &str); 4] = [
 ];
 
 /// Builds the example, measures every proxy and returns the table.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_bridge(bench: &Bench) -> ChoreResult<String> {
     tools::need("nginx", "nginx-light")?;
     let litellm = models::litellm()?;
-    run(&mut cargo(&["build", "--quiet", "--release", "--package", "bridge", "--example", "bench"]))?;
+    run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "bridge", "--example", "bench"]))?;
     let requests = bench.rounds.unwrap_or(REQUESTS);
     let (streams, open) = ((requests / 10).max(20), (requests / 20).clamp(20, 1000));
     let counts = [requests, streams, open].map(|count| count.to_string());
     let mut command = program(target().join("release/examples/bench"), ["--nginx", "nginx", "--litellm"]);
     command.arg(litellm).args(["--requests", &counts[0], "--streams", &counts[1], "--open", &counts[2]]);
-    let said = output(command.env("TMPDIR", &bench.place))?;
+    let said = command_output(command.env("TMPDIR", &bench.place))?;
     table(&said)
 }
 
-fn table(said: &str) -> Outcome<String> {
+fn table(said: &str) -> ChoreResult<String> {
     let rows: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let value = |name: &str, key: &str| -> Outcome<f64> {
+    let value = |name: &str, key: &str| -> ChoreResult<f64> {
         let row = rows.iter().find(|row| row["name"] == name);
         row.and_then(|row| row[key].as_f64()).ok_or_else(|| format!("the measurement says nothing of {name} {key}"))
     };

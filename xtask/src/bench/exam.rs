@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::rounds::{Candidate, in_turns};
 use super::world::World;
-use super::{Bench, millis, table};
-use crate::Outcome;
-use crate::process::{output, program};
+use super::{Bench, bench_table, format_millis};
+use crate::ChoreResult;
+use crate::process::{command_output, program};
 
 const ROUNDS: usize = 5;
 
@@ -24,17 +24,17 @@ const PASSES: [&str; 4] = ["exam 1", "change 1", "control 1", "control change 1"
 const POISONED: usize = 1;
 
 /// Measures trees of several sizes and returns the tables.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
-    let tables: Vec<String> = SIZES.iter().map(|files| measure_tree(bench, *files)).collect::<Outcome<_>>()?;
+pub(super) fn measure_exam(bench: &Bench) -> ChoreResult<String> {
+    let tables: Vec<String> = SIZES.iter().map(|files| measure_tree(bench, *files)).collect::<ChoreResult<_>>()?;
     Ok(tables.join("\n"))
 }
 
-fn measure_tree(bench: &Bench, files: usize) -> Outcome<String> {
+fn measure_tree(bench: &Bench, files: usize) -> ChoreResult<String> {
     let world = World::new(&bench.place, &format!("exam-{files}"))?;
-    let (case, home) = (world.path("case"), world.path("home"));
+    let (case, home) = (world.path_of("case"), world.path_of("home"));
     write_case(&case, files)?;
     let trees = write_trees(&world, files)?;
-    let first = |round: usize| world.path(&format!("home-{round}"));
+    let first = |round: usize| world.path_of(&format!("home-{round}"));
     let traced = RefCell::new(Vec::new());
     let candidates = vec![
         Candidate::new("the commands alone, as often as the exam holds them", "commands", |_| {
@@ -61,8 +61,8 @@ fn measure_tree(bench: &Bench, files: usize) -> Outcome<String> {
     Ok(format!(
         "A tree of {files} files and the crate:\n\n{}| the exam of the run with the baseline known | {} | | {:.2} |\n\n\
          With the baseline's exam cached a run takes {:.3} of one without it.\n",
-        table(&rows, &[0]),
-        millis(exam),
+        bench_table(&rows, &[0]),
+        format_millis(exam),
         ratio(exam, rows[0].p50()),
         ratio(run, without),
     ))
@@ -83,7 +83,7 @@ struct Tree {
     passes: bool,
 }
 
-fn hold_command(tree: &Tree) -> Outcome {
+fn hold_command(tree: &Tree) -> ChoreResult {
     let Some((first, rest)) = COMMAND.split_first() else { return Ok(()) };
     let ended = program(first, rest).current_dir(&tree.folder).env("CARGO_INCREMENTAL", "0").output();
     let ended = ended.map_err(|error| format!("cannot start {first}: {error}"))?;
@@ -94,10 +94,10 @@ fn hold_command(tree: &Tree) -> Outcome {
 }
 
 /// Runs the case.
-fn sealed(bench: &Bench, home: &Path, case: &Path) -> Outcome<Traced> {
+fn sealed(bench: &Bench, home: &Path, case: &Path) -> ChoreResult<Traced> {
     let began = Instant::now();
     let words = ["--home".as_ref(), home.as_os_str(), "run".as_ref(), case.as_os_str(), "--json".as_ref()];
-    let report = output(&mut program(&bench.cto, words))?;
+    let report = command_output(&mut program(&bench.cto, words))?;
     let run = began.elapsed();
     let report: Value = serde_json::from_str(&report).map_err(|error| format!("no report: {error}"))?;
     let passes = report["verification"]["passes"].as_array().into_iter().flatten();
@@ -116,7 +116,7 @@ fn sealed(bench: &Bench, home: &Path, case: &Path) -> Outcome<Traced> {
 }
 
 /// Steps of a trace, each with its second of the day.
-fn read_trace(trace: &Path) -> Outcome<Vec<(String, f64)>> {
+fn read_trace(trace: &Path) -> ChoreResult<Vec<(String, f64)>> {
     let text = std::fs::read_to_string(trace).map_err(|error| format!("cannot read {}: {error}", trace.display()))?;
     let lines = text.lines().map(|line| {
         let line: Value = serde_json::from_str(line).map_err(|error| format!("{}: {error}", trace.display()))?;
@@ -164,7 +164,7 @@ fn crate_files(source: &str, tests: &[(&'static str, String)]) -> Files<'static>
 }
 
 /// A tree for each check, as the exam makes them.
-fn write_trees(world: &World, files: usize) -> Outcome<Vec<Tree>> {
+fn write_trees(world: &World, files: usize) -> ChoreResult<Vec<Tree>> {
     let old = |more: &str| ("tests/slow.rs", format!("{TEST}{more}"));
     let new = |more: &str| ("tests/zero.rs", format!("{NEW_TEST}{more}"));
     let trees = [
@@ -175,14 +175,14 @@ fn write_trees(world: &World, files: usize) -> Outcome<Vec<Tree>> {
         ("no source at all", vec![old("")], false),
     ];
     let each = trees.into_iter().enumerate().map(|(index, (source, tests, passes))| {
-        let folder = world.path(&format!("tree-{index}"));
+        let folder = world.path_of(&format!("tree-{index}"));
         write_files(&folder, &crate_files(source, &tests), files)?;
         Ok(Tree { folder, passes })
     });
     each.collect()
 }
 
-fn write_case(case: &Path, files: usize) -> Outcome {
+fn write_case(case: &Path, files: usize) -> ChoreResult {
     write_files(&case.join("files"), &crate_files(SOURCE, &[("tests/slow.rs", TEST.to_owned())]), files)?;
     let write = |path: &str, text: &str| json!({"write": {"path": path, "text": text}});
     let contract = json!({
@@ -196,7 +196,7 @@ fn write_case(case: &Path, files: usize) -> Outcome {
     std::fs::write(&path, contract.to_string()).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-fn write_files(folder: &Path, files: &Files<'_>, more: usize) -> Outcome {
+fn write_files(folder: &Path, files: &Files<'_>, more: usize) -> ChoreResult {
     let data =
         (0..more).map(|number| (format!("data/{}/{number}.txt", number % 50), format!("{number}\n").repeat(200)));
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.clone())).chain(data);
@@ -209,7 +209,7 @@ fn write_files(folder: &Path, files: &Files<'_>, more: usize) -> Outcome {
     Ok(())
 }
 
-fn remove(folder: &Path) -> Outcome {
+fn remove(folder: &Path) -> ChoreResult {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", folder.display())),
         _ => Ok(()),

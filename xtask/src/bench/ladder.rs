@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use super::ledger::{FEW, MANY, shaped_home, told};
+use super::ledger::{FEW, MANY, check_told, shaped_home};
 use super::rounds::{Candidate, in_turns};
 use super::world::World;
-use super::{Bench, table};
-use crate::Outcome;
+use super::{Bench, bench_table};
+use crate::ChoreResult;
 
 const ROUNDS: usize = 40;
 
@@ -79,26 +79,26 @@ const SHAPED: [Shaped; 7] = [
 ];
 
 /// Measures homes with few and many runs and returns the table.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_ladder(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "ladder")?;
-    let homes = SHAPED.iter().map(|shaped| fill_homes(bench, &world, shaped)).collect::<Outcome<Vec<_>>>()?;
+    let homes = SHAPED.iter().map(|shaped| fill_homes(bench, &world, shaped)).collect::<ChoreResult<Vec<_>>>()?;
     let mut candidates = Vec::new();
     for (shaped, homes) in SHAPED.iter().zip(&homes) {
         for (number, home) in homes.iter().enumerate() {
-            let measured = move |_| told(bench, home, shaped.words, shaped.says);
+            let measured = move |_| check_told(bench, home, shaped.words, shaped.says);
             candidates.push(Candidate::new(shaped.names[number], shaped.shorts[number], measured));
         }
     }
     let floors: Vec<usize> = (0..candidates.len()).step_by(2).collect();
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
-    Ok(table(&rows, &floors))
+    Ok(bench_table(&rows, &floors))
 }
 
 /// Homes with few and with many runs; two commands with runs of the same shape share them.
-fn fill_homes(bench: &Bench, world: &World, shaped: &Shaped) -> Outcome<[PathBuf; 2]> {
+fn fill_homes(bench: &Bench, world: &World, shaped: &Shaped) -> ChoreResult<[PathBuf; 2]> {
     let fill = |size: &str, runs| {
         let name = format!("{}-{size}", shaped.shape);
-        let made = world.path(&name);
+        let made = world.path_of(&name);
         if made.is_dir() { Ok(made) } else { shaped_home(bench, world, &name, runs, shaped.shape) }
     };
     Ok([fill("few", FEW)?, fill("many", MANY)?])

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::rounds::{Candidate, in_turns};
 use super::world::{World, bench_case};
-use super::{Bench, table};
-use crate::Outcome;
-use crate::process::{output, program};
+use super::{Bench, bench_table};
+use crate::ChoreResult;
+use crate::process::{command_output, program};
 
 const ROUNDS: usize = 40;
 pub(super) const FEW: u32 = 100;
@@ -18,28 +18,30 @@ const MADE_UP: &str = "made-up-";
 const REAL: &str = "bench";
 
 /// Measures homes with few and many runs and returns the table.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_ledger(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "ledger")?;
     let few = home(bench, &world, "few", FEW)?;
     let many = home(bench, &world, "many", MANY)?;
     let candidates = vec![
-        Candidate::new("`cto runs`, 100 runs", "runs, 100", |_| told(bench, &few, &["runs"], MADE_UP)),
-        Candidate::new("`cto runs`, 100,000 runs", "runs, 100,000", |_| told(bench, &many, &["runs"], MADE_UP)),
-        Candidate::new("`cto show @`, 100 runs", "show, 100", |_| told(bench, &few, &["show", "@"], REAL)),
-        Candidate::new("`cto show @`, 100,000 runs", "show, 100,000", |_| told(bench, &many, &["show", "@"], REAL)),
+        Candidate::new("`cto runs`, 100 runs", "runs, 100", |_| check_told(bench, &few, &["runs"], MADE_UP)),
+        Candidate::new("`cto runs`, 100,000 runs", "runs, 100,000", |_| check_told(bench, &many, &["runs"], MADE_UP)),
+        Candidate::new("`cto show @`, 100 runs", "show, 100", |_| check_told(bench, &few, &["show", "@"], REAL)),
+        Candidate::new("`cto show @`, 100,000 runs", "show, 100,000", |_| {
+            check_told(bench, &many, &["show", "@"], REAL)
+        }),
     ];
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
-    Ok(table(&rows, &[0, 2]))
+    Ok(bench_table(&rows, &[0, 2]))
 }
 
 /// A home whose ledger holds this many made-up runs and, as the newest, a real one with its bundle.
-pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Outcome<PathBuf> {
+pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> ChoreResult<PathBuf> {
     shaped_home(bench, world, name, runs, "mixed")
 }
 
 /// The same with made-up runs of a shape that the example `fill` knows.
-pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> Outcome<PathBuf> {
-    let (home, case) = (world.path(name), world.path(&format!("{name}-case")));
+pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> ChoreResult<PathBuf> {
+    let (home, case) = (world.path_of(name), world.path_of(&format!("{name}-case")));
     std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     fill(bench, &home, runs, shape)?;
     bench_case(&case)?;
@@ -49,14 +51,14 @@ pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, s
 }
 
 /// Made in memory where there is such a place, since each entry is flushed to the disk it is made on, and moved.
-fn fill(bench: &Bench, home: &Path, runs: u32, shape: &str) -> Outcome {
+fn fill(bench: &Bench, home: &Path, runs: u32, shape: &str) -> ChoreResult {
     let memory = Path::new("/dev/shm");
     let made_in = if memory.is_dir() { memory } else { Path::new("/tmp") };
     let made = World::new(made_in, "fill")?;
-    let temporary = made.path("ledger.db");
+    let temporary = made.path_of("ledger.db");
     let example = bench.example("ledger", "fill")?;
     let runs = runs.to_string();
-    output(&mut program(example, [temporary.as_os_str(), runs.as_ref(), shape.as_ref(), home.as_os_str()]))?;
+    command_output(&mut program(example, [temporary.as_os_str(), runs.as_ref(), shape.as_ref(), home.as_os_str()]))?;
     for ending in ["", "-wal"] {
         let [from, to] = [&temporary, &home.join("ledger.db")].map(|path| format!("{}{ending}", path.display()));
         std::fs::copy(&from, &to).map_err(|error| format!("cannot copy {from} to {to}: {error}"))?;
@@ -65,12 +67,12 @@ fn fill(bench: &Bench, home: &Path, runs: u32, shape: &str) -> Outcome {
 }
 
 /// Output of our program in a home.
-pub(super) fn cto(bench: &Bench, home: &Path, arguments: &[&str]) -> Outcome<String> {
-    output(program(&bench.cto, ["--home".as_ref(), home.as_os_str()]).args(arguments))
+pub(super) fn cto(bench: &Bench, home: &Path, arguments: &[&str]) -> ChoreResult<String> {
+    command_output(program(&bench.cto, ["--home".as_ref(), home.as_os_str()]).args(arguments))
 }
 
 /// Ending with 0 is no proof: what was asked for must be in the answer.
-pub(super) fn told(bench: &Bench, home: &Path, arguments: &[&str], expected: &str) -> Outcome {
+pub(super) fn check_told(bench: &Bench, home: &Path, arguments: &[&str], expected: &str) -> ChoreResult {
     match cto(bench, home, arguments)?.contains(expected) {
         true => Ok(()),
         false => Err(format!("{expected:?} is not in what it printed; its time means nothing")),

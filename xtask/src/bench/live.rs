@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Bench;
 use super::world::World;
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::process::program;
 
 /// Seconds that pass before the measurement, and those that are measured; the runs last longer than both.
@@ -21,12 +21,12 @@ const LASTS: u64 = 32;
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Measures a terminal and a pipe and returns the table.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_live(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "live")?;
-    let home = world.path("home").display().to_string();
+    let home = world.path_of("home").display().to_string();
     let mut table = "| of a core | on a terminal of 100 columns | `--plain` on a pipe | the terminal alone |\n| --- | --- | --- | --- |\n".to_owned();
     for (name, about, steps, check) in scenes() {
-        let case = world.path(name);
+        let case = world.path_of(name);
         write_case(&case, name, &steps, &check)?;
         let words = format!("{} --home {home} run {}", bench.cto.display(), case.display());
         let drawn = share_of_core(&mut on_terminal(&words), &bench.cto)?;
@@ -54,7 +54,7 @@ fn on_terminal(run: &str) -> Command {
     program("script", ["-qefc", &format!("stty cols 100 rows 40; exec {run}"), "/dev/null"])
 }
 
-fn write_case(case: &Path, name: &str, steps: &Value, check: &str) -> Outcome {
+fn write_case(case: &Path, name: &str, steps: &Value, check: &str) -> ChoreResult {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", case.display());
     fs::create_dir_all(case.join("files")).map_err(fail)?;
     fs::write(case.join("files/a.txt"), "one\n").map_err(fail)?;
@@ -67,7 +67,7 @@ fn write_case(case: &Path, name: &str, steps: &Value, check: &str) -> Outcome {
 }
 
 /// Share of a core that the harness's own process takes; its children are not counted.
-fn share_of_core(command: &mut Command, cto: &Path) -> Outcome<f64> {
+fn share_of_core(command: &mut Command, cto: &Path) -> ChoreResult<f64> {
     let failed = |error: std::io::Error| format!("cannot start the run: {error}");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(failed)?;
     sleep(BEFORE);

@@ -24,30 +24,30 @@ mod world;
 
 use std::path::PathBuf;
 
-use crate::process::{cargo, root, run, target};
-use crate::{Outcome, dist};
-use table::{Bench, millis, table};
+use crate::process::{cargo, repository_root, run_command, target};
+use crate::{ChoreResult, dist};
+use table::{Bench, bench_table, format_millis};
 
 /// Runs one bench by name and prints its table.
-pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
-    let measure: fn(&Bench) -> Outcome<String> = match name {
-        "bridge" => bridge::measure,
-        "new" => draft::measure,
-        "live" => live::measure,
-        "run" => run::measure,
-        "exam" => exam::measure,
-        "health" => health::measure,
-        "verify" => verify::measure,
-        "ladder" => ladder::measure,
-        "ledger" => ledger::measure,
-        "records" => records::measure,
-        "recover" => recover::measure,
-        "sandbox" => sandbox::measure,
-        "secrets" => secrets::measure,
-        "serve" => serve::measure,
-        "stage5" => stage5::measure,
-        "packages" => secrets::packages::measure,
-        "workspace" => workspace::measure,
+pub(crate) fn run_bench(name: &str, arguments: &[&str]) -> ChoreResult {
+    let measure: fn(&Bench) -> ChoreResult<String> = match name {
+        "bridge" => bridge::measure_bridge,
+        "new" => draft::measure_drafts,
+        "live" => live::measure_live,
+        "run" => run::measure_run,
+        "exam" => exam::measure_exam,
+        "health" => health::measure_health,
+        "verify" => verify::measure_verify,
+        "ladder" => ladder::measure_ladder,
+        "ledger" => ledger::measure_ledger,
+        "records" => records::measure_records,
+        "recover" => recover::measure_recover,
+        "sandbox" => sandbox::measure_sandbox,
+        "secrets" => secrets::measure_secrets,
+        "serve" => serve::measure_serve,
+        "stage5" => stage5::measure_stage5,
+        "packages" => secrets::packages::measure_packages,
+        "workspace" => workspace::measure_workspace,
         _ => {
             return Err(format!(
                 "there is no bench {name:?}: run, new, live, stage5, exam, health, verify, ladder, ledger, records, recover, sandbox, secrets, packages, serve, workspace or bridge"
@@ -94,7 +94,7 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
             // A build of somebody's own, to compare changes without waiting for the one
             // that ships.
             ["--cto", program, rest @ ..] => {
-                (bench.cto, is_built) = (root().join(program), true);
+                (bench.cto, is_built) = (repository_root().join(program), true);
                 rest
             }
             [other, ..] => return Err(format!("bench does not know {other:?}")),
@@ -102,10 +102,10 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     }
     // A workspace, the scanner and the bridge are measured in the crates that have them.
     if bench.is_trial && !is_built {
-        run(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+        run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
         bench.cto = target().join("debug/cto");
     } else if !is_built && !["secrets", "packages", "workspace", "bridge"].contains(&name) {
-        bench.cto = dist::build()?;
+        bench.cto = dist::build_program()?;
     }
     let table = measure(&bench)?;
     println!("{table}");
@@ -113,13 +113,13 @@ pub(crate) fn chore(name: &str, arguments: &[&str]) -> Outcome {
     if is_kept { put(name, &table) } else { Ok(()) }
 }
 
-fn read_number<T: std::str::FromStr>(flag: &str, number: &str) -> Outcome<T> {
+fn read_number<T: std::str::FromStr>(flag: &str, number: &str) -> ChoreResult<T> {
     number.parse().map_err(|_| format!("{flag} {number} is not a number"))
 }
 
 /// Puts the table between its markers in docs/performance.md, and touches nothing else there.
-fn put(name: &str, table: &str) -> Outcome {
-    let path = root().join("docs/performance.md");
+fn put(name: &str, table: &str) -> ChoreResult {
+    let path = repository_root().join("docs/performance.md");
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
     let page = std::fs::read_to_string(&path).map_err(fail)?;
     let page =

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::rounds::{Candidate, in_turns};
 use super::world::World;
-use super::{Bench, table};
-use crate::Outcome;
-use crate::process::{output, program};
+use super::{Bench, bench_table};
+use crate::ChoreResult;
+use crate::process::{command_output, program};
 use crate::tools::fill_venv;
 
 const ROUNDS: usize = 10;
@@ -28,40 +28,41 @@ const SIZES: [usize; 3] = [30, 300, 3_000];
 const PEERS: [&str; 2] = ["check-jsonschema and markdownlint-cli2, 3,000 documents", "both, 3,000"];
 
 /// Measures workspaces of several sizes beside the other checkers and returns the table.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_records(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "records")?;
     let peers = Peers::install(&world)?;
-    let places: Vec<PathBuf> = SIZES.iter().map(|size| fill_workspace(bench, &world, *size)).collect::<Outcome<_>>()?;
+    let places: Vec<PathBuf> =
+        SIZES.iter().map(|size| fill_workspace(bench, &world, *size)).collect::<ChoreResult<_>>()?;
     let mut candidates = Vec::new();
     for (place, [name, short]) in places.iter().zip(NAMES) {
-        let home = world.path("home");
+        let home = world.path_of("home");
         candidates.push(Candidate::new(name, short, move |_| validate(bench, &home, place)));
     }
     let largest = places.last().cloned().unwrap_or_default();
     for (command, items, [name, short]) in BOARDS {
-        let (home, place) = (world.path("home"), fill_board(bench, &world, items)?);
+        let (home, place) = (world.path_of("home"), fill_board(bench, &world, items)?);
         candidates.push(Candidate::new(name, short, move |_| {
             cto(bench, &home, &["--workspace", &place.display().to_string(), "work", command]).map(drop)
         }));
     }
     candidates.push(Candidate::new(PEERS[0], PEERS[1], move |_| peers.check(&largest)));
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
-    Ok(table(&rows, &[0, 3, 5, 7]))
+    Ok(bench_table(&rows, &[0, 3, 5, 7]))
 }
 
-fn cto(bench: &Bench, home: &Path, words: &[&str]) -> Outcome<String> {
-    output(program(&bench.cto, ["--home"]).arg(home).args(words).env("LANG", "C.UTF-8"))
+fn cto(bench: &Bench, home: &Path, words: &[&str]) -> ChoreResult<String> {
+    command_output(program(&bench.cto, ["--home"]).arg(home).args(words).env("LANG", "C.UTF-8"))
 }
 
-fn validate(bench: &Bench, home: &Path, place: &Path) -> Outcome {
+fn validate(bench: &Bench, home: &Path, place: &Path) -> ChoreResult {
     let place = place.display().to_string();
     let told = cto(bench, home, &["--workspace", &place, "validate", "workspace"])?;
     if told.starts_with("pass ") { Ok(()) } else { Err(format!("the workspace is not valid: {told}")) }
 }
 
 /// A valid workspace with so many documents and as many items.
-fn fill_workspace(bench: &Bench, world: &World, size: usize) -> Outcome<PathBuf> {
-    let (place, home) = (world.path(&format!("workspace-{size}")), world.path("home"));
+fn fill_workspace(bench: &Bench, world: &World, size: usize) -> ChoreResult<PathBuf> {
+    let (place, home) = (world.path_of(&format!("workspace-{size}")), world.path_of("home"));
     cto(bench, &home, &["init", &place.display().to_string()])?;
     let fail = |error: std::io::Error| format!("cannot fill {}: {error}", place.display());
     let intent = fs::read_to_string(place.join(".sot/03-PROTOCOLS/WORKSPACE-INTENT.md")).map_err(fail)?;
@@ -78,12 +79,12 @@ fn fill_workspace(bench: &Bench, world: &World, size: usize) -> Outcome<PathBuf>
 }
 
 /// A workspace with a chain of so many items.
-fn fill_board(bench: &Bench, world: &World, items: usize) -> Outcome<PathBuf> {
-    let place = world.path(&format!("board-{items}"));
+fn fill_board(bench: &Bench, world: &World, items: usize) -> ChoreResult<PathBuf> {
+    let place = world.path_of(&format!("board-{items}"));
     if place.exists() {
         return Ok(place);
     }
-    cto(bench, &world.path("home"), &["init", &place.display().to_string()])?;
+    cto(bench, &world.path_of("home"), &["init", &place.display().to_string()])?;
     let mut board = "items:\n".to_owned();
     for number in 0..items {
         let blocked = number.checked_sub(1).map(|before| format!("DEMO-WORK-{before:05}")).unwrap_or_default();
@@ -102,25 +103,27 @@ struct Peers {
 }
 
 impl Peers {
-    fn install(world: &World) -> Outcome<Self> {
-        let venv = world.path("venv");
+    fn install(world: &World) -> ChoreResult<Self> {
+        let venv = world.path_of("venv");
         fill_venv(&venv, &["check-jsonschema"])?;
-        let folder = world.path("node");
+        let folder = world.path_of("node");
         fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let words = ["install", "--no-audit", "--no-fund", "--prefix"];
-        output(program("npm", words).arg(&folder).arg("markdownlint-cli2"))?;
-        let schema = crate::process::root().join("docs/formats/schemas/workboard.json");
+        command_output(program("npm", words).arg(&folder).arg("markdownlint-cli2"))?;
+        let schema = crate::process::repository_root().join("docs/formats/schemas/workboard.json");
         let markdownlint = folder.join("node_modules/.bin/markdownlint-cli2");
         Ok(Self { check_jsonschema: venv.join("bin/check-jsonschema"), markdownlint, schema })
     }
 
     /// Line lengths and titles are matters of taste there, so that its rules about them are
     /// off.
-    fn check(&self, place: &Path) -> Outcome {
-        output(program(&self.check_jsonschema, ["--schemafile"]).arg(&self.schema).arg(place.join("WORKBOARD.yaml")))?;
+    fn check(&self, place: &Path) -> ChoreResult {
+        command_output(
+            program(&self.check_jsonschema, ["--schemafile"]).arg(&self.schema).arg(place.join("WORKBOARD.yaml")),
+        )?;
         let config = place.join(".markdownlint.json");
         fs::write(&config, r#"{"default": true, "MD013": false, "MD025": false, "MD012": false}"#)
             .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
-        output(program(&self.markdownlint, [".sot/03-PROTOCOLS/*.md"]).current_dir(place)).map(drop)
+        command_output(program(&self.markdownlint, [".sot/03-PROTOCOLS/*.md"]).current_dir(place)).map(drop)
     }
 }

@@ -2,38 +2,38 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// One thing to measure. What has to be made ready or cleared away is no part of the time.
 pub(super) struct Candidate<'a> {
     pub(super) name: &'a str,
     /// Short name in the table's head.
     pub(super) short: &'a str,
-    pub(super) measured: Box<dyn FnMut(usize) -> Outcome + 'a>,
-    pub(super) cleared: Box<dyn FnMut(usize) -> Outcome + 'a>,
+    pub(super) measured: Box<dyn FnMut(usize) -> ChoreResult + 'a>,
+    pub(super) cleared: Box<dyn FnMut(usize) -> ChoreResult + 'a>,
 }
 
 impl<'a> Candidate<'a> {
     /// Candidate without a clean-up between rounds.
-    pub(super) fn new(name: &'a str, short: &'a str, measured: impl FnMut(usize) -> Outcome + 'a) -> Self {
+    pub(super) fn new(name: &'a str, short: &'a str, measured: impl FnMut(usize) -> ChoreResult + 'a) -> Self {
         Candidate { name, short, measured: Box::new(measured), cleared: Box::new(|_| Ok(())) }
     }
 
     /// Adds a clean-up that runs after each round and is not measured.
-    pub(super) fn clearing(self, cleared: impl FnMut(usize) -> Outcome + 'a) -> Self {
+    pub(super) fn clearing(self, cleared: impl FnMut(usize) -> ChoreResult + 'a) -> Self {
         Candidate { cleared: Box::new(cleared), ..self }
     }
 }
 
 /// Times of one candidate over all rounds.
-pub(super) struct Measured {
+pub(super) struct CandidateTimes {
     pub(super) name: String,
     pub(super) short: String,
     /// Sorted.
     times: Vec<Duration>,
 }
 
-impl Measured {
+impl CandidateTimes {
     /// Median of the times.
     pub(super) fn p50(&self) -> Duration {
         self.times.get(self.times.len() / 2).copied().unwrap_or_default()
@@ -52,7 +52,7 @@ impl Measured {
 
 /// Every candidate once a round, another one first each time; the first round warms up and
 /// is not counted.
-pub(super) fn in_turns(mut candidates: Vec<Candidate<'_>>, rounds: usize) -> Outcome<Vec<Measured>> {
+pub(super) fn in_turns(mut candidates: Vec<Candidate<'_>>, rounds: usize) -> ChoreResult<Vec<CandidateTimes>> {
     let mut times = vec![Vec::with_capacity(rounds); candidates.len()];
     for round in 0..=rounds {
         for turn in 0..candidates.len() {
@@ -69,7 +69,7 @@ pub(super) fn in_turns(mut candidates: Vec<Candidate<'_>>, rounds: usize) -> Out
     }
     let measured = candidates.iter().zip(times).map(|(candidate, mut times)| {
         times.sort_unstable();
-        Measured { name: candidate.name.to_owned(), short: candidate.short.to_owned(), times }
+        CandidateTimes { name: candidate.name.to_owned(), short: candidate.short.to_owned(), times }
     });
     Ok(measured.collect())
 }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Bench;
 use super::world::{World, bench_case};
-use crate::Outcome;
-use crate::process::{cargo, output, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, run_command, target};
 use crate::tools;
 
 const ROUNDS: usize = 40;
@@ -38,16 +38,16 @@ struct Row {
 }
 
 /// Builds the example, measures and returns the tables.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_sandbox(bench: &Bench) -> ChoreResult<String> {
     tools::need("bwrap", "bubblewrap")?;
-    run(&mut cargo(&["build", "--quiet", "--release", "--package", "sandbox", "--example", "start"]))?;
+    run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "sandbox", "--example", "start"]))?;
     let world = World::new(&bench.place, "sandbox")?;
-    let case = world.path("case");
+    let case = world.path_of("case");
     bench_case(&case)?;
     let rounds = bench.rounds.unwrap_or(ROUNDS).to_string();
     let mut start = program(target().join("release/examples/start"), ["--rounds", &rounds, "--product"]);
     start.arg(&bench.cto).arg("--case").arg(&case).arg("--python").arg(tools::python()?);
-    let said = output(start.env("TMPDIR", &bench.place))?;
+    let said = command_output(start.env("TMPDIR", &bench.place))?;
     let mut text = String::from(
         "| | p50 | min | CPU | compared with | p50 | CPU |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
@@ -64,7 +64,7 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     Ok(text)
 }
 
-fn find(said: &str, name: &str) -> Outcome<Row> {
+fn find(said: &str, name: &str) -> ChoreResult<Row> {
     let rows = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let row = rows.into_iter().find(|row| row["row"] == name).ok_or_else(|| format!("{name} was not measured"))?;
     let micros = |key: &str| row[key].as_f64().filter(|micros| *micros > 0.0);

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::ledger::{FEW, MANY, home};
 use super::world::World;
-use super::{Bench, millis};
-use crate::Outcome;
+use super::{Bench, format_millis};
+use crate::ChoreResult;
 use aims::Aim;
 use client::{KeptClient, count_rate};
 use servers::{BenchServer, start_console, start_hello, start_nginx};
@@ -41,7 +41,7 @@ impl PageTimes {
 }
 
 /// Measures pages, rates and viewers and returns the tables.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_serve(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "serve")?;
     let few = start_console(bench, &home(bench, &world, "few", FEW)?)?;
     let many_runs = bench.runs.unwrap_or(MANY);
@@ -50,22 +50,22 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     let rates = count_rates(bench, &world, &few)?;
     let (viewers, of_viewers) = viewers::follow_many(bench, &world)?;
     let aims = [aims::of_pages(&pages), vec![rates.1], of_viewers].concat();
-    Ok(format!("{}\n{}\n{viewers}\n{}", page_table(&pages), rates.0, aims::table(&aims)))
+    Ok(format!("{}\n{}\n{viewers}\n{}", page_table(&pages), rates.0, aims::aim_table(&aims)))
 }
 
 /// Each page of each home in turns, one request at a time.
-fn time_pages(servers: &[(&BenchServer, u32); 2], rounds: usize) -> Outcome<Vec<PageTimes>> {
+fn time_pages(servers: &[(&BenchServer, u32); 2], rounds: usize) -> ChoreResult<Vec<PageTimes>> {
     let mut asked = Vec::new();
     for (number, (name, path)) in [("overview", "/"), ("runs", "/runs")].into_iter().enumerate() {
         for (place, (server, runs)) in servers.iter().enumerate() {
             let source = 9000 + (number * 2 + place) as u16;
-            let client = KeptClient::connect(&server.host, path, &server.cookie, source)?;
+            let client = KeptClient::connect_from(&server.host, path, &server.cookie, source)?;
             asked.push((client, PageTimes { name: format!("{name}, {runs} runs"), times: Vec::new() }));
         }
     }
     for round in 0..rounds + 5 {
         for (client, times) in &mut asked {
-            let (took, _) = client.ask()?;
+            let (took, _) = client.ask_once()?;
             // The first look counts what is counted once, and warms up.
             if round >= 5 {
                 times.times.push(took);
@@ -88,8 +88,8 @@ fn page_table(pages: &[PageTimes]) -> String {
         text.push_str(&format!(
             "| {} | {} | {} | {:.2} | {:.2} |\n",
             page.name,
-            millis(page.at(0.5)),
-            millis(page.at(0.99)),
+            format_millis(page.at(0.5)),
+            format_millis(page.at(0.99)),
             page.ratio(measure, 0.5),
             page.ratio(measure, 0.99)
         ));
@@ -98,10 +98,10 @@ fn page_table(pages: &[PageTimes]) -> String {
 }
 
 /// Requests a second: bare axum, nginx with a file of the same size, the page of a finished run.
-fn count_rates(bench: &Bench, world: &World, console: &BenchServer) -> Outcome<(String, Aim)> {
+fn count_rates(bench: &Bench, world: &World, console: &BenchServer) -> ChoreResult<(String, Aim)> {
     let run = console.newest_run()?;
     let path = format!("/runs/{run}");
-    let (_, size) = KeptClient::connect(&console.host, &path, &console.cookie, 9900)?.ask()?;
+    let (_, size) = KeptClient::connect_from(&console.host, &path, &console.cookie, 9900)?.ask_once()?;
     let hello = start_hello(bench)?;
     let nginx = start_nginx(world, size)?;
     let mut counted = vec![Vec::new(); 3];

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::rounds::{Candidate, in_turns};
 use super::world::{World, bench_case, repository};
-use super::{Bench, table};
-use crate::Outcome;
-use crate::process::{cargo, output, program, run, target};
+use super::{Bench, bench_table};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, run_command, target};
 
 const ROUNDS: usize = 40;
 const NAMESPACE: &str = "cto-approval@v1";
@@ -20,8 +20,8 @@ const ACTIONS: &str = "[push, merge, deploy, close, pr_open, issue_close, public
                        vendor_source_mutation, cortex_core_mutation]";
 
 /// Measures stage 5 against stage 3 and the approval's check against its floor.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
-    run(&mut cargo(&["build", "--quiet", "--release", "--package", "harness", "--example", "approval_floor"]))?;
+pub(super) fn measure_stage5(bench: &Bench) -> ChoreResult<String> {
+    run_command(&mut cargo(&["build", "--quiet", "--release", "--package", "harness", "--example", "approval_floor"]))?;
     let world = World::new(&bench.place, "stage5")?;
     let operator = Operator::set_up(bench, &world)?;
     operator.approve()?;
@@ -41,7 +41,7 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     ];
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
     let (floor, check) = (Spread::of(&floors.borrow()), Spread::of(&checks.borrow()));
-    let mut text = table(&rows, &[0]);
+    let mut text = bench_table(&rows, &[0]);
     text.push_str("\n| | p50 | min | p50 / floor |\n| --- | --- | --- | --- |\n");
     text.push_str(&floor.row("one signature check and one full commit of the ledger", &floor));
     text.push_str(&check.row("the whole check of an approval, use included", &floor));
@@ -80,14 +80,14 @@ struct Operator<'a> {
 }
 
 impl<'a> Operator<'a> {
-    fn set_up(bench: &'a Bench, world: &World) -> Outcome<Self> {
+    fn set_up(bench: &'a Bench, world: &World) -> ChoreResult<Self> {
         let operator = Self {
             bench,
-            home: world.path("home"),
-            user: world.path("user"),
-            case: world.path("case"),
-            target: world.path("target"),
-            admission: world.path("target.yaml"),
+            home: world.path_of("home"),
+            user: world.path_of("user"),
+            case: world.path_of("case"),
+            target: world.path_of("target"),
+            admission: world.path_of("target.yaml"),
         };
         let write = |path: &Path, text: &str| {
             std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
@@ -114,11 +114,11 @@ impl<'a> Operator<'a> {
         command
     }
 
-    fn cto(&self, words: &[&str]) -> Outcome<String> {
-        output(&mut self.command(words))
+    fn cto(&self, words: &[&str]) -> ChoreResult<String> {
+        command_output(&mut self.command(words))
     }
 
-    fn ask(&self, command: &str, stage: &str) -> Outcome<Value> {
+    fn ask(&self, command: &str, stage: &str) -> ChoreResult<Value> {
         let (case, admission) = (self.case.to_string_lossy(), self.admission.to_string_lossy());
         let target = self.target.to_string_lossy();
         let place = if stage == "5" { ["--target", &admission] } else { ["--repo", &target] };
@@ -126,7 +126,7 @@ impl<'a> Operator<'a> {
         serde_json::from_str(&self.cto(&words)?).map_err(|error| format!("no document: {error}"))
     }
 
-    fn run(&self, stage: &str) -> Outcome<Value> {
+    fn run(&self, stage: &str) -> ChoreResult<Value> {
         let report = self.ask("run", stage)?;
         match (report["status"].as_str(), report["target_commit"].is_string() == (stage == "5")) {
             (Some("pass"), true) => Ok(report),
@@ -135,7 +135,7 @@ impl<'a> Operator<'a> {
     }
 
     /// Requests and approves the next run at stage 5.
-    fn approve(&self) -> Outcome {
+    fn approve(&self) -> ChoreResult {
         let request = self.ask("request", "5")?;
         let name = request["request"].as_str().unwrap_or_default();
         let packet = self.cto(&["packet", name, "--json"])?;
@@ -145,7 +145,7 @@ impl<'a> Operator<'a> {
     }
 
     /// Microseconds that the check of a run's approval took, by its trace.
-    fn check_time(&self, report: &Value) -> Outcome<f64> {
+    fn check_time(&self, report: &Value) -> ChoreResult<f64> {
         let bundle = self.home.join("harness-runs").join(report["run_id"].as_str().unwrap_or_default());
         let trace =
             std::fs::read_to_string(bundle.join("trace.jsonl")).map_err(|error| format!("no trace: {error}"))?;
@@ -176,11 +176,11 @@ struct Floor {
 }
 
 impl Floor {
-    fn start(operator: &Operator<'_>, world: &World) -> Outcome<Self> {
+    fn start(operator: &Operator<'_>, world: &World) -> ChoreResult<Self> {
         let requests = operator.home.join("requests");
         let folder = std::fs::read_dir(&requests).ok().and_then(|mut entries| entries.next()?.ok());
         let folder = folder.ok_or("nothing was approved")?.path();
-        let mut command = program(target().join("release/examples/approval_floor"), [world.path("floor.db")]);
+        let mut command = program(target().join("release/examples/approval_floor"), [world.path_of("floor.db")]);
         command.arg(folder.join("approval-1.json")).arg(folder.join("approval-1.json.sig")).arg(NAMESPACE);
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(|error| format!("cannot start the floor: {error}"))?;
@@ -188,7 +188,7 @@ impl Floor {
         Ok(Self { asked: child.stdin.take(), told: BufReader::new(told), child })
     }
 
-    fn ask(&mut self) -> Outcome<f64> {
+    fn ask(&mut self) -> ChoreResult<f64> {
         let asked = self.asked.as_mut().ok_or("the floor has no input")?;
         writeln!(asked, "once").map_err(|error| format!("the floor is gone: {error}"))?;
         let mut line = String::new();

@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::rounds::{Candidate, in_turns};
 use super::world::{World, bench_case, copy_tree};
-use super::{Bench, table};
-use crate::Outcome;
-use crate::process::{output, program};
+use super::{Bench, bench_table};
+use crate::ChoreResult;
+use crate::process::{command_output, program};
 
 const ROUNDS: usize = 5;
 const SIZE: u64 = 1 << 30;
@@ -20,9 +20,9 @@ const SIZE: u64 = 1 << 30;
 const SMALL: usize = 1000;
 
 /// Measures a large bundle and many small ones and returns the tables.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_verify(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "verify")?;
-    let home = world.path("home");
+    let home = world.path_of("home");
     let bundle = sealed_bundle(bench, &world, &home)?;
     let small = small_bundles(&world, &bundle)?;
     enlarge(&bundle, &home)?;
@@ -32,11 +32,11 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
     ];
     let rows = in_turns(candidates, bench.rounds.unwrap_or(ROUNDS))?;
     finds_damage(bench, &home, &bundle)?;
-    Ok(format!("{}\n{}", table(&rows, &[0]), many(bench, &home, &small)?))
+    Ok(format!("{}\n{}", bench_table(&rows, &[0]), many(bench, &home, &small)?))
 }
 
 /// Number of small bundles that one command checks in a second on one core.
-fn many(bench: &Bench, home: &Path, small: &[PathBuf]) -> Outcome<String> {
+fn many(bench: &Bench, home: &Path, small: &[PathBuf]) -> ChoreResult<String> {
     let candidate = Candidate::new("`cto verify` of small bundles", "small", |_| all_verified(bench, home, small));
     let rows = in_turns(vec![candidate], bench.rounds.unwrap_or(ROUNDS))?;
     let last = small.last().ok_or("there are no small bundles")?;
@@ -52,19 +52,19 @@ fn many(bench: &Bench, home: &Path, small: &[PathBuf]) -> Outcome<String> {
 }
 
 /// As a run leaves it.
-fn sealed_bundle(bench: &Bench, world: &World, home: &Path) -> Outcome<PathBuf> {
-    let case = world.path("case");
+fn sealed_bundle(bench: &Bench, world: &World, home: &Path) -> ChoreResult<PathBuf> {
+    let case = world.path_of("case");
     bench_case(&case)?;
     let words = ["--home".as_ref(), home.as_os_str(), "run".as_ref(), case.as_os_str()];
-    output(&mut program(&bench.cto, words))?;
+    command_output(&mut program(&bench.cto, words))?;
     let fail = |error: std::io::Error| format!("cannot find the bundle: {error}");
     let mut bundles = std::fs::read_dir(home.join("harness-runs")).map_err(fail)?;
     Ok(bundles.next().ok_or("the run left no bundle")?.map_err(fail)?.path())
 }
 
-fn small_bundles(world: &World, bundle: &Path) -> Outcome<Vec<PathBuf>> {
+fn small_bundles(world: &World, bundle: &Path) -> ChoreResult<Vec<PathBuf>> {
     let copy = |number: usize| {
-        let to = world.path(&format!("small/{number}"));
+        let to = world.path_of(&format!("small/{number}"));
         copy_tree(bundle, &to).map(|()| to)
     };
     (0..SMALL).map(copy).collect()
@@ -72,16 +72,16 @@ fn small_bundles(world: &World, bundle: &Path) -> Outcome<Vec<PathBuf>> {
 
 /// Adds a large file, sealed again by the home's own key, so that the bundle has [`SIZE`]
 /// bytes and more.
-fn enlarge(bundle: &Path, home: &Path) -> Outcome {
+fn enlarge(bundle: &Path, home: &Path) -> ChoreResult {
     let mut grow =
         program("cargo", ["run", "--quiet", "--release", "--package", "testkit", "--example", "large_bundle", "--"]);
     grow.arg(bundle).arg(home.join("keys/harness.pem")).arg(SIZE.to_string());
-    output(&mut grow)?;
+    command_output(&mut grow)?;
     // The ledger knows the bundle by another attestation, and verify would say so.
     std::fs::remove_file(home.join("ledger.db")).map_err(|error| format!("cannot forget the run: {error}"))
 }
 
-fn hashed(folder: &Path) -> Outcome {
+fn hashed(folder: &Path) -> ChoreResult {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
@@ -109,23 +109,23 @@ fn hash(path: &Path) -> std::io::Result<()> {
 }
 
 /// Ending with 0 is no proof: there is a line for each.
-fn all_verified(bench: &Bench, home: &Path, bundles: &[PathBuf]) -> Outcome {
+fn all_verified(bench: &Bench, home: &Path, bundles: &[PathBuf]) -> ChoreResult {
     let words = ["--home".as_ref(), home.as_os_str(), "verify".as_ref()];
-    let told = output(program(&bench.cto, words).args(bundles))?;
+    let told = command_output(program(&bench.cto, words).args(bundles))?;
     match told.lines().filter(|line| line.starts_with("pass ")).count() {
         count if count == bundles.len() => Ok(()),
         count => Err(format!("{count} of {} bundles were told of", bundles.len())),
     }
 }
 
-fn verified(bench: &Bench, home: &Path, bundle: &Path) -> Outcome {
+fn verified(bench: &Bench, home: &Path, bundle: &Path) -> ChoreResult {
     let words = ["--home".as_ref(), home.as_os_str(), "verify".as_ref(), bundle.as_os_str()];
-    output(&mut program(&bench.cto, words)).map(drop)
+    command_output(&mut program(&bench.cto, words)).map(drop)
 }
 
 /// Ending with 0 is no proof: the same command must refuse the bundle once a byte of it is
 /// other.
-fn finds_damage(bench: &Bench, home: &Path, bundle: &Path) -> Outcome {
+fn finds_damage(bench: &Bench, home: &Path, bundle: &Path) -> ChoreResult {
     let report = bundle.join("report.json");
     let file = OpenOptions::new().append(true).open(&report);
     let added = file.and_then(|mut file| file.write_all(b" "));

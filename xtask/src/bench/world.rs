@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::process::{output, program, root};
+use crate::ChoreResult;
+use crate::process::{command_output, program, repository_root};
 
 /// Temporary folder of one bench; removed on drop.
 pub(super) struct World {
@@ -13,14 +13,14 @@ pub(super) struct World {
 
 impl World {
     /// Makes a fresh folder below `place`.
-    pub(super) fn new(place: &Path, name: &str) -> Outcome<World> {
+    pub(super) fn new(place: &Path, name: &str) -> ChoreResult<World> {
         let folder = place.join(format!("cto-bench-{name}-{}", std::process::id()));
         std::fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         Ok(World { folder })
     }
 
     /// Path below the folder.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path_of(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }
@@ -33,11 +33,11 @@ impl Drop for World {
 
 /// The case whose files every candidate works on.
 pub(super) fn small_case() -> PathBuf {
-    root().join("crates/fixtures/cases/r1-string-slugify")
+    repository_root().join("crates/fixtures/cases/r1-string-slugify")
 }
 
 /// Copies a folder with everything in it.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> Outcome {
+pub(super) fn copy_tree(from: &Path, to: &Path) -> ChoreResult {
     let fail = |error: std::io::Error| format!("cannot copy {} to {}: {error}", from.display(), to.display());
     std::fs::create_dir_all(to).map_err(fail)?;
     for entry in std::fs::read_dir(from).map_err(fail)? {
@@ -63,17 +63,17 @@ pub(super) fn git(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// A repository of one commit that holds the small case's files.
-pub(super) fn repository(folder: &Path) -> Outcome {
+pub(super) fn repository(folder: &Path) -> ChoreResult {
     copy_tree(&small_case().join("files"), folder)?;
     for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "baseline"]] {
-        output(&mut git(folder, arguments))?;
+        command_output(&mut git(folder, arguments))?;
     }
     Ok(())
 }
 
 /// The small case with a verification that costs nothing, so that what is measured is the
 /// harness.
-pub(super) fn bench_case(folder: &Path) -> Outcome {
+pub(super) fn bench_case(folder: &Path) -> ChoreResult {
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
     copy_tree(&small_case().join("files"), &folder.join("files"))?;
     std::fs::copy(small_case().join("good.patch"), folder.join("good.patch")).map_err(fail)?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::sbom;
-use crate::Outcome;
-use crate::process::{cargo, output, program, root, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, repository_root, run_command, target};
 
 /// Files of the repository that go with the program.
 const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
@@ -17,16 +17,16 @@ const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICEN
 const SHELLS: [(&str, &str); 3] = [("bash", "cto.bash"), ("zsh", "_cto"), ("fish", "cto.fish")];
 
 /// Version of the package `cto`.
-pub(crate) fn version() -> Outcome<String> {
-    let id = output(&mut cargo(&["pkgid", "--package", "cto"]))?;
+pub(crate) fn version() -> ChoreResult<String> {
+    let id = command_output(&mut cargo(&["pkgid", "--package", "cto"]))?;
     let version = id.trim().rsplit(['#', '@']).next().map(str::to_owned);
     version.ok_or_else(|| format!("cargo names no version of cto: {id}"))
 }
 
 /// Packs a program for a target; gives the archive. Completions and pages are the same for
 /// every target: `own`, the program of this machine, writes them.
-pub(super) fn pack(cto: &Path, own: &Path, triple: &str, folder: &Path) -> Outcome<PathBuf> {
-    if needs_libraries(&read(cto)?) {
+pub(super) fn pack_program(cto: &Path, own: &Path, triple: &str, folder: &Path) -> ChoreResult<PathBuf> {
+    if needs_libraries(&read_file(cto)?) {
         return Err(format!("{} asks for a dynamic linker, so that it would not run everywhere", cto.display()));
     }
     let name = format!("cto-{}-{triple}", version()?);
@@ -36,28 +36,28 @@ pub(super) fn pack(cto: &Path, own: &Path, triple: &str, folder: &Path) -> Outco
     make(&place.join("completions"))?;
     copy(cto, &place.join("cto"))?;
     for paper in PAPERS {
-        copy(&root().join(paper), &place.join(paper))?;
+        copy(&repository_root().join(paper), &place.join(paper))?;
     }
     for (shell, file) in SHELLS {
-        let script = output(&mut program(own, ["completions", shell]))?;
-        write(&place.join("completions").join(file), script.as_bytes())?;
+        let script = command_output(&mut program(own, ["completions", shell]))?;
+        write_file(&place.join("completions").join(file), script.as_bytes())?;
     }
     let pages = place.join("man/man1");
     make(&pages)?;
-    run(program(own, ["man", "--quiet", "--out"]).arg(&pages))?;
-    let bill = sbom::write(triple)?;
-    write(&place.join("sbom.cdx.json"), bill.json.as_bytes())?;
-    write(&place.join("THIRD-PARTY.md"), bill.licences.as_bytes())?;
+    run_command(program(own, ["man", "--quiet", "--out"]).arg(&pages))?;
+    let bill = sbom::write_bill(triple)?;
+    write_file(&place.join("sbom.cdx.json"), bill.json.as_bytes())?;
+    write_file(&place.join("THIRD-PARTY.md"), bill.licences.as_bytes())?;
     let archive = folder.join(format!("{name}.tar.gz"));
     let mut tar = program("tar", ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "-C"]);
-    run(tar.arg(&stage).args(["--use-compress-program=gzip -n9", "-cf"]).arg(&archive).arg(&name))?;
-    write(&folder.join(format!("{name}.sbom.cdx.json")), bill.json.as_bytes())?;
+    run_command(tar.arg(&stage).args(["--use-compress-program=gzip -n9", "-cf"]).arg(&archive).arg(&name))?;
+    write_file(&folder.join(format!("{name}.sbom.cdx.json")), bill.json.as_bytes())?;
     let _ = fs::remove_dir_all(&stage);
     Ok(archive)
 }
 
 /// Writes the checksums of archives and bills; gives everything that is shipped.
-pub(super) fn write_sums(folder: &Path, archives: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
+pub(super) fn write_sums(folder: &Path, archives: &[PathBuf]) -> ChoreResult<Vec<PathBuf>> {
     let mut files = Vec::new();
     for archive in archives {
         let bill = archive.display().to_string().replace(".tar.gz", ".sbom.cdx.json");
@@ -66,10 +66,10 @@ pub(super) fn write_sums(folder: &Path, archives: &[PathBuf]) -> Outcome<Vec<Pat
     let mut sums = String::new();
     for file in &files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        sums.push_str(&format!("{}  {name}\n", sha256(&read(file)?)));
+        sums.push_str(&format!("{}  {name}\n", sha256(&read_file(file)?)));
     }
     let list = folder.join("SHA256SUMS");
-    write(&list, sums.as_bytes())?;
+    write_file(&list, sums.as_bytes())?;
     files.push(list);
     Ok(files)
 }
@@ -95,20 +95,20 @@ fn needs_libraries(elf: &[u8]) -> bool {
 }
 
 /// Content of a file; the error names it.
-pub(super) fn read(path: &Path) -> Outcome<Vec<u8>> {
+pub(super) fn read_file(path: &Path) -> ChoreResult<Vec<u8>> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 /// Writes a file; the error names it.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Outcome {
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> ChoreResult {
     fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-fn make(folder: &Path) -> Outcome {
+fn make(folder: &Path) -> ChoreResult {
     fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
 }
 
-fn copy(from: &Path, to: &Path) -> Outcome {
+fn copy(from: &Path, to: &Path) -> ChoreResult {
     fs::copy(from, to).map(drop).map_err(|error| format!("cannot copy {}: {error}", from.display()))
 }
 

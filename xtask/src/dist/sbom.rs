@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::pack::version;
-use crate::Outcome;
-use crate::process::{cargo, output, root};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, repository_root};
 
 /// The bill, and the licences of it for people.
 pub(super) struct Bill {
@@ -66,10 +66,12 @@ struct Locked {
 }
 
 /// Bill of materials for one target platform.
-pub(super) fn write(triple: &str) -> Outcome<Bill> {
-    let text = output(&mut cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", triple]))?;
+pub(super) fn write_bill(triple: &str) -> ChoreResult<Bill> {
+    let text =
+        command_output(&mut cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", triple]))?;
     let metadata: Metadata = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).map_err(|error| format!("Cargo.lock: {error}"))?;
+    let lock = std::fs::read_to_string(repository_root().join("Cargo.lock"))
+        .map_err(|error| format!("Cargo.lock: {error}"))?;
     let lock: Lock = toml::from_str(&lock).map_err(|error| format!("Cargo.lock: {error}"))?;
     let sums: BTreeMap<(&str, &str), &str> = lock
         .package
@@ -91,7 +93,7 @@ pub(super) fn write(triple: &str) -> Outcome<Bill> {
 
 /// Packages linked into the program: normal dependencies of `cto`, at any distance. Build
 /// scripts and tests are not shipped.
-fn linked_packages(metadata: &Metadata) -> Outcome<Vec<&Package>> {
+fn linked_packages(metadata: &Metadata) -> ChoreResult<Vec<&Package>> {
     let nodes: BTreeMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     let start = metadata.packages.iter().find(|package| package.name == "cto" && package.source.is_none());
     let mut open = vec![start.ok_or("cargo knows no package cto")?.id.as_str()];

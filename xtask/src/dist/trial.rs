@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::Outcome;
-use crate::process::{output, program, run};
+use crate::ChoreResult;
+use crate::process::{command_output, program, run_command};
 
 /// Runs inside of namespaces of its own. `$1` is the new root, `$2` the archive.
 const ENTER: &str = r#"
@@ -44,16 +44,16 @@ man=/opt/cto/man/man1/cto-run.1; [ -s "$man" ] && [ -s /opt/cto/completions/_cto
 "#;
 
 /// Unpacks the archive there and holds demo, run and verify.
-pub(super) fn install_on_bare_root(archive: &Path) -> Outcome {
-    let made = output(&mut program("mktemp", ["-d"]))?;
+pub(super) fn install_on_bare_root(archive: &Path) -> ChoreResult {
+    let made = command_output(&mut program("mktemp", ["-d"]))?;
     let root = made.trim();
-    let is_root = output(&mut program("id", ["-u"]))?.trim() == "0";
+    let is_root = command_output(&mut program("id", ["-u"]))?.trim() == "0";
     let user: &[&str] = if is_root { &[] } else { &["--user", "--map-root-user"] };
     let mut words = vec!["--mount", "--pid", "--fork", "--kill-child"];
     words.extend(user);
     let mut command = program("unshare", words);
-    let tried = run(command.args(["sh", "-c", ENTER, "enter", root]).arg(archive).arg(INSTALLED));
+    let tried = run_command(command.args(["sh", "-c", ENTER, "enter", root]).arg(archive).arg(INSTALLED));
     // Everything that was mounted there is gone with the namespace.
-    let _ = run(&mut program("rm", ["-rf", "--one-file-system", root]));
+    let _ = run_command(&mut program("rm", ["-rf", "--one-file-system", root]));
     tried.map(|()| println!("installed and run on a root file system without Rust"))
 }

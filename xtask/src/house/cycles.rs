@@ -30,7 +30,7 @@ pub(super) fn folder_cycles(package: &str, modules: &PackageModules) -> Vec<Cycl
 }
 
 fn cycles(package: &str, modules: &PackageModules, level: Level) -> Vec<Cycle> {
-    let (names, crossings) = (modules.names(level), modules.crossings(level));
+    let (names, crossings) = (modules.module_names(level), modules.crossings(level));
     let mut imports: Imports<'_> = BTreeMap::new();
     for crossing in &crossings {
         imports.entry(&crossing.from).or_default().insert(&crossing.to);
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn check(files: &[(&str, &str)], modules: &[&[&str]], folders: &[&[&str]]) {
-        let package = PackageModules::of(files);
+        let package = PackageModules::of_files(files);
         let names = |cycles: Vec<Cycle>| cycles.into_iter().map(|cycle| cycle.modules).collect::<Vec<_>>();
         assert_eq!(names(module_cycles("p", &package)), modules, "{files:?}");
         assert_eq!(names(folder_cycles("p", &package)), folders, "{files:?}");
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_listing_names_the_imports_within() {
         let files = [("a.rs", "use crate::b::{B, C};"), ("b.rs", "\nuse crate::a::A;"), ("d.rs", "use crate::a::A;")];
-        let cycles = module_cycles("p", &PackageModules::of(&files));
+        let cycles = module_cycles("p", &PackageModules::of_files(&files));
         let lines = "p: 2 of 4: a, b\n  a -> b: crate::b::B (a.rs:1)\n  a -> b: crate::b::C (a.rs:1)\n  b -> a: crate::a::A (b.rs:2)";
         assert_eq!(cycles[0].listing(), lines);
     }

@@ -44,7 +44,7 @@ pub(super) fn against_direction(packages: &Packages) -> Vec<String> {
 /// Everything that is not as the order says, one sentence each.
 fn against_order(order: &FolderOrder, modules: &PackageModules) -> Vec<String> {
     let place = |name: &str| order.folders.iter().position(|folder| *folder == name);
-    let names = modules.names(Level::Folder);
+    let names = modules.module_names(Level::Folder);
     let unlisted = names.iter().filter(|name| *name != ROOT && place(name).is_none());
     let missing = order.folders.iter().filter(|folder| !names.contains(**folder));
     let crossings = modules.crossings(Level::Folder);
@@ -61,14 +61,14 @@ fn against_order(order: &FolderOrder, modules: &PackageModules) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::house::tree::measure;
-    use crate::process::root;
+    use crate::house::tree::measure_tree;
+    use crate::process::repository_root;
 
     #[test]
     fn an_import_against_the_order_is_named() {
         let check = |files: &[(&str, &str)], expected: &[&str]| {
             let order = FolderOrder { package: "p", folders: &["low", "mid", "top"] };
-            assert_eq!(against_order(&order, &PackageModules::of(files)), expected, "{files:?}");
+            assert_eq!(against_order(&order, &PackageModules::of_files(files)), expected, "{files:?}");
         };
         let (root, low) = (("lib.rs", "pub use top::t::T;"), ("low/l.rs", "pub struct L;"));
         let (mid, top) = (("mid.rs", "use crate::low::l::L;"), ("top/t.rs", "use crate::low::l::L;"));
@@ -85,7 +85,7 @@ mod tests {
     /// The imports of the workspace, as they are written.
     #[test]
     fn folders_import_from_those_before_them_and_no_cycle_is_large() {
-        let found = against_direction(&measure(&root()).unwrap().packages);
+        let found = against_direction(&measure_tree(&repository_root()).unwrap().packages);
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
 }

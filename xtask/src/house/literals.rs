@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::lexer::lex;
-use super::tree::{collect, is_test, split_tests};
-use crate::Outcome;
+use super::tree::{collect_sources, is_test, split_tests};
+use crate::ChoreResult;
 
 /// String literal with its line.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub(crate) struct SourceText {
 }
 
 /// String literals of every Rust file below `folder`, without those of tests.
-pub(crate) fn read_source_texts(folder: &Path) -> Outcome<Vec<(PathBuf, Vec<SourceText>)>> {
+pub(crate) fn read_source_texts(folder: &Path) -> ChoreResult<Vec<(PathBuf, Vec<SourceText>)>> {
     let mut files = Vec::new();
-    collect(folder, &mut files)?;
+    collect_sources(folder, &mut files)?;
     files.sort();
     let mut found = Vec::new();
     for file in files {

@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
-use crate::process::root;
+use crate::ChoreResult;
+use crate::process::repository_root;
 use cycles::Cycle;
 use direction::against_direction;
 pub(crate) use literals::{SourceText, read_source_texts};
-use tree::{Measured, Packages, measure};
+use tree::{MeasuredTree, Packages, measure_tree};
 
 /// The side on which a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,19 +36,24 @@ struct Figure {
     better: Better,
     /// Room for noise, so that a file more does not fail a build.
     slack: f64,
-    of: fn(&Measured) -> f64,
+    of: fn(&MeasuredTree) -> f64,
 }
 
 const FIGURES: &[Figure] = &[
     Figure { name: "file_lines_p95", better: Better::Lower, slack: 10.0, of: |m| m.file_lines(95) },
     Figure { name: "function_lines_median", better: Better::Lower, slack: 0.0, of: |m| m.function_lines(50) },
     Figure { name: "function_lines_p95", better: Better::Lower, slack: 1.0, of: |m| m.function_lines(95) },
-    Figure { name: "visible_types_unique_percent", better: Better::Higher, slack: 0.5, of: Measured::unique_types },
-    Figure { name: "one_word_functions_percent", better: Better::Lower, slack: 0.5, of: Measured::one_word_functions },
-    Figure { name: "visible_documented_percent", better: Better::Higher, slack: 0.5, of: Measured::documented },
-    Figure { name: "docs_begin_with_question_percent", better: Better::Lower, slack: 0.2, of: Measured::questions },
-    Figure { name: "comment_lines_percent", better: Better::Higher, slack: 0.2, of: Measured::comments },
-    Figure { name: "code_line_chars", better: Better::Lower, slack: 0.3, of: Measured::line_chars },
+    Figure { name: "visible_types_unique_percent", better: Better::Higher, slack: 0.5, of: MeasuredTree::unique_types },
+    Figure {
+        name: "one_word_functions_percent",
+        better: Better::Lower,
+        slack: 0.5,
+        of: MeasuredTree::one_word_functions,
+    },
+    Figure { name: "visible_documented_percent", better: Better::Higher, slack: 0.5, of: MeasuredTree::documented },
+    Figure { name: "docs_begin_with_question_percent", better: Better::Lower, slack: 0.2, of: MeasuredTree::questions },
+    Figure { name: "comment_lines_percent", better: Better::Higher, slack: 0.2, of: MeasuredTree::comments },
+    Figure { name: "code_line_chars", better: Better::Lower, slack: 0.3, of: MeasuredTree::line_chars },
     Figure {
         name: "largest_cycle_modules",
         better: Better::Lower,
@@ -62,9 +67,9 @@ const FIGURES: &[Figure] = &[
         of: |m| largest(&m.packages.folder_cycles()),
     },
     Figure { name: "unwraps_outside_tests", better: Better::Lower, slack: 0.0, of: |m| m.unwraps as f64 },
-    Figure { name: "clones_per_1000_lines", better: Better::Lower, slack: 0.3, of: Measured::clones },
+    Figure { name: "clones_per_1000_lines", better: Better::Lower, slack: 0.3, of: MeasuredTree::clones },
     Figure { name: "locked_packages", better: Better::Lower, slack: 0.0, of: |m| m.locked as f64 },
-    Figure { name: "test_lines_percent_of_code", better: Better::Higher, slack: 1.0, of: Measured::tests },
+    Figure { name: "test_lines_percent_of_code", better: Better::Higher, slack: 1.0, of: MeasuredTree::tests },
 ];
 
 /// Cycles by the figure that counts the modules of the largest.
@@ -74,20 +79,20 @@ const CYCLES: [(&str, CyclesOf); 2] =
 type CyclesOf = fn(&Packages) -> Vec<Cycle>;
 
 /// Prints the figures, or checks or tightens the limits.
-pub(crate) fn chore(arguments: &[&str]) -> Outcome {
+pub(crate) fn run_house(arguments: &[&str]) -> ChoreResult {
     match arguments {
-        [] => print(&measure(&root())?),
-        ["--check"] => return check(),
+        [] => print(&measure_tree(&repository_root())?),
+        ["--check"] => return check_limits(),
         ["--tighten"] => return tighten(),
-        ["--cycles"] => print_cycles(&measure(&root())?),
-        ["--cycles", folder] => print_cycles(&measure(Path::new(folder))?),
-        [folder] => print(&measure(Path::new(folder))?),
+        ["--cycles"] => print_cycles(&measure_tree(&repository_root())?),
+        ["--cycles", folder] => print_cycles(&measure_tree(Path::new(folder))?),
+        [folder] => print(&measure_tree(Path::new(folder))?),
         _ => return Err("house [DIR] | house --cycles [DIR] | house --check | house --tighten".to_owned()),
     }
     Ok(())
 }
 
-fn print(measured: &Measured) {
+fn print(measured: &MeasuredTree) {
     println!("{} files, {} lines of code\n", measured.files.len(), measured.code_lines);
     for figure in FIGURES {
         println!("{:<34} {:>8.1}", figure.name, (figure.of)(measured));
@@ -104,25 +109,25 @@ fn largest(cycles: &[Cycle]) -> f64 {
     cycles.first().map_or(0, |cycle| cycle.modules.len()) as f64
 }
 
-fn print_cycles(measured: &Measured) {
+fn print_cycles(measured: &MeasuredTree) {
     for (name, of) in CYCLES {
         of(&measured.packages).iter().for_each(|cycle| println!("{name} {}\n", cycle.listing()));
     }
 }
 
 fn limits_path() -> PathBuf {
-    root().join("xtask/house.toml")
+    repository_root().join("xtask/house.toml")
 }
 
-fn read_limits() -> Outcome<BTreeMap<String, f64>> {
+fn read_limits() -> ChoreResult<BTreeMap<String, f64>> {
     let path = limits_path();
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The drift of a tree from its limits.
-pub(crate) fn check() -> Outcome {
-    let (limits, measured) = (read_limits()?, measure(&root())?);
+pub(crate) fn check_limits() -> ChoreResult {
+    let (limits, measured) = (read_limits()?, measure_tree(&repository_root())?);
     let mut worse = against_direction(&measured.packages);
     if let Some(before) = raised::limits_before() {
         let now = fs::read_to_string(limits_path()).map_err(|error| format!("xtask/house.toml: {error}"))?;
@@ -152,8 +157,8 @@ pub(crate) fn check() -> Outcome {
 }
 
 /// Writes every figure that is better than its limit, and those that have none.
-fn tighten() -> Outcome {
-    let (limits, measured) = (read_limits().unwrap_or_default(), measure(&root())?);
+fn tighten() -> ChoreResult {
+    let (limits, measured) = (read_limits().unwrap_or_default(), measure_tree(&repository_root())?);
     let before = fs::read_to_string(limits_path()).unwrap_or_default();
     let reasons = raised::reasons(&before);
     let mut text = String::from(

@@ -74,7 +74,7 @@ impl PackageModules {
     }
 
     /// Names of the modules at a level.
-    pub(super) fn names(&self, level: Level) -> BTreeSet<String> {
+    pub(super) fn module_names(&self, level: Level) -> BTreeSet<String> {
         self.modules.values().map(|module| level.of(&module.of_file).to_owned()).collect()
     }
 
@@ -211,7 +211,7 @@ fn module_name(inner: &Path) -> String {
 #[cfg(test)]
 impl PackageModules {
     /// A made-up package of files below `src`.
-    pub(super) fn of(files: &[(&str, &str)]) -> Self {
+    pub(super) fn of_files(files: &[(&str, &str)]) -> Self {
         let mut package = Self::default();
         let folders = files.iter().flat_map(|(inner, _)| Path::new(inner).ancestors().skip(1));
         folders.for_each(|folder| package.add_file(&folder.join("mod.rs"), "", ""));
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn check(files: &[(&str, &str)], expected: &[&str]) {
-        let found = PackageModules::of(files).crossings(Level::Unit);
+        let found = PackageModules::of_files(files).crossings(Level::Unit);
         let shown: Vec<String> = found.iter().map(Crossing::to_string).collect();
         assert_eq!(shown, expected, "{files:?}");
     }
@@ -320,7 +320,7 @@ mod tests {
     fn a_folder_stands_for_everything_beneath_it() {
         let files = [("a/b/c.rs", "use crate::d::e::F;"), ("d/e.rs", "struct F;"), ("d/g.rs", "use super::e::F;")];
         check(&files, &["a/b -> d/e: crate::d::e::F (a/b/c.rs:1)", "d/g -> d/e: super::e::F (d/g.rs:1)"]);
-        let folders = PackageModules::of(&files).crossings(Level::Folder);
+        let folders = PackageModules::of_files(&files).crossings(Level::Folder);
         assert_eq!(folders.iter().map(|found| (&*found.from, &*found.to)).collect::<Vec<_>>(), [("a", "d")]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Better, FIGURES};
-use crate::process::{output, program, root};
+use crate::process::{command_output, program, repository_root};
 
 /// Begins the comment above a limit that says why it was raised.
 const MARK: &str = "# raised: ";
@@ -11,7 +11,7 @@ const MARK: &str = "# raised: ";
 /// The file as it was before this change: where the branch left `main`, and on `main` itself one commit ago. None outside of a
 /// repository, where nothing can be compared.
 pub(super) fn limits_before() -> Option<String> {
-    let git = |arguments: &[&str]| output(program("git", arguments).current_dir(root())).ok();
+    let git = |arguments: &[&str]| command_output(program("git", arguments).current_dir(repository_root())).ok();
     let head = git(&["rev-parse", "HEAD"])?;
     let base = git(&["merge-base", "HEAD", "main"]).filter(|base| *base != head);
     let base = base.unwrap_or_else(|| "HEAD~1".to_owned());
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn limits_of_the_repository_were_not_loosened_in_silence() {
-        let now = std::fs::read_to_string(root().join("xtask/house.toml")).unwrap();
+        let now = std::fs::read_to_string(repository_root().join("xtask/house.toml")).unwrap();
         let before = limits_before().unwrap_or_else(|| now.clone());
         assert_eq!(find_unreasoned(&before, &now).unwrap(), Vec::<String>::new());
         assert!(!reasons(&now).is_empty(), "reasons of the raises so far are kept");

@@ -8,14 +8,14 @@ use super::cycles::{Cycle, folder_cycles, module_cycles};
 use super::items::items;
 use super::lexer::lex;
 use super::modules::PackageModules;
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// Words that a doc comment should not begin with.
 const QUESTIONS: &[&str] = &["What", "Where", "Whether", "Who", "Which", "How", "Why", "When"];
 
 /// Everything counted, without tests unless said.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct MeasuredTree {
     /// Lines of each file.
     pub(super) files: Vec<usize>,
     pub(super) code_lines: usize,
@@ -38,10 +38,10 @@ pub(super) struct Measured {
 }
 
 /// Measures every Rust file below `root`, except those in `target` and hidden folders.
-pub(super) fn measure(root: &Path) -> Outcome<Measured> {
-    let mut measured = Measured::default();
+pub(super) fn measure_tree(root: &Path) -> ChoreResult<MeasuredTree> {
+    let mut measured = MeasuredTree::default();
     let mut sources = Vec::new();
-    collect(root, &mut sources)?;
+    collect_sources(root, &mut sources)?;
     sources.sort();
     for path in &sources {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -59,13 +59,13 @@ pub(super) fn measure(root: &Path) -> Outcome<Measured> {
     Ok(measured)
 }
 
-pub(super) fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> Outcome {
+pub(super) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreResult {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if path.is_dir() && name != "target" && !name.starts_with('.') {
-            collect(&path, found)?;
+            collect_sources(&path, found)?;
         } else if name.ends_with(".rs") {
             found.push(path);
         }
@@ -131,7 +131,7 @@ impl Packages {
     }
 }
 
-impl Measured {
+impl MeasuredTree {
     fn add(&mut self, code: &str) {
         let lexed = lex(code);
         let found = items(&lexed);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::sentences::Sentence;
 use super::texts::PlacedText;
-use crate::Outcome;
-use crate::process::{cache, program, root};
+use crate::ChoreResult;
+use crate::process::{cache, program, repository_root};
 use crate::tools::{agents, fill_venv};
 
 const PROSELINT: &str = "proselint==0.16.0";
@@ -25,7 +25,7 @@ struct Checked<'a> {
 }
 
 /// Findings of both checkers.
-pub(super) fn find_faults(texts: &[PlacedText]) -> Outcome<Vec<String>> {
+pub(super) fn find_faults(texts: &[PlacedText]) -> ChoreResult<Vec<String>> {
     let checked = choose_sentences(texts);
     let folder = cache()?.join("prose");
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -70,24 +70,24 @@ fn without_code(sentence: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn run_proselint(folder: &Path, file: &Path) -> Outcome<String> {
+fn run_proselint(folder: &Path, file: &Path) -> ChoreResult<String> {
     let python = fill_venv(&folder.join("venv"), &[PROSELINT])?;
-    let rules = root().join("xtask/prose/proselint.json");
+    let rules = repository_root().join("xtask/prose/proselint.json");
     let words = ["-m", "proselint", "--output-format", "compact", "--config"];
     read_output(program(&python, words).arg(rules).arg("check").arg(file))
 }
 
-fn run_harper(folder: &Path, file: &Path) -> Outcome<String> {
+fn run_harper(folder: &Path, file: &Path) -> ChoreResult<String> {
     let place = folder.join("harper");
-    agents::install(&place, &[HARPER])?;
+    agents::install_packages(&place, &[HARPER])?;
     let script = place.join("harper.mjs");
-    let own = root().join("xtask/prose/harper.mjs");
+    let own = repository_root().join("xtask/prose/harper.mjs");
     std::fs::copy(&own, &script).map_err(|error| format!("cannot copy {}: {error}", own.display()))?;
-    read_output(program("node", [&script]).arg(root().join("xtask/prose/harper.json")).arg(file))
+    read_output(program("node", [&script]).arg(repository_root().join("xtask/prose/harper.json")).arg(file))
 }
 
 /// What a checker printed; it ends with 1 where it found something.
-fn read_output(command: &mut std::process::Command) -> Outcome<String> {
+fn read_output(command: &mut std::process::Command) -> ChoreResult<String> {
     let output = command.output().map_err(|error| format!("cannot start a grammar checker: {error}"))?;
     if !matches!(output.status.code(), Some(0 | 1)) {
         return Err(format!("a grammar checker failed: {}", String::from_utf8_lossy(&output.stderr)));
@@ -96,7 +96,7 @@ fn read_output(command: &mut std::process::Command) -> Outcome<String> {
 }
 
 /// Findings `FILE:LINE:COLUMN: TEXT`, with the place of each sentence. A checker that overlooks a planted fault does not work.
-fn read_findings(name: &str, said: &str, file: &Path, checked: &[Checked<'_>]) -> Outcome<Vec<String>> {
+fn read_findings(name: &str, said: &str, file: &Path, checked: &[Checked<'_>]) -> ChoreResult<Vec<String>> {
     let prefix = format!("{}:", file.display());
     let (mut found, mut planted) = (Vec::new(), 0);
     for line in said.lines().filter_map(|line| line.strip_prefix(&prefix)) {

@@ -7,12 +7,12 @@ mod plain_words;
 pub(crate) mod sentences;
 mod texts;
 
-use crate::Outcome;
+use crate::ChoreResult;
 use output::read_output;
 use texts::{PlacedText, read_pages, read_program};
 
 /// Checks every text that a person reads: sentences, words, grammar.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check_prose() -> ChoreResult {
     let pages = read_pages()?;
     let mut found = plain_words::find_unused_terms(&pages)?;
     let program = read_program()?.into_iter().chain(read_output()?);

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::sentences::{Sentence, split_page};
 use super::texts::{MOST_PAGE_WORDS, PlacedText, read_page};
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::house::{SourceText, read_source_texts};
-use crate::process::root;
+use crate::process::repository_root;
 
 /// Source whose literals are read as help, from the program itself.
 const HELP: &str = "crates/cto/src/args";
@@ -19,7 +19,7 @@ const CODE: [&str; 7] = ["SELECT ", "INSERT ", "CREATE ", "UPDATE ", "DELETE ", 
 const LEAST_WORDS: usize = 3;
 
 /// Texts of the program's output, with file and line.
-pub(super) fn read_output() -> Outcome<Vec<PlacedText>> {
+pub(super) fn read_output() -> ChoreResult<Vec<PlacedText>> {
     let mut texts = read_literals()?;
     texts.extend(read_templates()?);
     for report in find_files("crates/evidence/src/render/golden", ".md")? {
@@ -28,8 +28,8 @@ pub(super) fn read_output() -> Outcome<Vec<PlacedText>> {
     Ok(texts)
 }
 
-fn read_literals() -> Outcome<Vec<PlacedText>> {
-    let files = read_source_texts(&root().join("crates"))?;
+fn read_literals() -> ChoreResult<Vec<PlacedText>> {
+    let files = read_source_texts(&repository_root().join("crates"))?;
     let named = files.into_iter().map(|(file, texts)| (relative(&file), texts));
     let read = named.filter(|(place, _)| place.contains("/src/") && !place.starts_with(HELP));
     Ok(read.map(|(place, texts)| place_text(place, texts.iter().flat_map(split_literal).collect())).collect())
@@ -44,7 +44,7 @@ fn split_literal(literal: &SourceText) -> Vec<Sentence> {
     sentences.map(|sentence| Sentence { line: literal.line + sentence.line - 1, ..sentence }).collect()
 }
 
-fn read_templates() -> Outcome<Vec<PlacedText>> {
+fn read_templates() -> ChoreResult<Vec<PlacedText>> {
     let mut texts = Vec::new();
     for file in find_files("crates/hermes/templates", ".html")? {
         let page = fs::read_to_string(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
@@ -80,8 +80,8 @@ fn replace_between(line: &str, (open, close): (&str, &str), with: &str) -> Strin
     text + rest
 }
 
-fn find_files(folder: &str, ending: &str) -> Outcome<Vec<std::path::PathBuf>> {
-    let folder = root().join(folder);
+fn find_files(folder: &str, ending: &str) -> ChoreResult<Vec<std::path::PathBuf>> {
+    let folder = repository_root().join(folder);
     let entries = fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
     let files = entries.flatten().map(|entry| entry.path());
     let mut files: Vec<_> = files.filter(|file| file.to_string_lossy().ends_with(ending)).collect();
@@ -97,7 +97,7 @@ fn place_text(place: String, sentences: Vec<Sentence>) -> PlacedText {
 }
 
 fn relative(file: &Path) -> String {
-    file.strip_prefix(root()).unwrap_or(file).display().to_string()
+    file.strip_prefix(repository_root()).unwrap_or(file).display().to_string()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Words that pages keep to: no metaphor where the field has a word, and a glossary whose terms are used.
 
 use super::texts::PlacedText;
-use crate::Outcome;
-use crate::process::root;
+use crate::ChoreResult;
+use crate::process::repository_root;
 
 /// Metaphors and turns of phrase that readers stumble over, and the plain words for them. Names in backticks are not looked at.
 const BANNED: &[(&str, &str)] = &[
@@ -57,8 +57,8 @@ fn plain_words(sentence: &str) -> String {
 }
 
 /// Terms of the glossary that no other page uses.
-pub(super) fn find_unused_terms(texts: &[PlacedText]) -> Outcome<Vec<String>> {
-    let page = root().join("docs/glossary.md");
+pub(super) fn find_unused_terms(texts: &[PlacedText]) -> ChoreResult<Vec<String>> {
+    let page = repository_root().join("docs/glossary.md");
     let page = std::fs::read_to_string(&page).map_err(|error| format!("cannot read {}: {error}", page.display()))?;
     let terms: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     if terms.len() < 30 {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::sentences::{Sentence, split_page};
-use crate::Outcome;
-use crate::process::{cargo, output, program, root, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, repository_root, run_command, target};
 
 /// Pages beside those of docs/.
 const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
@@ -25,21 +25,21 @@ pub(super) const MOST_PAGE_WORDS: usize = 30;
 const MOST_REASON_WORDS: usize = 20;
 
 /// Prose of every page, with file and line.
-pub(super) fn read_pages() -> Outcome<Vec<PlacedText>> {
-    let mut files: Vec<PathBuf> = PAGES.iter().map(|page| root().join(page)).collect();
-    add_pages(&root().join("docs"), &mut files)?;
+pub(super) fn read_pages() -> ChoreResult<Vec<PlacedText>> {
+    let mut files: Vec<PathBuf> = PAGES.iter().map(|page| repository_root().join(page)).collect();
+    add_pages(&repository_root().join("docs"), &mut files)?;
     files.sort();
     files.iter().map(|file| read_page(file)).collect()
 }
 
 /// Prose of one page in Markdown.
-pub(super) fn read_page(file: &Path) -> Outcome<PlacedText> {
+pub(super) fn read_page(file: &Path) -> ChoreResult<PlacedText> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    let place = file.strip_prefix(root()).unwrap_or(file).display().to_string();
+    let place = file.strip_prefix(repository_root()).unwrap_or(file).display().to_string();
     Ok(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_page(&text) })
 }
 
-fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
+fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) -> ChoreResult {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let path = entry.map_err(fail)?.path();
@@ -56,8 +56,8 @@ fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
 }
 
 /// Help of every command and the table of reasons, as the program of this source prints them.
-pub(super) fn read_program() -> Outcome<Vec<PlacedText>> {
-    run(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+pub(super) fn read_program() -> ChoreResult<Vec<PlacedText>> {
+    run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
     let cto = target().join("debug/cto");
     let mut texts = Vec::new();
     add_help(&cto, &[], &mut texts)?;
@@ -66,9 +66,9 @@ pub(super) fn read_program() -> Outcome<Vec<PlacedText>> {
 }
 
 /// Help of a command and of those below it. So wide a terminal breaks no line.
-fn add_help(cto: &Path, command: &[&str], texts: &mut Vec<PlacedText>) -> Outcome {
+fn add_help(cto: &Path, command: &[&str], texts: &mut Vec<PlacedText>) -> ChoreResult {
     let words = command.iter().chain(&["--help"]);
-    let help = output(program(cto, words).env("COLUMNS", "2000"))?;
+    let help = command_output(program(cto, words).env("COLUMNS", "2000"))?;
     let place = format!("cto {} --help", command.join(" "));
     texts.push(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_help(&help) });
     for below in find_commands(&help).into_iter().filter(|below| *below != "help") {
@@ -122,8 +122,8 @@ struct ReasonRow {
     remedy: String,
 }
 
-fn read_reasons(cto: &Path) -> Outcome<Vec<PlacedText>> {
-    let rows = output(&mut program(cto, ["explain", "--json"]))?;
+fn read_reasons(cto: &Path) -> ChoreResult<Vec<PlacedText>> {
+    let rows = command_output(&mut program(cto, ["explain", "--json"]))?;
     let rows: Vec<ReasonRow> = serde_json::from_str(&rows).map_err(|error| format!("cto explain --json: {error}"))?;
     let place = |row: ReasonRow| PlacedText {
         place: format!("reason {}", row.reason),

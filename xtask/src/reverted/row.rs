@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::verdict::Verdict;
-use crate::Outcome;
+use super::verdict::RowVerdict;
+use crate::ChoreResult;
 
 /// The package whose tests run our binary.
 pub(super) const BINARY: &str = "cto";
@@ -38,7 +38,7 @@ pub(super) struct Row {
     #[serde(default)]
     also: Vec<Edit>,
     #[serde(flatten)]
-    pub(super) suite: Suite,
+    pub(super) suite: TestProgramName,
     pub(super) fails: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Edit {
 
 /// A test program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub(super) struct Suite {
+pub(super) struct TestProgramName {
     pub(super) package: String,
     /// The name of a test target, or `lib`.
     pub(super) test: String,
@@ -69,7 +69,7 @@ pub(super) struct Suite {
 }
 
 /// Reads the rows of all tables, in the order of their files.
-pub(super) fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
+pub(super) fn read_rows(folder: &Path) -> ChoreResult<Vec<Row>> {
     let fail = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, &error))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -77,7 +77,7 @@ pub(super) fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
     files.sort();
     let mut rows = Vec::new();
     for path in files {
-        let text = read(&path)?;
+        let text = read_file(&path)?;
         let table: Table = toml::from_str(&text).map_err(|error| fail(&path, &error))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let Table { least_rows, row } = table;
@@ -88,7 +88,7 @@ pub(super) fn read_rows(folder: &Path) -> Outcome<Vec<Row>> {
 
 impl Row {
     /// Tests that pass without the defence, and too few rows that fall.
-    pub(super) fn complaints(&self, verdict: &Verdict) -> Vec<String> {
+    pub(super) fn complaints(&self, verdict: &RowVerdict) -> Vec<String> {
         let passing = verdict.passing.iter().map(|test| format!("{}: {test} passes without it", self.name));
         let few = (verdict.fallen() < self.least_rows)
             .then(|| format!("{}: {} rows fall of at least {}", self.name, verdict.fallen(), self.least_rows));
@@ -102,12 +102,12 @@ impl Row {
     }
 
     /// The texts of the files that are edited, without the defence.
-    pub(super) fn edited(&self, tree: &Path) -> Outcome<BTreeMap<PathBuf, String>> {
+    pub(super) fn edited(&self, tree: &Path) -> ChoreResult<BTreeMap<PathBuf, String>> {
         let mut texts = BTreeMap::new();
         for Edit { file, find, replace } in std::iter::once(&self.edit).chain(&self.also) {
             let text = match texts.remove(file) {
                 Some(text) => text,
-                None => read(&tree.join(file)).map_err(|error| format!("{}: {error}", self.name))?,
+                None => read_file(&tree.join(file)).map_err(|error| format!("{}: {error}", self.name))?,
             };
             let edited = match text.matches(find.as_str()).count() {
                 1 => text.replacen(find.as_str(), replace, 1),
@@ -120,7 +120,7 @@ impl Row {
 }
 
 /// Text of a file; the error names it.
-pub(super) fn read(path: &Path) -> Outcome<String> {
+pub(super) fn read_file(path: &Path) -> ChoreResult<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -128,7 +128,7 @@ pub(super) fn read(path: &Path) -> Outcome<String> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::verdict::Said;
+    use super::super::verdict::TestOutput;
     use super::*;
 
     /// An edit that no longer fits would be found only by who runs the chore.
@@ -148,7 +148,7 @@ mod tests {
     fn too_few_rows_are_complained_about() {
         let row = "name = 'a'\nfile = 'f'\nfind = ''\nreplace = ''\npackage = 'p'\ntest = 'lib'\nfails = ['t']";
         let row = |least_rows| Row { least_rows, ..toml::from_str(row).unwrap() };
-        let verdict = |said: &str| Verdict::of(&["t".to_owned()], &Said(said.to_owned()));
+        let verdict = |said: &str| RowVerdict::of_output(&["t".to_owned()], &TestOutput(said.to_owned()));
         assert_eq!(row(2).complaints(&verdict("test t ... FAILED")), ["a: 1 rows fall of at least 2"]);
         assert_eq!(row(1).complaints(&verdict("test t ... FAILED")), [""; 0]);
         assert_eq!(row(0).complaints(&verdict("test t ... ok")), ["a: t passes without it"]);

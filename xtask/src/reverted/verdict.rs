@@ -4,9 +4,9 @@
 use std::fmt;
 
 /// Everything libtest printed.
-pub(super) struct Said(pub(super) String);
+pub(super) struct TestOutput(pub(super) String);
 
-impl Said {
+impl TestOutput {
     /// True if libtest printed that the test passed.
     pub(super) fn passed(&self, test: &str) -> bool {
         self.0.lines().any(|line| line.strip_prefix("test ").is_some_and(|rest| rest == format!("{test} ... ok")))
@@ -37,14 +37,14 @@ struct FailedTest {
 
 /// Tests of a row without its defence, by their outcome.
 #[derive(Debug)]
-pub(super) struct Verdict {
+pub(super) struct RowVerdict {
     failing: Vec<FailedTest>,
     pub(super) passing: Vec<String>,
 }
 
-impl Verdict {
+impl RowVerdict {
     /// Verdict from the printed output of the tests.
-    pub(super) fn of(tests: &[String], said: &Said) -> Self {
+    pub(super) fn of_output(tests: &[String], said: &TestOutput) -> Self {
         let (passing, failing): (Vec<String>, Vec<String>) = tests.iter().cloned().partition(|test| said.passed(test));
         let failed = |name: String| FailedTest { rows: said.failed_rows(&name), name };
         Self { failing: failing.into_iter().map(failed).collect(), passing }
@@ -56,7 +56,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for RowVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.failing.len(), self.passing.len()) {
             (failing, 0) => write!(f, "missed by all {failing}")?,
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn only_a_test_that_said_ok_has_passed() {
-        let said = Said(SAID.to_owned());
+        let said = TestOutput(SAID.to_owned());
         assert!(said.passed("a::b"));
         assert!(!said.passed("a::c") && !said.passed("b") && !said.passed("a::e"));
     }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn rows_that_fall_are_counted_and_a_test_without_rows_is_one() {
         let tests = ["a::b", "a::c", "a::d"].map(str::to_owned);
-        let verdict = Verdict::of(&tests, &Said(SAID.to_owned()));
+        let verdict = RowVerdict::of_output(&tests, &TestOutput(SAID.to_owned()));
         assert_eq!((verdict.passing.as_slice(), verdict.fallen()), (&["a::b".to_owned()][..], 3));
         let expected = "missed by 2, NOT by 1; 3 fall\n    a::c\n        an object\n        a stamp, too\n    a::d";
         assert_eq!(verdict.to_string(), expected);

@@ -24,8 +24,8 @@ use case::Laid;
 use pairs::{Language, PAIRS, Pair};
 use serde_json::Value;
 
-use crate::Outcome;
-use crate::process::{cache, cargo, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cache, cargo, program, run_command, target};
 
 /// A soak of fewer pairs, or of fewer languages, shows too little.
 const LEAST_PAIRS: usize = 40;
@@ -40,15 +40,15 @@ enum Verdict {
 }
 
 /// Holds the pairs of the packages that are named, or all of them.
-pub(super) fn hold(packages: &[&str]) -> Outcome {
+pub(super) fn hold_pairs(packages: &[&str]) -> ChoreResult {
     if let Some(unknown) = packages.iter().find(|name| PAIRS.iter().all(|pair| pair.package != **name)) {
         return Err(format!("no pair is of a package `{unknown}`"));
     }
-    run(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
     let wanted: Vec<&Pair> =
         PAIRS.iter().filter(|pair| packages.is_empty() || packages.contains(&pair.package)).collect();
     let place = cache()?.join("honest");
-    let shelf = Shelf::fill(&place)?;
+    let shelf = Shelf::fill_shelf(&place)?;
     let mut counts = Counts::default();
     for pair in &wanted {
         let verdict = hold_pair(&place, &shelf, pair)?;
@@ -59,10 +59,10 @@ pub(super) fn hold(packages: &[&str]) -> Outcome {
     counts.judge(packages.is_empty())
 }
 
-fn hold_pair(place: &Path, shelf: &Shelf, pair: &Pair) -> Outcome<Verdict> {
+fn hold_pair(place: &Path, shelf: &Shelf, pair: &Pair) -> ChoreResult<Verdict> {
     // Outside of every repository: cargo and git would look at what lies above.
     let work = std::env::temp_dir().join("cto-soak-honest");
-    let laid = match shelf.fetch(pair).and_then(|()| Laid::lay(&work, shelf, pair)) {
+    let laid = match shelf.fetch_pair(pair).and_then(|()| Laid::lay_pair(&work, shelf, pair)) {
         Ok(laid) => laid,
         Err(why) => return Ok(Verdict::NotTaken(why)),
     };
@@ -88,7 +88,7 @@ fn hold_pair(place: &Path, shelf: &Shelf, pair: &Pair) -> Outcome<Verdict> {
 }
 
 /// The report of one run; an end other than 0 is told by the report.
-fn govern(home: &Path, laid: &Laid) -> Outcome<Value> {
+fn govern(home: &Path, laid: &Laid) -> ChoreResult<Value> {
     let cto: PathBuf = target().join("debug/cto");
     let mut command = program(&cto, ["--home"]);
     command.arg(home).arg("run").arg(&laid.case).arg("--repo").arg(&laid.source).arg("--json");
@@ -123,7 +123,7 @@ impl Counts {
     }
 
     /// An error if honest work was refused, or if all pairs together show too little.
-    fn judge(&self, all: bool) -> Outcome {
+    fn judge(&self, all: bool) -> ChoreResult {
         let passed: usize = self.passed.values().sum();
         match self.refused.as_slice() {
             [] if all && (passed < LEAST_PAIRS || self.passed.len() < LANGUAGES) => {

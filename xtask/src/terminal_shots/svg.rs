@@ -111,7 +111,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Draws the command that was typed and the screen below it.
-pub(super) fn draw(label: &str, typed: &str, lines: &[&str]) -> String {
+pub(super) fn draw_screen(label: &str, typed: &str, lines: &[&str]) -> String {
     let end = lines.iter().rposition(|line| !pieces(line).is_empty()).map_or(0, |last| last + 1);
     let drawn: Vec<Vec<Piece>> = [typed].iter().chain(&lines[..end]).map(|line| pieces(line)).collect();
     let (width, height) = (824, TOP + drawn.len() * LINE + 5);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_escaped_and_ends_with_its_last_line() {
-        let picture = draw("a \"b\"", "$ cto x", &["one < two", "", "   ", ""]);
+        let picture = draw_screen("a \"b\"", "$ cto x", &["one < two", "", "   ", ""]);
         assert!(picture.contains("aria-label=\"a &quot;b&quot;\"") && picture.contains(">one &lt; two</text>"));
         assert_eq!(picture.matches("<text ").count(), 2, "{picture}");
         assert!(picture.contains("height=\"105\""), "{picture}");

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
-use crate::process::{output, program, root};
+use crate::ChoreResult;
+use crate::process::{command_output, program, repository_root};
 
-use super::programs::Workspace;
+use super::programs::CargoPackages;
 use super::select::Scope;
 
 /// The package of the chores: its tests read sources of all others.
@@ -61,16 +61,16 @@ const FOREIGN_READERS: [(&str, &[&str]); 4] = [
 ];
 
 /// The scope of everything that differs between a commit and the work tree.
-pub(super) fn find_scope(workspace: &Workspace, base: &str) -> Outcome<Scope> {
-    let git = |words: &[&str]| output(program("git", words).current_dir(root()));
+pub(super) fn find_scope(workspace: &CargoPackages, base: &str) -> ChoreResult<Scope> {
+    let git = |words: &[&str]| command_output(program("git", words).current_dir(repository_root()));
     let tracked = git(&["diff", "--name-only", "-z", "--no-renames", base, "--"])?;
     let untracked = git(&["ls-files", "-z", "--others", "--exclude-standard"])?;
     let files: Vec<&str> = tracked.split('\0').chain(untracked.split('\0')).filter(|file| !file.is_empty()).collect();
-    Ok(scope_of(workspace, &root(), &files))
+    Ok(scope_of(workspace, &repository_root(), &files))
 }
 
 /// Paths below the root of the repository.
-fn scope_of(workspace: &Workspace, root: &Path, files: &[&str]) -> Scope {
+fn scope_of(workspace: &CargoPackages, root: &Path, files: &[&str]) -> Scope {
     let (mut changed, mut tests) = (BTreeSet::new(), BTreeSet::new());
     // Nothing depends on the tests of a package, but some read files of others.
     let mut alone = BTreeSet::new();
@@ -95,7 +95,7 @@ fn scope_of(workspace: &Workspace, root: &Path, files: &[&str]) -> Scope {
 
 /// The package that a file belongs to, and the file's path in it. The chores belong to
 /// nobody: they run the tests themselves.
-fn owner_of(workspace: &Workspace, root: &Path, file: &str) -> Option<(String, PathBuf)> {
+fn owner_of(workspace: &CargoPackages, root: &Path, file: &str) -> Option<(String, PathBuf)> {
     let path = root.join(file);
     let owners = workspace.packages.iter().filter(|(name, _)| *name != CHORES);
     let mut found = owners.filter_map(|(name, package)| {
@@ -107,7 +107,7 @@ fn owner_of(workspace: &Workspace, root: &Path, file: &str) -> Option<(String, P
 
 /// Packages whose tests read a file of another package.
 fn foreign_readers_of(file: &str) -> impl Iterator<Item = &'static str> {
-    let rows = FOREIGN_READERS.iter().filter(move |(place, _)| file.starts_with(place));
+    let rows = FOREIGN_READERS.iter().filter(move |(place, _)| format!("{file}/").starts_with(place));
     rows.flat_map(|(_, readers)| readers.iter().copied())
 }
 
@@ -129,7 +129,7 @@ mod tests {
     use super::super::programs::WorkspacePackage;
     use super::*;
 
-    fn workspace() -> Workspace {
+    fn workspace() -> CargoPackages {
         let package = |name: &str, folder: &str, needs: &[&str]| {
             let manifest = format!("/w/{folder}/Cargo.toml").into();
             let needs = needs.iter().map(|name| (*name).to_owned()).collect();
@@ -141,7 +141,7 @@ mod tests {
             package("cto", "crates/cto", &["gate"]),
             package("xtask", "xtask", &[]),
         ];
-        Workspace { packages: packages.into() }
+        CargoPackages { packages: packages.into() }
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_test_that_reads_files_of_another_package_is_known() {
-        let crates = root().join("crates");
+        let crates = repository_root().join("crates");
         let folders: Vec<PathBuf> = fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path()).collect();
         let name = |folder: &PathBuf| folder.file_name().unwrap().to_str().unwrap().to_owned();
         let names: BTreeSet<String> = folders.iter().map(name).collect();
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_test_that_reads_a_page_is_known() {
-        let crates = root().join("crates");
+        let crates = repository_root().join("crates");
         let mut found = BTreeMap::new();
         sources_that_read_pages(&crates, &mut found);
         assert!(found.len() >= PAGE_READERS.len(), "{found:?}");

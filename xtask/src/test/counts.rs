@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// Numbers of tests by outcome.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl fmt::Display for Counts {
 
 impl Counts {
     /// Fails if a test failed. Skipped tests are no failure.
-    pub(crate) fn verdict(self) -> Outcome {
+    pub(crate) fn verdict(self) -> ChoreResult {
         match self.failed {
             0 => Ok(()),
             failed => Err(format!("{failed} failed")),
@@ -33,7 +33,7 @@ impl Counts {
     pub(super) fn of_program(asked: usize, ended_well: bool, output: &str) -> Self {
         let mut counts = Self::default();
         if let Some(line) = output.lines().rev().find(|line| line.starts_with("test result: ")) {
-            counts.add(line);
+            counts.add_line(line);
         }
         let told = counts.passed + counts.failed + counts.skipped;
         counts.failed += (asked as u64).saturating_sub(told);
@@ -46,7 +46,7 @@ impl Counts {
 
     /// Adds a line such as `test result: ok. 8 passed; 0 failed; 1 ignored; 0 measured;
     /// ...`; ignores any other.
-    pub(super) fn add(&mut self, line: &str) {
+    pub(super) fn add_line(&mut self, line: &str) {
         let Some((_, result)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
             return;
         };
@@ -61,14 +61,14 @@ impl Counts {
     }
 
     /// Adds the counts of another process.
-    pub(super) fn join(&mut self, other: Self) {
+    pub(super) fn join_counts(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
     }
 
     /// A test that said it was skipped has ended well, and libtest counted it as passed.
-    pub(super) fn skip(&mut self, number: u64) {
+    pub(super) fn skip_tests(&mut self, number: u64) {
         self.passed = self.passed.saturating_sub(number);
         self.skipped += number;
     }
@@ -87,9 +87,9 @@ mod tests {
             "test prints::test result: ok. 100 passed ... ok",
             "running 3 tests",
         ] {
-            counts.add(line);
+            counts.add_line(line);
         }
-        counts.skip(2);
+        counts.skip_tests(2);
         assert_eq!(counts.to_string(), "10 passed, 2 failed, 3 skipped");
         assert!(counts.verdict().is_err());
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
-use crate::process::{cache, root};
+use crate::ChoreResult;
+use crate::process::{cache, repository_root};
 
-use super::plan::Suite;
+use super::plan::TestSuite;
 use super::work::FinishedJob;
 
 /// Time of a test of which nothing is known.
@@ -68,7 +68,7 @@ pub(super) struct Durations {
 
 impl Durations {
     /// Reads both files. A missing or damaged one costs the order and no result.
-    pub(super) fn read() -> Outcome<Self> {
+    pub(super) fn read_times() -> ChoreResult<Self> {
         // A file that is missing or damaged costs an order, and no result.
         let text = std::fs::read_to_string(measured_file()?).unwrap_or_default();
         let measured = serde_json::from_str(&text).unwrap_or_default();
@@ -95,13 +95,13 @@ impl Durations {
     }
 
     /// Remembers the times of a finished job.
-    pub(super) fn remember(&mut self, job: &FinishedJob) {
+    pub(super) fn remember_job(&mut self, job: &FinishedJob) {
         let taken = Taken { wall: millis(job.wall), cpu: millis(job.cpu) };
         self.measured.insert(job.label.clone(), taken);
     }
 
     /// Writes the measured times for the next run.
-    pub(super) fn write(&self) -> Outcome {
+    pub(super) fn write(&self) -> ChoreResult {
         let file = measured_file()?;
         let text = serde_json::to_string_pretty(&self.measured).map_err(|error| error.to_string())?;
         std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
@@ -109,7 +109,7 @@ impl Durations {
 
     /// Writes the slowest of everything that was measured here into the table that is
     /// committed.
-    pub(super) fn write_slow_tests(&self) -> Outcome {
+    pub(super) fn write_slow_tests(&self) -> ChoreResult {
         let mut known: Vec<(&String, &Taken)> = self.measured.iter().collect();
         known.sort_by_key(|(label, taken)| (std::cmp::Reverse(taken.expected_millis()), *label));
         let line = |(label, taken): &(&String, &Taken)| {
@@ -129,12 +129,12 @@ impl Durations {
     }
 }
 
-fn measured_file() -> Outcome<PathBuf> {
+fn measured_file() -> ChoreResult<PathBuf> {
     Ok(cache()?.join("durations.json"))
 }
 
 fn table_file() -> PathBuf {
-    root().join("xtask/slow-tests.txt")
+    repository_root().join("xtask/slow-tests.txt")
 }
 
 /// Lines of milliseconds and a label; others are passed over.
@@ -154,7 +154,7 @@ fn millis(duration: Duration) -> u64 {
 
 /// Prints the slowest jobs and the sums, each suite apart.
 pub(super) fn print_slowest(finished: &[FinishedJob]) {
-    for (name, suite) in Suite::NAMES {
+    for (name, suite) in TestSuite::NAMES {
         let mut jobs: Vec<&FinishedJob> = finished.iter().filter(|job| job.suite == suite).collect();
         if jobs.is_empty() {
             continue;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::StatVfsMountFlags;
 use sha2::{Digest as _, Sha256};
 
-use crate::Outcome;
-use crate::process::root;
+use crate::ChoreResult;
+use crate::process::repository_root;
 
 use super::remove_folder;
 
@@ -28,11 +28,11 @@ pub(super) struct MemoryFolder(PathBuf);
 impl MemoryFolder {
     /// An empty one, where the machine has the memory. One checkout has one, so nothing
     /// stays behind twice.
-    pub(super) fn make() -> Outcome<Option<Self>> {
+    pub(super) fn make_folder() -> ChoreResult<Option<Self>> {
         if !has_room() {
             return Ok(None);
         }
-        let checkout = Sha256::digest(root().as_os_str().as_encoded_bytes());
+        let checkout = Sha256::digest(repository_root().as_os_str().as_encoded_bytes());
         let name = format!("cto-tests-{:02x}{:02x}{:02x}{:02x}", checkout[0], checkout[1], checkout[2], checkout[3]);
         let folder = Path::new(MEMORY).join(name);
         remove_folder(&folder)?;

@@ -21,17 +21,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Outcome;
-use crate::process::{cache, cargo, root};
+use crate::ChoreResult;
+use crate::process::{cache, cargo, repository_root};
 use crate::tools;
 
 use counts::Counts;
 use durations::Durations;
 use memory::MemoryFolder;
-use plan::{Job, Suite, plan_jobs};
+use plan::{Job, TestSuite, plan_jobs};
 pub(crate) use programs::BUILD_TESTS;
 pub(crate) use programs::FEATURES;
-use programs::{TestProgram, Workspace};
+use programs::{CargoPackages, TestProgram};
 use select::Selection;
 
 /// The test that lets both verifiers judge the bundles that all others left, in the package
@@ -41,8 +41,8 @@ const JUDGE_PROGRAM: (&str, &str) = ("cto", "it");
 
 /// Runs the tests and prints their counts. The exit code alone tells of failures, since
 /// nothing may follow the counts.
-pub(crate) fn chore(arguments: &[&str]) -> Outcome {
-    let counts = run(arguments)?;
+pub(crate) fn run_tests_chore(arguments: &[&str]) -> ChoreResult {
+    let counts = run_tests(arguments)?;
     // Nothing may follow the counts, so a failure is told by the exit code alone.
     println!("{counts}");
     match counts.verdict() {
@@ -52,32 +52,32 @@ pub(crate) fn chore(arguments: &[&str]) -> Outcome {
 }
 
 /// Runs the tests and prints everything but the counts.
-pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
-    let mut selection = Selection::read(arguments)?;
-    let workspace = Workspace::read()?;
+pub(crate) fn run_tests(arguments: &[&str]) -> ChoreResult<Counts> {
+    let mut selection = Selection::read_selection(arguments)?;
+    let workspace = CargoPackages::read_packages()?;
     if let Some(base) = &selection.changed_since {
         let scope = changed::find_scope(&workspace, base)?;
         println!("changed since {base}: {scope}");
         selection.scope = scope;
     }
     let _alone = wait_for_other_runs()?;
-    let environment = Environment::prepare()?;
-    let Some(programs) = programs::build(&workspace)? else {
+    let environment = TestVariables::prepare()?;
+    let Some(programs) = programs::build_programs(&workspace)? else {
         println!("cargo test failed without naming a test: something did not build");
         return Ok(Counts { failed: 1, ..Counts::default() });
     };
-    let mut durations = Durations::read()?;
+    let mut durations = Durations::read_times()?;
     let jobs = plan_jobs(&programs, &selection, &durations)?;
     let mut finished = Vec::with_capacity(jobs.len());
     let counts = work::run_jobs(&jobs, &environment, selection.show_output, &mut finished);
-    finished.iter().for_each(|job| durations.remember(job));
+    finished.iter().for_each(|job| durations.remember_job(job));
     if selection.is_everything() {
         durations.keep_only(&jobs.iter().map(|job| job.label.clone()).collect());
     }
     durations.write()?;
     let mut counts = counts?;
-    counts.join(doc_tests(&selection)?);
-    counts.join(judge(&programs, &environment)?);
+    counts.join_counts(doc_tests(&selection)?);
+    counts.join_counts(judge(&programs, &environment)?);
     if selection.durations {
         durations::print_slowest(&finished);
         durations.write_slow_tests()?;
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<Counts> {
 }
 
 /// Waits until no other run uses the same files; the lock goes with the value.
-fn wait_for_other_runs() -> Outcome<File> {
+fn wait_for_other_runs() -> ChoreResult<File> {
     let path = cache()?.join("test.lock");
     let failed = |error: std::io::Error| format!("cannot lock {}: {error}", path.display());
     let file = File::create(&path).map_err(failed)?;
@@ -99,7 +99,7 @@ fn wait_for_other_runs() -> Outcome<File> {
 }
 
 /// Variables of every test, and the files that they name.
-pub(crate) struct Environment {
+pub(crate) struct TestVariables {
     skips: PathBuf,
     bundles: PathBuf,
     variables: Vec<(OsString, OsString)>,
@@ -111,8 +111,8 @@ pub(crate) struct Environment {
 /// random ones, and a person may set another.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
-impl Environment {
-    fn prepare() -> Outcome<Self> {
+impl TestVariables {
+    fn prepare() -> ChoreResult<Self> {
         tools::programs();
         let skips = cache()?.join("skips.txt");
         std::fs::write(&skips, "").map_err(|error| format!("cannot write {}: {error}", skips.display()))?;
@@ -123,7 +123,7 @@ impl Environment {
             ("CTO_TEST_WARM".into(), empty_folder("warm")?.into()),
             // Snapshots are compared below it; without the variable every process asks
             // cargo for it.
-            ("INSTA_WORKSPACE_ROOT".into(), root().into()),
+            ("INSTA_WORKSPACE_ROOT".into(), repository_root().into()),
         ];
         if std::env::var_os(PROPERTY_SEED).is_none() {
             variables.push((PROPERTY_SEED.into(), "20260101".into()));
@@ -134,7 +134,7 @@ impl Environment {
                 Err(message) => eprintln!("xtask: no {variable}, tests that need it are skipped: {message}"),
             }
         }
-        Ok(Self { skips, bundles, variables, memory: MemoryFolder::make()? })
+        Ok(Self { skips, bundles, variables, memory: MemoryFolder::make_folder()? })
     }
 
     /// A test program as cargo starts it: in the folder of its package.
@@ -144,40 +144,44 @@ impl Environment {
         command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
         command.env("CARGO_PKG_NAME", &program.package);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        if let Some(memory) = self.memory.as_ref().filter(|_| job.suite != Suite::Agents) {
+        if let Some(memory) = self.memory.as_ref().filter(|_| job.suite != TestSuite::Agents) {
             command.env("TMPDIR", memory.path());
         }
         command
     }
 
     /// Prints the reasons for skips and counts them.
-    fn tell_skips(&self, counts: &mut Counts) -> Outcome {
+    fn tell_skips(&self, counts: &mut Counts) -> ChoreResult {
         let failed = |error: std::io::Error| format!("cannot read {}: {error}", self.skips.display());
         let text = std::fs::read_to_string(&self.skips).map_err(failed)?;
         for reason in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             println!("{reason}");
-            counts.skip(u64::from(reason.starts_with("skipped:")));
+            counts.skip_tests(u64::from(reason.starts_with("skipped:")));
         }
         Ok(())
     }
 }
 
 /// Runs the judging test once more when every bundle is there that the suite makes.
-fn judge(programs: &[TestProgram], environment: &Environment) -> Outcome<Counts> {
+fn judge(programs: &[TestProgram], environment: &TestVariables) -> ChoreResult<Counts> {
     let is_its_program = |program: &&TestProgram| (program.package.as_str(), program.target.as_str()) == JUDGE_PROGRAM;
     let program = programs.iter().find(is_its_program).ok_or("the program of the judging test was not built")?;
     let jobs = [Job::of_one(program, JUDGE.to_owned())];
     let mut variables = environment.variables.clone();
     variables.retain(|(name, _)| name != "CTO_TEST_BUNDLES");
     variables.push(("CTO_TEST_COLLECTED".into(), environment.bundles.clone().into()));
-    let again =
-        Environment { skips: environment.skips.clone(), bundles: environment.bundles.clone(), variables, memory: None };
+    let again = TestVariables {
+        skips: environment.skips.clone(),
+        bundles: environment.bundles.clone(),
+        variables,
+        memory: None,
+    };
     work::run_jobs(&jobs, &again, true, &mut Vec::new())
 }
 
 /// Runs the examples of doc comments, where there are any: rustdoc takes its time to find none.
-fn doc_tests(selection: &Selection) -> Outcome<Counts> {
-    if !selection.is_everything() || !programs::has_doc_tests(&root().join("crates"))? {
+fn doc_tests(selection: &Selection) -> ChoreResult<Counts> {
+    if !selection.is_everything() || !programs::has_doc_tests(&repository_root().join("crates"))? {
         return Ok(Counts::default());
     }
     let output = cargo(&["test", "--workspace", "--features", FEATURES, "--no-fail-fast", "--doc"]).output();
@@ -186,19 +190,19 @@ fn doc_tests(selection: &Selection) -> Outcome<Counts> {
     print!("{said}");
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
     let mut counts = Counts::default();
-    said.lines().for_each(|line| counts.add(line));
+    said.lines().for_each(|line| counts.add_line(line));
     counts.failed = counts.failed.max(u64::from(!output.status.success()));
     Ok(counts)
 }
 
-fn empty_folder(name: &str) -> Outcome<PathBuf> {
+fn empty_folder(name: &str) -> ChoreResult<PathBuf> {
     let folder = cache()?.join(name);
     remove_folder(&folder)?;
     std::fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     Ok(folder)
 }
 
-fn remove_folder(folder: &Path) -> Outcome {
+fn remove_folder(folder: &Path) -> ChoreResult {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(format!("cannot remove {}: {error}", folder.display()))

@@ -1,7 +1,7 @@
 //! The order of the work: one process a test, longest first, but for tests that share what
 //! their process has made.
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 use super::durations::Durations;
 use super::programs::TestProgram;
@@ -14,14 +14,14 @@ pub(super) struct Job<'a> {
     /// Package, target and test; or, of several tests, what they share.
     pub(super) label: String,
     pub(super) tests: Vec<String>,
-    pub(super) suite: Suite,
+    pub(super) suite: TestSuite,
     /// Known to wait most of its time, so that it needs no processor of its own.
     pub(super) is_idle: bool,
 }
 
 /// Kinds of tests whose time is told apart, in the order in which they are begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Suite {
+pub(super) enum TestSuite {
     Usual,
     /// A real browser.
     Browser,
@@ -31,9 +31,9 @@ pub(super) enum Suite {
     Agents,
 }
 
-impl Suite {
+impl TestSuite {
     /// Each with its name, those first whose time is told first.
-    pub(super) const NAMES: [(&'static str, Suite); 4] = [
+    pub(super) const NAMES: [(&'static str, TestSuite); 4] = [
         ("agent suites", Self::Agents),
         ("fleet suite", Self::Fleet),
         ("browser suite", Self::Browser),
@@ -80,16 +80,16 @@ const GROUPS: &[Group] = &[
 ];
 
 /// Suites whose time is told apart, by package, target and beginning of the name.
-const SUITES: [(Suite, &str, &str, &str); 9] = [
-    (Suite::Agents, "cto", "it", "agents::"),
-    (Suite::Agents, "cto", "it", "case::pi_inside::"),
-    (Suite::Agents, "cto", "it", "first_hour::connected::"),
-    (Suite::Agents, "cto", "it", "first_hour::systems::"),
-    (Suite::Agents, "bridge", "it", "sdk::"),
-    (Suite::Agents, "bridge", "real", ""),
-    (Suite::Fleet, "ledger", "fleet", ""),
-    (Suite::Fleet, "cto", "it", "fleet::"),
-    (Suite::Browser, "cto", "browser", ""),
+const SUITES: [(TestSuite, &str, &str, &str); 9] = [
+    (TestSuite::Agents, "cto", "it", "agents::"),
+    (TestSuite::Agents, "cto", "it", "case::pi_inside::"),
+    (TestSuite::Agents, "cto", "it", "first_hour::connected::"),
+    (TestSuite::Agents, "cto", "it", "first_hour::systems::"),
+    (TestSuite::Agents, "bridge", "it", "sdk::"),
+    (TestSuite::Agents, "bridge", "real", ""),
+    (TestSuite::Fleet, "ledger", "fleet", ""),
+    (TestSuite::Fleet, "cto", "it", "fleet::"),
+    (TestSuite::Browser, "cto", "browser", ""),
 ];
 
 impl Group {
@@ -105,10 +105,10 @@ impl<'a> Job<'a> {
     /// Job of a single test.
     pub(super) fn of_one(program: &'a TestProgram, test: String) -> Self {
         let label = format!("{} {} {test}", program.package, program.target);
-        let is_suite = |(_, package, target, prefix): &&(Suite, &str, &str, &str)| {
+        let is_suite = |(_, package, target, prefix): &&(TestSuite, &str, &str, &str)| {
             program.package == *package && program.target == *target && test.starts_with(prefix)
         };
-        let suite = SUITES.iter().find(is_suite).map_or(Suite::Usual, |(suite, ..)| *suite);
+        let suite = SUITES.iter().find(is_suite).map_or(TestSuite::Usual, |(suite, ..)| *suite);
         Self { program, label, tests: vec![test], suite, is_idle: false }
     }
 
@@ -127,7 +127,7 @@ pub(super) fn plan_jobs<'a>(
     programs: &'a [TestProgram],
     selection: &Selection,
     durations: &Durations,
-) -> Outcome<Vec<Job<'a>>> {
+) -> ChoreResult<Vec<Job<'a>>> {
     let mut jobs = Vec::new();
     for program in programs {
         let chosen = program.list_tests()?.into_iter().filter(|test| selection.includes(program, test));
@@ -183,9 +183,9 @@ mod tests {
             ("cto it agents of pi", 1),
         ];
         assert_eq!(labels(&jobs), expected.map(|(label, tests)| (label.to_owned(), tests)));
-        assert_eq!(jobs.iter().filter(|job| job.suite == Suite::Agents).count(), 1);
+        assert_eq!(jobs.iter().filter(|job| job.suite == TestSuite::Agents).count(), 1);
         let jobs = join_groups(&program, ["first_hour::connected::x", "first_hour::setup::x"].map(str::to_owned));
-        assert_eq!(jobs.iter().map(|job| job.suite == Suite::Agents).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(jobs.iter().map(|job| job.suite == TestSuite::Agents).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::process::Stdio;
 
 use serde::Deserialize;
 
-use crate::Outcome;
-use crate::process::{cargo, output};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output};
 
 /// Packages of the workspace by name.
 #[derive(Debug, Default)]
-pub(super) struct Workspace {
+pub(super) struct CargoPackages {
     pub(super) packages: BTreeMap<String, WorkspacePackage>,
 }
 
@@ -41,10 +41,10 @@ struct DependencyMetadata {
     path: Option<PathBuf>,
 }
 
-impl Workspace {
+impl CargoPackages {
     /// Asks cargo for the packages and their dependencies within the workspace.
-    pub(super) fn read() -> Outcome<Self> {
-        let text = output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    pub(super) fn read_packages() -> ChoreResult<Self> {
+        let text = command_output(&mut cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
         let metadata: Metadata =
             serde_json::from_str(&text).map_err(|error| format!("cannot read cargo's metadata: {error}"))?;
         let needs = |dependencies: Vec<DependencyMetadata>| {
@@ -88,9 +88,9 @@ pub(super) struct TestProgram {
 
 impl TestProgram {
     /// Names of its tests.
-    pub(super) fn list_tests(&self) -> Outcome<Vec<String>> {
+    pub(super) fn list_tests(&self) -> ChoreResult<Vec<String>> {
         let mut command = crate::process::program(&self.executable, ["--list", "--format", "terse"]);
-        let text = output(command.current_dir(&self.folder))?;
+        let text = command_output(command.current_dir(&self.folder))?;
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
     }
 }
@@ -104,7 +104,7 @@ pub(crate) const BUILD_TESTS: [&str; 7] =
     ["test", "--workspace", "--features", FEATURES, "--no-run", "--message-format", "json-render-diagnostics"];
 
 /// Builds all test programs; none where something does not compile, which cargo has then said.
-pub(super) fn build(workspace: &Workspace) -> Outcome<Option<Vec<TestProgram>>> {
+pub(super) fn build_programs(workspace: &CargoPackages) -> ChoreResult<Option<Vec<TestProgram>>> {
     let built = cargo(&BUILD_TESTS).stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let built = built.map_err(|error| format!("cannot run cargo test: {error}"))?;
     if !built.status.success() {
@@ -132,7 +132,7 @@ struct ArtifactProfile {
 }
 
 /// Test programs among cargo's messages, each a line of JSON; other messages have other fields.
-fn read_programs(workspace: &Workspace, messages: &str) -> Vec<TestProgram> {
+fn read_programs(workspace: &CargoPackages, messages: &str) -> Vec<TestProgram> {
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
     let programs = artifacts.filter(|artifact| artifact.profile.test).filter_map(|artifact| {
         let package = workspace.name_of(&artifact.manifest_path)?.clone();
@@ -143,7 +143,7 @@ fn read_programs(workspace: &Workspace, messages: &str) -> Vec<TestProgram> {
 }
 
 /// A doc comment below this folder holds a block of code.
-pub(super) fn has_doc_tests(folder: &Path) -> Outcome<bool> {
+pub(super) fn has_doc_tests(folder: &Path) -> ChoreResult<bool> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -174,7 +174,7 @@ fn holds_doc_test(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn workspace() -> Workspace {
+    fn workspace() -> CargoPackages {
         let package = |name: &str, needs: &[&str]| {
             let manifest = format!("/w/crates/{name}/Cargo.toml").into();
             (
@@ -188,7 +188,7 @@ mod tests {
             package("testkit", &[]),
             package("cto", &["gate", "testkit"]),
         ];
-        Workspace { packages: packages.into() }
+        CargoPackages { packages: packages.into() }
     }
 
     #[test]

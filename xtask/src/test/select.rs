@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 use super::programs::TestProgram;
 
@@ -58,7 +58,7 @@ impl fmt::Display for Scope {
 
 impl Selection {
     /// Reads the arguments of `cargo xtask test`.
-    pub(super) fn read(arguments: &[&str]) -> Outcome<Self> {
+    pub(super) fn read_selection(arguments: &[&str]) -> ChoreResult<Self> {
         let mut selection = Self::default();
         let mut words = arguments.iter().copied().peekable();
         while let Some(word) = words.next() {
@@ -116,7 +116,7 @@ mod tests {
             executable: "/x".into(),
             folder: "/".into(),
         };
-        let selection = Selection { scope, ..Selection::read(arguments).unwrap() };
+        let selection = Selection { scope, ..Selection::read_selection(arguments).unwrap() };
         let programs = [program("cto", "it"), program("cto", "cto"), program("gate", "gate")];
         let tests = ["cli::help", "cli::help_of_run", "gc::help"];
         let all = programs.iter().flat_map(|program| tests.map(|test| (program, test)));
@@ -157,12 +157,12 @@ mod tests {
 
     #[test]
     fn a_base_is_optional_and_unknown_options_are_refused() {
-        let base = |arguments: &[&str]| Selection::read(arguments).unwrap().changed_since;
+        let base = |arguments: &[&str]| Selection::read_selection(arguments).unwrap().changed_since;
         assert_eq!(base(&["--changed"]), Some("HEAD".to_owned()));
         assert_eq!(base(&["--changed", "main"]), Some("main".to_owned()));
         assert_eq!(base(&["--changed", "--durations"]), Some("HEAD".to_owned()));
         assert_eq!(base(&[]), None);
-        assert!(Selection::read(&["--release"]).is_err());
-        assert!(Selection::read(&["--skip"]).is_err());
+        assert!(Selection::read_selection(&["--release"]).is_err());
+        assert!(Selection::read_selection(&["--skip"]).is_err());
     }
 }

@@ -15,12 +15,12 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, set_child_subreaper, waitid};
 use signal_hook::consts::signal::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 use super::counts::Counts;
-use super::plan::{Job, Suite};
+use super::plan::{Job, TestSuite};
 use super::processes::{cpu_time, end_descendants, end_tree, reap_orphans};
-use super::{Environment, empty_folder, remove_folder};
+use super::{TestVariables, empty_folder, remove_folder};
 
 /// A test that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -38,7 +38,7 @@ const LEFTOVER_PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct FinishedJob {
     pub(super) label: String,
     pub(super) tests: usize,
-    pub(super) suite: Suite,
+    pub(super) suite: TestSuite,
     /// Since the first job was begun.
     pub(super) begun: Duration,
     pub(super) wall: Duration,
@@ -58,10 +58,10 @@ struct RunningJob<'a> {
 /// fail, or of all. `finished` holds what was run, also where the run is interrupted.
 pub(super) fn run_jobs(
     jobs: &[Job<'_>],
-    environment: &Environment,
+    environment: &TestVariables,
     show_output: bool,
     finished: &mut Vec<FinishedJob>,
-) -> Outcome<Counts> {
+) -> ChoreResult<Counts> {
     let failed = |error: std::io::Error| format!("cannot watch test programs: {error}");
     let signals = hear_signals().map_err(failed)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| failed(error.into()))?;
@@ -83,7 +83,7 @@ pub(super) fn run_jobs(
     }
     let mut counts = Counts::default();
     for job in finished.iter() {
-        counts.join(job.counts);
+        counts.join_counts(job.counts);
     }
     for job in finished.iter().filter(|job| job.counts.failed > 0) {
         println!("failed: {}", job.label);
@@ -133,7 +133,7 @@ fn hear_signals() -> std::io::Result<Receiver<i32>> {
 }
 
 struct Crew<'a> {
-    environment: &'a Environment,
+    environment: &'a TestVariables,
     show_output: bool,
     /// Holds what running programs print.
     folder: PathBuf,
@@ -143,7 +143,7 @@ struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    fn work(&self, jobs: &[Job<'_>], signals: &Receiver<i32>, finished: &mut Vec<FinishedJob>) -> Outcome {
+    fn work(&self, jobs: &[Job<'_>], signals: &Receiver<i32>, finished: &mut Vec<FinishedJob>) -> ChoreResult {
         let mut waiting: VecDeque<(usize, &Job<'_>)> = jobs.iter().enumerate().collect();
         let mut running: BTreeMap<i32, RunningJob<'_>> = BTreeMap::new();
         let mut reaped = Instant::now();
@@ -186,7 +186,7 @@ impl Crew<'_> {
         (running.len() - idle, idle)
     }
 
-    fn begin<'j>(&self, number: usize, job: &'j Job<'j>) -> Outcome<RunningJob<'j>> {
+    fn begin<'j>(&self, number: usize, job: &'j Job<'j>) -> ChoreResult<RunningJob<'j>> {
         let output = self.folder.join(format!("{number}.txt"));
         let failed = |error: std::io::Error| format!("cannot run {}: {error}", job.label);
         let stdout = File::create(&output).map_err(failed)?;
@@ -197,7 +197,7 @@ impl Crew<'_> {
         Ok(RunningJob { job, child, output, begun: Instant::now(), hangs: false })
     }
 
-    fn finish(&self, mut running: RunningJob<'_>) -> Outcome<FinishedJob> {
+    fn finish(&self, mut running: RunningJob<'_>) -> ChoreResult<FinishedJob> {
         let (job, wall) = (running.job, running.begun.elapsed());
         let failed = |error: std::io::Error| format!("cannot look after {}: {error}", job.label);
         // Before it is waited for: then its line in /proc is gone.
@@ -234,7 +234,7 @@ impl Crew<'_> {
 }
 
 /// Those that have ended; they are still to be waited for.
-fn ended(running: &BTreeMap<i32, RunningJob<'_>>) -> Outcome<Vec<i32>> {
+fn ended(running: &BTreeMap<i32, RunningJob<'_>>) -> ChoreResult<Vec<i32>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let mut found = Vec::new();
     for pid in running.keys() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::root;
+use crate::process::repository_root;
 
 /// A page with its path from the root of the repository.
 pub(super) struct DocumentedPage {
@@ -24,14 +24,15 @@ fn find_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
 }
 
 pub(super) fn read_pages() -> Vec<DocumentedPage> {
-    let mut files = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|page| root().join(page)).to_vec();
-    find_files(&root().join("docs"), &["md"], &mut files);
-    let own = files.iter().filter(|file| !file.starts_with(root().join("docs/examples")));
+    let mut files =
+        ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|page| repository_root().join(page)).to_vec();
+    find_files(&repository_root().join("docs"), &["md"], &mut files);
+    let own = files.iter().filter(|file| !file.starts_with(repository_root().join("docs/examples")));
     own.map(|file| read_page(file)).collect()
 }
 
 pub(super) fn read_page(file: &Path) -> DocumentedPage {
-    let name = file.strip_prefix(root()).unwrap().display().to_string();
+    let name = file.strip_prefix(repository_root()).unwrap().display().to_string();
     DocumentedPage { name, text: fs::read_to_string(file).unwrap() }
 }
 
@@ -76,7 +77,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 /// Why a link leads nowhere.
 fn link_problem(page: &DocumentedPage, link: &str) -> Option<String> {
     let (path, place) = link.split_once('#').map_or((link, None), |(path, place)| (path, Some(place)));
-    let own = root().join(&page.name);
+    let own = repository_root().join(&page.name);
     let file = if path.is_empty() { own } else { own.parent()?.join(path) };
     if !file.exists() {
         return Some(format!("{}: {link}: there is no such file", page.name));
@@ -110,7 +111,7 @@ fn every_file_that_a_page_names_is_there() {
     for page in &pages {
         let files = find_names(&page.text).into_iter().filter(|name| FOLDERS.iter().any(|it| name.starts_with(it)));
         for file in files.filter(|name| !name.contains(['*', '{', ' ', 'N', 'I'])) {
-            assert!(root().join(file).exists(), "{} names {file}, which is not there", page.name);
+            assert!(repository_root().join(file).exists(), "{} names {file}, which is not there", page.name);
             seen += 1;
         }
     }
@@ -187,7 +188,7 @@ pub(super) fn source_texts() -> Vec<String> {
     let mut files = Vec::new();
     let endings = ["rs", "yaml", "json", "sql", "html", "js", "css", "toml", "py", "sh"];
     for folder in ["crates", "xtask", "docs/formats", "docs/examples"] {
-        find_files(&root().join(folder), &endings, &mut files);
+        find_files(&repository_root().join(folder), &endings, &mut files);
     }
     let own = files.iter().filter(|file| !is_of_tests(file));
     own.filter_map(|file| Some(without_tests(file, &fs::read_to_string(file).ok()?))).collect()
@@ -195,7 +196,7 @@ pub(super) fn source_texts() -> Vec<String> {
 
 fn is_of_tests(file: &Path) -> bool {
     let names = ["tests", "tests.rs", "benches"];
-    file.strip_prefix(root()).unwrap().iter().any(|part| names.iter().any(|name| part == *name))
+    file.strip_prefix(repository_root()).unwrap().iter().any(|part| names.iter().any(|name| part == *name))
 }
 
 fn without_tests(file: &Path, text: &str) -> String {

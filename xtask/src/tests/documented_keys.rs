@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::documented::{find_names, read_pages, source_texts};
-use crate::process::root;
+use crate::process::repository_root;
 
 /// Dotted names and files of other programs, and names that the program makes of parts.
 const OTHERS: [&str; 8] = [
@@ -43,7 +43,7 @@ fn add_keys(value: &Value, keys: &mut BTreeSet<String>) {
 /// Every key of every document.
 fn schema_keys() -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
-    for entry in fs::read_dir(root().join("docs/formats/schemas")).unwrap().flatten() {
+    for entry in fs::read_dir(repository_root().join("docs/formats/schemas")).unwrap().flatten() {
         let schema: Value = serde_json::from_slice(&fs::read(entry.path()).unwrap()).unwrap();
         add_keys(&schema, &mut keys);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use serde::Deserialize;
 
 use super::documented::{join_lines, read_page};
-use crate::process::root;
+use crate::process::repository_root;
 
 #[derive(Debug, Deserialize)]
 struct FigureTable {
@@ -53,17 +53,17 @@ fn read_factor(text: &str) -> Option<u64> {
 /// Difference between a figure of a page and its constant.
 fn figure_problem(figure: &DocumentedFigure) -> Option<String> {
     let DocumentedFigure { page, words, figure: text, source, constant } = figure;
-    if !words.contains(text) || !join_lines(&read_page(&root().join(page)).text).contains(words) {
+    if !words.contains(text) || !join_lines(&read_page(&repository_root().join(page)).text).contains(words) {
         return Some(format!("{page} does not say `{words}` with {text}"));
     }
-    let code = fs::read_to_string(root().join(source)).unwrap_or_default();
+    let code = fs::read_to_string(repository_root().join(source)).unwrap_or_default();
     let (told, value) = (read_figure(text), read_constant(&code, constant));
     (told.is_none() || told != value).then(|| format!("{page}: {text}, and {constant} in {source} is {value:?}"))
 }
 
 #[test]
 fn every_listed_figure_is_its_constant() {
-    let table = fs::read_to_string(root().join("docs/figures.toml")).unwrap();
+    let table = fs::read_to_string(repository_root().join("docs/figures.toml")).unwrap();
     let table: FigureTable = toml::from_str(&table).unwrap();
     assert!(table.figure.len() > 20, "{}", table.figure.len());
     let lost: Vec<String> = table.figure.iter().filter_map(figure_problem).collect();
@@ -72,7 +72,7 @@ fn every_listed_figure_is_its_constant() {
 
 #[test]
 fn a_figure_that_changed_is_found() {
-    let table = fs::read_to_string(root().join("docs/figures.toml")).unwrap();
+    let table = fs::read_to_string(repository_root().join("docs/figures.toml")).unwrap();
     let table: FigureTable = toml::from_str(&table).unwrap();
     let honest = &table.figure[0];
     assert_eq!(figure_problem(honest), None, "control");

@@ -5,7 +5,7 @@ use std::fs;
 use serde::Deserialize;
 
 use super::documented::{DocumentedPage, find_links, read_page};
-use crate::process::root;
+use crate::process::repository_root;
 use crate::prose::sentences::split_page;
 
 #[derive(Debug, Deserialize)]
@@ -25,7 +25,7 @@ fn reader_problem(readme: &DocumentedPage, question: &ReaderQuestion) -> Option<
     if !find_links(&readme.text).contains(&question.link.as_str()) {
         return Some(format!("{}: README.md does not link to {}", question.ask, question.link));
     }
-    let page = read_page(&root().join(&question.link));
+    let page = read_page(&repository_root().join(&question.link));
     let answer = split_page(&question.answer);
     let is_answered = match answer.as_slice() {
         [answer] => is_whole(&answer.text) && split_page(&page.text).iter().any(|it| it.text == answer.text),
@@ -42,8 +42,8 @@ fn is_whole(answer: &str) -> bool {
 
 #[test]
 fn every_question_of_a_stranger_is_answered_from_the_readme() {
-    let readme = read_page(&root().join("README.md"));
-    let test = fs::read_to_string(root().join("docs/reader-test.toml")).unwrap();
+    let readme = read_page(&repository_root().join("README.md"));
+    let test = fs::read_to_string(repository_root().join("docs/reader-test.toml")).unwrap();
     let test: ReaderTest = toml::from_str(&test).unwrap();
     assert!(test.question.len() >= 10, "{}", test.question.len());
     let lost: Vec<String> = test.question.iter().filter_map(|it| reader_problem(&readme, it)).collect();

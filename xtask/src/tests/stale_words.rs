@@ -1,7 +1,7 @@
 //! Sentences that were true of an earlier state: a page that says "not there yet" is forgotten when the thing comes.
 
 use super::documented::{DocumentedPage, join_lines, read_page, read_pages};
-use crate::process::root;
+use crate::process::repository_root;
 
 /// Phrases with which pages told of things to come. `docs/limits-of-this-version.md` lists what is missing.
 const STALE: [&str; 7] = [
@@ -21,7 +21,7 @@ fn find_stale(page: &DocumentedPage) -> Vec<String> {
 
 #[test]
 fn no_page_tells_of_things_to_come() {
-    let changes = read_page(&root().join("CHANGELOG.md"));
+    let changes = read_page(&repository_root().join("CHANGELOG.md"));
     let found: Vec<String> = read_pages().iter().chain([&changes]).flat_map(find_stale).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
     let page = |text: &str| DocumentedPage { name: "page".to_owned(), text: text.to_owned() };

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{is_marked, mark};
-use crate::Outcome;
-use crate::process::{cache, output, program};
+use crate::ChoreResult;
+use crate::process::{cache, command_output, program};
 
 struct Agent {
     folder: &'static str,
@@ -116,67 +116,67 @@ const S3RVER: Agent = Agent {
 const NODE: &str = "22.23.3";
 
 /// Codex, installed at its pinned version.
-pub(super) fn codex() -> Outcome<PathBuf> {
+pub(super) fn codex() -> ChoreResult<PathBuf> {
     made(&CODEX)
 }
 
 /// Pi, installed at its pinned version.
-pub(super) fn pi() -> Outcome<PathBuf> {
+pub(super) fn pi() -> ChoreResult<PathBuf> {
     made(&PI)
 }
 
 /// Claude, installed at its pinned version.
-pub(super) fn claude() -> Outcome<PathBuf> {
+pub(super) fn claude() -> ChoreResult<PathBuf> {
     made(&CLAUDE)
 }
 
 /// opencode, installed at its pinned version.
-pub(super) fn opencode() -> Outcome<PathBuf> {
+pub(super) fn opencode() -> ChoreResult<PathBuf> {
     made(&OPENCODE)
 }
 
 /// Bun, installed at its pinned version.
-pub(super) fn bun() -> Outcome<PathBuf> {
+pub(super) fn bun() -> ChoreResult<PathBuf> {
     made(&BUN)
 }
 
 /// TypeScript's compiler, installed at its pinned version.
-pub(super) fn tsc() -> Outcome<PathBuf> {
+pub(super) fn tsc() -> ChoreResult<PathBuf> {
     made(&TSC)
 }
 
 /// Mocha, installed at its pinned version.
-pub(super) fn mocha() -> Outcome<PathBuf> {
+pub(super) fn mocha() -> ChoreResult<PathBuf> {
     made(&MOCHA)
 }
 
 /// Jest, installed at its pinned version.
-pub(super) fn jest() -> Outcome<PathBuf> {
+pub(super) fn jest() -> ChoreResult<PathBuf> {
     made(&JEST)
 }
 
 /// Vitest, installed at its pinned version.
-pub(super) fn vitest() -> Outcome<PathBuf> {
+pub(super) fn vitest() -> ChoreResult<PathBuf> {
     made(&VITEST)
 }
 
 /// AVA, installed at its pinned version.
-pub(super) fn ava() -> Outcome<PathBuf> {
+pub(super) fn ava() -> ChoreResult<PathBuf> {
     made(&AVA)
 }
 
 /// Program of s3rver, the object store that overwrites.
-pub(super) fn s3rver() -> Outcome<PathBuf> {
+pub(super) fn s3rver() -> ChoreResult<PathBuf> {
     made(&S3RVER)
 }
 
 /// Node as npm has it: the package of this machine's kind holds the program alone.
-pub(super) fn node() -> Outcome<PathBuf> {
+pub(super) fn node() -> ChoreResult<PathBuf> {
     let folder = cache()?.join("agents/node");
     let package = format!("node-linux-{}@{NODE}", arch());
-    install(&folder, &[&package])?;
+    install_packages(&folder, &[&package])?;
     let node = folder.join(format!("node_modules/node-linux-{}/bin/node", arch()));
-    let said = output(&mut program(&node, ["--version"]))?;
+    let said = command_output(&mut program(&node, ["--version"]))?;
     if said.trim() == format!("v{NODE}") { Ok(node) } else { Err(format!("{package} says it is {}", said.trim())) }
 }
 
@@ -186,7 +186,7 @@ const MANAGERS: [&str; 2] = ["pnpm@10.34.9", "yarn@1.22.22"];
 const PRIMER: &str = "{\"name\": \"primer\", \"private\": true, \"dependencies\": {\"is-number\": \"7.0.0\"}}\n";
 
 /// Package managers of Node, installed at their pinned versions.
-pub(super) fn managers() -> Outcome<PathBuf> {
+pub(super) fn managers() -> ChoreResult<PathBuf> {
     let node = node()?;
     let folder = cache()?.join("managers");
     let wanted = format!("{}\n{NODE}", MANAGERS.join("\n"));
@@ -197,9 +197,9 @@ pub(super) fn managers() -> Outcome<PathBuf> {
     let fail = |error: std::io::Error| format!("cannot fill {}: {error}", folder.display());
     std::fs::create_dir_all(folder.join("bin")).map_err(fail)?;
     let words = ["install", "-g", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", "--prefix"];
-    output(program("npm", words).arg(&folder).args(MANAGERS))?;
+    command_output(program("npm", words).arg(&folder).args(MANAGERS))?;
     std::fs::copy(&node, folder.join("bin/node")).map_err(fail)?;
-    let registry = output(&mut program("npm", ["config", "get", "registry"]))?;
+    let registry = command_output(&mut program("npm", ["config", "get", "registry"]))?;
     let pnpm = ["install", "--ignore-scripts", "--registry", registry.trim(), "--store-dir"];
     prime(&folder, "pnpm", &pnpm, "pnpm-store")?;
     let yarn = ["install", "--ignore-scripts", "--non-interactive", "--registry", registry.trim(), "--cache-folder"];
@@ -209,19 +209,19 @@ pub(super) fn managers() -> Outcome<PathBuf> {
 }
 
 /// Lets a manager download the primer's package into a cache of its own.
-fn prime(folder: &Path, manager: &str, words: &[&str], cache: &str) -> Outcome {
+fn prime(folder: &Path, manager: &str, words: &[&str], cache: &str) -> ChoreResult {
     let project = folder.join(format!("{manager}-primer"));
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", project.display());
     std::fs::create_dir_all(&project).map_err(fail)?;
     std::fs::write(project.join("package.json"), PRIMER).map_err(fail)?;
     let path = format!("{}:/usr/bin:/bin", folder.join("bin").display());
     let mut command = program(folder.join("bin").join(manager), words);
-    output(command.arg(folder.join(cache)).current_dir(&project).env("PATH", path)).map(drop)
+    command_output(command.arg(folder.join(cache)).current_dir(&project).env("PATH", path)).map(drop)
 }
 
-fn made(agent: &Agent) -> Outcome<PathBuf> {
+fn made(agent: &Agent) -> ChoreResult<PathBuf> {
     let folder = cache()?.join("agents").join(agent.folder);
-    install(&folder, agent.packages)?;
+    install_packages(&folder, agent.packages)?;
     let manifest =
         std::fs::read_to_string(folder.join(agent.manifest)).map_err(|error| format!("{}: {error}", agent.manifest))?;
     if !manifest.contains(&format!("\"version\": \"{}\"", agent.version)) {
@@ -232,7 +232,7 @@ fn made(agent: &Agent) -> Outcome<PathBuf> {
 }
 
 /// No scripts of packages: what they would fetch is not needed.
-pub(crate) fn install(folder: &Path, packages: &[&str]) -> Outcome {
+pub(crate) fn install_packages(folder: &Path, packages: &[&str]) -> ChoreResult {
     let wanted = packages.join("\n");
     if is_marked(folder, "packages", &wanted) {
         return Ok(());
@@ -240,7 +240,7 @@ pub(crate) fn install(folder: &Path, packages: &[&str]) -> Outcome {
     eprintln!("xtask: installing {}", packages.join(", "));
     std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let words = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error", "--prefix"];
-    output(program("npm", words).arg(folder).args(packages))?;
+    command_output(program("npm", words).arg(folder).args(packages))?;
     mark(folder, "packages", &wanted)
 }
 

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{is_marked, make_venv, mark};
-use crate::Outcome;
-use crate::process::{cache, output, program};
+use crate::ChoreResult;
+use crate::process::{cache, command_output, program};
 
 /// Talk to the bridge as an agent's own client does.
 const CLIENTS: [&str; 2] = ["openai==3.49.0", "anthropic==2.8.0"];
@@ -24,32 +24,32 @@ const AIDER: [&str; 1] = ["aider-chat==0.86.2"];
 const SESSIONS: [&str; 3] = ["tox==4.67.13", "nox==2026.10.20", "pytest==9.2.0"];
 
 /// A Python with tox and nox.
-pub(super) fn sessions() -> Outcome<PathBuf> {
+pub(super) fn sessions() -> ChoreResult<PathBuf> {
     made("venv-sessions", &SESSIONS, &[])
 }
 
 /// A Python with aider.
-pub(super) fn aider() -> Outcome<PathBuf> {
+pub(super) fn aider() -> ChoreResult<PathBuf> {
     made("venv-aider", &AIDER, &[])
 }
 
 /// LiteLLM's own program.
-pub(crate) fn litellm() -> Outcome<PathBuf> {
+pub(crate) fn litellm() -> ChoreResult<PathBuf> {
     let python = made("venv-litellm", &LITELLM, &[])?;
     Ok(python.with_file_name("litellm"))
 }
 
 /// A Python with the clients.
-pub(super) fn clients() -> Outcome<PathBuf> {
+pub(super) fn clients() -> ChoreResult<PathBuf> {
     made("venv-clients", &CLIENTS, &[])
 }
 
 /// A Python with the server and the weights.
-pub(super) fn model() -> Outcome<PathBuf> {
+pub(super) fn model() -> ChoreResult<PathBuf> {
     made("venv-model", &MODEL, &["--no-deps"])
 }
 
-fn made(name: &str, packages: &[&str], options: &[&str]) -> Outcome<PathBuf> {
+fn made(name: &str, packages: &[&str], options: &[&str]) -> ChoreResult<PathBuf> {
     let folder = cache()?.join(name);
     let python = folder.join("bin/python");
     let wanted = packages.join("\n");
@@ -62,7 +62,7 @@ fn made(name: &str, packages: &[&str], options: &[&str]) -> Outcome<PathBuf> {
     Ok(python)
 }
 
-fn install(python: &Path, packages: &[&str], options: &[&str]) -> Outcome {
+fn install(python: &Path, packages: &[&str], options: &[&str]) -> ChoreResult {
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
-    output(&mut program(python, words.iter().chain(options).chain(packages))).map(drop)
+    command_output(&mut program(python, words.iter().chain(options).chain(packages))).map(drop)
 }

@@ -105,28 +105,29 @@ fn panic_unknown(role: &str) {
 /// Everything on: token, admission, rules, stripping, digests, prices, limits, records.
 fn serve_bridge(upstream: SocketAddr) {
     use bridge::{
-        Admission, BridgeConfig, Credential, Endpoint, Limits, NetworkClass, PriceTable, RunToken, Secret, Source,
-        Upstream,
+        AdmittedPair, AnswerSource, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, RunToken, Secret,
+        Upstream, UseLimits,
     };
     let listener = process::listen();
-    let endpoint = Endpoint::parse(&format!("http://{upstream}/v1")).unwrap();
-    let source = Source::Live(Box::new(Upstream::new(endpoint, Credential::Held(Secret::new(KEY)))));
+    let endpoint = Endpoint::parse_endpoint(&format!("http://{upstream}/v1")).unwrap();
+    let source = AnswerSource::Live(Box::new(Upstream::new(endpoint, Credential::Held(Secret::new(KEY)))));
     let network = NetworkClass { hosts: vec!["127.0.0.1".to_owned()], ..NetworkClass::default() };
     let token = RunToken::new(&Secret::new(TOKEN));
     let started = contract::Stamp::from_unix(Duration::from_secs(1_800_000_000)).unwrap();
-    let mut config = BridgeConfig::new(Admission::new("prov", "m"), network, source, token, started);
-    config.prices =
-        PriceTable::read(br#"{"prices":[{"provider":"prov","model":"m","prompt":1000000,"completion":1000000}]}"#)
-            .unwrap();
-    config.limits = Limits { requests: Some(1 << 40), tokens: Some(1 << 50), money_micros: Some(1 << 50) };
+    let mut config = BridgeConfig::new(AdmittedPair::new("prov", "m"), network, source, token, started);
+    config.prices = PriceTable::read_table(
+        br#"{"prices":[{"provider":"prov","model":"m","prompt":1000000,"completion":1000000}]}"#,
+    )
+    .unwrap();
+    config.limits = UseLimits { requests: Some(1 << 40), tokens: Some(1 << 50), money_micros: Some(1 << 50) };
     config.forbidden = vec![Secret::new("CANARY-0123456789")];
     let observer = Box::new(|event| {
         if let bridge::ModelEvent::Ended(record) = event {
             std::hint::black_box(serde_json::to_vec(&record).unwrap());
         }
     });
-    let mut bridge = bridge::Bridge::start(config, observer).unwrap();
-    bridge.serve(listener).unwrap();
+    let mut bridge = bridge::Bridge::start_bridge(config, observer).unwrap();
+    bridge.serve_listener(listener).unwrap();
     loop {
         std::thread::park();
         std::hint::black_box(&bridge);

@@ -10,7 +10,7 @@ use crate::upstream::endpoint::Endpoint;
 
 /// The admitted pair. One bridge serves one pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admission {
+pub struct AdmittedPair {
     /// Provider of the pair.
     pub provider: String,
     /// Model of the pair, by its exact name.
@@ -21,7 +21,7 @@ pub struct Admission {
     pub sent_as: Option<String>,
 }
 
-impl Admission {
+impl AdmittedPair {
     /// Admission of one model without aliases.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self { provider: provider.into(), model: model.into(), aliases: Vec::new(), sent_as: None }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn names_are_told_apart() {
-        let mut admission = Admission::new("p", "m");
+        let mut admission = AdmittedPair::new("p", "m");
         admission.aliases.push("m-2026".to_owned());
         admission.sent_as = Some("vendor/m".to_owned());
         assert!(admission.admits("m") && admission.admits("m-2026"));

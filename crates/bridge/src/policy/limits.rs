@@ -18,7 +18,7 @@ use crate::protocol::refusal::RefusalCode;
 /// Limits on total use, by a run or for the rest of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct UseLimits {
     /// Requests sent to the upstream.
     pub requests: Option<u64>,
     /// Tokens of prompts and completions together.
@@ -72,8 +72,8 @@ impl State {
 /// The run's account.
 #[derive(Clone)]
 pub(crate) struct Budget {
-    limits: Limits,
-    day: Limits,
+    limits: UseLimits,
+    day: UseLimits,
     keep: Option<KeepAccount>,
     state: Arc<Mutex<State>>,
     settled: Arc<Notify>,
@@ -87,7 +87,7 @@ impl fmt::Debug for Budget {
 
 impl Budget {
     /// The limits of the run, and what the caller says is left of the day.
-    pub(crate) fn new(limits: Limits, day: Limits, keep: Option<KeepAccount>) -> Self {
+    pub(crate) fn new(limits: UseLimits, day: UseLimits, keep: Option<KeepAccount>) -> Self {
         Self { limits, day, keep, state: Arc::default(), settled: Arc::default() }
     }
 
@@ -123,7 +123,7 @@ impl Budget {
 
     /// Reserves an estimate. Waits while only open reservations stand in the way; fails
     /// once the limit is spent.
-    pub(crate) async fn reserve(&self, estimate: Amount) -> Result<Reservation, RefusalCode> {
+    pub(crate) async fn reserve_estimate(&self, estimate: Amount) -> Result<Reservation, RefusalCode> {
         loop {
             // Made before looking, so that a settlement in between wakes it.
             let settled = self.settled.notified();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn open_requests_count_as_estimated() {
-        let budget = Budget::new(Limits { tokens: Some(100), ..Limits::default() }, Limits::default(), None);
+        let budget = Budget::new(UseLimits { tokens: Some(100), ..UseLimits::default() }, UseLimits::default(), None);
         let mut first = budget.try_reserve(tokens(100)).unwrap().unwrap();
         first.sent();
         assert!(budget.try_reserve(tokens(1)).unwrap().is_none(), "not known yet");
@@ -241,11 +241,11 @@ mod tests {
 
     #[test]
     fn the_rest_of_the_day_is_a_limit_of_its_own() {
-        let one = Limits { requests: Some(1), ..Limits::default() };
+        let one = UseLimits { requests: Some(1), ..UseLimits::default() };
         for (run, day, code) in [
-            (one, Limits::default(), RefusalCode::RequestLimit),
-            (Limits::default(), one, RefusalCode::DayLimit),
-            (Limits::default(), Limits { money_micros: Some(0), ..one }, RefusalCode::DayLimit),
+            (one, UseLimits::default(), RefusalCode::RequestLimit),
+            (UseLimits::default(), one, RefusalCode::DayLimit),
+            (UseLimits::default(), UseLimits { money_micros: Some(0), ..one }, RefusalCode::DayLimit),
         ] {
             let budget = Budget::new(run, day, None);
             let refused = (0..2).find_map(|_| budget.try_reserve(tokens(1)).err());
@@ -261,7 +261,7 @@ mod tests {
             lines.lock().unwrap().push((spent.requests, spent.tokens));
             spent.requests < 3
         });
-        let budget = Budget::new(Limits::default(), Limits::default(), Some(keep));
+        let budget = Budget::new(UseLimits::default(), UseLimits::default(), Some(keep));
         let mut first = budget.try_reserve(tokens(100)).unwrap().unwrap();
         let mut second = budget.try_reserve(tokens(50)).unwrap().unwrap();
         first.sent();
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn requests_are_counted_exactly_across_threads() {
-        let budget = Budget::new(Limits { requests: Some(50), ..Limits::default() }, Limits::default(), None);
+        let budget = Budget::new(UseLimits { requests: Some(50), ..UseLimits::default() }, UseLimits::default(), None);
         let admitted: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| (0..40).filter(|_| budget.try_reserve(tokens(1)).is_ok()).count()))

@@ -41,7 +41,7 @@ pub enum ReadPricesError {
 
 impl PriceTable {
     /// Reads a table. A pair with two prices is an error, since either could be meant.
-    pub fn read(json: &[u8]) -> Result<Self, ReadPricesError> {
+    pub fn read_table(json: &[u8]) -> Result<Self, ReadPricesError> {
         let table: Self = serde_json::from_slice(json).map_err(ReadPricesError::Json)?;
         for (index, price) in table.prices.iter().enumerate() {
             let same = |other: &&Price| other.provider == price.provider && other.model == price.model;
@@ -60,7 +60,7 @@ impl PriceTable {
 
 impl Price {
     /// The cost, rounded up; nothing when prompt or completion is unknown.
-    pub fn cost(&self, tokens: &Tokens) -> Option<u64> {
+    pub fn cost_of(&self, tokens: &Tokens) -> Option<u64> {
         let (prompt, completion) = (tokens.prompt?, tokens.completion?);
         let cached = tokens.cached.unwrap_or(0).min(prompt);
         let written = tokens.cache_written.unwrap_or(0).min(prompt - cached);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_cost_is_rounded_up_and_never_guessed() {
-        let table = PriceTable::read(TABLE.as_bytes()).unwrap();
+        let table = PriceTable::read_table(TABLE.as_bytes()).unwrap();
         let price = table.price("p", "m").unwrap();
         let tokens = |prompt, completion, cached| Tokens { prompt, completion, cached, ..Tokens::default() };
         let rows = [
@@ -97,7 +97,7 @@ mod tests {
             (tokens(Some(u64::MAX), Some(u64::MAX), None), Some(u64::MAX)),
         ];
         for (tokens, cost) in rows {
-            assert_eq!(price.cost(&tokens), cost, "{tokens:?}");
+            assert_eq!(price.cost_of(&tokens), cost, "{tokens:?}");
         }
         assert!(table.price("p", "other").is_none());
     }
@@ -105,10 +105,12 @@ mod tests {
     #[test]
     fn a_table_is_read_strictly() {
         let row = r#"{"provider":"p","model":"m","prompt":1,"completion":1}"#;
-        assert!(PriceTable::read(format!(r#"{{"prices":[{row}]}}"#).as_bytes()).is_ok());
+        assert!(PriceTable::read_table(format!(r#"{{"prices":[{row}]}}"#).as_bytes()).is_ok());
         for bad in [format!(r#"{{"prices":[{row},{row}]}}"#), r#"{"price":[]}"#.to_owned(), "[".to_owned()] {
-            assert!(PriceTable::read(bad.as_bytes()).is_err(), "{bad}");
+            assert!(PriceTable::read_table(bad.as_bytes()).is_err(), "{bad}");
         }
-        assert!(PriceTable::read(br#"{"prices":[{"provider":"p","model":"m","prompt":-1,"completion":1}]}"#).is_err());
+        assert!(
+            PriceTable::read_table(br#"{"prices":[{"provider":"p","model":"m","prompt":-1,"completion":1}]}"#).is_err()
+        );
     }
 }

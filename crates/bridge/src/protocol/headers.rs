@@ -57,7 +57,7 @@ pub(crate) fn pass_up(headers: &HeaderMap, head: &mut Vec<u8>) -> u32 {
     let mut stripped = 0;
     for (name, value) in headers {
         if UP.contains(&name.as_str()) {
-            push(head, name.as_str(), value.as_bytes());
+            push_header(head, name.as_str(), value.as_bytes());
         } else if !OWN.contains(&name.as_str()) {
             stripped += 1;
         }
@@ -66,7 +66,7 @@ pub(crate) fn pass_up(headers: &HeaderMap, head: &mut Vec<u8>) -> u32 {
 }
 
 /// Appends one header line. `value` must contain no line break.
-pub(crate) fn push(head: &mut Vec<u8>, name: &str, value: &[u8]) {
+pub(crate) fn push_header(head: &mut Vec<u8>, name: &str, value: &[u8]) {
     for part in [name.as_bytes(), b": ", value, b"\r\n"] {
         head.extend_from_slice(part);
     }

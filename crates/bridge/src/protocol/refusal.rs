@@ -7,7 +7,7 @@ use crate::protocol::wire::{Wire, error_body, error_event};
 /// A refusal of one request. `outside` is for the engine and holds nothing it did not send
 /// or may not know; `inside` goes to the record alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct RequestRefusal {
     pub(crate) code: RefusalCode,
     /// Detail for the engine; must reveal nothing about the operator.
     pub(crate) outside: Option<String>,
@@ -15,13 +15,13 @@ pub(crate) struct Refusal {
     pub(crate) inside: Option<String>,
 }
 
-impl From<RefusalCode> for Refusal {
+impl From<RefusalCode> for RequestRefusal {
     fn from(code: RefusalCode) -> Self {
         Self { code, outside: None, inside: None }
     }
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// Said to both.
     pub(crate) fn saying(code: RefusalCode, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -47,7 +47,7 @@ impl Refusal {
     }
 
     /// Error event in the shape of the wire, for a stream that has begun.
-    pub(crate) fn event(&self, wire: Wire) -> String {
+    pub(crate) fn error_event(&self, wire: Wire) -> String {
         error_event(wire, self.code.status(), self.code.code(), &self.message())
     }
 }

@@ -8,7 +8,7 @@ pub use contract::model::ShimApplied;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::protocol::json::{Edits, Kind, Node};
+use crate::protocol::json::{Edits, JsonKind, JsonNode};
 use crate::protocol::wire::Wire;
 
 /// Declared changes to requests.
@@ -33,23 +33,23 @@ pub(crate) const fn budget_fields(wire: Wire) -> &'static [&'static str] {
 }
 
 /// The output budget a request declares.
-pub(crate) fn declared_budget(wire: Wire, body: Node<'_>) -> Option<u64> {
-    budget_fields(wire).iter().find_map(|name| body.get(name)?.integer())
+pub(crate) fn declared_budget(wire: Wire, body: JsonNode<'_>) -> Option<u64> {
+    budget_fields(wire).iter().find_map(|name| body.get_member(name)?.integer())
 }
 
 impl ShapeShim {
     /// Adds the declared changes to `edits` and returns those that apply.
-    pub(crate) fn apply(&self, wire: Wire, body: Node<'_>, edits: &mut Edits) -> Vec<ShimApplied> {
+    pub(crate) fn apply_changes(&self, wire: Wire, body: JsonNode<'_>, edits: &mut Edits) -> Vec<ShimApplied> {
         let mut applied = Vec::new();
         if let Some(least) = self.least_output_tokens {
-            for field in budget_fields(wire).iter().filter_map(|name| body.get(name)) {
-                if field.kind() == Kind::Number && field.integer().is_some_and(|budget| budget < least) {
-                    edits.replace(field, least.to_string());
+            for field in budget_fields(wire).iter().filter_map(|name| body.get_member(name)) {
+                if field.kind() == JsonKind::Number && field.integer().is_some_and(|budget| budget < least) {
+                    edits.replace_value(field, least.to_string());
                     applied.push(ShimApplied::RaisedBudget);
                 }
             }
         }
-        if self.ask_for_content && wire == Wire::ChatCompletions && body.get("chat_template_kwargs").is_none() {
+        if self.ask_for_content && wire == Wire::ChatCompletions && body.get_member("chat_template_kwargs").is_none() {
             edits.insert(body, "chat_template_kwargs", r#"{"enable_thinking":false}"#);
             applied.push(ShimApplied::AskedForContent);
         }
@@ -65,10 +65,10 @@ mod tests {
     fn check(wire: Wire, body: &str) -> (String, Vec<ShimApplied>) {
         let shim = ShapeShim { least_output_tokens: Some(1024), ask_for_content: true };
         let mut tape = Tape::default();
-        let node = tape.read(body.as_bytes(), Strictness::Request).unwrap();
+        let node = tape.read_document(body.as_bytes(), Strictness::Request).unwrap();
         let mut edits = Edits::default();
-        let applied = shim.apply(wire, node, &mut edits);
-        (String::from_utf8(edits.apply(body.as_bytes())).unwrap(), applied)
+        let applied = shim.apply_changes(wire, node, &mut edits);
+        (String::from_utf8(edits.apply_edits(body.as_bytes())).unwrap(), applied)
     }
 
     #[test]

@@ -8,13 +8,13 @@ pub use contract::model::{
     AnswerShape, Cost, RequestOutcome as Outcome, RequestPurpose as Purpose, Tokens, UsageRecord,
 };
 
-use crate::protocol::json::Node;
+use crate::protocol::json::JsonNode;
 use crate::protocol::wire::Wire;
 
 /// Takes over what a `usage` object reports; later reports in one answer are cumulative and
 /// win.
-pub(crate) fn take(tokens: &mut Tokens, wire: Wire, usage: Node<'_>) {
-    let read = |path: &[&str]| usage.find(path).and_then(|node| node.integer()).map(|count| count.min(LARGEST));
+pub(crate) fn take_usage(tokens: &mut Tokens, wire: Wire, usage: JsonNode<'_>) {
+    let read = |path: &[&str]| usage.find_path(path).and_then(|node| node.integer()).map(|count| count.min(LARGEST));
     let (prompt, completion, cached, written, reasoning) = match wire {
         Wire::ChatCompletions => (
             read(&["prompt_tokens"]),
@@ -54,7 +54,7 @@ pub(crate) fn noted<'a>(text: impl Into<Cow<'a, str>>) -> String {
         return text.into_owned();
     }
     let cut: String = text.chars().take(LONGEST).collect();
-    contract::text::shown(&cut)
+    contract::text::show_controls(&cut)
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
         let mut tokens = Tokens::default();
         for report in reports {
             let mut tape = Tape::default();
-            take(&mut tokens, wire, tape.read(report.as_bytes(), Strictness::Answer).unwrap());
+            take_usage(&mut tokens, wire, tape.read_document(report.as_bytes(), Strictness::Answer).unwrap());
         }
         tokens
     }

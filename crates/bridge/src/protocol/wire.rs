@@ -37,7 +37,7 @@ const ROUTES: &[(&str, &[&str], Route)] = &[
 
 impl Route {
     /// Finds the route of an origin-form target.
-    pub(crate) fn find(method: &Method, path: &str, query: Option<&str>) -> Result<Self, NoRoute> {
+    pub(crate) fn find_route(method: &Method, path: &str, query: Option<&str>) -> Result<Self, NoRoute> {
         let query = query.unwrap_or("");
         let below = path.strip_prefix("/v1").unwrap_or(path);
         if let Some((_, queries, route)) = ROUTES.iter().find(|(name, ..)| *name == below) {
@@ -142,7 +142,7 @@ mod tests {
         ];
         for (method, target, expected) in rows {
             let (path, query) = target.split_once('?').map_or((*target, None), |(path, query)| (path, Some(query)));
-            assert_eq!(Route::find(method, path, query), *expected, "{method} {target}");
+            assert_eq!(Route::find_route(method, path, query), *expected, "{method} {target}");
         }
     }
 

@@ -73,7 +73,7 @@ pub(crate) struct Reporter {
 
 /// Room for the events of one request.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct EventSpace {
     /// Space for the event about sending; taken when the request is sent.
     pub(crate) requested: Option<OwnedPermit<ModelEvent>>,
     /// Space for the event about the end.
@@ -82,10 +82,10 @@ pub(crate) struct Room {
 
 impl Reporter {
     /// Waits for room; nothing when the observer is gone, and with it the evidence.
-    pub(crate) async fn room(&self) -> Option<Room> {
+    pub(crate) async fn room(&self) -> Option<EventSpace> {
         let requested = self.sender.clone().reserve_owned().await.ok()?;
         let ended = self.sender.clone().reserve_owned().await.ok()?;
-        Some(Room { requested: Some(requested), ended: Some(ended) })
+        Some(EventSpace { requested: Some(requested), ended: Some(ended) })
     }
 }
 
@@ -94,7 +94,7 @@ impl Reporter {
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Starts the observer's thread, which ends when every [`Reporter`] is gone and all was told.
-pub(crate) fn start(mut observer: Observer) -> std::io::Result<(Reporter, JoinHandle<()>)> {
+pub(crate) fn start_observer(mut observer: Observer) -> std::io::Result<(Reporter, JoinHandle<()>)> {
     let (sender, mut receiver) = mpsc::channel(ROOM);
     let thread = thread::Builder::new().name("bridge-observer".to_owned()).spawn(move || {
         while let Some(event) = receiver.blocking_recv() {

@@ -89,7 +89,7 @@ impl Recorder {
     }
 
     /// Writes one exchange. A failed write is remembered and stops nothing.
-    pub(crate) fn keep(&self, exchange: &Exchange<'_>) {
+    pub(crate) fn keep_exchange(&self, exchange: &Exchange<'_>) {
         let request = (self.redact)(exchange.request);
         let line = Line {
             version: VERSION.to_owned(),
@@ -133,7 +133,7 @@ fn key(wire: Wire, redacted: &[u8]) -> Digest {
     bytes.extend_from_slice(wire.path().as_bytes());
     bytes.push(0);
     bytes.extend_from_slice(&meant);
-    Digest::of(&bytes)
+    Digest::of_bytes(&bytes)
 }
 
 /// An answer from a recording.
@@ -145,12 +145,12 @@ pub(crate) struct Recorded {
 }
 
 /// A recording to answer from.
-pub struct Replay {
+pub struct ReplaySource {
     redact: Redact,
     answers: Mutex<HashMap<Digest, VecDeque<Recorded>>>,
 }
 
-impl fmt::Debug for Replay {
+impl fmt::Debug for ReplaySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Replay")
     }
@@ -172,9 +172,9 @@ pub enum ReadRecordingError {
     Key { number: usize },
 }
 
-impl Replay {
+impl ReplaySource {
     /// Reads a recording, bounded in size. Any line that is not valid is an error.
-    pub fn read(from: impl Read, redact: Redact) -> Result<Self, ReadRecordingError> {
+    pub fn read_recording(from: impl Read, redact: Redact) -> Result<Self, ReadRecordingError> {
         let mut bytes = Vec::new();
         from.take(MAX_RECORDING + 1).read_to_end(&mut bytes).map_err(ReadRecordingError::Io)?;
         if bytes.len() as u64 > MAX_RECORDING {
@@ -189,7 +189,7 @@ impl Replay {
     }
 
     /// The next answer to this request.
-    pub(crate) fn find(&self, wire: Wire, request: &[u8]) -> Option<Recorded> {
+    pub(crate) fn find_answer(&self, wire: Wire, request: &[u8]) -> Option<Recorded> {
         let key = key(wire, &(self.redact)(request));
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&key)?.pop_front()
     }
@@ -238,7 +238,7 @@ mod tests {
         let recorder = Recorder::new(Box::new(shared.clone()), redact());
         for (request, response) in rows {
             let (wire, content_type) = (Wire::Messages, "application/json");
-            recorder.keep(&Exchange { wire, request, status: 200, content_type, response });
+            recorder.keep_exchange(&Exchange { wire, request, status: 200, content_type, response });
         }
         assert!(!recorder.has_failed());
         shared.0.lock().unwrap().clone()
@@ -248,13 +248,13 @@ mod tests {
     fn equal_requests_are_answered_in_order_and_once() {
         let bytes = recorded(&[(b"a hunter2", b"1 hunter2"), (b"a hunter2", b"2"), (b"b", b"3")]);
         assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"));
-        let replay = Replay::read(&bytes[..], redact()).unwrap();
-        let find = |request: &[u8]| replay.find(Wire::Messages, request).map(|found| found.body);
+        let replay = ReplaySource::read_recording(&bytes[..], redact()).unwrap();
+        let find = |request: &[u8]| replay.find_answer(Wire::Messages, request).map(|found| found.body);
         assert_eq!(find(b"a hunter2").as_deref(), Some(&b"1 *"[..]));
         assert_eq!(find(b"a hunter2").as_deref(), Some(&b"2"[..]));
         assert_eq!(find(b"a hunter2"), None);
         assert_eq!(find(b"a hunter3"), None);
-        assert_eq!(replay.find(Wire::Responses, b"b"), None);
+        assert_eq!(replay.find_answer(Wire::Responses, b"b"), None);
         assert_eq!(find(b"b").as_deref(), Some(&b"3"[..]));
     }
 
@@ -268,7 +268,7 @@ mod tests {
             ("{".to_owned(), "line 1"),
         ];
         for (text, expected) in rows {
-            let error = Replay::read(text.as_bytes(), redact()).unwrap_err().to_string();
+            let error = ReplaySource::read_recording(text.as_bytes(), redact()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

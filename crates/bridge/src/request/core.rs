@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use secrets::{Known, KnownClass, RuleSet, Scanner};
 use tokio::sync::Semaphore;
 
-use crate::config::{BridgeConfig, Clock, Deadlines, ResponsesWire, Sizes, Source};
-use crate::policy::admission::{Admission, NetworkClass};
+use crate::config::{AnswerSource, BridgeConfig, Clock, Deadlines, ResponsesWire, Sizes};
+use crate::policy::admission::{AdmittedPair, NetworkClass};
 use crate::policy::limits::{Amount, Budget};
 use crate::policy::price::Price;
 use crate::protocol::shim::ShapeShim;
 use crate::protocol::usage::{Cost, Tokens};
 use crate::recording::observe::Reporter;
-use crate::recording::record::{Recorder, Replay};
-use crate::upstream::connect::{Connector, PrepareTlsError, tls};
+use crate::recording::record::{Recorder, ReplaySource};
+use crate::upstream::connect::{Connector, PrepareProxyTlsError, tls};
 use crate::upstream::credential::Credential;
 use crate::upstream::pool::Pool;
 use crate::upstream::secret::{RunToken, Secret};
@@ -28,7 +28,7 @@ pub enum StartBridgeError {
     #[error("the upstream is not one of the admission's network class")]
     HostNotInClass,
     #[error(transparent)]
-    Tls(PrepareTlsError),
+    Tls(PrepareProxyTlsError),
     #[error("the bridge cannot use its listener: {0}")]
     Listener(#[source] io::Error),
     #[error("the bridge cannot start its thread: {0}")]
@@ -39,7 +39,7 @@ pub enum StartBridgeError {
 #[derive(Debug)]
 pub(crate) enum Way {
     Live(Box<LiveWay>),
-    Replay(Replay),
+    Replay(ReplaySource),
 }
 
 /// Connections and secrets for a live upstream.
@@ -54,7 +54,7 @@ pub(crate) struct LiveWay {
 /// Shared state of a bridge.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) admission: Arc<Admission>,
+    pub(crate) admission: Arc<AdmittedPair>,
     /// Permitted hosts and services.
     pub(crate) network: NetworkClass,
     /// Live upstream or a recording.
@@ -93,8 +93,8 @@ impl Core {
     pub(crate) fn new(config: BridgeConfig, reporter: Reporter) -> Result<Self, StartBridgeError> {
         let price = config.prices.price(&config.admission.provider, &config.admission.model).cloned();
         let way = match config.source {
-            Source::Replay(replay) => Way::Replay(replay),
-            Source::Live(upstream) => {
+            AnswerSource::Replay(replay) => Way::Replay(replay),
+            AnswerSource::Live(upstream) => {
                 let endpoint = upstream.endpoint;
                 if !config.network.reaches_endpoint(&endpoint) {
                     return Err(StartBridgeError::HostNotInClass);
@@ -137,13 +137,13 @@ impl Core {
     }
 
     /// From here on the run token opens nothing.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop_accepting(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }
 
     /// True if a presented token is the run's and the bridge has not been stopped.
-    pub(crate) fn accepts<'a>(&self, mut presented: impl Iterator<Item = &'a [u8]>) -> bool {
-        !self.stopped.load(Ordering::SeqCst) && presented.any(|token| self.token.is(token))
+    pub(crate) fn accepts_token<'a>(&self, mut presented: impl Iterator<Item = &'a [u8]>) -> bool {
+        !self.stopped.load(Ordering::SeqCst) && presented.any(|token| self.token.is_token(token))
     }
 
     /// True if bytes that are about to leave contain a forbidden value.
@@ -182,10 +182,10 @@ impl Core {
     }
 
     /// Cost of a request by the price table.
-    pub(crate) fn cost(&self, tokens: &Tokens) -> Cost {
+    pub(crate) fn request_cost(&self, tokens: &Tokens) -> Cost {
         match &self.price {
             None => Cost::Unpriced,
-            Some(price) => price.cost(tokens).map_or(Cost::Unknown, Cost::Micros),
+            Some(price) => price.cost_of(tokens).map_or(Cost::Unknown, Cost::Micros),
         }
     }
 
@@ -195,7 +195,7 @@ impl Core {
         const UNSAID: u64 = 4096;
         let (prompt, completion) = (body as u64 / 3 + 1, output.unwrap_or(UNSAID));
         let tokens = Tokens { prompt: Some(prompt), completion: Some(completion), ..Tokens::default() };
-        let money_micros = self.price.as_ref().and_then(|price| price.cost(&tokens)).unwrap_or(0);
+        let money_micros = self.price.as_ref().and_then(|price| price.cost_of(&tokens)).unwrap_or(0);
         Amount { tokens: prompt.saturating_add(completion), money_micros }
     }
 

@@ -47,7 +47,7 @@ impl Delivery {
         // The end of a ticket settles the account, which may write a file.
         drop(state);
         for (ticket, outcome, status) in ended {
-            ticket.end(outcome, status);
+            ticket.end_request(outcome, status);
         }
     }
 }

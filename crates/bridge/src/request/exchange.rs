@@ -14,25 +14,25 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::protocol::headers;
-use crate::protocol::refusal::{Refusal, RefusalCode};
-use crate::protocol::translate::{Translator, document};
+use crate::protocol::refusal::{RefusalCode, RequestRefusal};
+use crate::protocol::translate::{Translator, translate_document};
 use crate::protocol::usage::{Outcome, Purpose};
 use crate::protocol::wire::{NoRoute, Route, Wire, likely_wire, models_body};
-use crate::request::answer::Watcher;
+use crate::request::answer::AnswerWatcher;
 use crate::request::core::{Core, PERMIT};
 use crate::request::delivery::Delivery;
-use crate::request::forward::{self, Answer, next_piece};
+use crate::request::forward::{self, UpstreamAnswer, next_piece};
 use crate::request::gather::Gathered;
-use crate::request::order::{self, Order};
+use crate::request::order::{self, RequestOrder};
 use crate::request::stream::{Body, StreamBody, Timer, refusal_of};
 use crate::request::tape::Taping;
 use crate::request::ticket::Ticket;
-use crate::request::timing::within;
+use crate::request::timing::within_limit;
 use crate::request::whole::{Unended, WholeBody};
 
 /// Answers one request. An error closes the connection silently: too many requests were not
 /// for the model, or the receiver of records is gone.
-pub(crate) async fn answer(
+pub(crate) async fn answer_request(
     core: Arc<Core>,
     delivery: Delivery,
     request: Request<Incoming>,
@@ -43,7 +43,7 @@ pub(crate) async fn answer(
     }
     let room = core.reporter.room().await.ok_or(ClosedError)?;
     let (parts, body) = request.into_parts();
-    let mut ticket = Ticket::open(&core, room, Purpose::Engine, &[parts.method.as_str(), parts.uri.path()]);
+    let mut ticket = Ticket::open_ticket(&core, room, Purpose::Engine, &[parts.method.as_str(), parts.uri.path()]);
     let guess = likely_wire(parts.uri.path(), parts.headers.contains_key("anthropic-version"));
     let reply = match routed(&core, &parts.method, &parts.uri, &parts.headers) {
         Ok(Route::Model(wire)) => ask(&core, &mut ticket, wire, &parts.headers, body).await.map_err(|no| (wire, no)),
@@ -92,12 +92,12 @@ fn local(text: String) -> Reply {
 
 /// Checks the token first: a client without one learns nothing about the routes except that
 /// a server is here.
-fn routed(core: &Core, method: &Method, uri: &hyper::Uri, headers: &HeaderMap) -> Result<Route, Refusal> {
-    let route = Route::find(method, uri.path(), uri.query());
+fn routed(core: &Core, method: &Method, uri: &hyper::Uri, headers: &HeaderMap) -> Result<Route, RequestRefusal> {
+    let route = Route::find_route(method, uri.path(), uri.query());
     if route == Ok(Route::Hello) && uri.authority().is_none() {
         return Ok(Route::Hello);
     }
-    if !core.accepts(headers::presented(headers)) {
+    if !core.accepts_token(headers::presented(headers)) {
         return Err(RefusalCode::TokenRefused.into());
     }
     match route {
@@ -115,27 +115,27 @@ async fn ask(
     wire: Wire,
     headers: &HeaderMap,
     body: Incoming,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, RequestRefusal> {
     ticket.record.wire = Some(wire);
-    let received = within(core.deadlines.receive, receive(core, headers, body)).await;
-    let (body, _held) = received.map_err(|_| Refusal::from(RefusalCode::RequestTooSlow))??;
-    exchange(core, ticket, wire, headers, body).await
+    let received = within_limit(core.deadlines.receive, receive(core, headers, body)).await;
+    let (body, _held) = received.map_err(|_| RequestRefusal::from(RefusalCode::RequestTooSlow))??;
+    exchange_request(core, ticket, wire, headers, body).await
 }
 
 /// The part of the path behind the engine's connection; the probe takes it too.
-pub(crate) async fn exchange(
+pub(crate) async fn exchange_request(
     core: &Arc<Core>,
     ticket: &mut Ticket,
     wire: Wire,
     headers: &HeaderMap,
     body: Bytes,
-) -> Result<Reply, Refusal> {
-    let order = order::judge(core, ticket, wire, headers, body)?;
+) -> Result<Reply, RequestRefusal> {
+    let order = order::judge_request(core, ticket, wire, headers, body)?;
     if core.budget.limits_money() && !core.has_price() {
         core.budget.exceed(RefusalCode::ModelUnpriced);
         return Err(RefusalCode::ModelUnpriced.into());
     }
-    ticket.reserve(core.budget.reserve(order.estimate).await?);
+    ticket.hold_reservation(core.budget.reserve_estimate(order.estimate).await?);
     let answer = forward::forward(core, ticket, &order, headers).await?;
     let total = Instant::from_std(ticket.began()) + core.deadlines.total;
     match (answer.status, answer.is_stream()) {
@@ -150,9 +150,9 @@ async fn receive(
     core: &Core,
     headers: &HeaderMap,
     mut body: Incoming,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refusal> {
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), RequestRefusal> {
     if headers.get_all(CONTENT_ENCODING).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(Refusal::saying(RefusalCode::RequestMalformed, "The body is compressed."));
+        return Err(RequestRefusal::saying(RefusalCode::RequestMalformed, "The body is compressed."));
     }
     let limit = core.sizes.request as u64;
     if body.size_hint().lower() > limit {
@@ -160,21 +160,21 @@ async fn receive(
     }
     let (mut gathered, mut held) = (Gathered::default(), None);
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let broken = |_| Refusal::noting(RefusalCode::RequestMalformed, "the body is broken");
+        let broken = |_| RequestRefusal::noting(RefusalCode::RequestMalformed, "the body is broken");
         let Ok(piece) = frame.map_err(broken)?.into_data() else { continue };
         if (gathered.len() + piece.len()) as u64 > limit {
             return Err(RefusalCode::RequestTooLarge.into());
         }
         hold(core, &mut held, piece.len())?;
-        gathered.push(piece);
+        gathered.push_piece(piece);
     }
     Ok((gathered.all(), held))
 }
 
 /// Claims room for bytes that are about to be held.
-fn hold(core: &Core, held: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> Result<(), Refusal> {
+fn hold(core: &Core, held: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> Result<(), RequestRefusal> {
     let permits = u32::try_from(bytes.div_ceil(PERMIT)).unwrap_or(u32::MAX);
-    let busy = |_| Refusal::from(RefusalCode::BridgeBusy);
+    let busy = |_| RequestRefusal::from(RefusalCode::BridgeBusy);
     let more = Arc::clone(&core.bodies).try_acquire_many_owned(permits).map_err(busy)?;
     match held {
         Some(held) => held.merge(more),
@@ -185,17 +185,17 @@ fn hold(core: &Core, held: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> R
 
 async fn read_all(
     core: &Core,
-    answer: &mut Answer,
+    answer: &mut UpstreamAnswer,
     limit: usize,
     total: Instant,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refusal> {
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), RequestRefusal> {
     let (mut gathered, mut held) = (Gathered::default(), None);
     while let Some(piece) = next_piece(&mut answer.body, core.deadlines.idle, total).await? {
         if gathered.len() + piece.len() > limit {
             return Err(RefusalCode::UpstreamTooLarge.into());
         }
         hold(core, &mut held, piece.len())?;
-        gathered.push(piece);
+        gathered.push_piece(piece);
     }
     let bytes = gathered.all();
     if answer.lookout.sees(&bytes) {
@@ -205,12 +205,17 @@ async fn read_all(
 }
 
 /// The upstream's own error, passed on.
-async fn upstream_error(core: &Arc<Core>, order: &Order, mut answer: Answer, total: Instant) -> Result<Reply, Refusal> {
+async fn upstream_error(
+    core: &Arc<Core>,
+    order: &RequestOrder,
+    mut answer: UpstreamAnswer,
+    total: Instant,
+) -> Result<Reply, RequestRefusal> {
     const LONGEST: usize = 1 << 20;
     let (bytes, held) = read_all(core, &mut answer, LONGEST.min(core.sizes.answer), total).await?;
-    let mut taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
+    let mut taping = Taping::start_taping(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
     if let Some(taping) = &mut taping {
-        taping.push(&bytes);
+        taping.push_piece(&bytes);
     }
     let headers = headers::pass_down(answer.headers);
     let outcome = Outcome::UpstreamError;
@@ -220,24 +225,24 @@ async fn upstream_error(core: &Arc<Core>, order: &Order, mut answer: Answer, tot
 async fn whole(
     core: &Arc<Core>,
     ticket: &mut Ticket,
-    order: Order,
-    mut answer: Answer,
+    order: RequestOrder,
+    mut answer: UpstreamAnswer,
     total: Instant,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, RequestRefusal> {
     let (bytes, held) = read_all(core, &mut answer, core.sizes.answer, total).await?;
-    let mut watcher = Watcher::new(order.sent_on, Arc::clone(&core.admission), core.sizes.frame);
+    let mut watcher = AnswerWatcher::new(order.sent_on, Arc::clone(&core.admission), core.sizes.frame);
     let seen = watcher.see_document(&bytes);
     ticket.see(&mut watcher.seen);
     seen.map_err(|fault| refusal_of(&fault))?;
     let bytes = match &order.plan {
         None => bytes,
-        Some(plan) => document(plan, &bytes)
+        Some(plan) => translate_document(plan, &bytes)
             .map(Bytes::from)
-            .map_err(|error| Refusal::noting(RefusalCode::UpstreamMalformed, error.to_string()))?,
+            .map_err(|error| RequestRefusal::noting(RefusalCode::UpstreamMalformed, error.to_string()))?,
     };
-    let mut taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
+    let mut taping = Taping::start_taping(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
     if let Some(taping) = &mut taping {
-        taping.push(&bytes);
+        taping.push_piece(&bytes);
     }
     let outcome = if watcher.seen.error { Outcome::UpstreamError } else { Outcome::Answered };
     let headers = headers::pass_down(answer.headers);
@@ -249,17 +254,17 @@ async fn whole(
 async fn open_stream(
     core: &Arc<Core>,
     ticket: &mut Ticket,
-    order: Order,
-    answer: Answer,
+    order: RequestOrder,
+    answer: UpstreamAnswer,
     total: Instant,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, RequestRefusal> {
     const MOST_HELD: usize = 64 * 1024;
     let content_type = answer.content_type().to_owned();
     let headers = headers::pass_down(answer.headers);
     let mut body = Box::new(StreamBody {
         wire: order.wire,
         source: answer.body,
-        watcher: Watcher::new(order.sent_on, Arc::clone(&core.admission), core.sizes.frame),
+        watcher: AnswerWatcher::new(order.sent_on, Arc::clone(&core.admission), core.sizes.frame),
         lookout: answer.lookout,
         translator: order.plan.map(Translator::new),
         taping: None,
@@ -275,7 +280,7 @@ async fn open_stream(
     let mut held = 0;
     while body.watcher.frames_seen == 0 && held < MOST_HELD {
         let Some(piece) = next_piece(&mut body.source, core.deadlines.idle, total).await? else { break };
-        let taken = body.take(&piece);
+        let taken = body.take_piece(&piece);
         if taken.is_err() {
             ticket.see(&mut body.watcher.seen);
         }
@@ -283,7 +288,7 @@ async fn open_stream(
         held += piece.len();
         body.held.push_back(piece);
     }
-    body.taping = Taping::start(core, order.wire, &order.recorded_as, answer.status, &content_type);
+    body.taping = Taping::start_taping(core, order.wire, &order.recorded_as, answer.status, &content_type);
     Ok(Reply::Stream { headers, body })
 }
 
@@ -292,7 +297,7 @@ fn respond(
     core: &Core,
     delivery: Delivery,
     mut ticket: Ticket,
-    reply: Result<Reply, (Wire, Refusal)>,
+    reply: Result<Reply, (Wire, RequestRefusal)>,
 ) -> Response<Body> {
     match reply {
         Ok(Reply::Whole(Whole { status, headers, bytes, held, outcome, taping })) => {
@@ -301,7 +306,7 @@ fn respond(
             }
             ticket.deliver(&bytes);
             if let Some(taping) = taping {
-                taping.keep();
+                taping.keep_recording();
             }
             let body = WholeBody::new(bytes, held, Unended { ticket, outcome, status, delivery });
             response(status, headers, Body::Whole(body))
@@ -316,16 +321,16 @@ fn respond(
             if outcome == Outcome::Refused {
                 core.count_unsent();
             }
-            ticket.refuse(&refusal, outcome);
+            ticket.refuse_request(&refusal, outcome);
             let bytes = Bytes::from(refusal.body(wire));
             ticket.deliver(&bytes);
-            ticket.end(outcome, refusal.code.status());
+            ticket.end_request(outcome, refusal.code.status());
             refused(&refusal, bytes)
         }
     }
 }
 
-fn refused(refusal: &Refusal, bytes: Bytes) -> Response<Body> {
+fn refused(refusal: &RequestRefusal, bytes: Bytes) -> Response<Body> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // What was refused once is refused again; what an upstream failed at may be tried
@@ -333,7 +338,7 @@ fn refused(refusal: &Refusal, bytes: Bytes) -> Response<Body> {
     let again = refusal.code.reason().is_none() && matches!(refusal.code.status(), 408 | 500..);
     let value = HeaderValue::from_static(if again { "true" } else { "false" });
     headers.insert(HeaderName::from_static("x-should-retry"), value);
-    response(refusal.code.status(), headers, Body::Whole(WholeBody::of(bytes)))
+    response(refusal.code.status(), headers, Body::Whole(WholeBody::of_bytes(bytes)))
 }
 
 fn response(status: u16, headers: HeaderMap, body: Body) -> Response<Body> {

@@ -17,7 +17,7 @@ impl Gathered {
     }
 
     /// Appends a piece. A body of one piece is never copied.
-    pub(crate) fn push(&mut self, piece: Bytes) {
+    pub(crate) fn push_piece(&mut self, piece: Bytes) {
         if self.len() == 0 {
             self.first = piece;
             return;
@@ -48,7 +48,7 @@ mod tests {
         ] {
             let mut gathered = Gathered::default();
             for piece in pieces {
-                gathered.push(Bytes::from_static(piece.as_bytes()));
+                gathered.push_piece(Bytes::from_static(piece.as_bytes()));
             }
             assert_eq!(gathered.len(), whole.len(), "{pieces:?}");
             assert_eq!(gathered.all(), whole, "{pieces:?}");
@@ -59,7 +59,7 @@ mod tests {
     fn one_piece_is_not_copied() {
         let piece = Bytes::from(vec![b'a'; 100]);
         let mut gathered = Gathered::default();
-        gathered.push(piece.clone());
+        gathered.push_piece(piece.clone());
         assert_eq!(gathered.all().as_ptr(), piece.as_ptr());
     }
 }

@@ -11,17 +11,17 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use crate::protocol::refusal::{Refusal, RefusalCode};
+use crate::protocol::refusal::{RefusalCode, RequestRefusal};
 use crate::protocol::translate::Translator;
 use crate::protocol::usage::Outcome;
 use crate::protocol::wire::Wire;
-use crate::request::answer::{Fault, Watcher};
+use crate::request::answer::{AnswerWatcher, Fault};
 use crate::request::delivery::Delivery;
 use crate::request::forward::{AnswerBody, fault};
 use crate::request::tape::Taping;
 use crate::request::ticket::Ticket;
 use crate::request::whole::WholeBody;
-use crate::upstream::secret::Lookout;
+use crate::upstream::secret::SecretLookout;
 
 /// The body of an answer to the engine.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl HttpBody for Body {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
-            Self::Whole(body) => Poll::Ready(body.next().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Whole(body) => Poll::Ready(body.next_piece().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Stream(stream) => stream.poll_bytes(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
@@ -60,9 +60,9 @@ pub(crate) struct StreamBody {
     pub(crate) wire: Wire,
     pub(crate) source: AnswerBody,
     /// Reads along, to check the model and count the usage.
-    pub(crate) watcher: Watcher,
+    pub(crate) watcher: AnswerWatcher,
     /// Searches the stream for values that must not leave.
-    pub(crate) lookout: Lookout,
+    pub(crate) lookout: SecretLookout,
     /// Translates frames, if the request was translated.
     pub(crate) translator: Option<Translator>,
     pub(crate) taping: Option<Taping>,
@@ -138,8 +138,8 @@ impl StreamBody {
             }
             let taken = match self.source.poll_data(cx) {
                 Poll::Pending if self.timer.poll_late(cx).is_pending() => return Poll::Pending,
-                Poll::Pending => Err(Refusal::noting(RefusalCode::UpstreamTimeout, "the answer stopped")),
-                Poll::Ready(Ok(Some(piece))) => self.take(&piece).map(|()| Some(piece)),
+                Poll::Pending => Err(RequestRefusal::noting(RefusalCode::UpstreamTimeout, "the answer stopped")),
+                Poll::Ready(Ok(Some(piece))) => self.take_piece(&piece).map(|()| Some(piece)),
                 Poll::Ready(Ok(None)) => Ok(None),
                 Poll::Ready(Err(error)) => Err(fault(&error)),
             };
@@ -154,11 +154,11 @@ impl StreamBody {
     }
 
     /// Counts and watches a piece.
-    pub(crate) fn take(&mut self, piece: &Bytes) -> Result<(), Refusal> {
+    pub(crate) fn take_piece(&mut self, piece: &Bytes) -> Result<(), RequestRefusal> {
         self.timer.last = Instant::now();
         self.left = self.left.checked_sub(piece.len()).ok_or(RefusalCode::UpstreamTooLarge)?;
         if self.timer.last >= self.timer.total {
-            return Err(Refusal::noting(RefusalCode::UpstreamTimeout, "the answer took too long"));
+            return Err(RequestRefusal::noting(RefusalCode::UpstreamTimeout, "the answer took too long"));
         }
         if self.lookout.sees(piece) {
             return Err(RefusalCode::SecretEchoed.into());
@@ -166,13 +166,13 @@ impl StreamBody {
         self.watcher.see_piece(piece).map_err(|found| refusal_of(&found))
     }
 
-    fn shape(&mut self, piece: Bytes) -> Result<Bytes, Refusal> {
+    fn shape(&mut self, piece: Bytes) -> Result<Bytes, RequestRefusal> {
         match &mut self.translator {
             None => Ok(piece),
             Some(translator) => translator
                 .piece(&piece)
                 .map(Bytes::from)
-                .map_err(|error| Refusal::noting(RefusalCode::UpstreamMalformed, error.to_string())),
+                .map_err(|error| RequestRefusal::noting(RefusalCode::UpstreamMalformed, error.to_string())),
         }
     }
 
@@ -181,7 +181,7 @@ impl StreamBody {
             ticket.deliver(&piece);
         }
         if let Some(taping) = &mut self.taping {
-            taping.push(&piece);
+            taping.push_piece(&piece);
         }
         self.inside_frame = !piece.ends_with(b"\n\n");
         if self.watcher.seen.terminal && self.held.is_empty() && self.last_event_at.is_none() {
@@ -199,7 +199,7 @@ impl StreamBody {
 
     /// A fault of the connection after the wire's last event was passed on takes nothing
     /// away from the answer.
-    fn is_harmless(&self, refusal: &Refusal) -> bool {
+    fn is_harmless(&self, refusal: &RequestRefusal) -> bool {
         use RefusalCode::{UpstreamCut, UpstreamMalformed, UpstreamTimeout, UpstreamTooLarge};
         self.last_event_at.is_some()
             && matches!(refusal.code, UpstreamCut | UpstreamMalformed | UpstreamTimeout | UpstreamTooLarge)
@@ -220,13 +220,13 @@ impl StreamBody {
 
     fn keep_taping(&mut self) {
         if let Some(taping) = self.taping.take() {
-            taping.keep();
+            taping.keep_recording();
         }
     }
 
     /// The upstream is done.
     fn finish(&mut self) -> Option<Bytes> {
-        let last = self.translator.as_mut().map(|translator| Bytes::from(translator.end()));
+        let last = self.translator.as_mut().map(|translator| Bytes::from(translator.end_stream()));
         let last = last.filter(|bytes| !bytes.is_empty()).map(|bytes| self.deliver(bytes));
         self.keep_taping();
         let (outcome, forwarded) = (self.outcome(), self.is_forwarded());
@@ -234,21 +234,21 @@ impl StreamBody {
             ticket.see(&mut self.watcher.seen);
             match &self.delivery {
                 Some(delivery) if !forwarded => delivery.end_when_flushed(ticket, outcome, 200),
-                _ => ticket.end(outcome, 200),
+                _ => ticket.end_request(outcome, 200),
             }
         }
         last
     }
 
     /// Ends the stream with an error the client understands.
-    fn fail(&mut self, refusal: &Refusal) -> Bytes {
+    fn fail(&mut self, refusal: &RequestRefusal) -> Bytes {
         let gap = if self.inside_frame { "\n\n" } else { "" };
-        let event = self.deliver(Bytes::from(format!("{gap}{}", refusal.event(self.wire))));
+        let event = self.deliver(Bytes::from(format!("{gap}{}", refusal.error_event(self.wire))));
         self.held.clear();
         self.failed = Some(refusal.code);
         if let Some(mut ticket) = self.ticket.take() {
             ticket.see(&mut self.watcher.seen);
-            ticket.refuse(refusal, Outcome::Failed);
+            ticket.refuse_request(refusal, Outcome::Failed);
             ticket.record.status = Some(200);
         }
         event
@@ -265,20 +265,20 @@ impl Drop for StreamBody {
             self.keep_taping();
         }
         if self.is_forwarded() {
-            ticket.end(self.outcome(), 200);
+            ticket.end_request(self.outcome(), 200);
         }
     }
 }
 
-fn ended_early() -> Refusal {
-    Refusal::noting(RefusalCode::UpstreamCut, "the answer ended without its last event")
+fn ended_early() -> RequestRefusal {
+    RequestRefusal::noting(RefusalCode::UpstreamCut, "the answer ended without its last event")
 }
 
 /// The refusal a fault of an answer becomes.
-pub(crate) fn refusal_of(fault: &Fault) -> Refusal {
+pub(crate) fn refusal_of(fault: &Fault) -> RequestRefusal {
     match fault {
-        Fault::OtherModel(name) => Refusal::noting(RefusalCode::OtherModelAnswered, format!("answered: {name}")),
-        Fault::NotJson => Refusal::noting(RefusalCode::UpstreamMalformed, "not JSON"),
-        Fault::TooLong => Refusal::noting(RefusalCode::UpstreamTooLarge, "a frame is too long"),
+        Fault::OtherModel(name) => RequestRefusal::noting(RefusalCode::OtherModelAnswered, format!("answered: {name}")),
+        Fault::NotJson => RequestRefusal::noting(RefusalCode::UpstreamMalformed, "not JSON"),
+        Fault::TooLong => RequestRefusal::noting(RefusalCode::UpstreamTooLarge, "a frame is too long"),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Taping {
 impl Taping {
     /// Starts a recording of the answer; none if no recording was asked for, or the request
     /// is no part of one.
-    pub(crate) fn start(
+    pub(crate) fn start_taping(
         core: &Arc<Core>,
         wire: Wire,
         request: &Bytes,
@@ -49,7 +49,7 @@ impl Taping {
     }
 
     /// Appends a piece, until the answer is too long to be recorded.
-    pub(crate) fn push(&mut self, piece: &[u8]) {
+    pub(crate) fn push_piece(&mut self, piece: &[u8]) {
         self.whole &= self.response.len() + piece.len() <= LONGEST;
         if self.whole {
             self.response.extend_from_slice(piece);
@@ -57,9 +57,9 @@ impl Taping {
     }
 
     /// Records the answer, unless part of it is missing.
-    pub(crate) fn keep(mut self) {
+    pub(crate) fn keep_recording(mut self) {
         if let (true, Some(recorder)) = (self.whole, &self.core.recorder) {
-            recorder.keep(&Exchange {
+            recorder.keep_exchange(&Exchange {
                 wire: self.wire,
                 request: &self.request,
                 status: self.status,

@@ -8,10 +8,10 @@ use contract::Digest;
 use sha2::{Digest as _, Sha256};
 
 use crate::policy::limits::Reservation;
-use crate::protocol::refusal::{Refusal, RefusalCode};
+use crate::protocol::refusal::{RefusalCode, RequestRefusal};
 use crate::protocol::usage::{Cost, Outcome, Purpose, Tokens, UsageRecord, noted};
 use crate::protocol::wire::Wire;
-use crate::recording::observe::{ModelEvent, Requested, Room};
+use crate::recording::observe::{EventSpace, ModelEvent, Requested};
 use crate::request::answer::Sightings;
 use crate::request::core::Core;
 
@@ -20,7 +20,7 @@ use crate::request::core::Core;
 pub(crate) struct Ticket {
     core: Arc<Core>,
     began: Instant,
-    room: Room,
+    room: EventSpace,
     reservation: Option<Reservation>,
     response: Sha256,
     pub(crate) record: UsageRecord,
@@ -28,9 +28,9 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// Opens the record of a request. `room` guarantees space for its events.
-    pub(crate) fn open(core: &Arc<Core>, room: Room, purpose: Purpose, route: &[&str]) -> Self {
+    pub(crate) fn open_ticket(core: &Arc<Core>, room: EventSpace, purpose: Purpose, route: &[&str]) -> Self {
         let (began, provider) = (Instant::now(), core.admission.provider.clone());
-        let blank = UsageRecord::blank(core.next_seq(), core.clock.at(began), purpose);
+        let blank = UsageRecord::blank(core.next_seq(), core.clock.stamp_at(began), purpose);
         let record = UsageRecord { route: noted(route.join(" ")), provider, ..blank };
         Self { core: Arc::clone(core), began, room, reservation: None, response: Sha256::new(), record }
     }
@@ -41,16 +41,16 @@ impl Ticket {
     }
 
     /// Ties the request's share of the budget to its record.
-    pub(crate) fn reserve(&mut self, reservation: Reservation) {
+    pub(crate) fn hold_reservation(&mut self, reservation: Reservation) {
         self.reservation = Some(reservation);
     }
 
     /// The request is about to be sent: from here on it costs.
-    pub(crate) fn requested(&mut self, wire: Wire) {
+    pub(crate) fn mark_requested(&mut self, wire: Wire) {
         if let Some(reservation) = &mut self.reservation {
             reservation.sent();
         }
-        self.record.cost_micros = self.core.cost(&Tokens::default());
+        self.record.cost_micros = self.core.request_cost(&Tokens::default());
         if let Some(permit) = self.room.requested.take() {
             permit.send(ModelEvent::Requested(Requested {
                 seq: self.record.seq,
@@ -86,7 +86,7 @@ impl Ticket {
         record.tokens = seen.tokens;
         record.finish_reason = seen.finish.take().map(noted);
         record.answer = seen.shape;
-        record.cost_micros = self.core.cost(&seen.tokens);
+        record.cost_micros = self.core.request_cost(&seen.tokens);
         let money = match record.cost_micros {
             Cost::Micros(micros) => Some(micros),
             Cost::Unpriced | Cost::Unknown | Cost::Nothing => None,
@@ -98,7 +98,7 @@ impl Ticket {
     }
 
     /// Records a refusal, or a fault of the upstream.
-    pub(crate) fn refuse(&mut self, refusal: &Refusal, outcome: Outcome) {
+    pub(crate) fn refuse_request(&mut self, refusal: &RequestRefusal, outcome: Outcome) {
         self.record.outcome = outcome;
         // A fault of the upstream is no refusal of ours; an answer of another model is
         // refused after the fact.
@@ -108,7 +108,7 @@ impl Ticket {
     }
 
     /// The end of a request. The record goes out when the ticket does.
-    pub(crate) fn end(mut self, outcome: Outcome, status: u16) {
+    pub(crate) fn end_request(mut self, outcome: Outcome, status: u16) {
         self.record.outcome = outcome;
         self.record.status = Some(status);
     }

@@ -15,7 +15,7 @@ pub(crate) async fn at_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Outpu
 
 /// Output of `future`, if it comes within `limit`. Most futures of a request are ready at
 /// once and need no timer.
-pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
+pub(crate) async fn within_limit<F: Future>(limit: Duration, future: F) -> Result<F::Output, Elapsed> {
     let mut future = pin!(future);
     match at_once(future.as_mut()).await {
         Poll::Ready(output) => Ok(output),
@@ -35,7 +35,7 @@ mod tests {
             ("in time", soon, late, true),
             ("too late", late, soon, false),
         ] {
-            let waited = within(limit, async move {
+            let waited = within_limit(limit, async move {
                 if !after.is_zero() {
                     tokio::time::sleep(after).await;
                 }

@@ -38,14 +38,14 @@ impl WholeBody {
         let unended = if waits {
             Some(Box::new(unended))
         } else {
-            unended.ticket.end(unended.outcome, unended.status);
+            unended.ticket.end_request(unended.outcome, unended.status);
             None
         };
         Self { left: bytes, unended, _held: held }
     }
 
     /// Bytes whose request has its record already.
-    pub(crate) fn of(bytes: Bytes) -> Self {
+    pub(crate) fn of_bytes(bytes: Bytes) -> Self {
         Self { left: bytes, unended: None, _held: None }
     }
 
@@ -55,7 +55,7 @@ impl WholeBody {
     }
 
     /// Next piece to send; none at the end.
-    pub(crate) fn next(&mut self) -> Option<Bytes> {
+    pub(crate) fn next_piece(&mut self) -> Option<Bytes> {
         let piece = match self.left.len() {
             0 => return None,
             // Splitting makes the bytes shared, which costs.

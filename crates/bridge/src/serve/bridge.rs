@@ -30,7 +30,7 @@ use crate::serve::stall::Unstalled;
 
 /// Totals of a bridge's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Summary {
+pub struct BridgeTotals {
     pub spent: Spent,
     /// The limit that was reached.
     pub exceeded: Option<RefusalCode>,
@@ -55,14 +55,14 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Starts a bridge without listeners; only [`Bridge::probe`] can reach it yet.
-    pub fn start(config: BridgeConfig, observer: Observer) -> Result<Self, StartBridgeError> {
+    /// Starts a bridge without listeners; only [`Bridge::probe_model`] can reach it yet.
+    pub fn start_bridge(config: BridgeConfig, observer: Observer) -> Result<Self, StartBridgeError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(8)
             .build()
             .map_err(StartBridgeError::Thread)?;
-        let (reporter, observer) = observe::start(observer).map_err(StartBridgeError::Thread)?;
+        let (reporter, observer) = observe::start_observer(observer).map_err(StartBridgeError::Thread)?;
         let core = Arc::new(Core::new(config, reporter)?);
         let handle = runtime.handle().clone();
         let (stop, stopping) = watch::channel(false);
@@ -75,7 +75,7 @@ impl Bridge {
     }
 
     /// Serves on a listening socket, wherever it was bound; gives the address it has there.
-    pub fn serve(&mut self, listener: impl Into<OwnedFd>) -> Result<SocketAddr, StartBridgeError> {
+    pub fn serve_listener(&mut self, listener: impl Into<OwnedFd>) -> Result<SocketAddr, StartBridgeError> {
         let listener = TcpListener::from(listener.into());
         listener.set_nonblocking(true).map_err(StartBridgeError::Listener)?;
         let address = listener.local_addr().map_err(StartBridgeError::Listener)?;
@@ -99,28 +99,28 @@ impl Bridge {
 
     /// Asks the model for a word, to see whether it answers with content. Costs, and is
     /// recorded, like any request.
-    pub fn probe(&self, wire: Wire) -> ProbeResult {
+    pub fn probe_model(&self, wire: Wire) -> ProbeResult {
         self.begin_probe(wire).receiver.recv().unwrap_or(ProbeResult::NotAsked)
     }
 
-    /// Same as [`Bridge::probe`], for a caller that does other work while it waits.
+    /// Same as [`Bridge::probe_model`], for a caller that does other work while it waits.
     pub fn begin_probe(&self, wire: Wire) -> PendingProbe {
         let (sender, receiver) = mpsc::sync_channel(1);
         if let Some(core) = self.core.clone() {
-            self.handle.spawn(async move { drop(sender.try_send(probe::probe(core, wire).await)) });
+            self.handle.spawn(async move { drop(sender.try_send(probe::probe_model(core, wire).await)) });
         }
         PendingProbe { receiver }
     }
 
     /// Closes the listener and every connection, and waits until all was told to the
     /// observer. The run token opens nothing from here on.
-    pub fn stop(mut self) -> Summary {
+    pub fn stop_serving(mut self) -> BridgeTotals {
         self.shut()
     }
 
-    fn shut(&mut self) -> Summary {
+    fn shut(&mut self) -> BridgeTotals {
         if let Some(core) = &self.core {
-            core.stop();
+            core.stop_accepting();
         }
         for listener in self.listeners.drain(..) {
             let _ = rustix::net::shutdown(&listener, rustix::net::Shutdown::Both);
@@ -129,7 +129,7 @@ impl Bridge {
         let _ = self.stop.send(true);
         let _ = self.thread.take().map(JoinHandle::join);
         let core = self.core.take();
-        let summary = Summary {
+        let summary = BridgeTotals {
             spent: core.as_ref().map(|core| core.budget.spent()).unwrap_or_default(),
             exceeded: core.as_ref().and_then(|core| core.budget.exceeded()),
             unrecorded: core.as_ref().map_or(0, |core| core.unrecorded()),
@@ -224,7 +224,7 @@ async fn connection(stream: TcpStream, core: Arc<Core>) {
     let delivery = Delivery::default();
     let io = Unstalled::new(TokioIo::new(stream), core.deadlines.stall, delivery.clone());
     let receive = core.deadlines.receive;
-    let service = service_fn(move |request| exchange::answer(Arc::clone(&core), delivery.clone(), request));
+    let service = service_fn(move |request| exchange::answer_request(Arc::clone(&core), delivery.clone(), request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(receive)

@@ -50,12 +50,12 @@ impl ProbeResult {
 }
 
 /// Asks the model one question through the same path as an engine's requests.
-pub(crate) async fn probe(core: Arc<Core>, wire: Wire) -> ProbeResult {
+pub(crate) async fn probe_model(core: Arc<Core>, wire: Wire) -> ProbeResult {
     let Some(room) = core.reporter.room().await else { return ProbeResult::NotAsked };
-    let mut ticket = Ticket::open(&core, room, Purpose::Probe, &["probe"]);
+    let mut ticket = Ticket::open_ticket(&core, room, Purpose::Probe, &["probe"]);
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
     let headers = HeaderMap::from_iter((wire == Wire::Messages).then_some(version));
-    match exchange::exchange(&core, &mut ticket, wire, &headers, question(&core.admission.model, wire)).await {
+    match exchange::exchange_request(&core, &mut ticket, wire, &headers, question(&core.admission.model, wire)).await {
         Ok(Reply::Stream { mut body, .. }) => {
             body.ticket = Some(ticket);
             listen(body).await
@@ -63,7 +63,7 @@ pub(crate) async fn probe(core: Arc<Core>, wire: Wire) -> ProbeResult {
         Ok(Reply::Whole(Whole { status, bytes, outcome, .. })) => {
             ticket.deliver(&bytes);
             let shape = ticket.record.answer;
-            ticket.end(outcome, status);
+            ticket.end_request(outcome, status);
             match (outcome, ProbeResult::of(shape)) {
                 // An answer that ran out of its budget while it reasoned is no error.
                 (Outcome::Answered, found) | (_, found @ (ProbeResult::Content | ProbeResult::ReasoningOnly)) => found,
@@ -72,7 +72,7 @@ pub(crate) async fn probe(core: Arc<Core>, wire: Wire) -> ProbeResult {
         }
         Err(refusal) => {
             let outcome = if ticket.was_sent() { Outcome::Failed } else { Outcome::Refused };
-            ticket.refuse(&refusal, outcome);
+            ticket.refuse_request(&refusal, outcome);
             ProbeResult::Refused(refusal.code)
         }
     }

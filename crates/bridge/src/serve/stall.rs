@@ -106,7 +106,7 @@ mod tests {
             let sent = asked.try_send(seen.flushes());
             async move {
                 assert!(sent.is_ok());
-                Ok::<_, Infallible>(Response::new(Body::Whole(WholeBody::of(Bytes::from(vec![b'a'; ANSWER])))))
+                Ok::<_, Infallible>(Response::new(Body::Whole(WholeBody::of_bytes(Bytes::from(vec![b'a'; ANSWER])))))
             }
         });
         let serving = tokio::spawn(http1::Builder::new().serve_connection(io, service));

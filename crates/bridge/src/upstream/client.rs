@@ -20,7 +20,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, ReadBuf};
 use zeroize::Zeroize as _;
 
-use super::connect::Stream;
+use super::connect::UpstreamStream;
 use super::framing::{Framing, FramingError};
 use super::pool::Pool;
 use crate::protocol::headers::goes_down;
@@ -53,7 +53,7 @@ pub(crate) enum ReadUpstreamError {
 
 /// The head of an answer.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct AnswerHead {
     pub(crate) status: u16,
     /// Headers that go to the engine, and those about the body's encoding.
     pub(crate) headers: HeaderMap,
@@ -65,7 +65,7 @@ pub(crate) struct Head {
 
 /// A head, and what of the body came with it.
 struct Begun {
-    head: Head,
+    head: AnswerHead,
     early: Vec<u8>,
     /// Something follows the body.
     surplus: bool,
@@ -95,12 +95,12 @@ impl Drop for RequestHead {
 }
 
 /// Sends a request and reads the head of its answer.
-pub(crate) async fn send(
-    mut stream: Stream,
+pub(crate) async fn send_request(
+    mut stream: UpstreamStream,
     pool: &Pool,
     head: RequestHead,
     body: &[u8],
-) -> Result<(Head, Incoming), ReadUpstreamError> {
+) -> Result<(AnswerHead, Incoming), ReadUpstreamError> {
     write(&mut stream, &head.bytes, body).await?;
     drop(head);
     let Begun { head, early, surplus } = read_head(&mut stream).await?;
@@ -112,7 +112,7 @@ pub(crate) async fn send(
 }
 
 /// An answer may come before all of the request is taken; whether it does shows when reading.
-async fn write(stream: &mut Stream, head: &[u8], body: &[u8]) -> Result<(), ReadUpstreamError> {
+async fn write(stream: &mut UpstreamStream, head: &[u8], body: &[u8]) -> Result<(), ReadUpstreamError> {
     match write_both(stream, head, body).await {
         Ok(()) => stream.flush().await.map_err(|error| ReadUpstreamError::Io(error.kind())),
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
@@ -121,7 +121,7 @@ async fn write(stream: &mut Stream, head: &[u8], body: &[u8]) -> Result<(), Read
 }
 
 /// In one write where the connection takes it all, and without copying the body.
-async fn write_both(stream: &mut Stream, head: &[u8], body: &[u8]) -> io::Result<()> {
+async fn write_both(stream: &mut UpstreamStream, head: &[u8], body: &[u8]) -> io::Result<()> {
     let mut parts = [IoSlice::new(head), IoSlice::new(body)];
     let mut left = &mut parts[..];
     while left.iter().any(|part| !part.is_empty()) {
@@ -135,7 +135,7 @@ async fn write_both(stream: &mut Stream, head: &[u8], body: &[u8]) -> io::Result
 
 /// Reads until a head is whole. Nearly always it comes in one piece, which is read where it
 /// lies.
-async fn read_head(stream: &mut Stream) -> Result<Begun, ReadUpstreamError> {
+async fn read_head(stream: &mut UpstreamStream) -> Result<Begun, ReadUpstreamError> {
     let mut read = Vec::new();
     loop {
         let mut begun = Ok(None);
@@ -175,14 +175,14 @@ fn begin(bytes: &[u8]) -> Result<Option<Begun>, ReadUpstreamError> {
         }
         if head.status >= 200 {
             let mut early = Vec::new();
-            let taken = head.framing.take(rest, &mut early).map_err(ReadUpstreamError::Framing)?;
+            let taken = head.framing.take_body(rest, &mut early).map_err(ReadUpstreamError::Framing)?;
             return Ok(Some(Begun { head, early, surplus: taken < rest.len() }));
         }
     }
     Err(ReadUpstreamError::Head("interim answers without end"))
 }
 
-fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadUpstreamError> {
+fn parse_head(bytes: &[u8]) -> Result<Option<(AnswerHead, usize)>, ReadUpstreamError> {
     // Filling a hundred slots costs more than reading the few headers there are.
     let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
@@ -195,12 +195,12 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Head, usize)>, ReadUpstreamError> 
     };
     let (Some(status), Some(version)) = (response.code, response.version) else { return Err(MALFORMED) };
     let said = &*response.headers;
-    let framing = if status < 200 { Ok(Framing::Done) } else { Framing::of(status, said) };
+    let framing = if status < 200 { Ok(Framing::Done) } else { Framing::of_answer(status, said) };
     let named = |wanted: &'static str| said.iter().filter(move |header| header.name.eq_ignore_ascii_case(wanted));
     let closes = |header: &Header<'_>| {
         header.value.split(|byte| *byte == b',').any(|word| word.trim_ascii().eq_ignore_ascii_case(b"close"))
     };
-    let head = Head {
+    let head = AnswerHead {
         status,
         headers: kept(said)?,
         keeps_open: version == 1 && !named("connection").any(closes),
@@ -234,7 +234,11 @@ fn value(bytes: &[u8]) -> Result<HeaderValue, ReadUpstreamError> {
 }
 
 /// One read into the shared buffer.
-fn poll_piece(stream: &mut Stream, cx: &mut Context<'_>, use_piece: impl FnOnce(&[u8])) -> Poll<io::Result<usize>> {
+fn poll_piece(
+    stream: &mut UpstreamStream,
+    cx: &mut Context<'_>,
+    use_piece: impl FnOnce(&[u8]),
+) -> Poll<io::Result<usize>> {
     SCRATCH.with_borrow_mut(|scratch| {
         let mut buffer = ReadBuf::new(scratch);
         ready!(Pin::new(stream).poll_read(cx, &mut buffer))?;
@@ -246,7 +250,7 @@ fn poll_piece(stream: &mut Stream, cx: &mut Context<'_>, use_piece: impl FnOnce(
 /// The body of an answer, as it comes.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    stream: Option<Stream>,
+    stream: Option<UpstreamStream>,
     framing: Framing,
     /// Bytes that arrived together with the head.
     early: Vec<u8>,
@@ -270,7 +274,7 @@ impl Incoming {
             let Some(stream) = &mut self.stream else { return Poll::Ready(Err(ReadUpstreamError::Cut)) };
             let (mut out, mut framed) = (Vec::new(), Ok(0));
             let framing = &mut self.framing;
-            let read = ready!(poll_piece(stream, cx, |piece| framed = framing.take(piece, &mut out)));
+            let read = ready!(poll_piece(stream, cx, |piece| framed = framing.take_body(piece, &mut out)));
             let count = read.map_err(|error| ReadUpstreamError::Io(error.kind()))?;
             let used = framed.map_err(ReadUpstreamError::Framing)?;
             if count == 0 {
@@ -296,7 +300,7 @@ impl Incoming {
 
     fn retire(&mut self) {
         if let (Some(stream), Some(home)) = (self.stream.take(), self.home.take()) {
-            home.keep(stream, self.streamed);
+            home.keep_stream(stream, self.streamed);
         }
     }
 }

@@ -35,7 +35,7 @@ const BUNDLES: &[&str] = &[
 
 /// Whom to trust beside the system's authorities. A bundle that used this says `custom_ca`.
 #[derive(Debug, Clone, Default)]
-pub struct Trust {
+pub struct TrustedRoots {
     /// PEM text of further authorities.
     pub extra_ca: Option<Vec<u8>>,
 }
@@ -50,7 +50,7 @@ pub struct Proxy {
 
 impl Proxy {
     /// `http://HOST:PORT`; the login, `user:password`, is given apart.
-    pub fn parse(text: &str, login: Option<Secret>) -> Result<Self, ParseEndpointError> {
+    pub fn parse_proxy(text: &str, login: Option<Secret>) -> Result<Self, ParseEndpointError> {
         let rest = text.strip_prefix("http://").ok_or(ParseEndpointError::Scheme)?;
         let (host, port) = parse_authority(rest.trim_end_matches('/'), 80)?;
         Ok(Self { host, port, login })
@@ -64,7 +64,7 @@ impl Proxy {
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
-pub enum PrepareTlsError {
+pub enum PrepareProxyTlsError {
     /// The extra authorities are not PEM certificates.
     #[error("the extra certificate authorities cannot be read")]
     ExtraCa,
@@ -76,7 +76,7 @@ pub enum PrepareTlsError {
 }
 
 /// The client side of TLS: HTTP/1.1 only, certificates always checked.
-pub(crate) fn tls(trust: &Trust) -> Result<Arc<ClientConfig>, PrepareTlsError> {
+pub(crate) fn tls(trust: &TrustedRoots) -> Result<Arc<ClientConfig>, PrepareProxyTlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in BUNDLES.iter().find_map(|path| std::fs::read(path).ok()).iter().flat_map(|pem| certificates(pem))
     {
@@ -86,19 +86,20 @@ pub(crate) fn tls(trust: &Trust) -> Result<Arc<ClientConfig>, PrepareTlsError> {
     if let Some(pem) = &trust.extra_ca {
         let before = roots.len();
         for certificate in certificates(pem) {
-            let certificate = certificate.map_err(|_| PrepareTlsError::ExtraCa)?;
-            roots.add(certificate).map_err(|_| PrepareTlsError::ExtraCa)?;
+            let certificate = certificate.map_err(|_| PrepareProxyTlsError::ExtraCa)?;
+            roots.add(certificate).map_err(|_| PrepareProxyTlsError::ExtraCa)?;
         }
         if roots.len() == before {
-            return Err(PrepareTlsError::ExtraCa);
+            return Err(PrepareProxyTlsError::ExtraCa);
         }
     }
     if roots.is_empty() {
-        return Err(PrepareTlsError::NoAuthorities);
+        return Err(PrepareProxyTlsError::NoAuthorities);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let mut config = versions.map_err(PrepareTlsError::Rustls)?.with_root_certificates(roots).with_no_client_auth();
+    let mut config =
+        versions.map_err(PrepareProxyTlsError::Rustls)?.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
@@ -130,7 +131,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Opens a connection, with proxy and TLS as configured.
-    pub(crate) async fn connect(&self) -> Result<Stream, ConnectUpstreamError> {
+    pub(crate) async fn connect(&self) -> Result<UpstreamStream, ConnectUpstreamError> {
         let mut tcp = match &self.proxy {
             None => dial(&self.endpoint.host, self.endpoint.port).await?,
             Some(proxy) => dial(&proxy.host, proxy.port).await?,
@@ -138,10 +139,10 @@ impl Connector {
         if let Some(proxy) = &self.proxy {
             self.tunnel(&mut tcp, proxy).await?;
         }
-        let Some(config) = &self.tls else { return Ok(Stream::Plain(tcp)) };
+        let Some(config) = &self.tls else { return Ok(UpstreamStream::Plain(tcp)) };
         let name = ServerName::try_from(self.endpoint.host.clone()).map_err(|_| ConnectUpstreamError::Name)?;
         let tls = TlsConnector::from(Arc::clone(config)).connect(name, tcp).await;
-        tls.map(|tls| Stream::Tls(Box::new(tls))).map_err(|error| ConnectUpstreamError::Tls(tls_fault(&error)))
+        tls.map(|tls| UpstreamStream::Tls(Box::new(tls))).map_err(|error| ConnectUpstreamError::Tls(tls_fault(&error)))
     }
 
     async fn tunnel(&self, tcp: &mut TcpStream, proxy: &Proxy) -> Result<(), ConnectUpstreamError> {
@@ -194,12 +195,12 @@ async fn dial(host: &str, port: u16) -> Result<TcpStream, ConnectUpstreamError> 
 
 /// A connection, with or without TLS.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub(crate) enum UpstreamStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Stream {
+impl UpstreamStream {
     /// Underlying socket.
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         match self {
@@ -209,7 +210,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for UpstreamStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
@@ -218,7 +219,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for UpstreamStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract::Stamp;
 use zeroize::Zeroizing;
 
-use crate::protocol::json::{Node, Strictness, Tape};
+use crate::protocol::json::{JsonNode, Strictness, Tape};
 use crate::upstream::secret::Secret;
 
 /// A function that gives the credential; it may block.
@@ -101,19 +101,19 @@ impl Credential {
     }
 
     /// Fetches and discards the credential, to find errors early.
-    pub fn check(&self, now: Stamp) -> Result<(), FetchCredentialError> {
-        self.fetch(now).map(drop)
+    pub fn check_fetch(&self, now: Stamp) -> Result<(), FetchCredentialError> {
+        self.fetch_value(now).map(drop)
     }
 
     /// The value, for putting it on a request or for keeping it out of what is written.
-    pub fn fetch(&self, now: Stamp) -> Result<Option<Secret>, FetchCredentialError> {
+    pub fn fetch_value(&self, now: Stamp) -> Result<Option<Secret>, FetchCredentialError> {
         let secret = match self {
             Self::None => return Ok(None),
             Self::Held(secret) => secret.clone(),
             Self::File(path) => Secret::new(read(path)?.trim_ascii()),
             Self::OauthFile(path) => access_token(&read(path)?, now)?,
             Self::Asked(ask) => Secret::new(ask()?.bytes().trim_ascii()),
-            Self::Watched(source, watch) => return watched(source.fetch(now)?, watch),
+            Self::Watched(source, watch) => return watched(source.fetch_value(now)?, watch),
         };
         let value = secret.bytes();
         if value.is_empty() {
@@ -164,10 +164,12 @@ const TOKEN_PLACES: &[(&[&str], &[&str])] = &[
 
 fn access_token(bytes: &[u8], now: Stamp) -> Result<Secret, FetchCredentialError> {
     let mut tape = Tape::default();
-    let root = tape.read(bytes, Strictness::Request).map_err(|_| FetchCredentialError::Shape)?;
+    let root = tape.read_document(bytes, Strictness::Request).map_err(|_| FetchCredentialError::Shape)?;
     let (token, written_end) = TOKEN_PLACES
         .iter()
-        .find_map(|(token, end)| Some((root.find(token)?.text()?, root.find(end).and_then(|end| end.integer()))))
+        .find_map(|(token, end)| {
+            Some((root.find_path(token)?.text()?, root.find_path(end).and_then(|end| end.integer())))
+        })
         .ok_or(FetchCredentialError::Shape)?;
     let token = Zeroizing::new(token.into_owned());
     let end = written_end.map(in_seconds).or_else(|| jwt_end(&token));
@@ -188,8 +190,8 @@ fn in_seconds(time: u64) -> u64 {
 fn jwt_end(token: &str) -> Option<u64> {
     let claims = Zeroizing::new(URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?);
     let mut tape = Tape::default();
-    let root: Node<'_> = tape.read(&claims, Strictness::Answer).ok()?;
-    root.get("exp")?.integer()
+    let root: JsonNode<'_> = tape.read_document(&claims, Strictness::Answer).ok()?;
+    root.get_member("exp")?.integer()
 }
 
 #[cfg(test)]
@@ -206,7 +208,7 @@ mod tests {
     fn oauth(text: &str) -> Result<String, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let fetched = Credential::OauthFile(file.path().to_owned()).fetch(now());
+        let fetched = Credential::OauthFile(file.path().to_owned()).fetch_value(now());
         fetched.map(|secret| String::from_utf8(secret.unwrap().bytes().to_vec()).unwrap()).map_err(|e| e.to_string())
     }
 
@@ -231,20 +233,23 @@ mod tests {
     fn other_sources() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "value\n").unwrap();
-        let fetched = Credential::File(file.path().to_owned()).fetch(now()).unwrap().unwrap();
+        let fetched = Credential::File(file.path().to_owned()).fetch_value(now()).unwrap().unwrap();
         assert_eq!(fetched.bytes(), b"value");
         for (mode, taken) in [(0o400, true), (0o640, false), (0o604, false), (0o620, false), (0o600, true)] {
             std::fs::set_permissions(file.path(), PermissionsExt::from_mode(mode)).unwrap();
-            let fetched = Credential::File(file.path().to_owned()).fetch(now());
+            let fetched = Credential::File(file.path().to_owned()).fetch_value(now());
             assert_eq!(fetched.is_ok(), taken, "{mode:o}: {fetched:?}");
         }
         assert!(matches!(
-            Credential::File("/nonexistent/x".into()).fetch(now()),
+            Credential::File("/nonexistent/x".into()).fetch_value(now()),
             Err(FetchCredentialError::Unreadable(_))
         ));
-        assert!(matches!(Credential::Held(Secret::new(" ")).fetch(now()), Err(FetchCredentialError::Unprintable)));
-        assert!(matches!(Credential::Held(Secret::new("")).fetch(now()), Err(FetchCredentialError::Empty)));
-        assert!(Credential::None.fetch(now()).unwrap().is_none());
+        assert!(matches!(
+            Credential::Held(Secret::new(" ")).fetch_value(now()),
+            Err(FetchCredentialError::Unprintable)
+        ));
+        assert!(matches!(Credential::Held(Secret::new("")).fetch_value(now()), Err(FetchCredentialError::Empty)));
+        assert!(Credential::None.fetch_value(now()).unwrap().is_none());
     }
 
     #[test]
@@ -260,7 +265,7 @@ mod tests {
         assert!(credential.may_block() && !credential.is_oauth());
         for (value, taken) in [("first", true), ("second", true), ("third", false)] {
             std::fs::write(file.path(), value).unwrap();
-            assert_eq!(credential.fetch(now()).is_ok(), taken, "{value}");
+            assert_eq!(credential.fetch_value(now()).is_ok(), taken, "{value}");
         }
         assert_eq!(*seen.lock().unwrap(), [b"first".to_vec(), b"second".to_vec(), b"third".to_vec()]);
     }

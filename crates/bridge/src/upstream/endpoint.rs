@@ -48,7 +48,7 @@ impl Endpoint {
     }
 
     /// `http[s]://HOST[:PORT][/PREFIX]`. Without a prefix it is `/v1`.
-    pub fn parse(text: &str) -> Result<Self, ParseEndpointError> {
+    pub fn parse_endpoint(text: &str) -> Result<Self, ParseEndpointError> {
         let (scheme, rest) = text.split_once("://").ok_or(ParseEndpointError::Scheme)?;
         let tls = match scheme {
             "https" => true,
@@ -131,12 +131,12 @@ mod tests {
             ("https://[::1]:9/x", ["https://[::1]:9/x", "[::1]:9"]),
         ];
         for (text, expected) in rows {
-            assert_eq!(Endpoint::parse(text).unwrap().values(), expected, "{text}");
+            assert_eq!(Endpoint::parse_endpoint(text).unwrap().values(), expected, "{text}");
         }
     }
 
     fn check(text: &str) -> Result<String, ParseEndpointError> {
-        Endpoint::parse(text).map(|endpoint| format!("{} {}/x", endpoint.authority, endpoint.prefix))
+        Endpoint::parse_endpoint(text).map(|endpoint| format!("{} {}/x", endpoint.authority, endpoint.prefix))
     }
 
     #[test]

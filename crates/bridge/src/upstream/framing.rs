@@ -47,7 +47,7 @@ pub(crate) enum Chunk {
 
 impl Framing {
     /// The framing an answer's head announces.
-    pub(crate) fn of(status: u16, headers: &[Header<'_>]) -> Result<Self, FramingError> {
+    pub(crate) fn of_answer(status: u16, headers: &[Header<'_>]) -> Result<Self, FramingError> {
         let named =
             |wanted: &'static str| headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(wanted));
         let (mut encodings, mut lengths) = (named("transfer-encoding"), named("content-length"));
@@ -81,7 +81,7 @@ impl Framing {
     }
 
     /// Takes body bytes out of `input` into `out`; gives how much of the input it used.
-    pub(crate) fn take(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, FramingError> {
+    pub(crate) fn take_body(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, FramingError> {
         match self {
             Self::Done => Ok(0),
             Self::Close => {
@@ -162,7 +162,7 @@ mod tests {
 
     fn announced(rows: &[(&'static str, &'static str)]) -> Result<Framing, FramingError> {
         let header = |(name, value): &(&'static str, &'static str)| Header { name, value: value.as_bytes() };
-        Framing::of(200, &rows.iter().map(header).collect::<Vec<_>>())
+        Framing::of_answer(200, &rows.iter().map(header).collect::<Vec<_>>())
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         let mut framing = Framing::Chunked(Chunk::Size { size: 0, digits: 0 });
         let mut out = Vec::new();
         for piece in input.chunks(size) {
-            framing.take(piece, &mut out)?;
+            framing.take_body(piece, &mut out)?;
         }
         Ok((String::from_utf8_lossy(&out).into_owned(), framing.is_done()))
     }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::connect::{ConnectUpstreamError, Connector, Stream};
+use super::connect::{ConnectUpstreamError, Connector, UpstreamStream};
 
 /// Servers close idle connections after five seconds or more; a request sent into a closing
 /// one would be lost, and we retry nothing.
@@ -31,7 +31,7 @@ struct Waiting {
     since: Instant,
     /// Earliest time at which it may be used.
     from: Instant,
-    stream: Stream,
+    stream: UpstreamStream,
 }
 
 impl Pool {
@@ -46,7 +46,7 @@ impl Pool {
     }
 
     /// A connection that waited and is still open, or a new one.
-    pub(crate) async fn take(&self) -> Result<Stream, ConnectUpstreamError> {
+    pub(crate) async fn take(&self) -> Result<UpstreamStream, ConnectUpstreamError> {
         let now = Instant::now();
         while let Some(mut stream) = self.pop(now) {
             if is_quiet(&mut stream) {
@@ -57,7 +57,7 @@ impl Pool {
     }
 
     /// The connection that was used last of those that may be used now.
-    fn pop(&self, now: Instant) -> Option<Stream> {
+    fn pop(&self, now: Instant) -> Option<UpstreamStream> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|waiting| now.duration_since(waiting.since) < LONGEST_WAIT);
         let ready = waiting.iter().rposition(|waiting| waiting.from <= now)?;
@@ -65,11 +65,11 @@ impl Pool {
     }
 
     /// Keeps a connection for the next request; `streamed` says how the last answer came.
-    pub(crate) fn keep(&self, stream: Stream, streamed: bool) {
+    pub(crate) fn keep_stream(&self, stream: UpstreamStream, streamed: bool) {
         self.keep_since(Instant::now(), stream, streamed);
     }
 
-    fn keep_since(&self, since: Instant, stream: Stream, streamed: bool) {
+    fn keep_since(&self, since: Instant, stream: UpstreamStream, streamed: bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|waiting| since.duration_since(waiting.since) < LONGEST_WAIT);
         if waiting.len() < MOST {
@@ -80,7 +80,7 @@ impl Pool {
 }
 
 /// True if the connection is open and has no unsolicited bytes.
-fn is_quiet(stream: &mut Stream) -> bool {
+fn is_quiet(stream: &mut UpstreamStream) -> bool {
     let mut byte = [0];
     // The runtime has seen only what it was told of so far; the kernel knows whether the
     // other side has left or said something since.
@@ -102,9 +102,9 @@ mod tests {
     use crate::upstream::endpoint::Endpoint;
 
     /// A pool, a connection of it, and the other side of that connection.
-    async fn connected() -> (Pool, Stream, TcpStream, TcpListener) {
+    async fn connected() -> (Pool, UpstreamStream, TcpStream, TcpListener) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let endpoint = Endpoint::parse(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
+        let endpoint = Endpoint::parse_endpoint(&format!("http://{}/v1", listener.local_addr().unwrap())).unwrap();
         let pool = Pool::new(Connector { endpoint, proxy: None, tls: None });
         let stream = pool.take().await.unwrap();
         let (other, _) = listener.accept().unwrap();
@@ -150,7 +150,7 @@ mod tests {
         for (leaves, again) in [(false, true), (true, false)] {
             let (pool, stream, other, listener) = connected().await;
             listener.set_nonblocking(true).unwrap();
-            pool.keep(stream, false);
+            pool.keep_stream(stream, false);
             let kept = (!leaves).then_some(other);
             sleep(Duration::from_millis(20));
             let taken = pool.take().await.unwrap();

@@ -3,14 +3,14 @@
 use std::io;
 use std::time::Duration;
 
-use crate::upstream::connect::{ConnectUpstreamError, Connector, PrepareTlsError, Proxy, Trust, tls};
+use crate::upstream::connect::{ConnectUpstreamError, Connector, PrepareProxyTlsError, Proxy, TrustedRoots, tls};
 use crate::upstream::endpoint::Endpoint;
 
 /// An endpoint to which no connection can be made. Names no address.
 #[derive(Debug, thiserror::Error)]
 pub enum ReachEndpointError {
     #[error(transparent)]
-    Tls(PrepareTlsError),
+    Tls(PrepareProxyTlsError),
     #[error("no connection can be tried: {0}")]
     Runtime(#[source] io::Error),
     #[error("no connection: it takes too long")]
@@ -28,7 +28,7 @@ pub struct ConnectFault(ConnectUpstreamError);
 /// hangs up.
 pub fn check_reach(
     endpoint: Endpoint,
-    trust: &Trust,
+    trust: &TrustedRoots,
     proxy: Option<Proxy>,
     within: Duration,
 ) -> Result<(), ReachEndpointError> {

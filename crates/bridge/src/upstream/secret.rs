@@ -46,7 +46,7 @@ impl RunToken {
 
     /// Takes the same time for every value of one length: what is compared is digests, to
     /// the last byte.
-    pub(crate) fn is(&self, presented: &[u8]) -> bool {
+    pub(crate) fn is_token(&self, presented: &[u8]) -> bool {
         let presented: [u8; 32] = Sha256::digest(presented).into();
         let difference = self.0.iter().zip(presented).fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
         std::hint::black_box(difference) == 0
@@ -55,14 +55,14 @@ impl RunToken {
 
 /// Looks for secrets in bytes that arrive in pieces.
 #[derive(Debug, Default)]
-pub(crate) struct Lookout {
+pub(crate) struct SecretLookout {
     needles: Vec<Secret>,
     /// The end of what was seen, one byte less than the longest needle: a value split
     /// between two pieces is found.
     tail: Zeroizing<Vec<u8>>,
 }
 
-impl Lookout {
+impl SecretLookout {
     /// Values shorter than this are too common to look for.
     const SHORTEST: usize = 12;
 
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn a_token_is_recognised_and_not_told() {
         let token = RunToken::new(&Secret::new("run-token-of-this-run"));
-        assert!(token.is(b"run-token-of-this-run"));
-        assert!(!token.is(b"run-token-of-this-ruN") && !token.is(b""));
+        assert!(token.is_token(b"run-token-of-this-run"));
+        assert!(!token.is_token(b"run-token-of-this-ruN") && !token.is_token(b""));
         assert!(!format!("{:?}", Secret::new("run-token")).contains("run-token"));
     }
 
@@ -117,10 +117,10 @@ mod tests {
     fn a_secret_is_found_however_it_is_split() {
         let text = b"before sk-0123456789abcdef after";
         for size in 1..text.len() {
-            let mut lookout = Lookout::new([Secret::new("sk-0123456789abcdef"), Secret::new("short")]);
+            let mut lookout = SecretLookout::new([Secret::new("sk-0123456789abcdef"), Secret::new("short")]);
             assert!(text.chunks(size).any(|piece| lookout.sees(piece)), "pieces of {size}");
         }
-        let mut lookout = Lookout::new([Secret::new("sk-0123456789abcdef")]);
+        let mut lookout = SecretLookout::new([Secret::new("sk-0123456789abcdef")]);
         assert!(!b"sk-0123456789abcde-sk-short f".chunks(3).any(|piece| lookout.sees(piece)));
     }
 }

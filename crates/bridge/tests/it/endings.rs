@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bridge::{Outcome, Recorder, RefusalCode, ResponsesWire, Trust, UsageRecord};
+use bridge::{Outcome, Recorder, RefusalCode, ResponsesWire, TrustedRoots, UsageRecord};
 use contract::Digest;
 use fixtures::scripted::{BodyFraming, Raw, Reply, Script, ScriptedServer};
 use testkit::TlsModel;
@@ -96,7 +96,7 @@ fn check_gaps(framing: BodyFraming, tls: bool, responses: ResponsesWire) {
     };
     let mut upstream = live(&endpoint);
     upstream.responses = responses;
-    upstream.trust = Trust { extra_ca: secure.as_ref().map(|server| server.authority.clone()) };
+    upstream.trust = TrustedRoots { extra_ca: secure.as_ref().map(|server| server.authority.clone()) };
     let (bridge, address, events) = start(config(upstream));
     let mut bodies = Vec::new();
     for (gap, split) in GAPS.into_iter().flat_map(|gap| SPLITS.map(|split| (gap, split))) {
@@ -107,7 +107,7 @@ fn check_gaps(framing: BodyFraming, tls: bool, responses: ResponsesWire) {
             bodies.push((format!("{name} {} {}", wire.path, word(gap, split)), got));
         }
     }
-    let summary = bridge.stop();
+    let summary = bridge.stop_serving();
     let mut records = records_of(&events);
     records.sort_by_key(|record| record.seq);
     assert_eq!(records.len(), bodies.len(), "{name}");
@@ -115,7 +115,11 @@ fn check_gaps(framing: BodyFraming, tls: bool, responses: ResponsesWire) {
         assert_eq!((record.outcome, record.status), (Outcome::Answered, Some(200)), "{name}: {record:#?}");
         assert!(record.is_evidence(), "{name}");
         assert_eq!((record.tokens.prompt, record.tokens.completion), (Some(11), Some(7)), "{name}");
-        assert_eq!(record.response_sha256, Some(Digest::of(body)), "{name}: the record is of what the client got");
+        assert_eq!(
+            record.response_sha256,
+            Some(Digest::of_bytes(body)),
+            "{name}: the record is of what the client got"
+        );
     }
     assert_eq!(summary.spent.tokens, 18 * bodies.len() as u64, "{name}: the account has what was reported");
 }
@@ -216,13 +220,13 @@ fn a_connection_that_ends_without_a_word_ends_an_answer_only_after_its_last_even
         let reply = Reply { framing: BodyFraming::Close, cut_after, ..Reply::text("Hello there") };
         let server = TlsModel::start("localhost", always(reply));
         let mut upstream = live(&format!("https://localhost:{}/v1", server.address.port()));
-        upstream.trust = Trust { extra_ca: Some(server.authority.clone()) };
+        upstream.trust = TrustedRoots { extra_ca: Some(server.authority.clone()) };
         let (bridge, address, events) = start(config(upstream));
         for wire in &WIRES {
             let got = crate::world::send(address, &request("POST", wire.path, wire.body));
             assert_eq!(has_last(wire, &got.text()), cut_after.is_none(), "{}", got.text());
         }
-        bridge.stop();
+        bridge.stop_serving();
         assert_eq!(records_of(&events).iter().map(|record| record.outcome).collect::<Vec<_>>(), [outcome; 3]);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use bridge::{Limits, Outcome, PriceTable, RefusalCode};
+use bridge::{Outcome, PriceTable, RefusalCode, UseLimits};
 use fixtures::scripted::Reply;
 
 use crate::world::{World, always};
@@ -23,12 +23,13 @@ fn storm(world: &Arc<World>, count: usize) -> (usize, usize) {
     (statuses.iter().filter(|status| **status == 200).count(), statuses.iter().filter(|status| **status == 429).count())
 }
 
-fn world(limits: Limits, reply: Reply) -> World {
+fn world(limits: UseLimits, reply: Reply) -> World {
     World::with(always(reply), |config| {
         config.limits = limits;
-        config.prices =
-            PriceTable::read(br#"{"prices":[{"provider":"prov","model":"m","prompt":1000000,"completion":1000000}]}"#)
-                .unwrap();
+        config.prices = PriceTable::read_table(
+            br#"{"prices":[{"provider":"prov","model":"m","prompt":1000000,"completion":1000000}]}"#,
+        )
+        .unwrap();
         config.deadlines.total = std::time::Duration::from_secs(30);
     })
 }
@@ -36,7 +37,7 @@ fn world(limits: Limits, reply: Reply) -> World {
 #[test]
 fn requests_are_limited_exactly_across_parallel_ones() {
     let world = Arc::new(world(
-        Limits { requests: Some(5), ..Limits::default() },
+        UseLimits { requests: Some(5), ..UseLimits::default() },
         Reply { delay_head_ms: 50, ..Reply::text("x") },
     ));
     assert_eq!(storm(&world, 24), (5, 19));
@@ -51,7 +52,7 @@ fn requests_are_limited_exactly_across_parallel_ones() {
 #[test]
 fn tokens_are_limited_across_parallel_ones() {
     let world = Arc::new(world(
-        Limits { tokens: Some(40), ..Limits::default() },
+        UseLimits { tokens: Some(40), ..UseLimits::default() },
         Reply { delay_head_ms: 20, ..Reply::text("x") },
     ));
     assert_eq!(storm(&world, 12), (3, 9));
@@ -61,7 +62,7 @@ fn tokens_are_limited_across_parallel_ones() {
 
 #[test]
 fn money_is_limited_across_parallel_ones() {
-    let limits = Limits { money_micros: Some(40), ..Limits::default() };
+    let limits = UseLimits { money_micros: Some(40), ..UseLimits::default() };
     let world = Arc::new(world(limits, Reply { delay_head_ms: 20, ..Reply::text("x") }));
     assert_eq!(storm(&world, 12), (3, 9));
     assert_eq!(world.bridge().spent().money_micros, 54);
@@ -69,7 +70,8 @@ fn money_is_limited_across_parallel_ones() {
 
 #[test]
 fn usage_that_is_not_reported_is_charged_as_estimated() {
-    let mut world = world(Limits { tokens: Some(20), ..Limits::default() }, Reply { usage: None, ..Reply::text("x") });
+    let mut world =
+        world(UseLimits { tokens: Some(20), ..UseLimits::default() }, Reply { usage: None, ..Reply::text("x") });
     assert_eq!(world.post("/v1/chat/completions", BODY).status, 200);
     let got = world.post("/v1/chat/completions", BODY);
     assert_eq!((got.status, got.code().as_str()), (429, "token_limit"));

@@ -42,8 +42,8 @@ fn every_wire_plain_and_streamed() {
             let record = world.record();
             assert_eq!((record.outcome, record.served, record.streamed), (Outcome::Answered, Served::Exact, stream));
             assert_eq!((record.tokens.prompt, record.tokens.completion), (Some(11), Some(7)), "{wire:?} {stream}");
-            assert_eq!(record.request_sha256, Some(contract::Digest::of(sent.as_bytes())));
-            assert_eq!(record.response_sha256, Some(contract::Digest::of(&got.body)));
+            assert_eq!(record.request_sha256, Some(contract::Digest::of_bytes(sent.as_bytes())));
+            assert_eq!(record.response_sha256, Some(contract::Digest::of_bytes(&got.body)));
             assert_eq!(record.response_bytes, got.body.len() as u64);
             assert_eq!(record.cost_micros, Cost::Unpriced);
             assert!(record.answer.content && !record.answer.reasoning);
@@ -121,7 +121,7 @@ fn a_cost_is_known_only_with_a_price_and_a_usage() {
     let prices = br#"{"prices":[{"provider":"prov","model":"m","prompt":1000000,"completion":2000000}]}"#;
     for (usage, expected) in [(Some((11, 7)), Cost::Micros(25)), (None, Cost::Unknown)] {
         let mut world = World::with(always(Reply { usage, ..Reply::text("x") }), |config| {
-            config.prices = PriceTable::read(prices).unwrap();
+            config.prices = PriceTable::read_table(prices).unwrap();
         });
         assert_eq!(world.post("/v1/responses", r#"{"model":"m","input":"x"}"#).status, 200);
         let record = world.record();

@@ -8,7 +8,7 @@ use crate::world::{World, always};
 fn check(reply: &Reply, expected: &ProbeResult) {
     for wire in Wire::ALL {
         let mut world = World::new(always(reply.clone()));
-        assert_eq!(world.bridge().probe(wire), *expected, "{wire:?}");
+        assert_eq!(world.bridge().probe_model(wire), *expected, "{wire:?}");
         let asked = world.asked().remove(0).json();
         let budget = if wire == Wire::Responses { &asked["max_output_tokens"] } else { &asked["max_tokens"] };
         assert_eq!(*budget, 1024);
@@ -40,7 +40,7 @@ fn it_passes_as_soon_as_content_arrives() {
         Reply { reasoning: Some("a".repeat(20)), frames: 20, delay_frame_ms: 20, ..Reply::text("ready".repeat(20)) };
     let mut world = World::new(always(reply));
     let began = std::time::Instant::now();
-    assert_eq!(world.bridge().probe(Wire::ChatCompletions), ProbeResult::Content);
+    assert_eq!(world.bridge().probe_model(Wire::ChatCompletions), ProbeResult::Content);
     assert!(began.elapsed() < std::time::Duration::from_millis(750), "{:?}", began.elapsed());
     let record = world.record();
     assert_eq!((record.outcome, record.tokens.completion), (Outcome::Answered, None));

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use bridge::{
-    Admission, BridgeConfig, NetworkClass, Outcome, Recorder, Redact, RefusalCode, Replay, RunToken, Secret, Served,
-    Source,
+    AdmittedPair, AnswerSource, BridgeConfig, NetworkClass, Outcome, Recorder, Redact, RefusalCode, ReplaySource,
+    RunToken, Secret, Served,
 };
 use fixtures::scripted::Reply;
 
@@ -47,9 +47,9 @@ fn recording() -> (Vec<u8>, Vec<String>) {
 }
 
 fn replaying(bytes: &[u8]) -> (bridge::Bridge, std::net::SocketAddr, crate::world::Events) {
-    let source = Source::Replay(Replay::read(bytes, redact()).unwrap());
+    let source = AnswerSource::Replay(ReplaySource::read_recording(bytes, redact()).unwrap());
     let token = RunToken::new(&Secret::new(TOKEN));
-    start(BridgeConfig::new(Admission::new("prov", "m"), NetworkClass::default(), source, token, started()))
+    start(BridgeConfig::new(AdmittedPair::new("prov", "m"), NetworkClass::default(), source, token, started()))
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_recording_holds_no_secret_and_answers_the_same() {
     assert_eq!(first.text(), answers[0].replace("hunter2-secret", "[redacted]"));
     let second = send(address, &request("POST", "/v1/messages", &SECOND.replace("u1", "u2")));
     assert_eq!((second.status, second.text()), (400, answers[1].clone()));
-    bridge.stop();
+    bridge.stop_serving();
     let records = records_of(&events);
     assert!(records.iter().all(|record| record.replayed));
     assert_eq!((records[0].served, records[0].outcome), (Served::Exact, Outcome::Answered));
@@ -89,7 +89,7 @@ fn a_changed_prompt_is_a_miss_and_never_a_call() {
     assert_eq!(send(address, &request("POST", "/v1/responses", FIRST)).status, 200);
     let again = send(address, &request("POST", "/v1/responses", FIRST));
     assert_eq!(again.code(), "not_in_recording", "each recorded answer is given once");
-    bridge.stop();
+    bridge.stop_serving();
     assert!(records_of(&events).iter().filter(|record| record.refusal == Some(RefusalCode::NotRecorded)).count() == 4);
     assert!(trap.asked().is_empty());
 }

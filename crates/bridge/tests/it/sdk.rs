@@ -81,7 +81,7 @@ fn the_openai_client_works_over_a_translation() {
         otherwise: Reply::text("Hello from the script"),
     };
     let world = World::with(script, |config| {
-        if let bridge::Source::Live(upstream) = &mut config.source {
+        if let bridge::AnswerSource::Live(upstream) = &mut config.source {
             upstream.responses = bridge::ResponsesWire::OverChat;
         }
     });

@@ -35,9 +35,9 @@ fn a_listener_somebody_else_holds_is_closed_as_well() {
     let address = listener.local_addr().unwrap();
     let other = listener.try_clone().unwrap();
     let config = crate::world::config(crate::world::live("http://127.0.0.1:9/v1"));
-    let mut bridge = bridge::Bridge::start(config, Box::new(drop)).unwrap();
-    bridge.serve(listener).unwrap();
-    bridge.stop();
+    let mut bridge = bridge::Bridge::start_bridge(config, Box::new(drop)).unwrap();
+    bridge.serve_listener(listener).unwrap();
+    bridge.stop_serving();
     assert!(TcpStream::connect(address).is_err());
     drop(other);
 }
@@ -66,12 +66,12 @@ fn a_slow_observer_loses_nothing() {
         std::thread::sleep(Duration::from_millis(5));
         sink.lock().unwrap().push(event);
     });
-    let mut bridge = bridge::Bridge::start(config, observer).unwrap();
-    let address = bridge.serve(crate::world::listener()).unwrap();
+    let mut bridge = bridge::Bridge::start_bridge(config, observer).unwrap();
+    let address = bridge.serve_listener(crate::world::listener()).unwrap();
     for _ in 0..20 {
         let got = crate::world::send(address, &request("POST", "/v1/responses", r#"{"model":"m","input":"x"}"#));
         assert_eq!(got.status, 200);
     }
-    bridge.stop();
+    bridge.stop_serving();
     assert_eq!(events.lock().unwrap().len(), 40);
 }

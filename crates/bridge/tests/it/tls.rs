@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::thread;
 
-use bridge::{Proxy, RefusalCode, Secret, Trust};
+use bridge::{Proxy, RefusalCode, Secret, TrustedRoots};
 use fixtures::scripted::Reply;
 use testkit::{ConnectProxy, TlsModel};
 
@@ -21,7 +21,7 @@ fn server(name: &str) -> (SocketAddr, Vec<u8>) {
 fn ask(
     address: SocketAddr,
     host: &str,
-    trust: Trust,
+    trust: TrustedRoots,
     proxy: Option<Proxy>,
 ) -> (u16, Option<RefusalCode>, Option<String>) {
     let mut upstream = live(&format!("https://{host}:{}/v1", address.port()));
@@ -31,7 +31,7 @@ fn ask(
     config.deadlines.connect = std::time::Duration::from_secs(5);
     let (bridge, address, events) = start(config);
     let got = send(address, &request("POST", "/v1/chat/completions", BODY));
-    bridge.stop();
+    bridge.stop_serving();
     let record = records_of(&events).remove(0);
     (got.status, record.refusal, record.detail)
 }
@@ -40,9 +40,9 @@ fn ask(
 fn certificates_are_checked() {
     let unreachable = Some(RefusalCode::UpstreamUnreachable);
     let (address, authority) = server("localhost");
-    let trusted = || Trust { extra_ca: Some(authority.clone()) };
+    let trusted = || TrustedRoots { extra_ca: Some(authority.clone()) };
     assert_eq!(ask(address, "localhost", trusted(), None), (200, None, None));
-    let (status, code, detail) = ask(address, "localhost", Trust::default(), None);
+    let (status, code, detail) = ask(address, "localhost", TrustedRoots::default(), None);
     assert_eq!((status, code), (502, unreachable));
     assert_eq!(detail.as_deref(), Some("no TLS: nobody trusted issued the certificate"));
     let (status, code, detail) = ask(address, "127.0.0.1", trusted(), None);
@@ -58,15 +58,15 @@ fn a_plain_server_is_no_tls_server() {
         let (mut stream, _) = plain.accept().unwrap();
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     });
-    let (status, code, _) = ask(address, "localhost", Trust::default(), None);
+    let (status, code, _) = ask(address, "localhost", TrustedRoots::default(), None);
     assert_eq!((status, code), (502, Some(RefusalCode::UpstreamUnreachable)));
 }
 
 #[test]
 fn an_extra_authority_that_is_none_stops_the_start() {
     let mut upstream = live("https://localhost:1/v1");
-    upstream.trust = Trust { extra_ca: Some(b"not a certificate".to_vec()) };
-    let error = bridge::Bridge::start(config(upstream), Box::new(drop)).unwrap_err();
+    upstream.trust = TrustedRoots { extra_ca: Some(b"not a certificate".to_vec()) };
+    let error = bridge::Bridge::start_bridge(config(upstream), Box::new(drop)).unwrap_err();
     assert_eq!(error.to_string(), "the extra certificate authorities cannot be read");
 }
 
@@ -75,8 +75,8 @@ fn a_proxy_tunnels_and_learns_no_credential() {
     let (address, authority) = server("localhost");
     let through = ConnectProxy::start("HTTP/1.1 200 Connection established\r\n\r\n", address);
     let login = Some(Secret::new("user:password"));
-    let proxy_setting = Proxy::parse(&format!("http://{}", through.address), login).unwrap();
-    let trust = Trust { extra_ca: Some(authority) };
+    let proxy_setting = Proxy::parse_proxy(&format!("http://{}", through.address), login).unwrap();
+    let trust = TrustedRoots { extra_ca: Some(authority) };
     assert_eq!(ask(address, "localhost", trust, Some(proxy_setting)), (200, None, None));
     let head = through.heads().remove(0);
     assert!(head.starts_with(&format!("CONNECT localhost:{} HTTP/1.1\r\n", address.port())), "{head}");
@@ -84,7 +84,7 @@ fn a_proxy_tunnels_and_learns_no_credential() {
     assert!(!head.contains(crate::world::KEY));
 
     let through = ConnectProxy::start("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", address);
-    let proxy_setting = Proxy::parse(&format!("http://{}", through.address), None).unwrap();
-    let (status, _, detail) = ask(address, "localhost", Trust::default(), Some(proxy_setting));
+    let proxy_setting = Proxy::parse_proxy(&format!("http://{}", through.address), None).unwrap();
+    let (status, _, detail) = ask(address, "localhost", TrustedRoots::default(), Some(proxy_setting));
     assert_eq!((status, detail.as_deref()), (502, Some("no way through the proxy: it refused")));
 }

@@ -1,6 +1,6 @@
 //! A responses client over a chat provider.
 
-use bridge::{Outcome, ResponsesWire, Served, Source};
+use bridge::{AnswerSource, Outcome, ResponsesWire, Served};
 use fixtures::scripted::{Call, Reply};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::world::{World, always};
 
 fn world(reply: Reply) -> World {
     World::with(always(reply), |config| {
-        if let Source::Live(upstream) = &mut config.source {
+        if let AnswerSource::Live(upstream) = &mut config.source {
             upstream.responses = ResponsesWire::OverChat;
         }
     })

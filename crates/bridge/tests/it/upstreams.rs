@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use base64::Engine as _;
-use bridge::{Credential, FetchCredentialError, Outcome, RefusalCode, Sizes, Source};
+use bridge::{AnswerSource, Credential, FetchCredentialError, Outcome, RefusalCode, Sizes};
 use fixtures::scripted::{Raw, Reply};
 
 use crate::world::{KEY, World, always};
@@ -224,7 +224,7 @@ fn a_refused_credential_is_told_without_the_upstreams_words() {
 #[test]
 fn an_upstream_that_is_not_there_or_a_credential_that_cannot_be_had() {
     let mut world = World::with(always(Reply::text("x")), |config| {
-        config.source = Source::Live(Box::new(crate::world::live("http://127.0.0.1:1/v1")));
+        config.source = AnswerSource::Live(Box::new(crate::world::live("http://127.0.0.1:1/v1")));
     });
     let got = world.post("/v1/chat/completions", r#"{"model":"m","messages":[]}"#);
     assert_eq!((got.status, got.code().as_str()), (502, "upstream_unreachable"));
@@ -232,7 +232,7 @@ fn an_upstream_that_is_not_there_or_a_credential_that_cannot_be_had() {
     assert!(!format!("{:?}", world.record()).contains("127.0.0.1"));
 
     let mut world = World::with(always(Reply::text("x")), |config| {
-        if let Source::Live(upstream) = &mut config.source {
+        if let AnswerSource::Live(upstream) = &mut config.source {
             let ask = || Err(FetchCredentialError::Source("locked".to_owned()));
             upstream.credential = Credential::Asked(std::sync::Arc::new(ask));
         }
@@ -247,7 +247,7 @@ fn an_upstream_that_is_not_there_or_a_credential_that_cannot_be_had() {
 fn a_host_outside_the_class_is_refused_at_the_start() {
     let mut config = crate::world::config(crate::world::live("http://127.0.0.1:80/v1"));
     config.network.hosts = vec!["example.com".to_owned(), "127.0.0.1:81".to_owned()];
-    let error = bridge::Bridge::start(config, Box::new(drop)).unwrap_err();
+    let error = bridge::Bridge::start_bridge(config, Box::new(drop)).unwrap_err();
     assert_eq!(error.to_string(), "the upstream is not one of the admission's network class");
 }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bridge::{
-    Admission, Bridge, BridgeConfig, Credential, Deadlines, Endpoint, ModelEvent, NetworkClass, RunToken, Secret,
-    Source, Summary, Upstream, UsageRecord,
+    AdmittedPair, AnswerSource, Bridge, BridgeConfig, BridgeTotals, Credential, Deadlines, Endpoint, ModelEvent,
+    NetworkClass, RunToken, Secret, Upstream, UsageRecord,
 };
 use contract::Stamp;
 use fixtures::scripted::{Asked, Reply, Script, ScriptedServer, Step, When};
@@ -44,15 +44,15 @@ pub(crate) fn on(contains: &str, reply: Reply) -> Step {
 }
 
 pub(crate) fn live(endpoint: &str) -> Upstream {
-    Upstream::new(Endpoint::parse(endpoint).unwrap(), Credential::Held(Secret::new(KEY)))
+    Upstream::new(Endpoint::parse_endpoint(endpoint).unwrap(), Credential::Held(Secret::new(KEY)))
 }
 
 pub(crate) fn config(upstream: Upstream) -> BridgeConfig {
     let network =
         NetworkClass { hosts: vec!["127.0.0.1".to_owned(), "localhost".to_owned()], ..NetworkClass::default() };
     let token = RunToken::new(&Secret::new(TOKEN));
-    let source = Source::Live(Box::new(upstream));
-    let mut config = BridgeConfig::new(Admission::new("prov", "m"), network, source, token, started());
+    let source = AnswerSource::Live(Box::new(upstream));
+    let mut config = BridgeConfig::new(AdmittedPair::new("prov", "m"), network, source, token, started());
     config.deadlines = Deadlines {
         receive: Duration::from_millis(700),
         stall: Duration::from_secs(2),
@@ -68,8 +68,8 @@ pub(crate) fn start(config: BridgeConfig) -> (Bridge, SocketAddr, Events) {
     let events: Events = Arc::default();
     let sink = Arc::clone(&events);
     let observer = Box::new(move |event| sink.lock().unwrap().push(event));
-    let mut bridge = Bridge::start(config, observer).unwrap();
-    let address = bridge.serve(listener()).unwrap();
+    let mut bridge = Bridge::start_bridge(config, observer).unwrap();
+    let address = bridge.serve_listener(listener()).unwrap();
     (bridge, address, events)
 }
 
@@ -90,8 +90,8 @@ impl World {
         self.bridge.as_ref().unwrap()
     }
 
-    pub(crate) fn stop(&mut self) -> Summary {
-        self.bridge.take().unwrap().stop()
+    pub(crate) fn stop(&mut self) -> BridgeTotals {
+        self.bridge.take().unwrap().stop_serving()
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {

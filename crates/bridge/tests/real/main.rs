@@ -81,7 +81,7 @@ impl ModelServer {
                 send(address, &request("POST", path, &format!(r#"{{"model":"m","stream":{stream},{fields}}}"#)));
             }
         }
-        bridge.stop();
+        bridge.stop_serving();
         records_of(&events)
     }
 }
@@ -122,6 +122,6 @@ fn real_weights_answer_on_every_wire() {
 
     let (bridge, ..) = start(server.config(&names, ResponsesWire::Native));
     for (wire, ..) in ASKS {
-        assert_eq!(bridge.probe(wire), ProbeResult::Content, "{wire:?}");
+        assert_eq!(bridge.probe_model(wire), ProbeResult::Content, "{wire:?}");
     }
 }

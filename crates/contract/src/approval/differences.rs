@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Plan;
-use crate::text::shown;
+use crate::text::show_controls;
 
 /// A field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +26,10 @@ impl std::fmt::Display for PlanDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = |value: &Option<Value>| match value {
             None => "nothing".to_owned(),
-            Some(Value::String(text)) => clip(&shown(text)),
-            Some(other) => clip(&shown(&other.to_string())),
+            Some(Value::String(text)) => clip(&show_controls(text)),
+            Some(other) => clip(&show_controls(&other.to_string())),
         };
-        write!(f, "{}: {} was approved, {} is there now", shown(&self.field), text(&self.old), text(&self.new))
+        write!(f, "{}: {} was approved, {} is there now", show_controls(&self.field), text(&self.old), text(&self.new))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Approval, Denial, Hold, PlanDifference, PolicyTerms, Revocation};
 use crate::digest::Digest;
 use crate::id::RunId;
-use crate::record::{Found, TargetAdmission};
+use crate::record::{FoundRecord, TargetAdmission};
 use crate::signer::SignatureFact;
 use crate::status::Status;
 use crate::time::Stamp;
@@ -17,7 +17,7 @@ use crate::time::Stamp;
 pub struct TargetAdmissionFacts {
     /// Path of the repository that would be changed.
     pub path: String,
-    pub admission: Found<TargetAdmission>,
+    pub admission: FoundRecord<TargetAdmission>,
     /// Path of the record's file as commands take it; absent without a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,

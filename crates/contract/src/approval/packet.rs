@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Plan, PlannedRecord, RepositoryKind, approval_sentence};
 use crate::digest::Digest;
 use crate::task::{Command, ForbiddenAction};
-use crate::text::shown;
+use crate::text::show_controls;
 
 pub use marks::{MARK_RULES, MarkKind, MarkRule, PlannedMark, find_marks};
 
@@ -44,10 +44,10 @@ pub fn render_packet(plan: &Plan) -> Result<String, serde_json::Error> {
 /// Makes the text of a plan whose digest the caller has computed.
 pub fn render_packet_of(plan: &Plan, request_digest: Digest) -> String {
     let mut text = Text::default();
-    text.line(&format!("{}  {}", plan.work_name(), without_gaps(&shown(&plan.contract.title))));
+    text.line(&format!("{}  {}", plan.work_name(), without_gaps(&show_controls(&plan.contract.title))));
     text.line("a packet is read, never executed");
     text.labelled("request", &[request_digest.to_string()]);
-    text.labelled("asked by", &[shown(&plan.requester_fingerprint)]);
+    text.labelled("asked by", &[show_controls(&plan.requester_fingerprint)]);
     add_run(&mut text, plan);
     add_repository(&mut text, plan);
     add_scope(&mut text, plan);
@@ -63,14 +63,17 @@ fn add_run(text: &mut Text, plan: &Plan) {
     text.heading("would run");
     text.labelled("task", &[contract.task_id.to_string()]);
     text.labelled("contract", &[plan.contract_digest.to_string()]);
-    text.labelled("engine", &[format!("{}, files {}", shown(&engine.source_id), engine.tree_sha256)]);
+    text.labelled("engine", &[format!("{}, files {}", show_controls(&engine.source_id), engine.tree_sha256)]);
     if let Some(continues) = &plan.continues {
         text.labelled("goes on from", &[format!("{}, patch {}", continues.run_id, continues.patch_sha256)]);
     }
-    text.labelled("command", &[shown(&shell_words::join(&engine.argv_template))]);
-    text.labelled("model", &[plan.model.as_ref().map_or_else(|| "none".to_owned(), |pair| shown(&pair.to_string()))]);
+    text.labelled("command", &[show_controls(&shell_words::join(&engine.argv_template))]);
+    text.labelled(
+        "model",
+        &[plan.model.as_ref().map_or_else(|| "none".to_owned(), |pair| show_controls(&pair.to_string()))],
+    );
     text.labelled("mode", &[format!("{}, stage {}", plan.mutation_mode, plan.stage)]);
-    let mounts = plan.sandbox.mounts.iter().map(|mount| shown(&mount.target)).collect::<Vec<_>>();
+    let mounts = plan.sandbox.mounts.iter().map(|mount| show_controls(&mount.target)).collect::<Vec<_>>();
     text.labelled("sandbox", &[plan.sandbox.profile.to_string()]);
     text.labelled("mounts", &mounts);
     let commands = contract.verification_commands.iter().map(command_text).collect::<Vec<_>>();
@@ -79,7 +82,7 @@ fn add_run(text: &mut Text, plan: &Plan) {
 }
 
 fn command_text(command: &Command) -> String {
-    format!("{}   limit {} s", shown(&shell_words::join(&command.argv)), command.timeout_seconds)
+    format!("{}   limit {} s", show_controls(&shell_words::join(&command.argv)), command.timeout_seconds)
 }
 
 fn limits_text(plan: &Plan) -> String {
@@ -103,15 +106,18 @@ fn add_repository(text: &mut Text, plan: &Plan) {
         RepositoryKind::Admitted => "admitted",
     };
     text.heading("would change");
-    text.labelled("target", &[format!("{} ({kind})", shown(&repository.name))]);
-    text.labelled("path", &repository.path.iter().map(|path| shown(path)).collect::<Vec<_>>());
-    text.labelled("owner", &[shown(&repository.owner)]);
-    text.labelled("risk", &[shown(&repository.risk_classification)]);
+    text.labelled("target", &[format!("{} ({kind})", show_controls(&repository.name))]);
+    text.labelled("path", &repository.path.iter().map(|path| show_controls(path)).collect::<Vec<_>>());
+    text.labelled("owner", &[show_controls(&repository.owner)]);
+    text.labelled("risk", &[show_controls(&repository.risk_classification)]);
     let state = if repository.clean { "clean" } else { "not clean" };
-    let branch = repository.checked_out.as_deref().map_or_else(|| "no branch".to_owned(), shown);
+    let branch = repository.checked_out.as_deref().map_or_else(|| "no branch".to_owned(), show_controls);
     text.labelled("state", &[format!("{state}, on {branch}")]);
-    text.labelled("HEAD", &[format!("{}, tree {}", shown(&repository.head_commit), shown(&repository.head_tree))]);
-    text.labelled("branch", &[shown(&plan.branch.name)]);
+    text.labelled(
+        "HEAD",
+        &[format!("{}, tree {}", show_controls(&repository.head_commit), show_controls(&repository.head_tree))],
+    );
+    text.labelled("branch", &[show_controls(&plan.branch.name)]);
 }
 
 fn add_scope(text: &mut Text, plan: &Plan) {
@@ -129,13 +135,14 @@ fn add_scope(text: &mut Text, plan: &Plan) {
         text.heading("look twice: these may change too");
         for mark in &plan.marks {
             let there = if mark.files == 0 { String::new() } else { format!(" ({} there)", mark.files) };
-            text.line(&format!("  {:<13}{:<30}{}{there}", mark.kind.as_str(), mark.what, shown(&mark.example)));
+            text.line(&format!("  {:<13}{:<30}{}{there}", mark.kind.as_str(), mark.what, show_controls(&mark.example)));
         }
     }
     if !contract.secret_allowances.is_empty() {
         text.heading("may look like a secret");
         for allowance in &contract.secret_allowances {
-            let (path, rule, reason) = (shown(&allowance.path), shown(&allowance.rule), shown(&allowance.reason));
+            let (path, rule, reason) =
+                (show_controls(&allowance.path), show_controls(&allowance.rule), show_controls(&allowance.reason));
             let reason = without_gaps(&reason);
             text.line(&format!("  {path}  {rule}  {}  {reason}", allowance.value_sha256));
         }
@@ -151,47 +158,65 @@ fn add_records(text: &mut Text, plan: &Plan) {
         add_record(text, record);
     }
     for pointer in &plan.evidence {
-        text.labelled("evidence", &[format!("{}  {}", shown(&pointer.path), pointer.sha256)]);
+        text.labelled("evidence", &[format!("{}  {}", show_controls(&pointer.path), pointer.sha256)]);
     }
     let (harness, policy) = (&plan.harness, plan.policy_digest);
-    text.labelled("harness", &[format!("{}, executable {}", shown(&harness.version), harness.executable_sha256)]);
+    text.labelled(
+        "harness",
+        &[format!("{}, executable {}", show_controls(&harness.version), harness.executable_sha256)],
+    );
     text.labelled(
         "settings",
         &plan
             .settings
             .iter()
             .map(|setting| {
-                format!("{} = {}   from {}", shown(&setting.name), shown(&setting.value), shown(&setting.source))
+                format!(
+                    "{} = {}   from {}",
+                    show_controls(&setting.name),
+                    show_controls(&setting.value),
+                    show_controls(&setting.source)
+                )
             })
             .collect::<Vec<_>>(),
     );
     text.labelled("policy", &[policy.to_string()]);
-    text.labelled("ledger", &[format!("{}, instance {}", shown(&plan.ledger_id), plan.instance_id)]);
+    text.labelled("ledger", &[format!("{}, instance {}", show_controls(&plan.ledger_id), plan.instance_id)]);
 }
 
 fn add_record(text: &mut Text, record: &PlannedRecord) {
-    let signed =
-        record.signed_by.as_deref().map_or_else(|| "not signed".to_owned(), |key| format!("signed by {}", shown(key)));
-    text.line(&format!("  {}  {}  {}, {signed}", record.kind.as_str(), shown(&record.file), shown(&record.status)));
+    let signed = record
+        .signed_by
+        .as_deref()
+        .map_or_else(|| "not signed".to_owned(), |key| format!("signed by {}", show_controls(key)));
+    text.line(&format!(
+        "  {}  {}  {}, {signed}",
+        record.kind.as_str(),
+        show_controls(&record.file),
+        show_controls(&record.status)
+    ));
     text.line(&format!("    {}", record.sha256));
     text.line(&format!(
         "    approved by {}; look again: {}",
-        without_gaps(&shown(&record.approval_source)),
-        without_gaps(&shown(&record.review_trigger))
+        without_gaps(&show_controls(&record.approval_source)),
+        without_gaps(&show_controls(&record.review_trigger))
     ));
 }
 
 fn add_end(text: &mut Text, plan: &Plan) {
     let contract = &plan.contract;
     text.heading("afterwards");
-    text.labelled("success", &contract.success_criteria.iter().map(|sentence| shown(sentence)).collect::<Vec<_>>());
+    text.labelled(
+        "success",
+        &contract.success_criteria.iter().map(|sentence| show_controls(sentence)).collect::<Vec<_>>(),
+    );
     let undo = match plan.repository.kind {
         RepositoryKind::Disposable => "the repository is temporary",
         RepositoryKind::Admitted => "cto rollback RUN takes the one commit back",
     };
-    let expectation = contract.rollback_expectation.iter().map(|sentence| shown(sentence));
+    let expectation = contract.rollback_expectation.iter().map(|sentence| show_controls(sentence));
     text.labelled("rollback", &std::iter::once(undo.to_owned()).chain(expectation).collect::<Vec<_>>());
-    let expected = contract.evidence_expectations.iter().map(|name| shown(name));
+    let expected = contract.evidence_expectations.iter().map(|name| show_controls(name));
     let always = std::iter::once("a sealed bundle that verifies".to_owned());
     text.labelled("evidence", &always.chain(expected).collect::<Vec<_>>());
     if plan.repository.kind == RepositoryKind::Admitted {
@@ -248,7 +273,7 @@ impl Text {
         for item in items {
             // A space inside of a name is shown: two names must not look like three, nor
             // one like two.
-            let item = shown(item).replace(' ', SPACE);
+            let item = show_controls(item).replace(' ', SPACE);
             if !line.is_empty() && line.chars().count() + item.chars().count() > WIDTH {
                 self.line(&line);
                 line.clear();

@@ -50,7 +50,7 @@ impl Request {
         Ok(Self {
             schema: RequestSchema::V1,
             request_digest,
-            packet_digest: Digest::of(render_packet(&plan)?.as_bytes()),
+            packet_digest: Digest::of_bytes(render_packet(&plan)?.as_bytes()),
             approval_granted: Always,
             execution_allowed: Always,
             evidence_pointers: plan.evidence.clone(),

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use super::Plan;
-use crate::text::shown;
+use crate::text::show_controls;
 
 /// `I approve <work> against <target> for the <title>.`, in one line.
 pub fn approval_sentence(plan: &Plan) -> String {
-    let (name, title) = (shown(&plan.repository.name), shown(&plan.contract.title));
+    let (name, title) = (show_controls(&plan.repository.name), show_controls(&plan.contract.title));
     format!("I approve {} against {name} for the {title}.", plan.work_name())
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for CompareSentenceError {
             Some(found) if found.is_ascii_graphic() => write!(f, ", found `{found}`"),
             // A character that looks like another is told by its number.
             Some(found) => {
-                write!(f, ", found `{}` (U+{:04X})", shown(found.encode_utf8(&mut [0; 4])), u32::from(found))
+                write!(f, ", found `{}` (U+{:04X})", show_controls(found.encode_utf8(&mut [0; 4])), u32::from(found))
             }
         }
     }
@@ -59,7 +59,7 @@ pub fn compare_sentence(expected: &str, typed: &str) -> Result<(), CompareSenten
             (None, None) => return Ok(()),
             (expected, found) if expected == found => {}
             (_, found) => {
-                let expected = shown(&ahead.take(SHOWN_AHEAD).collect::<String>());
+                let expected = show_controls(&ahead.take(SHOWN_AHEAD).collect::<String>());
                 return Err(CompareSentenceError { column, expected, found });
             }
         }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::record::{Found, SourceAdmission};
+use crate::record::{FoundRecord, SourceAdmission};
 use crate::stage::Stage;
 
 /// State of an external engine on this machine: gate settings, admission, program, earned
@@ -13,7 +13,7 @@ use crate::stage::Stage;
 pub struct EngineSetting {
     /// Everybody who says something of its gate.
     pub gate: Vec<GateSaid>,
-    pub admission: Found<SourceAdmission>,
+    pub admission: FoundRecord<SourceAdmission>,
     pub program: ProgramFact,
     /// The rung below the wanted stage; absent at stage 1, which rests on nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ impl RungLack {
     }
 
     /// The one command that fixes it, where a further run is not what is missing.
-    pub fn remedy(self, run: &str) -> Option<String> {
+    pub fn lack_remedy(self, run: &str) -> Option<String> {
         match self {
             Self::MissingOperatorOutcome => Some(format!("cto outcome {run} accept --reason \"...\"")),
             Self::OutcomeRejected | Self::BundleMissing | Self::BundleDamaged | Self::MorePasses { .. } => None,

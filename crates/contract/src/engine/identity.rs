@@ -21,7 +21,7 @@ pub struct IdentityCheck {
 impl IdentityCheck {
     /// True if the program's output contains the expected text or all words of one
     /// alternative list.
-    pub fn accepts(&self, said: &str) -> bool {
+    pub fn accepts_output(&self, said: &str) -> bool {
         let words: BTreeSet<&str> = said.split(|c: char| !is_of_word(c)).collect();
         let all = |list: &Vec<String>| !list.is_empty() && list.iter().all(|word| words.contains(word.as_str()));
         said.contains(&self.expect) || self.or_words.iter().any(all)
@@ -80,7 +80,7 @@ mod tests {
             ("run", false),
             ("", false),
         ] {
-            assert_eq!(check.accepts(said), good, "{said}");
+            assert_eq!(check.accepts_output(said), good, "{said}");
         }
         for words in [&[][..], &["run"], &["run", ""], &["run", "a b"]] {
             assert!(IdentityCheck { or_words: vec![list(words)], ..check.clone() }.problem().is_some(), "{words:?}");

@@ -14,7 +14,7 @@ pub use facts::{
     EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact, RungLack, climb_command, gate_command,
 };
 pub use identity::{IdentityCheck, UnsupportedBuild};
-pub use template::{Place, RenderError, Values, render};
+pub use template::{RenderError, TemplatePlace, Values, render_text};
 
 use crate::claim::Speech;
 use crate::model::Wire;
@@ -118,25 +118,25 @@ impl EngineDefinition {
     /// Errors that the schema cannot express, such as unknown names in braces.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        let mut check = |what: &str, place: Place, text: &str| {
-            if let Err(error) = template::check(text, place) {
+        let mut check = |what: &str, place: TemplatePlace, text: &str| {
+            if let Err(error) = template::check_text(text, place) {
                 problems.push(format!("{what}: {error}"));
             }
         };
         for text in &self.argv {
-            check("argv", Place::Argument, text);
+            check("argv", TemplatePlace::Argument, text);
         }
         let asked = self.unsupported.iter().flat_map(|build| &build.argv).map(|text| ("unsupported.argv", text));
         for (what, text) in self.identity.argv.iter().map(|text| ("identity.argv", text)).chain(asked) {
-            check(what, Place::Plain, text);
+            check(what, TemplatePlace::Plain, text);
         }
-        check("stdin", Place::Input, self.stdin.as_deref().unwrap_or_default());
+        check("stdin", TemplatePlace::Input, self.stdin.as_deref().unwrap_or_default());
         for file in &self.files {
-            check("files.path", Place::File, &file.path);
-            check("files.text", Place::File, &file.text);
+            check("files.path", TemplatePlace::File, &file.path);
+            check("files.text", TemplatePlace::File, &file.text);
         }
         for (name, text) in &self.variables {
-            check(&format!("variables.{name}"), Place::Variable, text);
+            check(&format!("variables.{name}"), TemplatePlace::Variable, text);
         }
         problems.extend(self.outside_state());
         if let Err(error) = PathSet::rooted(&self.not_kept) {
@@ -174,7 +174,7 @@ impl EngineDefinition {
     }
 
     fn reads_wire(&self) -> bool {
-        self.texts().iter().any(|(_, text)| template::names(text).any(|name| name == "wire"))
+        self.texts().iter().any(|(_, text)| template::names_in(text).any(|name| name == "wire"))
     }
 
     /// Every text in which names are replaced, with its path.
@@ -199,7 +199,7 @@ impl EngineDefinition {
             None => format!("`{{{name}}}` stands for nothing: an engine without `wire` gets no model"),
             Some(wire) => format!("`{{{name}}}` stands for nothing: `wire_names` has none for {wire:?}"),
         };
-        let found = |(path, text)| template::names(text).find(unmet).map(|name| UnmetName { path, why: why(name) });
+        let found = |(path, text)| template::names_in(text).find(unmet).map(|name| UnmetName { path, why: why(name) });
         self.texts().into_iter().filter_map(found).collect()
     }
 }

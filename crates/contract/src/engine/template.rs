@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Destination of a template text. Each destination permits its own set of names, so that a
 /// secret cannot be put where others read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TemplatePlace {
     /// No names at all.
     Plain,
     Argument,
@@ -18,7 +18,7 @@ pub enum Place {
 /// Names that are permitted everywhere.
 const COMMON: &[&str] = &["state", "home", "tree", "workspace", "task", "model", "provider", "base_url", "wire"];
 
-impl Place {
+impl TemplatePlace {
     fn allows(self, name: &str) -> bool {
         match self {
             Self::Plain => false,
@@ -46,7 +46,7 @@ fn describe_lack(known: bool) -> &'static str {
 }
 
 /// Puts values in the place of names.
-pub fn render(text: &str, place: Place, values: &Values) -> Result<String, RenderError> {
+pub fn render_text(text: &str, place: TemplatePlace, values: &Values) -> Result<String, RenderError> {
     let mut rendered = String::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
@@ -67,7 +67,7 @@ pub fn render(text: &str, place: Place, values: &Values) -> Result<String, Rende
 pub(super) const MODEL_NAMES: &[&str] = &["model", "provider", "base_url", "token", "wire"];
 
 /// Names in a text, permitted or not.
-pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
         Piece::Name(name) => Some(name),
         Piece::Text(_) => None,
@@ -75,8 +75,8 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Fails unless every name in a text is permitted at the place.
-pub(super) fn check(text: &str, place: Place) -> Result<(), RenderError> {
-    names(text)
+pub(super) fn check_text(text: &str, place: TemplatePlace) -> Result<(), RenderError> {
+    names_in(text)
         .find(|name| !place.allows(name))
         .map_or(Ok(()), |name| Err(RenderError { name: name.to_owned(), known: false }))
 }
@@ -129,7 +129,7 @@ mod tests {
             ("{x}", Err("`{x}` is not a name that can stand here")),
         ];
         for (text, expected) in rows {
-            let rendered = render(text, Place::File, &values).map_err(|error| error.to_string());
+            let rendered = render_text(text, TemplatePlace::File, &values).map_err(|error| error.to_string());
             assert_eq!(rendered.as_deref().map_err(String::as_str), expected, "{text}");
         }
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ModelPair, RefusalCode, Wire};
-use crate::record::{Found, ModelAdmission, ProviderDecision};
+use crate::record::{FoundRecord, ModelAdmission, ProviderDecision};
 
 /// Phase A: records and settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,8 +13,8 @@ pub struct ModelFacts {
     /// Protocol of the engine.
     pub wire: Wire,
     pub requested: Option<ModelPair>,
-    pub admission: Found<ModelAdmission>,
-    pub decision: Found<ProviderDecision>,
+    pub admission: FoundRecord<ModelAdmission>,
+    pub decision: FoundRecord<ProviderDecision>,
     pub credential: CredentialFact,
     pub endpoint: EndpointFact,
     /// The answers come from a recording; there is no upstream.

@@ -95,11 +95,11 @@ impl ModelUse {
 
     /// Adds up usage records. Requests without a model name count in the sums but form no
     /// pair.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> Self {
+    pub fn of_records<'a>(records: impl IntoIterator<Item = &'a UsageRecord>) -> Self {
         let mut sums = Self::default();
         let mut pairs: BTreeMap<(String, Option<String>, Option<String>, Served), u64> = BTreeMap::new();
         for record in records {
-            sums.add(record);
+            sums.add_record(record);
             if record.model_asked.is_some() {
                 let pair =
                     (record.provider.clone(), record.model_asked.clone(), record.model_answered.clone(), record.served);
@@ -117,8 +117,8 @@ impl ModelUse {
         sums
     }
 
-    /// Adds to the sums; the pairs are those of [`ModelUse::of`].
-    pub fn add(&mut self, record: &UsageRecord) {
+    /// Adds to the sums; the pairs are those of [`ModelUse::of_records`].
+    pub fn add_record(&mut self, record: &UsageRecord) {
         self.answered += u64::from(record.is_evidence());
         self.refused += u64::from(record.refused);
         self.replayed += u64::from(record.replayed);
@@ -203,7 +203,7 @@ mod tests {
             ),
             record(json!({"outcome": "local", "model_asked": null})),
         ];
-        let used = ModelUse::of(&records);
+        let used = ModelUse::of_records(&records);
         assert_eq!((used.requests, used.answered, used.refused), (4, 3, 1));
         assert_eq!((used.tokens.prompt, used.tokens.completion, used.tokens.unknown_requests), (30, 6, 1));
         assert_eq!((used.cost.micros, used.cost.unpriced_requests, used.cost.unknown_requests), (14, 1, 1));

@@ -11,16 +11,16 @@ const MOST_CHOICES: usize = 64;
 
 /// One choice of a glob.
 #[derive(Debug, Clone)]
-pub(super) enum Pattern {
+pub(super) enum GlobPattern {
     /// Parts that follow each other in a path.
-    Parts { parts: Vec<Part>, place: Place, from_root: bool },
+    Parts { parts: Vec<Part>, place: PartPosition, from_root: bool },
     /// A whole path from the root.
     Path(String),
 }
 
 /// Required position of the parts in a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PartPosition {
     /// At the end: a file.
     File,
     /// Anywhere: a folder with everything beneath it, or a link in its place, since the
@@ -38,10 +38,10 @@ pub(super) struct Part {
     glob: Option<String>,
 }
 
-impl Pattern {
+impl GlobPattern {
     /// The choices of a glob that matches at any depth, or from the root.
     pub(super) fn named(body: &str, from_root: bool) -> Vec<Self> {
-        let place = if body.ends_with('/') { Place::Folder } else { Place::File };
+        let place = if body.ends_with('/') { PartPosition::Folder } else { PartPosition::File };
         let glob = body.trim_end_matches('/');
         let parts_of = |choice: &String| -> Option<Self> {
             let parts = choice.split('/').map(Part::read).collect::<Option<_>>()?;
@@ -50,7 +50,7 @@ impl Pattern {
         let choices = expand(glob).and_then(|choices| choices.iter().map(parts_of).collect());
         choices.unwrap_or_else(|| {
             let itself = if from_root { glob.to_owned() } else { format!("**/{glob}") };
-            let beneath = (place == Place::Folder).then(|| format!("{itself}/**"));
+            let beneath = (place == PartPosition::Folder).then(|| format!("{itself}/**"));
             [itself].into_iter().chain(beneath).map(Self::Path).collect()
         })
     }
@@ -64,11 +64,11 @@ impl Pattern {
                 let split = split.get_or_insert_with(|| path.split(|byte| *byte == b'/').collect());
                 let Some(last) = split.len().checked_sub(parts.len()) else { return false };
                 let starts = match (from_root, place) {
-                    (true, Place::Folder) => 0..=0,
-                    (true, Place::File) if last > 0 => return false,
-                    (true, Place::File) => 0..=0,
-                    (false, Place::Folder) => 0..=last,
-                    (false, Place::File) => last..=last,
+                    (true, PartPosition::Folder) => 0..=0,
+                    (true, PartPosition::File) if last > 0 => return false,
+                    (true, PartPosition::File) => 0..=0,
+                    (false, PartPosition::Folder) => 0..=last,
+                    (false, PartPosition::File) => last..=last,
                 };
                 starts
                     .into_iter()
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(expand(&format!("{{a,b,c}}{}", "{a,b}".repeat(5))), None);
     }
 
-    fn is_match(patterns: &[Pattern], path: &str) -> bool {
+    fn is_match(patterns: &[GlobPattern], path: &str) -> bool {
         let mut split = None;
         patterns.iter().any(|pattern| pattern.is_match(path.as_bytes(), &mut split))
     }
@@ -195,7 +195,7 @@ mod tests {
             ("**/b", "b", true),
             ("**/b", "x/y/b", true),
         ] {
-            assert_eq!(is_match(&Pattern::named(glob, true), path), expected, "{glob} {path}");
+            assert_eq!(is_match(&GlobPattern::named(glob, true), path), expected, "{glob} {path}");
         }
     }
 
@@ -216,9 +216,9 @@ mod tests {
             }
             let start = if from_root { "" } else { "**/" };
             let whole = glob_match(format!("{start}{glob}"), &path);
-            prop_assert_eq!(is_match(&Pattern::named(&glob, from_root), &path), whole, "{} {}", glob, path);
+            prop_assert_eq!(is_match(&GlobPattern::named(&glob, from_root), &path), whole, "{} {}", glob, path);
             let beneath = whole || glob_match(format!("{start}{glob}/**"), &path);
-            prop_assert_eq!(is_match(&Pattern::named(&format!("{glob}/"), from_root), &path), beneath, "{}/ {}", glob, path);
+            prop_assert_eq!(is_match(&GlobPattern::named(&format!("{glob}/"), from_root), &path), beneath, "{}/ {}", glob, path);
             prop_assert_eq!(matches_once(&glob, path.as_bytes(), from_root), whole, "{} once {}", glob, path);
             prop_assert_eq!(matches_once(&format!("{glob}/"), path.as_bytes(), from_root), beneath, "{}/ once {}", glob, path);
         }

@@ -21,7 +21,7 @@ use crate::digest::Digest;
 /// Result of looking for a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Found<T> {
+pub enum FoundRecord<T> {
     Missing,
     /// It cannot be read, has another shape, contradicts itself or holds something
     /// secret-shaped.
@@ -37,9 +37,9 @@ pub enum Found<T> {
     },
 }
 
-impl<T> Found<T> {
+impl<T> FoundRecord<T> {
     /// The record, if one was found and is valid. Its signature is a separate question: see
-    /// [`Found::signed_by`].
+    /// [`FoundRecord::signed_by`].
     pub fn record(&self) -> Option<&T> {
         match self {
             Self::Record { record, .. } => Some(record),
@@ -87,7 +87,7 @@ mod tests {
         let decision = example!("decisions/provider.yaml");
         let decision = crate::source::load::<ProviderDecision>("example", decision).unwrap().value;
         assert_eq!((local.problems(), hosted.problems(), decision.problems()), Default::default());
-        assert!(decision.names(&"qwen-local/qwen3.6-35b-a3b".parse().unwrap()));
+        assert!(decision.names_pair(&"qwen-local/qwen3.6-35b-a3b".parse().unwrap()));
         assert!(decision.names_as_fallback(&"openai-codex/gpt-5.5".parse().unwrap()));
         assert_eq!(decision.credential_source_class, local.credential_source_class);
     }

@@ -144,7 +144,7 @@ impl ProviderDecision {
     }
 
     /// True if the pair is the decided one.
-    pub fn names(&self, pair: &ModelPair) -> bool {
+    pub fn names_pair(&self, pair: &ModelPair) -> bool {
         self.provider == pair.provider && self.model == pair.model
     }
 

@@ -7,12 +7,12 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Found, holds_placeholder};
+use super::{FoundRecord, holds_placeholder};
 use crate::model::AdmissionStatus;
 use crate::paths::PathSet;
 use crate::reason::Reason;
 use crate::task::ForbiddenAction;
-use crate::text::{listed, shown};
+use crate::text::{listed, show_controls};
 use crate::time::Stamp;
 
 /// Answer of a target admission.
@@ -165,7 +165,7 @@ impl TargetAdmission {
         defect(
             class != Self::LOW_RISK,
             CriticalRepository,
-            format!("`risk_classification` is `{}`, and only `{}` is taken", shown(class), Self::LOW_RISK),
+            format!("`risk_classification` is `{}`, and only `{}` is taken", show_controls(class), Self::LOW_RISK),
         );
         let texts = [
             ("target_repository_path", &self.target_repository_path),
@@ -197,18 +197,18 @@ impl TargetAdmission {
 }
 
 /// Status of what was found for the target at a path, as report and proof write it.
-pub fn target_admission_status(found: &Found<TargetAdmission>, path: &str) -> AdmissionStatus {
+pub fn target_admission_status(found: &FoundRecord<TargetAdmission>, path: &str) -> AdmissionStatus {
     match found {
-        Found::Missing => AdmissionStatus::MissingAdmission,
-        Found::Invalid { .. } => AdmissionStatus::InvalidAdmission,
-        Found::Record { record, .. } if record.admission_status == TargetStatus::NotAdmitted => {
+        FoundRecord::Missing => AdmissionStatus::MissingAdmission,
+        FoundRecord::Invalid { .. } => AdmissionStatus::InvalidAdmission,
+        FoundRecord::Record { record, .. } if record.admission_status == TargetStatus::NotAdmitted => {
             AdmissionStatus::NotAdmitted
         }
-        Found::Record { record, .. } if !record.is_for(path) => AdmissionStatus::Mismatch,
-        Found::Record { record, .. } if !record.defects().is_empty() => AdmissionStatus::InvalidAdmission,
+        FoundRecord::Record { record, .. } if !record.is_for(path) => AdmissionStatus::Mismatch,
+        FoundRecord::Record { record, .. } if !record.defects().is_empty() => AdmissionStatus::InvalidAdmission,
         // What nobody signed opens no target.
-        Found::Record { .. } if found.is_unsigned() => AdmissionStatus::InvalidAdmission,
-        Found::Record { .. } => AdmissionStatus::Admitted,
+        FoundRecord::Record { .. } if found.is_unsigned() => AdmissionStatus::InvalidAdmission,
+        FoundRecord::Record { .. } => AdmissionStatus::Admitted,
     }
 }
 

@@ -10,8 +10,8 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::de::IgnoredAny;
 
 use super::Reading;
-use super::node::{Key, Kind, Node, Span};
-use super::problem::{Fatal, LISTED, Problem, Rule, neutral};
+use super::node::{MapKey, Node, Span, ValueKind};
+use super::problem::{Fatal, LISTED, Problem, SourceRule, neutral};
 use super::scalar;
 use super::text::position;
 
@@ -29,7 +29,7 @@ const STRICT: ParseOptions = ParseOptions {
 };
 
 /// Reads JSON into a spanned tree. Collects all problems instead of stopping at the first.
-pub(super) fn read(text: &str) -> Reading {
+pub(super) fn read_json(text: &str) -> Reading {
     let mut reader = Reader { text, cursor: Cursor::default(), problems: Vec::new() };
     let node = parse(text).and_then(|value| reader.node(&value, 0));
     Reading::new(node.map(|node| Node { span: Span::DOCUMENT, ..node }), reader.problems)
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Reading {
 
 fn parse(text: &str) -> Result<Value<'_>, Fatal> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT).map_err(|error| unreadable(text, &error))?;
-    let empty = || Fatal::new(Problem::new(Span::DOCUMENT, Rule::Syntax, "the file is empty"));
+    let empty = || Fatal::new(Problem::new(Span::DOCUMENT, SourceRule::Syntax, "the file is empty"));
     let value = parsed.value.ok_or_else(empty)?;
     // jsonc-parser lets raw control characters in strings and some exotic white space through.
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| refused(text, &error))?;
@@ -54,7 +54,7 @@ fn unreadable(text: &str, error: &ParseError) -> Fatal {
 }
 
 fn syntax(span: Span, cause: &str) -> Problem {
-    Problem::new(span, Rule::Syntax, format!("not valid JSON: {}", neutral(cause)))
+    Problem::new(span, SourceRule::Syntax, format!("not valid JSON: {}", neutral(cause)))
 }
 
 fn refused(text: &str, error: &serde_json::Error) -> Fatal {
@@ -81,23 +81,23 @@ impl Reader<'_> {
     fn node(&mut self, value: &Value<'_>, depth: usize) -> Result<Node, Fatal> {
         let span = self.span(value);
         let kind = match value {
-            Value::NullKeyword(_) => Kind::Null,
-            Value::BooleanLit(literal) => Kind::Bool(literal.value),
-            Value::NumberLit(literal) => scalar::number(literal.value),
+            Value::NullKeyword(_) => ValueKind::Null,
+            Value::BooleanLit(literal) => ValueKind::Bool(literal.value),
+            Value::NumberLit(literal) => scalar::number_kind(literal.value),
             Value::StringLit(literal) => self.string(&literal.value, span),
             Value::Array(array) => {
                 scalar::depth_allowed(depth, span)?;
-                Kind::Seq(array.elements.iter().map(|item| self.node(item, depth + 1)).collect::<Result<_, _>>()?)
+                ValueKind::Seq(array.elements.iter().map(|item| self.node(item, depth + 1)).collect::<Result<_, _>>()?)
             }
             Value::Object(object) => {
                 scalar::depth_allowed(depth, span)?;
-                Kind::Map(self.entries(object, depth + 1)?)
+                ValueKind::Map(self.entries(object, depth + 1)?)
             }
         };
         Ok(Node { kind, span })
     }
 
-    fn entries(&mut self, object: &Object<'_>, depth: usize) -> Result<Vec<(Key, Node)>, Fatal> {
+    fn entries(&mut self, object: &Object<'_>, depth: usize) -> Result<Vec<(MapKey, Node)>, Fatal> {
         let mut seen = HashMap::new();
         let mut entries = Vec::with_capacity(object.properties.len());
         for property in &object.properties {
@@ -109,15 +109,15 @@ impl Reader<'_> {
         Ok(entries)
     }
 
-    fn key(&mut self, name: &ObjectPropName<'_>) -> Key {
+    fn key(&mut self, name: &ObjectPropName<'_>) -> MapKey {
         let span = self.span(name);
         self.note(scalar::nul(name.as_str(), span));
-        Key { text: name.as_str().to_owned(), span }
+        MapKey { text: name.as_str().to_owned(), span }
     }
 
-    fn string(&mut self, value: &str, span: Span) -> Kind {
+    fn string(&mut self, value: &str, span: Span) -> ValueKind {
         self.note(scalar::nul(value, span));
-        Kind::Text(value.to_owned())
+        ValueKind::Text(value.to_owned())
     }
 
     /// Called in the order of the text, so that the cursor only ever moves forward.

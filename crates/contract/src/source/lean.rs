@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::check;
+use super::check_node;
 use super::node::Node;
 
 struct Lean {
@@ -26,12 +26,12 @@ static LEAN: [Lean; 2] = [
 
 /// True if there is a schema made beforehand and the document keeps to it. On false the
 /// caller derives the full schema, which has the words for problems.
-pub(super) fn accepts<T: JsonSchema>(node: &Node) -> bool {
+pub(super) fn accepts_lean<T: JsonSchema>(node: &Node) -> bool {
     let name = T::schema_name();
     let Some(lean) = LEAN.iter().find(|lean| lean.name == name) else { return false };
     // One that cannot be read has no type that fits anything.
     let schema = lean.read.get_or_init(|| serde_json::from_str(lean.text).unwrap_or(Value::Bool(false)));
-    check(node, schema, schema).is_empty()
+    check_node(node, schema, schema).is_empty()
 }
 
 #[cfg(test)]

@@ -31,9 +31,9 @@ use serde_json::Value;
 
 use problem::Fatal;
 
-pub use check::{check, unenforced};
-pub use node::{Key, Kind, Node, Span};
-pub use problem::{Problem, Problems, Rule};
+pub use check::{check_node, unenforced};
+pub use node::{MapKey, Node, Span, ValueKind};
+pub use problem::{Problem, Problems, SourceRule};
 pub use render::Style;
 pub use spans::Spans;
 
@@ -73,26 +73,26 @@ fn kept_schema_for<T: JsonSchema + 'static>() -> &'static Value {
 /// Reads a text into a tree: a name that ends in `.json` is JSON, everything else YAML.
 pub fn read(file: &str, text: &str) -> Reading {
     let is_json = file.len() >= 5 && file.as_bytes()[file.len() - 5..].eq_ignore_ascii_case(b".json");
-    if is_json { json::read(text) } else { yaml::read(text) }
+    if is_json { json::read_json(text) } else { yaml::read_yaml(text) }
 }
 
 pub fn load<T: DeserializeOwned + JsonSchema + 'static>(file: &str, bytes: &[u8]) -> Result<Loaded<T>, Problems> {
-    let text = text::decode(bytes).map_err(|refused| Problems::new(file, refused.text, vec![*refused.problem]))?;
+    let text = text::decode_text(bytes).map_err(|refused| Problems::new(file, refused.text, vec![*refused.problem]))?;
     let fail = |problems| Problems::new(file, text.to_owned(), problems);
     let Reading { node, problems } = read(file, text);
     let Some(node) = node else {
         return Err(fail(problems));
     };
-    let problems = if problems.is_empty() && lean::accepts::<T>(&node) {
+    let problems = if problems.is_empty() && lean::accepts_lean::<T>(&node) {
         problems
     } else {
         let schema = kept_schema_for::<T>();
-        merged([problems, check(&node, schema, schema)])
+        merged([problems, check_node(&node, schema, schema)])
     };
     if !problems.is_empty() {
         return Err(fail(problems));
     }
-    let value = typed::typed(&node).map_err(|problem| fail(vec![*problem]))?;
+    let value = typed::build_typed(&node).map_err(|problem| fail(vec![*problem]))?;
     Ok(Loaded { value, spans: Spans::new(file, node), text: text.to_owned() })
 }
 

@@ -18,14 +18,14 @@ impl Span {
 /// Value of a document together with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// A list or map that is the value of a key has the span of that key.
     pub span: Span,
 }
 
 /// Value without its position. Maps keep the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     Null,
     Bool(bool),
     Int(i64),
@@ -33,22 +33,22 @@ pub enum Kind {
     Float(String),
     Text(String),
     Seq(Vec<Node>),
-    Map(Vec<(Key, Node)>),
+    Map(Vec<(MapKey, Node)>),
 }
 
 /// Key of a map, with a position of its own for messages about the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct MapKey {
     pub text: String,
     pub span: Span,
 }
 
 impl Node {
     /// Child by key; in a list by decimal index.
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get_child(&self, key: &str) -> Option<&Node> {
         match &self.kind {
-            Kind::Map(entries) => entries.iter().find(|(k, _)| k.text == key).map(|(_, node)| node),
-            Kind::Seq(items) => items.get(key.parse::<usize>().ok()?),
+            ValueKind::Map(entries) => entries.iter().find(|(k, _)| k.text == key).map(|(_, node)| node),
+            ValueKind::Seq(items) => items.get(key.parse::<usize>().ok()?),
             _ => None,
         }
     }
@@ -56,12 +56,12 @@ impl Node {
     /// A `Float` becomes its text: no float ever reaches a type.
     pub fn to_value(&self) -> Value {
         match &self.kind {
-            Kind::Null => Value::Null,
-            Kind::Bool(yes) => Value::Bool(*yes),
-            Kind::Int(number) => Value::from(*number),
-            Kind::Float(text) | Kind::Text(text) => Value::String(text.clone()),
-            Kind::Seq(items) => items.iter().map(Node::to_value).collect(),
-            Kind::Map(entries) => {
+            ValueKind::Null => Value::Null,
+            ValueKind::Bool(yes) => Value::Bool(*yes),
+            ValueKind::Int(number) => Value::from(*number),
+            ValueKind::Float(text) | ValueKind::Text(text) => Value::String(text.clone()),
+            ValueKind::Seq(items) => items.iter().map(Node::to_value).collect(),
+            ValueKind::Map(entries) => {
                 Value::Object(entries.iter().map(|(key, node)| (key.text.clone(), node.to_value())).collect())
             }
         }
@@ -69,8 +69,8 @@ impl Node {
 
     /// Settles where the value of a key points: to itself where it is a word on the page,
     /// else to its key.
-    pub(super) fn under(mut self, key: &Key) -> Node {
-        let container = matches!(self.kind, Kind::Seq(_) | Kind::Map(_));
+    pub(super) fn under(mut self, key: &MapKey) -> Node {
+        let container = matches!(self.kind, ValueKind::Seq(_) | ValueKind::Map(_));
         if container || self.span.length == 0 {
             self.span = key.span;
         }

@@ -11,7 +11,7 @@ const SHOWN_CHARS: usize = 80;
 /// Rule that a file breaks. Its name is part of the JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum SourceRule {
     Syntax,
     UnknownKey,
     DuplicateKey,
@@ -37,7 +37,7 @@ pub struct Problem {
     pub column: usize,
     #[serde(skip)]
     pub length: usize,
-    pub rule: Rule,
+    pub rule: SourceRule,
     /// Path of keys and list indices, joined by dots; of a duplicate key its own name alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -55,7 +55,7 @@ pub(super) type Fatal = Box<Problem>;
 
 impl Problem {
     /// The file is filled in where the problems of a file are put together.
-    pub fn new(span: Span, rule: Rule, message: impl Into<String>) -> Problem {
+    pub fn new(span: Span, rule: SourceRule, message: impl Into<String>) -> Problem {
         Problem {
             file: String::new(),
             line: span.line,
@@ -79,7 +79,7 @@ impl Problem {
     /// Adds the offending text, shortened and without control characters.
     #[must_use]
     pub fn with_found(self, found: &str) -> Problem {
-        Problem { found: Some(shown(found)), ..self }
+        Problem { found: Some(shorten_value(found)), ..self }
     }
 
     /// Adds the word that was probably meant, if there is one.
@@ -132,7 +132,7 @@ impl Problems {
         problems.sort_by_key(|p| (p.length == 0, p.line, p.column));
         if problems.len() > LISTED {
             problems.truncate(LISTED);
-            problems.push(Problem::new(Span::DOCUMENT, Rule::TooLarge, format!("more than {LISTED} problems")));
+            problems.push(Problem::new(Span::DOCUMENT, SourceRule::TooLarge, format!("more than {LISTED} problems")));
         }
         for problem in &mut problems {
             file.clone_into(&mut problem.file);
@@ -147,7 +147,7 @@ fn list_problems(problems: &[Problem]) -> String {
 
 /// Value for a message: short, on one line, and without control characters that move a
 /// terminal's cursor.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn shorten_value(text: &str) -> String {
     clipped(text, SHOWN_CHARS)
 }
 

@@ -22,7 +22,7 @@ impl Style {
 
 impl Problems {
     /// All of them, with one gutter width, a blank line between.
-    pub fn render(&self, style: Style) -> String {
+    pub fn render_all(&self, style: Style) -> String {
         let gutter = self.problems.iter().map(|problem| gutter(problem.line)).max().unwrap_or_default();
         let each = self.problems.iter().map(|problem| problem.render_in(&self.text, style, gutter));
         each.collect::<Vec<_>>().join("\n")
@@ -32,7 +32,7 @@ impl Problems {
 impl Problem {
     /// Renders the problem with its line of the file, underlined. `text` must be the text
     /// in which the problem was found.
-    pub fn render(&self, text: &str, style: Style) -> String {
+    pub fn render_problem(&self, text: &str, style: Style) -> String {
         self.render_in(text, style, gutter(self.line))
     }
 

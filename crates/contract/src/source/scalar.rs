@@ -2,31 +2,31 @@
 
 use std::collections::HashMap;
 
-use super::node::{Key, Kind, Span};
-use super::problem::{Fatal, Problem, Rule, shown};
+use super::node::{MapKey, Span, ValueKind};
+use super::problem::{Fatal, Problem, SourceRule, shorten_value};
 
 const MAX_DEPTH: usize = 32;
 
 /// Value of an unquoted word: YAML 1.2 core, with `true`, `false`, `null` and `~` in lower
 /// case only.
-pub(super) fn plain(text: &str) -> Kind {
+pub(super) fn plain_kind(text: &str) -> ValueKind {
     match text {
-        "" | "~" | "null" => Kind::Null,
-        "true" => Kind::Bool(true),
-        "false" => Kind::Bool(false),
-        _ if is_number(text) => number(text),
-        _ => Kind::Text(text.to_owned()),
+        "" | "~" | "null" => ValueKind::Null,
+        "true" => ValueKind::Bool(true),
+        "false" => ValueKind::Bool(false),
+        _ if is_number(text) => number_kind(text),
+        _ => ValueKind::Text(text.to_owned()),
     }
 }
 
 /// `007` and `+7` mean different things to different readers, so they stay what they are
 /// and are refused.
-pub(super) fn number(text: &str) -> Kind {
+pub(super) fn number_kind(text: &str) -> ValueKind {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = digits == "0" || !digits.starts_with(['0', '+']);
     match text.parse::<i64>() {
-        Ok(number) if plain => Kind::Int(number),
-        _ => Kind::Float(text.to_owned()),
+        Ok(number) if plain => ValueKind::Int(number),
+        _ => ValueKind::Float(text.to_owned()),
     }
 }
 
@@ -65,20 +65,21 @@ pub(super) fn depth_allowed(depth: usize, span: Span) -> Result<(), Fatal> {
 
 /// Problem of a document that is nested too deeply.
 pub(super) fn too_deep(span: Span) -> Problem {
-    Problem::new(span, Rule::TooLarge, format!("nested deeper than {MAX_DEPTH} levels"))
+    Problem::new(span, SourceRule::TooLarge, format!("nested deeper than {MAX_DEPTH} levels"))
 }
 
 /// `seen` holds the line on which each key of the map was first given.
-pub(super) fn duplicate(seen: &mut HashMap<String, usize>, key: &Key) -> Option<Problem> {
+pub(super) fn duplicate(seen: &mut HashMap<String, usize>, key: &MapKey) -> Option<Problem> {
     let Some(first) = seen.get(&key.text) else {
         seen.insert(key.text.clone(), key.span.line);
         return None;
     };
-    let message = format!("duplicate key `{}`, first given on line {first}", shown(&key.text));
-    Some(Problem::new(key.span, Rule::DuplicateKey, message).with_key(shown(&key.text)))
+    let message = format!("duplicate key `{}`, first given on line {first}", shorten_value(&key.text));
+    Some(Problem::new(key.span, SourceRule::DuplicateKey, message).with_key(shorten_value(&key.text)))
 }
 
 /// Problem of a text that holds NUL, which ends a string in C and could hide the rest.
 pub(super) fn nul(text: &str, span: Span) -> Option<Problem> {
-    text.contains('\0').then(|| Problem::new(span, Rule::Encoding, "the text holds a NUL character").with_found(text))
+    text.contains('\0')
+        .then(|| Problem::new(span, SourceRule::Encoding, "the text holds a NUL character").with_found(text))
 }

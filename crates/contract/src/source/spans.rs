@@ -1,7 +1,7 @@
 //! Places that outlive loading, for checks of meaning that come later.
 
 use super::node::{Node, Span};
-use super::problem::{Problem, Rule};
+use super::problem::{Problem, SourceRule};
 
 /// Positions of a document that has been turned into a type.
 #[derive(Clone, Debug)]
@@ -18,10 +18,10 @@ impl Spans {
 
     /// Position of the value at `path`, or of the nearest enclosing value that was written.
     /// List indices are decimal.
-    pub fn at(&self, path: &[&str]) -> Span {
+    pub fn span_at(&self, path: &[&str]) -> Span {
         let mut node = &self.root;
         for step in path {
-            match node.get(step) {
+            match node.get_child(step) {
                 Some(child) => node = child,
                 None => break,
             }
@@ -30,8 +30,8 @@ impl Spans {
     }
 
     /// Makes a problem at the position of `path`, for a check that runs after loading.
-    pub fn problem(&self, path: &[&str], rule: Rule, message: impl Into<String>) -> Problem {
-        let problem = Problem { file: self.file.clone(), ..Problem::new(self.at(path), rule, message) };
+    pub fn problem(&self, path: &[&str], rule: SourceRule, message: impl Into<String>) -> Problem {
+        let problem = Problem { file: self.file.clone(), ..Problem::new(self.span_at(path), rule, message) };
         if path.is_empty() { problem } else { problem.with_key(path.join(".")) }
     }
 }

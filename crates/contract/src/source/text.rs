@@ -1,7 +1,7 @@
 //! From bytes to text that is safe to parse and to show; and positions in it.
 
 use super::node::Span;
-use super::problem::{Fatal, Problem, Rule};
+use super::problem::{Fatal, Problem, SourceRule};
 
 const MAX_BYTES: usize = 1 << 20;
 
@@ -13,15 +13,15 @@ pub(super) struct Undecodable {
 
 /// Checks size, UTF-8 and forbidden characters before anything is parsed. The error carries
 /// the readable part for the message.
-pub(super) fn decode(bytes: &[u8]) -> Result<&str, Undecodable> {
+pub(super) fn decode_text(bytes: &[u8]) -> Result<&str, Undecodable> {
     if bytes.len() > MAX_BYTES {
-        let problem = Problem::new(Span::DOCUMENT, Rule::TooLarge, "the file is larger than 1 MiB");
+        let problem = Problem::new(Span::DOCUMENT, SourceRule::TooLarge, "the file is larger than 1 MiB");
         return Err(Undecodable { text: String::new(), problem: problem.into() });
     }
     let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(bytes, error.valid_up_to()))?;
     match forbidden(text) {
         Some((at, what)) => {
-            let problem = Problem::new(position(text, at), Rule::Encoding, format!("the file holds {what}"));
+            let problem = Problem::new(position(text, at), SourceRule::Encoding, format!("the file holds {what}"));
             Err(Undecodable { text: text.to_owned(), problem: problem.into() })
         }
         None => Ok(text),
@@ -30,7 +30,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<&str, Undecodable> {
 
 fn not_utf8(bytes: &[u8], at: usize) -> Undecodable {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    let problem = Problem::new(position(&text, at), Rule::Encoding, "the file is not UTF-8");
+    let problem = Problem::new(position(&text, at), SourceRule::Encoding, "the file is not UTF-8");
     Undecodable { text, problem: problem.into() }
 }
 

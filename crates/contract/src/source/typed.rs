@@ -7,17 +7,17 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::node::{Key, Kind, Node, Span};
-use super::problem::{Fatal, Problem, Rule, clipped};
+use super::node::{MapKey, Node, Span, ValueKind};
+use super::problem::{Fatal, Problem, SourceRule, clipped};
 
 const MESSAGE_CHARS: usize = 240;
 
 /// Builds the type from a checked tree. An error here is a rule that only the type knows;
 /// it is reported at the position of the value.
-pub(super) fn typed<T: DeserializeOwned>(root: &Node) -> Result<T, Fatal> {
+pub(super) fn build_typed<T: DeserializeOwned>(root: &Node) -> Result<T, Fatal> {
     T::deserialize(At(root)).map_err(|error| {
         let message = clipped(&error.message, MESSAGE_CHARS);
-        Problem::new(error.span.unwrap_or(root.span), Rule::Invalid, message).into()
+        Problem::new(error.span.unwrap_or(root.span), SourceRule::Invalid, message).into()
     })
 }
 
@@ -48,17 +48,17 @@ impl<'de> Deserializer<'de> for At<'_> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
         match &self.0.kind {
-            Kind::Null => visitor.visit_unit(),
-            Kind::Bool(yes) => visitor.visit_bool(*yes),
-            Kind::Int(number) => visitor.visit_i64(*number),
-            Kind::Float(text) | Kind::Text(text) => visitor.visit_str(text),
-            Kind::Seq(items) => visitor.visit_seq(Items(items)),
-            Kind::Map(entries) => visitor.visit_map(Entries(entries)),
+            ValueKind::Null => visitor.visit_unit(),
+            ValueKind::Bool(yes) => visitor.visit_bool(*yes),
+            ValueKind::Int(number) => visitor.visit_i64(*number),
+            ValueKind::Float(text) | ValueKind::Text(text) => visitor.visit_str(text),
+            ValueKind::Seq(items) => visitor.visit_seq(Items(items)),
+            ValueKind::Map(entries) => visitor.visit_map(Entries(entries)),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        if self.0.kind == Kind::Null { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.0.kind == ValueKind::Null { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Misfit> {
@@ -72,8 +72,8 @@ impl<'de> Deserializer<'de> for At<'_> {
         visitor: V,
     ) -> Result<V::Value, Misfit> {
         match &self.0.kind {
-            Kind::Text(text) => visitor.visit_enum(StrDeserializer::new(text)),
-            Kind::Map(entries) => visitor.visit_enum(MapAccessDeserializer::new(Entries(entries))),
+            ValueKind::Text(text) => visitor.visit_enum(StrDeserializer::new(text)),
+            ValueKind::Map(entries) => visitor.visit_enum(MapAccessDeserializer::new(Entries(entries))),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -99,16 +99,16 @@ impl<'de> SeqAccess<'de> for Items<'_> {
 }
 
 /// Entries of a map that are left; the key of the first may already have been taken.
-struct Entries<'n>(&'n [(Key, Node)]);
+struct Entries<'n>(&'n [(MapKey, Node)]);
 
 impl<'de> MapAccess<'de> for Entries<'_> {
     type Error = Misfit;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misfit> {
-        let Some((Key { text, span }, _)) = self.0.first() else {
+        let Some((MapKey { text, span }, _)) = self.0.first() else {
             return Ok(None);
         };
-        let key = Node { kind: Kind::Text(text.clone()), span: *span };
+        let key = Node { kind: ValueKind::Text(text.clone()), span: *span };
         seed.deserialize(At(&key)).map(Some).map_err(|error| error.within(*span))
     }
 

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput};
 
 use super::Reading;
-use super::node::{Key, Kind, Node, Span};
-use super::problem::{Fatal, LISTED, Problem, Rule, neutral};
+use super::node::{MapKey, Node, Span, ValueKind};
+use super::problem::{Fatal, LISTED, Problem, SourceRule, neutral};
 use super::scalar;
 
 /// Reads one YAML document into a spanned tree. Refuses anchors, aliases, tags and merge
 /// keys.
-pub(super) fn read(text: &str) -> Reading {
+pub(super) fn read_yaml(text: &str) -> Reading {
     let mut reader = Reader { parser: Parser::new_from_str(text), lines: text.lines().collect(), problems: Vec::new() };
     let node = reader.document();
     Reading::new(node.map(|node| Node { span: Span::DOCUMENT, ..node }), reader.problems)
@@ -43,7 +43,7 @@ impl<'t> Reader<'t> {
                 event => document = Some(self.node(event, span, 0)?),
             }
         }
-        Ok(document.unwrap_or(Node { kind: Kind::Null, span: Span::DOCUMENT }))
+        Ok(document.unwrap_or(Node { kind: ValueKind::Null, span: Span::DOCUMENT }))
     }
 
     fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, Fatal> {
@@ -56,18 +56,18 @@ impl<'t> Reader<'t> {
             Event::SequenceStart(anchor, tag) => {
                 self.features(anchor, tag.is_some(), span);
                 scalar::depth_allowed(depth, span)?;
-                Kind::Seq(self.items(depth + 1)?)
+                ValueKind::Seq(self.items(depth + 1)?)
             }
             Event::MappingStart(anchor, tag) => {
                 self.features(anchor, tag.is_some(), span);
                 scalar::depth_allowed(depth, span)?;
-                Kind::Map(self.entries(depth + 1)?)
+                ValueKind::Map(self.entries(depth + 1)?)
             }
             Event::Alias(_) => {
                 self.refuse(span, "an alias (`*name`)");
-                Kind::Null
+                ValueKind::Null
             }
-            _ => return Err(Problem::new(span, Rule::Syntax, "not valid YAML: a value is expected here").into()),
+            _ => return Err(Problem::new(span, SourceRule::Syntax, "not valid YAML: a value is expected here").into()),
         };
         Ok(Node { kind, span })
     }
@@ -82,7 +82,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn entries(&mut self, depth: usize) -> Result<Vec<(Key, Node)>, Fatal> {
+    fn entries(&mut self, depth: usize) -> Result<Vec<(MapKey, Node)>, Fatal> {
         let mut seen = HashMap::new();
         let mut entries = Vec::new();
         loop {
@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
         span: Span,
         seen: &mut HashMap<String, usize>,
         depth: usize,
-    ) -> Result<Key, Fatal> {
+    ) -> Result<MapKey, Fatal> {
         let merge = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<");
         let node = self.node(event, span, depth)?;
         let span = node.span;
@@ -115,15 +115,15 @@ impl<'t> Reader<'t> {
             self.refuse(span, "a merge key (`<<`)");
         }
         match node.kind {
-            Kind::Text(text) => {
-                let key = Key { text, span };
+            ValueKind::Text(text) => {
+                let key = MapKey { text, span };
                 self.note(scalar::duplicate(seen, &key));
                 Ok(key)
             }
             _ => {
-                let problem = Problem::new(span, Rule::YamlFeature, "a key must be text");
+                let problem = Problem::new(span, SourceRule::YamlFeature, "a key must be text");
                 self.note(Some(problem.with_note("put it in quotes if it is meant as text")));
-                Ok(Key { text: String::new(), span })
+                Ok(MapKey { text: String::new(), span })
             }
         }
     }
@@ -131,8 +131,8 @@ impl<'t> Reader<'t> {
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Node {
         self.note(scalar::nul(text, span));
         let kind = match style {
-            ScalarStyle::Plain => scalar::plain(text),
-            _ => Kind::Text(text.to_owned()),
+            ScalarStyle::Plain => scalar::plain_kind(text),
+            _ => ValueKind::Text(text.to_owned()),
         };
         Node { kind, span }
     }
@@ -147,7 +147,7 @@ impl<'t> Reader<'t> {
     }
 
     fn refuse(&mut self, span: Span, what: &str) {
-        self.note(Some(Problem::new(span, Rule::YamlFeature, format!("{what} is not accepted"))));
+        self.note(Some(Problem::new(span, SourceRule::YamlFeature, format!("{what} is not accepted"))));
     }
 
     fn note(&mut self, problem: Option<Problem>) {
@@ -158,7 +158,9 @@ impl<'t> Reader<'t> {
         match self.parser.next_event() {
             Some(Ok((event, span))) => Ok((event, self.span(span.start, span.end))),
             Some(Err(error)) => Err(self.unreadable(&error).into()),
-            None => Err(Problem::new(Span::DOCUMENT, Rule::Syntax, "not valid YAML: the file ends too early").into()),
+            None => {
+                Err(Problem::new(Span::DOCUMENT, SourceRule::Syntax, "not valid YAML: the file ends too early").into())
+            }
         }
     }
 
@@ -182,13 +184,13 @@ impl<'t> Reader<'t> {
         match error.info() {
             "recursion limit exceeded" => scalar::too_deep(span),
             info if info.contains("unknown anchor") => {
-                Problem::new(span, Rule::YamlFeature, "an alias (`*name`) is not accepted")
+                Problem::new(span, SourceRule::YamlFeature, "an alias (`*name`) is not accepted")
             }
             info if info.contains("tab") => {
                 let span = self.tab(span.line).unwrap_or(span);
-                Problem::new(span, Rule::Syntax, "a tab is used as indentation").with_note("indent with spaces")
+                Problem::new(span, SourceRule::Syntax, "a tab is used as indentation").with_note("indent with spaces")
             }
-            info => Problem::new(span, Rule::Syntax, format!("not valid YAML: {}", neutral(info))),
+            info => Problem::new(span, SourceRule::Syntax, format!("not valid YAML: {}", neutral(info))),
         }
     }
 

@@ -171,7 +171,7 @@ impl BlindCheck {
     /// True if it compares output that a program cannot produce without computing it. Empty
     /// output does not count.
     pub fn compares_output(&self) -> bool {
-        self.expect_stdout_sha256.is_some_and(|expected| expected != Digest::of(b""))
+        self.expect_stdout_sha256.is_some_and(|expected| expected != Digest::of_bytes(b""))
     }
 }
 

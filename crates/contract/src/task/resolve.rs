@@ -10,7 +10,7 @@ use super::{
 use crate::digest::Digest;
 use crate::id::TaskId;
 use crate::paths::PathSet;
-use crate::source::{Problem, Rule, Spans};
+use crate::source::{Problem, SourceRule, Spans};
 use crate::stage::MutationMode;
 
 /// Reads a file that a contract names, relative to the contract.
@@ -28,7 +28,7 @@ struct Resolver<'a> {
 
 impl Resolver<'_> {
     fn problem(&mut self, path: &[&str], message: impl Into<String>) {
-        self.problems.push(self.spans.problem(path, Rule::Invalid, message.into()));
+        self.problems.push(self.spans.problem(path, SourceRule::Invalid, message.into()));
     }
 
     fn globs(&mut self, key: &str, globs: &[String], rooted: bool) {
@@ -63,7 +63,7 @@ impl Resolver<'_> {
                 Err(error) => {
                     self.problem(
                         path,
-                        format!("`{}` cannot be split into words: {error}", crate::text::shown(&command)),
+                        format!("`{}` cannot be split into words: {error}", crate::text::show_controls(&command)),
                     );
                     return None;
                 }
@@ -94,7 +94,7 @@ impl Resolver<'_> {
             && !text.contains('\0')
             && text.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
         if !good {
-            self.problem(path, format!("`{}` is not a plain relative path", crate::text::shown(text)));
+            self.problem(path, format!("`{}` is not a plain relative path", crate::text::show_controls(text)));
         }
         good
     }
@@ -106,7 +106,7 @@ impl Resolver<'_> {
         match (self.read)(file) {
             Ok(bytes) => Some(bytes),
             Err(error) => {
-                self.problem(path, format!("`{}` cannot be read: {error}", crate::text::shown(file)));
+                self.problem(path, format!("`{}` cannot be read: {error}", crate::text::show_controls(file)));
                 None
             }
         }
@@ -115,7 +115,7 @@ impl Resolver<'_> {
     fn control_patch(&mut self, file: Option<String>) -> Option<PatchContent> {
         let file = file?;
         let bytes = self.beside(&["control_patch"], &file)?;
-        let sha256 = Digest::of(&bytes);
+        let sha256 = Digest::of_bytes(&bytes);
         match String::from_utf8(bytes) {
             Ok(text) => Some(PatchContent { file, sha256, text }),
             Err(_) => {
@@ -138,7 +138,7 @@ impl Resolver<'_> {
         let bytes = self.beside(&at, &file)?;
         Some(FileContent {
             path,
-            sha256: Digest::of(&bytes),
+            sha256: Digest::of_bytes(&bytes),
             base64: base64::engine::general_purpose::STANDARD.encode(&bytes),
         })
     }
@@ -156,7 +156,7 @@ impl Resolver<'_> {
             expect_exit: file.expect_exit,
             expect_stdout_sha256: file
                 .expect_stdout
-                .map(|text| Digest::of(text.as_bytes()))
+                .map(|text| Digest::of_bytes(text.as_bytes()))
                 .or(file.expect_stdout_sha256),
             timeout_seconds: file.timeout_seconds.unwrap_or_else(default_timeout),
         }
@@ -211,7 +211,7 @@ impl Resolver<'_> {
 
 impl TaskFile {
     /// Writes out defaults and reads the files it names; every problem at once.
-    pub fn resolve(self, spans: &Spans, read: ReadBeside<'_>) -> Result<TaskContract, Vec<Problem>> {
+    pub fn resolve_task(self, spans: &Spans, read: ReadBeside<'_>) -> Result<TaskContract, Vec<Problem>> {
         let mut resolver = Resolver { spans, read, problems: Vec::new() };
         let contract = self.resolve_with(&mut resolver);
         match contract {

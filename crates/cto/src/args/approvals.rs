@@ -50,7 +50,7 @@ pub(crate) struct ApproveArgs {
 
 impl ApproveArgs {
     /// An approval with nothing said but the request.
-    pub(crate) fn plain(request: String) -> Self {
+    pub(crate) fn with_request(request: String) -> Self {
         Self {
             request,
             sentence: None,

@@ -23,7 +23,7 @@ pub(crate) struct TakeArgs {
 }
 
 fn branch(text: &str) -> Result<BranchName, String> {
-    BranchName::parse(text).map_err(|problem| format!("git takes no such name for a branch: {problem}"))
+    BranchName::parse_name(text).map_err(|problem| format!("git takes no such name for a branch: {problem}"))
 }
 
 fn person(text: &str) -> Result<Person, String> {

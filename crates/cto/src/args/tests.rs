@@ -124,6 +124,6 @@ fn every_command_of_the_documentation_is_one() {
 fn every_remedy_with_a_command_is_one() {
     let remedies = Reason::ALL.iter().map(|reason| (reason.code().to_owned(), reason.remedy()));
     let lines: Vec<(String, String)> =
-        remedies.filter_map(|(code, text)| Some((code, Remedy::parse(text).command?.to_owned()))).collect();
+        remedies.filter_map(|(code, text)| Some((code, Remedy::parse_text(text).command?.to_owned()))).collect();
     check("remedies", lines, 20);
 }

@@ -41,7 +41,7 @@ pub(crate) struct Age {
 }
 
 /// Parses an age such as `30d`.
-pub(crate) fn age(text: &str) -> Result<Age, String> {
+pub(crate) fn parse_age(text: &str) -> Result<Age, String> {
     let wrong = || "an age is a number and s, m, h or d, such as 30d".to_owned();
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
     let unit = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)].iter().find(|(name, _)| *name == unit);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use contract::ModelPair;
-use contract::text::{shell_word, shown};
+use contract::text::{shell_word, show_controls};
 use cortex::{
     RecordRow, check_model_admission, check_source_admission, check_target_admission, draft_model_admission,
     draft_target_admission, source_draft_path, write_model_draft, write_source_draft, write_target_draft,
@@ -11,13 +11,13 @@ use cortex::{
 use harness::{FAKE, draft_source};
 use serde_json::json;
 
-use super::records::{document, line, now};
+use super::records::{now, row_document, row_line};
 use crate::args::AdmitCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 
 /// Drafts or checks an admission.
-pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, CommandError> {
+pub(crate) fn run_admit(context: &Context, command: &AdmitCommand) -> Result<u8, CommandError> {
     match command {
         AdmitCommand::Source { check: Some(file), .. } => {
             check(context, &check_source_admission(&context.config.records, file, now()?))
@@ -42,9 +42,9 @@ pub(crate) fn admit(context: &Context, command: &AdmitCommand) -> Result<u8, Com
 fn check(context: &Context, row: &RecordRow) -> Result<u8, CommandError> {
     let output = context.output;
     if output.json {
-        output.print_json(&document(row))?;
+        output.print_json(&row_document(row))?;
     } else {
-        output.print(&line(output, row));
+        output.print(&row_line(output, row));
     }
     Ok(u8::from(row.problem.is_some()))
 }
@@ -59,13 +59,13 @@ fn draft(context: &Context, pair: &ModelPair, credential: &str, network: &str) -
 /// asks to replace it.
 fn source(context: &Context, engine: &str, replace: bool) -> Result<u8, CommandError> {
     context.known_engine(engine)?;
-    let Some(entry) = context.config.engines.find(engine).filter(|_| engine != FAKE) else {
+    let Some(entry) = context.config.engines.find_engine(engine).filter(|_| engine != FAKE) else {
         return Err(CommandError::usage("the fake engine is part of the harness and needs no admission"));
     };
     let path = source_draft_path(&context.config.records, engine, replace)?;
     let harness = context.harness()?;
     let record = draft_source(&harness, &entry, now()?)
-        .map_err(|short| CommandError::blocked(shown(&short.text)).hint(short.remedy))?;
+        .map_err(|short| CommandError::blocked_with(show_controls(&short.text)).hint(short.remedy))?;
     write_source_draft(&path, &record)?;
     drafted(context, &path, &record.status)
 }
@@ -74,7 +74,7 @@ fn source(context: &Context, engine: &str, replace: bool) -> Result<u8, CommandE
 /// it to.
 fn target(context: &Context, repository: &Path, name: Option<&str>) -> Result<u8, CommandError> {
     let unusable = |why: &str| {
-        let text = format!("{} is no repository: {why}", shown(&repository.display().to_string()));
+        let text = format!("{} is no repository: {why}", show_controls(&repository.display().to_string()));
         CommandError::usage(text).hint("name the folder of a git repository you own: cto admit target DIR")
     };
     let full = std::fs::canonicalize(repository).map_err(|error| unusable(&error.to_string()))?;
@@ -92,7 +92,7 @@ fn target(context: &Context, repository: &Path, name: Option<&str>) -> Result<u8
 
 fn drafted(context: &Context, path: &Path, status: &str) -> Result<u8, CommandError> {
     let output = context.output;
-    let shown = shown(&path.display().to_string());
+    let shown = show_controls(&path.display().to_string());
     let next = format!("cto record sign {}", shell_word(&path.display().to_string()));
     if output.json {
         output.print_json(&json!({"file": path.display().to_string(), "next": next, "status": status}))?;

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use contract::TaskId;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{People, Policies};
 use views::{RequestQuery, RequestRules, RequestState, RequestSummary};
 
-use crate::approvals_view::age;
+use crate::approvals_view::age_text;
 use crate::args::ApprovalsArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -17,10 +17,10 @@ use crate::output::Output;
 pub(crate) fn approvals(context: &Context, arguments: &ApprovalsArgs) -> Result<u8, CommandError> {
     let task_id = arguments.task.clone().map(TaskId::try_from).transpose().map_err(CommandError::usage)?;
     let (views, now) = context.look()?;
-    let people = People::read(&context.config.records)?;
-    let policies = Policies::read(&context.config.records)?;
+    let people = People::read_lists(&context.config.records)?;
+    let policies = Policies::read_files(&context.config.records)?;
     let rules = RequestRules {
-        standing: &|key, namespace, at| people.judge(key, namespace, at),
+        standing: &|key, namespace, at| people.judge_key(key, namespace, at),
         terms: &|stage, target| policies.terms(stage, target),
     };
     let query = RequestQuery {
@@ -68,11 +68,11 @@ fn row(output: Output, request: &RequestSummary) -> String {
         RequestState::Held | RequestState::Expired => paint.like(contract::Status::Blocked, &state),
         RequestState::Open | RequestState::Used => state,
     };
-    let target = request.target.as_deref().map_or_else(|| "?".to_owned(), shown);
+    let target = request.target.as_deref().map_or_else(|| "?".to_owned(), show_controls);
     format!(
         "{:<9} {state} {:>7}  {}/{}  stage {}  {}  {}\n",
         request.request,
-        age(request.age_seconds),
+        age_text(request.age_seconds),
         request.approvals,
         request.approvals_required,
         request.stage,

@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use contract::Status;
 use contract::approval::Approval;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::ApprovalWish;
 use ledger::{Position, RequestStep};
 use serde_json::json;
 
 use super::INTERRUPTED;
 use super::sentence::{HeardSentence, hear_sentence};
-use crate::approvals_view::{Deciding, age, run_command, seconds_until};
+use crate::approvals_view::{Deciding, age_text, run_command, seconds_until};
 use crate::args::ApproveArgs;
 use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
 use crate::output::Output;
 
 /// Hears the sentence, signs the approval and records it.
-pub(crate) fn approve(context: &Context, arguments: &ApproveArgs) -> Result<u8, CommandError> {
-    let deciding = Deciding::open(context, &arguments.request, arguments.key.as_deref(), RequestStep::Granted)?;
+pub(crate) fn approve_request(context: &Context, arguments: &ApproveArgs) -> Result<u8, CommandError> {
+    let deciding = Deciding::open_request(context, &arguments.request, arguments.key.as_deref(), RequestStep::Granted)?;
     let output = context.output;
     if arguments.break_glass && !deciding.opened.terms.break_glass {
         return Err(harness::RecordDecisionError::NoBreakGlass.into());
@@ -30,7 +30,7 @@ pub(crate) fn approve(context: &Context, arguments: &ApproveArgs) -> Result<u8, 
         HeardSentence::Interrupted => return Ok(INTERRUPTED),
     };
     let approval = grant(&deciding, sentence, arguments)?;
-    show(output, &deciding, &approval.0, approval.1)?;
+    show_approval(output, &deciding, &approval.0, approval.1)?;
     Ok(0)
 }
 
@@ -51,12 +51,12 @@ pub(super) fn grant(
         break_glass_reason: arguments.reason.clone(),
     };
     let approval = deciding.opened.draft_approval(wish)?;
-    let entry = deciding.record(RequestStep::Granted, &approval, arguments.break_glass)?;
+    let entry = deciding.record_document(RequestStep::Granted, &approval, arguments.break_glass)?;
     Ok((approval, entry))
 }
 
 /// Shows what was signed and what comes next.
-pub(super) fn show(
+pub(super) fn show_approval(
     output: Output,
     deciding: &Deciding,
     approval: &Approval,
@@ -85,19 +85,19 @@ pub(super) fn show(
     if !output.terminal {
         output.print(&format!(
             "granted {name}\napproval {id}\nrequest_digest {}\npacket_digest {}\nactor {}\nkey {key}\nnot_before {}\nexpires_at {}\napprovals {counted} of {required}\nnext {next}\n",
-            approval.request_digest, approval.packet_digest, shown(&signer), approval.not_before, approval.expires_at
+            approval.request_digest, approval.packet_digest, show_controls(&signer), approval.not_before, approval.expires_at
         ));
         return Ok(());
     }
     let paint = output.paint;
-    let until = age(seconds_until(opened.now, approval.expires_at));
+    let until = age_text(seconds_until(opened.now, approval.expires_at));
     let word = match approval.break_glass_reason {
         Some(_) => paint.error("signed past the policy"),
         None => paint.like(Status::Pass, "signed"),
     };
     output.print(&format!(
         "{word}   approval {id}   {} {key}   expires {} ({until})   single use\n",
-        shown(&signer),
+        show_controls(&signer),
         approval.expires_at
     ));
     if deciding.key.is_unprotected() {

@@ -9,9 +9,9 @@ use harness::{Ask, Harness, Task};
 use ledger::RequestStep;
 
 use super::INTERRUPTED;
-use super::approve::{grant, show};
-use super::packet::Around;
-use super::request::{Made, make_request};
+use super::approve::{grant, show_approval};
+use super::packet::PacketFrame;
+use super::request::{AskedRequest, make_request};
 use super::sentence::{HeardSentence, hear_sentence};
 use crate::approvals_view::{Deciding, find_news, ledger_to_read};
 use crate::args::ApproveArgs;
@@ -39,13 +39,13 @@ pub(super) fn approve_first(
     ask: &Ask,
 ) -> Result<Option<u8>, CommandError> {
     let scratch = tempfile::tempdir()?;
-    let decision = harness::decide(harness, task, ask, scratch.path())?.decision;
+    let decision = harness::decide_only(harness, task, ask, scratch.path())?.decision;
     let only_approval = decision.missing_gates == [Gate::Approval];
     if !only_approval || !decision.reasons.iter().all(|reason| ANOTHER_HELPS.contains(reason)) {
         return Ok(None);
     }
-    let Made::Recorded(_, record) = make_request(context, harness, task, ask, None)? else { return Ok(None) };
-    let deciding = match Deciding::open(context, &record.name(), None, RequestStep::Granted) {
+    let AskedRequest::Recorded(_, record) = make_request(context, harness, task, ask, None)? else { return Ok(None) };
+    let deciding = match Deciding::open_request(context, &record.name(), None, RequestStep::Granted) {
         Ok(deciding) => deciding,
         Err(error) => {
             context.output.error(&error);
@@ -58,15 +58,15 @@ pub(super) fn approve_first(
         Some(ledger) => find_news(&ledger, &deciding.opened.record)?,
         None => None,
     };
-    let around = Around { opened: &deciding.opened, news: news.as_ref(), consumer: None };
-    output.print(&format!("{}\n", around.lines(output)));
+    let around = PacketFrame { opened: &deciding.opened, news: news.as_ref(), consumer: None };
+    output.print(&format!("{}\n", around.packet_lines(output)));
     let sentence = match hear_sentence(context, &deciding, None)? {
         HeardSentence::Right(sentence) => sentence,
         HeardSentence::Wrong => return Ok(Some(ErrorKind::Blocked.exit_code())),
         HeardSentence::Interrupted => return Ok(Some(INTERRUPTED)),
     };
-    let plain = ApproveArgs::plain(deciding.request());
+    let plain = ApproveArgs::with_request(deciding.request());
     let (approval, entry) = grant(&deciding, sentence, &plain)?;
-    show(output, &deciding, &approval, entry)?;
+    show_approval(output, &deciding, &approval, entry)?;
     Ok(None)
 }

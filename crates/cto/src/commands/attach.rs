@@ -19,7 +19,7 @@ use crate::seek::trusted;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows a live run, or shows the end of a sealed one.
-pub(crate) fn attach(context: &Context, run: &str) -> Result<u8, CommandError> {
+pub(crate) fn attach_run(context: &Context, run: &str) -> Result<u8, CommandError> {
     let (views, now) = context.look_only()?;
     match views.find_run(run, now) {
         Ok(found) => show_end(context, &found.id),
@@ -35,15 +35,15 @@ fn follow(context: &Context, views: &Views, run_id: &RunId, now: Stamp) -> Resul
         return show_end(context, run_id.as_str());
     };
     if !home.active_run(run_id).is_dir() {
-        return Err(CommandError::blocked(format!("{run_id} runs in another home that shares this ledger"))
+        return Err(CommandError::blocked_with(format!("{run_id} runs in another home that shares this ledger"))
             .hint(format!("cto attach {run_id}     where it was started")));
     }
     let display = open_display(context, &live, now);
     let left = watch(context, &home, &live, &display);
-    display.close();
+    display.close_display();
     if left? {
         let suffix = run_id.suffix();
-        context.output.note(&format!("{suffix} goes on\nnext  cto attach {suffix}\n"));
+        context.output.print_note(&format!("{suffix} goes on\nnext  cto attach {suffix}\n"));
         return Ok(INTERRUPTED);
     }
     show_end(context, run_id.as_str())
@@ -51,7 +51,7 @@ fn follow(context: &Context, views: &Views, run_id: &RunId, now: Stamp) -> Resul
 
 fn open_display(context: &Context, live: &LiveRun, now: Stamp) -> RunDisplay {
     let row = &live.row;
-    let title = format!("{}  {}  stage {}", row.task_id, contract::text::shown(&row.engine), row.stage);
+    let title = format!("{}  {}  stage {}", row.task_id, contract::text::show_controls(&row.engine), row.stage);
     let display = RunDisplay::titled(context.output, title, &std::sync::Arc::default());
     let micros = now.timestamp().as_microsecond().saturating_sub(row.started_at.timestamp().as_microsecond());
     if let RunDisplay::Screen(screen) = &display {
@@ -89,7 +89,7 @@ fn watch(context: &Context, home: &Home, live: &LiveRun, display: &RunDisplay) -
 /// every other command.
 fn show_end(context: &Context, run: &str) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
-    let bound = found.bind(&trusted(context, &[])?.of(&found))?;
+    let bound = found.bind_bundle(&trusted(context, &[])?.keys_of(&found))?;
     let bytes = std::fs::read(bound.dir().join(evidence::names::REPORT))?;
     result(context.output, bound.report(), &bytes, bound.dir(), &context.task_word(bound.report(), bound.dir()));
     Ok(bound.report().status.exit_code())

@@ -6,14 +6,14 @@ use std::path::Path;
 use contract::core_route::{AuditStatus, CompletionStatus, EndgoalAudit};
 use contract::proof::OwnedRepositoryProof;
 use contract::stage6::refresh::{REFRESH_TASK, RefreshComparison, TargetReadOnlyStatus};
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{CollectionKind, Stage, Status, TaskId};
-use cortex::{RecordKind, RecordRow, list_records};
+use cortex::{ListedKind, RecordRow, list_records};
 use evidence::verify::VerifiedBundle;
 use gate::core_route::{AuditFacts, OwnedPassFact, RefreshFact, RungAuditFact, TransportFacts, judge_endgoal};
 use harness::{FAKE, Home, check_pack};
 use serde::de::DeserializeOwned;
-use tree::{Git, Source};
+use tree::{Git, SourceRepository};
 use views::{RunCount, RunQuery, RungStatus};
 
 use super::validate_workspace::{WorkspaceValidation, judge_workspace};
@@ -35,7 +35,7 @@ pub(super) struct AuditScene {
 
 /// Audits the workspace and prints the result.
 pub(crate) fn audit(context: &Context) -> Result<u8, CommandError> {
-    let scene = WorkspaceScene::open(context)?;
+    let scene = WorkspaceScene::open_scene(context)?;
     let AuditScene { audit, .. } = audit_workspace(context, &scene)?;
     let output = context.output;
     if output.json {
@@ -52,12 +52,12 @@ pub(super) fn audit_workspace(context: &Context, scene: &WorkspaceScene) -> Resu
     let found = find_refresh(scene);
     let refreshed = found.as_ref().map(|(_, comparison)| comparison.engine.clone());
     let refresh = found.map(|(run_id, comparison)| describe_refresh(run_id, &comparison));
-    let ladder = LadderScene::open(context)?;
+    let ladder = LadderScene::open_scene(context)?;
     let climber = choose_climber(&ladder, refreshed.as_deref())?;
     let climbing = climber.as_ref().map(|climber| climber.engine.clone());
     let engine = refreshed.or(climbing).unwrap_or_else(|| FIRST_ENGINE.to_owned());
     let rows = list_records(&context.config.records, scene.now)?;
-    let admitted = |kind: RecordKind, is_meant: &dyn Fn(&RecordRow) -> bool| {
+    let admitted = |kind: ListedKind, is_meant: &dyn Fn(&RecordRow) -> bool| {
         let meant = rows.iter().filter(|row| row.kind == kind && is_meant(row));
         meant.filter_map(|row| name_admission(scene, row)).collect()
     };
@@ -66,8 +66,8 @@ pub(super) fn audit_workspace(context: &Context, scene: &WorkspaceScene) -> Resu
     let facts = AuditFacts {
         engine,
         workspace_errors: validation.errors.len(),
-        source_admissions: admitted(RecordKind::SourceAdmission, &|row| source.is_some() && row.subject == source),
-        target_admissions: admitted(RecordKind::TargetAdmission, &|_| true),
+        source_admissions: admitted(ListedKind::SourceAdmission, &|row| source.is_some() && row.subject == source),
+        target_admissions: admitted(ListedKind::TargetAdmission, &|_| true),
         rungs: list_rungs(&ladder, climber.as_ref())?,
         owned_passes: list_passes(scene, &ladder, climber.as_ref())?,
         refresh: refresh.clone(),
@@ -89,7 +89,7 @@ fn find_refresh(scene: &WorkspaceScene) -> Option<(String, RefreshComparison)> {
     let query = RunQuery { task_id, ..RunQuery::default() };
     let found = scene.evidence.views().find_document(&query, CollectionKind::Refresh, scene.now).ok()?;
     let run_id = found?.row.run_id.to_string();
-    let bundle = scene.evidence.bind(&run_id).ok()?;
+    let bundle = scene.evidence.bind_reference(&run_id).ok()?;
     let comparison = read_document(&bundle, CollectionKind::Refresh.file())?;
     Some((run_id, comparison))
 }
@@ -138,7 +138,7 @@ fn list_rungs(ladder: &LadderScene<'_>, climber: Option<&Climber>) -> Result<Vec
         is_validated: rung.status == RungStatus::Validated,
         bundles: rung.bundles.iter().map(|proof| proof.run_id.to_string()).collect(),
         missing: rung.gap.as_ref().map(views::RungGap::sentence),
-        remedy: ladder.remedy(climber, rung),
+        remedy: ladder.rung_remedy(climber, rung),
     };
     Ok(rungs.iter().map(describe).collect())
 }
@@ -152,7 +152,7 @@ fn list_passes(
     let Some(climber) = climber else { return Ok(Vec::new()) };
     let rung = ladder.whole_rung(climber, Stage::OWNED_REPOSITORY)?;
     let counting = rung.runs.iter().filter(|run| run.counts == RunCount::For);
-    Ok(counting.filter_map(|run| describe_pass(&scene.evidence.bind(run.run_id.as_str()).ok()?)).collect())
+    Ok(counting.filter_map(|run| describe_pass(&scene.evidence.bind_reference(run.run_id.as_str()).ok()?)).collect())
 }
 
 fn describe_pass(bundle: &VerifiedBundle) -> Option<OwnedPassFact> {
@@ -179,9 +179,9 @@ fn look_at_transport(
     validation: &WorkspaceValidation,
 ) -> Result<TransportFacts, CommandError> {
     let mut facts = TransportFacts::default();
-    let git = Git::find(&context.config.tools.operator_path)
-        .map_err(|error| CommandError::blocked(error).hint("cto doctor"))?;
-    match Source::open(&scene.root) {
+    let git = Git::find_git(&context.config.tools.operator_path)
+        .map_err(|error| CommandError::blocked_with(error).hint("cto doctor"))?;
+    match SourceRepository::open_repository(&scene.root) {
         Ok(source) => look_at_repository(&git, &source, &mut facts),
         Err(_) => facts.problems.push("the workspace is no git repository that can be read".to_owned()),
     }
@@ -189,7 +189,8 @@ fn look_at_transport(
         facts.problems.push("cto validate workspace does not pass".to_owned());
     }
     for root in &context.config.named_repositories.protected_roots {
-        let is_clean = Source::open(root).ok().and_then(|source| is_clean(&git, &source)) == Some(true);
+        let is_clean =
+            SourceRepository::open_repository(root).ok().and_then(|source| is_clean(&git, &source)) == Some(true);
         if !is_clean {
             facts.problems.push(format!("the protected tree {} is edited or cannot be read", root.display()));
         }
@@ -200,13 +201,13 @@ fn look_at_transport(
     Ok(facts)
 }
 
-fn is_clean(git: &Git, source: &Source) -> Option<bool> {
+fn is_clean(git: &Git, source: &SourceRepository) -> Option<bool> {
     let scratch = tempfile::tempdir().ok()?;
-    let status = source.status(git, scratch.path()).ok()?;
+    let status = source.dirty_paths(git, scratch.path()).ok()?;
     Some(status.dirty.is_empty() && status.unfinished.is_empty())
 }
 
-fn look_at_repository(git: &Git, source: &Source, facts: &mut TransportFacts) {
+fn look_at_repository(git: &Git, source: &SourceRepository, facts: &mut TransportFacts) {
     let head = source.head_commit();
     if is_clean(git, source) != Some(true) {
         facts.problems.push("the workspace has changes that are not committed".to_owned());
@@ -235,13 +236,13 @@ fn lines(output: Output, audit: &EndgoalAudit) -> String {
         CompletionStatus::Incomplete => "incomplete",
     };
     let proven = audit.requirements.iter().filter(|one| one.status == AuditStatus::Proven).count();
-    let mut out = format!("{word} {proven} of {} engine={}\n", audit.requirements.len(), shown(&audit.engine));
+    let mut out = format!("{word} {proven} of {} engine={}\n", audit.requirements.len(), show_controls(&audit.engine));
     for one in &audit.requirements {
         match &one.gap {
             None => out.push_str(&format!("proven {}\n", one.title)),
             Some(gap) => {
-                out.push_str(&format!("not_proven {}: {}\n", one.title, shown(&gap.text)));
-                out.push_str(&output.command_line(2, &shown(&gap.remedy)));
+                out.push_str(&format!("not_proven {}: {}\n", one.title, show_controls(&gap.text)));
+                out.push_str(&output.command_line(2, &show_controls(&gap.remedy)));
             }
         }
     }

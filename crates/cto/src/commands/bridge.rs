@@ -8,15 +8,15 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use bridge::{
-    Admission, Bridge, BridgeConfig, Endpoint, ModelEvent, NetworkClass, ResponsesWire, RunToken, Secret, Source,
-    Summary, Upstream,
+    AdmittedPair, AnswerSource, Bridge, BridgeConfig, BridgeTotals, Endpoint, ModelEvent, NetworkClass, ResponsesWire,
+    RunToken, Secret, Upstream,
 };
 use harness::RunClock;
 use serde_json::json;
 
 use super::INTERRUPTED;
 use crate::args::BridgeArgs;
-use crate::bridge_view::{View, document, line};
+use crate::bridge_view::{BridgeView, event_document, event_line};
 use crate::config::bridge_token;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -39,17 +39,17 @@ pub(crate) fn bridge(context: &Context, arguments: &BridgeArgs) -> Result<u8, Co
     let (sender, events) = mpsc::channel();
     let observer = Box::new(move |event: ModelEvent| drop(sender.send(event)));
     let failed = |error: bridge::StartBridgeError| CommandError::usage(error.to_string());
-    let mut bridge = Bridge::start(config, observer).map_err(failed)?;
-    let address = bridge.serve(listener).map_err(failed)?;
+    let mut bridge = Bridge::start_bridge(config, observer).map_err(failed)?;
+    let address = bridge.serve_listener(listener).map_err(failed)?;
     let output = context.output;
     greet(output, arguments, &address.to_string(), made.then_some(token.as_str()))?;
-    let mut view = View::new(output, format!("{}  http://{address}", arguments.admit));
+    let mut view = BridgeView::new(output, format!("{}  http://{address}", arguments.admit));
     follow(context, &events, &mut view)?;
-    let summary = bridge.stop();
+    let summary = bridge.stop_serving();
     for event in events.try_iter() {
         tell(output, &event, &mut view)?;
     }
-    view.clear();
+    view.clear_summary();
     farewell(output, &summary)?;
     Ok(INTERRUPTED)
 }
@@ -68,21 +68,21 @@ fn token(arguments: &BridgeArgs) -> Result<(String, bool), CommandError> {
 }
 
 fn config(arguments: &BridgeArgs, token: &str) -> Result<BridgeConfig, CommandError> {
-    let endpoint = Endpoint::parse(&arguments.upstream)
+    let endpoint = Endpoint::parse_endpoint(&arguments.upstream)
         .map_err(|error| CommandError::usage(error.to_string()).hint("--upstream http://HOST:PORT/v1"))?;
-    let mut admission = Admission::new(&arguments.admit.provider, &arguments.admit.model);
+    let mut admission = AdmittedPair::new(&arguments.admit.provider, &arguments.admit.model);
     admission.aliases = arguments.alias.clone();
     // Named by hand for this one use, the upstream is the class.
     let network = NetworkClass { hosts: vec![endpoint.host().to_owned()], ..NetworkClass::default() };
     let credential = arguments.credential.0.clone().into_credential();
-    let now = RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
-    credential.check(now).map_err(|error| CommandError::blocked(error.to_string()))?;
+    let now = RunClock::start_clock().map_err(|error| CommandError::fail(error.to_string()))?.started();
+    credential.check_fetch(now).map_err(|error| CommandError::blocked_with(error.to_string()))?;
     let mut upstream = Upstream::new(endpoint, credential);
     if arguments.over_chat {
         upstream.responses = ResponsesWire::OverChat;
     }
     let token = RunToken::new(&Secret::new(token));
-    Ok(BridgeConfig::new(admission, network, Source::Live(Box::new(upstream)), token, now))
+    Ok(BridgeConfig::new(admission, network, AnswerSource::Live(Box::new(upstream)), token, now))
 }
 
 fn greet(output: Output, arguments: &BridgeArgs, address: &str, token: Option<&str>) -> Result<(), CommandError> {
@@ -99,29 +99,29 @@ fn greet(output: Output, arguments: &BridgeArgs, address: &str, token: Option<&s
 }
 
 /// Shows what happens until a signal comes.
-fn follow(context: &Context, events: &Receiver<ModelEvent>, view: &mut View) -> Result<(), CommandError> {
+fn follow(context: &Context, events: &Receiver<ModelEvent>, view: &mut BridgeView) -> Result<(), CommandError> {
     while !context.cancel.load(Ordering::Relaxed) {
         match events.recv_timeout(TICK) {
             Ok(event) => tell(context.output, &event, view)?,
-            Err(RecvTimeoutError::Timeout) => view.draw(),
+            Err(RecvTimeoutError::Timeout) => view.draw_summary(),
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
         }
     }
     Ok(())
 }
 
-fn tell(output: Output, event: &ModelEvent, view: &mut View) -> Result<(), CommandError> {
-    view.note(event);
+fn tell(output: Output, event: &ModelEvent, view: &mut BridgeView) -> Result<(), CommandError> {
+    view.note_event(event);
     if output.json {
-        return document(event).map_or(Ok(()), |document| output.print_json(&document));
+        return event_document(event).map_or(Ok(()), |document| output.print_json(&document));
     }
-    if let Some(line) = line(event) {
+    if let Some(line) = event_line(event) {
         view.print(&line);
     }
     Ok(())
 }
 
-fn farewell(output: Output, summary: &Summary) -> Result<(), CommandError> {
+fn farewell(output: Output, summary: &BridgeTotals) -> Result<(), CommandError> {
     let spent = summary.spent;
     if output.json {
         let summary = json!({"requests": spent.requests, "tokens": spent.tokens, "type": "stopped", "unrecorded": summary.unrecorded});

@@ -77,7 +77,7 @@ impl Listed {
 
     fn about(&self) -> String {
         let cheat = self.cheat.as_ref().map_or_else(String::new, |cheat| format!("cheat on {}: ", cheat.on));
-        contract::text::shown(&format!("{cheat}{}", self.title))
+        contract::text::show_controls(&format!("{cheat}{}", self.title))
     }
 }
 
@@ -164,7 +164,7 @@ fn new(context: &Context, id: &str, dir: Option<&Path>) -> Result<u8, CommandErr
     if output.json {
         output.print_json(&json!({"case_id": id, "path": folder.display().to_string()}))?;
     } else {
-        let shown = contract::text::shown(&folder.display().to_string());
+        let shown = contract::text::show_controls(&folder.display().to_string());
         output.print(&format!(
             "made {shown}\n{}  {}\n",
             output.paint.dim("next"),
@@ -193,7 +193,7 @@ fn check(context: &Context, cases: &[String]) -> Result<u8, CommandError> {
     let mut rows = Vec::new();
     for name in cases {
         let path = Path::new(name);
-        let task = if path.is_dir() { Task::load(path, None)? } else { context.load_task(name, None)? };
+        let task = if path.is_dir() { Task::load_task(path, None)? } else { context.load_task(name, None)? };
         let id = task.contract.task_id.to_string();
         let Some((row, report)) = matrix::run_one(context, &harness, "fake", &id, &task)? else {
             return Ok(INTERRUPTED);

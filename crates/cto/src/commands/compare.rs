@@ -5,13 +5,13 @@ use views::{FoundRun, LaneComparison};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::lane_table;
-use crate::output::count;
-use crate::seek::{Places, trusted_for_review};
+use crate::output::count_text;
+use crate::seek::{BundleFinder, trusted_for_review};
 
 /// Compares verified runs side by side.
-pub(crate) fn compare(context: &Context, runs: &[String]) -> Result<u8, CommandError> {
+pub(crate) fn compare_runs(context: &Context, runs: &[String]) -> Result<u8, CommandError> {
     let keys = trusted_for_review(context, &[])?.keys;
-    let mut places = Places::new(context);
+    let mut places = BundleFinder::new(context);
     let found = runs.iter().map(|run| places.locate(run)).collect::<Result<Vec<FoundRun>, _>>()?;
     let comparison = views::compare_runs(&found, &keys)?;
     let output = context.output;
@@ -21,16 +21,16 @@ pub(crate) fn compare(context: &Context, runs: &[String]) -> Result<u8, CommandE
         output.print(&format!(
             "{}\n\n{}",
             heading(&comparison),
-            lane_table::table(output, &comparison.lanes, comparison.task_id.as_ref())
+            lane_table::lane_table(output, &comparison.lanes, comparison.task_id.as_ref())
         ));
     } else {
-        output.print(&lane_table::lines(&comparison.lanes));
+        output.print(&lane_table::lane_lines(&comparison.lanes));
     }
     Ok(0)
 }
 
 fn heading(comparison: &LaneComparison) -> String {
-    let runs = count(comparison.lanes.len(), "run", "runs");
+    let runs = count_text(comparison.lanes.len(), "run", "runs");
     match (&comparison.task_id, comparison.contract_digest) {
         (Some(task), Some(_)) => format!("{runs} of {task}, under one contract"),
         (Some(task), None) => format!("{runs} of {task}, under several contracts"),

@@ -11,7 +11,7 @@ pub(crate) fn config(context: &Context) -> Result<u8, CommandError> {
         return Ok(0);
     }
     for setting in &context.config.settings {
-        let value = contract::text::shown(&setting.value);
+        let value = contract::text::show_controls(&setting.value);
         if output.terminal {
             output.print(&format!("{:<10}  {value:<40}  {}\n", setting.name, output.paint.dim(&setting.source)));
         } else {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use contract::{Coverage, Report, Stage, TaskContract};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
-use harness::{ContinuedRun, Origin, Task};
+use harness::{ContinuedRun, Task, TreeOrigin};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -20,7 +20,8 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
     let report = bundle.report();
     let refuse = |message: &str| {
         let run = report.run_id.suffix();
-        CommandError::blocked(format!("run {run} cannot be gone on from: {message}")).hint(format!("cto show {run}"))
+        CommandError::blocked_with(format!("run {run} cannot be gone on from: {message}"))
+            .hint(format!("cto show {run}"))
     };
     if report.kind.is_some() {
         return Err(refuse("it is a document about other runs"));
@@ -53,8 +54,8 @@ fn read_contract(bundle: &VerifiedBundle) -> Result<TaskContract, CommandError> 
 /// the same. None if the case is not.
 fn task_of(context: &Context, report: &Report, contract: TaskContract) -> Result<Option<Task>, CommandError> {
     let named = match report.stage >= Stage::OWNED_REPOSITORY {
-        true => contract.target_repository.clone().map(|path| Origin::Target(PathBuf::from(path))),
-        false => contract.source_repository.clone().map(|path| Origin::Repository(PathBuf::from(path))),
+        true => contract.target_repository.clone().map(|path| TreeOrigin::Target(PathBuf::from(path))),
+        false => contract.source_repository.clone().map(|path| TreeOrigin::Repository(PathBuf::from(path))),
     };
     if let Some(origin) = named {
         return Ok(Some(Task::from_contract(contract, origin)));

@@ -7,25 +7,25 @@ use contract::decision::Refusal;
 use contract::exam::{DATA_FOLDERS, Role, is_source_name, rules};
 use contract::remedy::fill_places;
 use contract::task::hidden_exit_code;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Decision, Ecosystem, Gate, Purpose, Status, TaskContract, canonical_bytes};
-use harness::{Ask, ExamFiles, FAKE, Home, Task};
+use harness::{Ask, ExamShare, FAKE, Home, Task};
 
 use super::resolved;
 use crate::args::Asked;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count, wrap};
+use crate::output::{Output, count_text, wrap};
 
 /// Prints the decision on a task without running it.
-pub(crate) fn decide(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
+pub(crate) fn decide_task(context: &Context, asked: &Asked) -> Result<u8, CommandError> {
     let task = context.load_asked(asked)?;
-    let ask = context.ask(asked, &task, Purpose::Governed)?;
-    answer(context, &task, &ask, &asked.task_words())
+    let ask = context.build_ask(asked, &task, Purpose::Governed)?;
+    answer_ask(context, &task, &ask, &asked.task_words())
 }
 
 /// Asks the gate and shows what it says. `word` names the task in commands to paste.
-pub(super) fn answer(context: &Context, task: &Task, ask: &Ask, word: &str) -> Result<u8, CommandError> {
+pub(super) fn answer_ask(context: &Context, task: &Task, ask: &Ask, word: &str) -> Result<u8, CommandError> {
     // A home of its own: asking leaves nothing behind, not even an empty home. Copies of
     // engines, the rungs they have earned and approvals lie in the real one, where there is
     // one.
@@ -36,11 +36,11 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask, word: &str) -> R
     let harness = context.harness_at(&place)?;
     let work = scratch.path().join("work");
     std::fs::create_dir(&work)?;
-    let harness::Answer { decision, exam } = harness::decide(&harness, task, ask, &work)?;
+    let harness::DecideAnswer { decision, exam } = harness::decide_only(&harness, task, ask, &work)?;
     let exam = ExamSet::of(&task.contract, &decision, exam);
     let output = context.output;
     if let Some(halted) = harness::halted(&context.config.home).filter(|_| decision.inputs.settings.halted) {
-        output.note(&format!("the kill switch is {halted}\n"));
+        output.print_note(&format!("the kill switch is {halted}\n"));
     }
     if output.json {
         output.print_json_bytes(&canonical_bytes(&decision)?);
@@ -53,7 +53,10 @@ pub(super) fn answer(context: &Context, task: &Task, ask: &Ask, word: &str) -> R
         );
     } else {
         output.print(
-            &(lines(&decision, word) + &resolved::lines(task) + &exam.lines() + &hidden_exit_codes(&task.contract, "")),
+            &(lines(&decision, word)
+                + &resolved::task_lines(task)
+                + &exam.lines()
+                + &hidden_exit_codes(&task.contract, "")),
         );
     }
     Ok(status(&decision).exit_code())
@@ -78,7 +81,7 @@ fn people(output: Output, decision: &Decision, task: &str) -> String {
     let tail = format!("{}  {}  up to: {}", decision.task_id, decision.inputs.engine, decision.allowed_mutation_mode);
     let width = status.as_str().len() + 2 + tail.chars().count();
     let right = format!("decision {}  nothing ran", decision.decision_id.short());
-    let mut out = output.headline(&format!("{}  {tail}", paint.status(status)), width, &right);
+    let mut out = output.headline(&format!("{}  {tail}", paint.paint_status(status)), width, &right);
     out.push_str("\n\n");
     for gate in &decision.required_gates {
         let refusals: Vec<_> = decision.refusals.iter().filter(|refusal| refusal.gate == *gate).collect();
@@ -93,7 +96,7 @@ fn people(output: Output, decision: &Decision, task: &str) -> String {
             let _ = writeln!(out, "  {} {gate:<30}", paint.tick());
         }
         for refusal in refusals {
-            let _ = writeln!(out, "  {} {gate:<30}  {}", paint.cross(), shown(&refusal.text));
+            let _ = writeln!(out, "  {} {gate:<30}  {}", paint.cross(), show_controls(&refusal.text));
             let _ = writeln!(out, "    {:<30}  {} {}", "", paint.arrow(), paint.command(&remedy_for(refusal, task)));
         }
     }
@@ -103,7 +106,7 @@ fn people(output: Output, decision: &Decision, task: &str) -> String {
 
 /// The remedy of a refusal, with this task in it; nothing has run that it could name.
 fn remedy_for(refusal: &Refusal, task: &str) -> String {
-    shown(&fill_places(&refusal.remedy, "RUN", task))
+    show_controls(&fill_places(&refusal.remedy, "RUN", task))
 }
 
 fn lines(decision: &Decision, task: &str) -> String {
@@ -117,7 +120,7 @@ fn lines(decision: &Decision, task: &str) -> String {
             "missing {} {} {} fix: {}",
             refusal.gate,
             refusal.reason,
-            shown(&refusal.text),
+            show_controls(&refusal.text),
             remedy_for(refusal, task)
         );
     }
@@ -131,19 +134,19 @@ fn lines(decision: &Decision, task: &str) -> String {
 struct ExamSet {
     /// Ecosystems of the baseline; none if it was not read.
     ecosystems: Option<Vec<Ecosystem>>,
-    files: Option<ExamFiles>,
+    files: Option<ExamShare>,
     /// Groups of globs with their names. Groups without globs are left out.
     groups: Vec<(&'static str, Vec<String>)>,
 }
 
 impl ExamSet {
-    fn of(contract: &TaskContract, decision: &Decision, files: Option<ExamFiles>) -> Self {
+    fn of(contract: &TaskContract, decision: &Decision, files: Option<ExamShare>) -> Self {
         let ecosystems = decision.inputs.target.as_ref().map(|target| target.ecosystems.clone());
         let globs = |role: Role| {
             let of_role = rules(decision.ecosystems()).filter(move |rule| rule.role == role);
             (role.title(), of_role.map(|rule| rule.glob.to_owned()).collect())
         };
-        let written = |globs: &[String]| globs.iter().map(|glob| shown(glob)).collect();
+        let written = |globs: &[String]| globs.iter().map(|glob| show_controls(glob)).collect();
         let contracts = [
             ("added by the contract", written(&contract.protected_paths)),
             ("released by the contract", written(&contract.exam_may_change)),
@@ -165,7 +168,7 @@ impl ExamSet {
         };
         let found = names(ecosystems, ", ", "no ecosystem was found");
         let files = self.files.map_or_else(String::new, |files| {
-            format!("   {} of {} of the baseline", files.protected, count(files.all, "file", "files"))
+            format!("   {} of {} of the baseline", files.protected, count_text(files.all, "file", "files"))
         });
         let mut out = format!("  {}      {found}{files}\n\n", paint.dim("exam set"));
         for (title, globs) in &self.groups {
@@ -238,7 +241,7 @@ mod tests {
         let globs = |globs: &[&str]| globs.iter().map(ToString::to_string).collect();
         ExamSet {
             ecosystems: ecosystems.map(<[Ecosystem]>::to_vec),
-            files: ecosystems.map(|_| ExamFiles { protected: 1, all: 1 }),
+            files: ecosystems.map(|_| ExamShare { protected: 1, all: 1 }),
             groups: vec![
                 ("test files", globs(&["tests/", "test*.py", "conftest.py"])),
                 ("released by the contract", globs(&["Makefile"])),

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use contract::report::{CheckResult, Report};
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Purpose, Status};
 use evidence::names;
-use evidence::verify::{Checked, verify};
+use evidence::verify::{Checked, verify_bundle};
 use harness::{Harness, Quiet, Task, Watch, govern};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use super::verify::first_failure;
 use crate::args::DemoArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count, duration, wrap};
+use crate::output::{Output, count_text, duration, wrap};
 
 const HONEST: &str = "r1-string-slugify";
 const CHEAT: &str = "fail-cheat-edits-tests";
@@ -80,7 +80,7 @@ fn play(context: &Context, harness: &Harness, home: &Path) -> Result<Option<Acts
     let Some(cheat) = act(1, CHEAT)? else { return Ok(None) };
     let began = Instant::now();
     let keys = harness.home.trusted_keys()?;
-    let check = |path: &Path| verify(path, &keys, &[]).map_err(CommandError::fail);
+    let check = |path: &Path| verify_bundle(path, &keys, &[]).map_err(CommandError::fail);
     let sound = check(&honest.dir)?;
     let copy = home.join("copy");
     copy_bundle(&honest.dir, &copy)?;
@@ -146,11 +146,11 @@ fn people(output: Output, acts: &Acts, took: Duration) -> String {
         false => (Status::Fail, "the demo does not hold: an act did not end as it should"),
     };
     let mut out =
-        output.headline(&format!("{}  {sentence}", paint.status(status)), 6 + sentence.len(), &duration(took));
+        output.headline(&format!("{}  {sentence}", paint.paint_status(status)), 6 + sentence.len(), &duration(took));
     out.push_str("\n\n1  An engine does the work\n");
     act(&mut out, output, acts.honest.status, &format!("{HONEST}  fake"), acts.took[0]);
     let held = acts.honest.verification.passes.iter().filter(|pass| pass.result == CheckResult::Pass).count();
-    let files = count(acts.honest.changed_files.len(), "file", "files");
+    let files = count_text(acts.honest.changed_files.len(), "file", "files");
     let _ = writeln!(
         out,
         "         {files} inside allowed paths; exam, control and blind checks: {held} of {} hold",
@@ -165,7 +165,7 @@ fn people(output: Output, acts: &Acts, took: Duration) -> String {
     act(&mut out, output, acts.cheat.status, &format!("{CHEAT}  fake"), acts.took[1]);
     for blocker in &acts.cheat.blockers {
         let code = paint.like(Status::Fail, &format!("{:<24}", blocker.reason.code()));
-        let lines = wrap(&shown(&blocker.text), output.width.saturating_sub(33));
+        let lines = wrap(&show_controls(&blocker.text), output.width.saturating_sub(33));
         let _ = writeln!(out, "         {code}{}", lines.join(&format!("\n{}", " ".repeat(33))));
     }
     out.push_str("\n3  Somebody edits the evidence\n");
@@ -187,6 +187,6 @@ fn act(out: &mut String, output: Output, status: Status, title: &str, took: Dura
     let _ = writeln!(
         out,
         "{}",
-        output.headline(&format!("   {}  {title}", output.paint.status(status)), width, &duration(took))
+        output.headline(&format!("   {}  {title}", output.paint.paint_status(status)), width, &duration(took))
     );
 }

@@ -26,7 +26,7 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
     let decision: Decision = serde_json::from_slice(&read(names::DECISION)?)?;
     let rules = decision.path_rules(&contract).map_err(CommandError::fail)?;
     let wanted = |path: &[u8]| {
-        let verdict = rules.judge(path);
+        let verdict = rules.judge_path(path);
         let all = !protected && !outside;
         all || (protected && rules.is_protected(path))
             || (outside && matches!(verdict, PathVerdict::Outside | PathVerdict::Forbidden))

@@ -53,7 +53,7 @@ pub(crate) fn doctor(context: &Context, paths: bool, fleet: bool) -> Result<u8, 
     } else if output.terminal {
         let tail = if ready { "ready for stages 1 to 3 with the fake engine" } else { "something is missing" };
         let mut out = output.headline(
-            &format!("{}  {tail}", output.paint.status(status)),
+            &format!("{}  {tail}", output.paint.paint_status(status)),
             status.as_str().len() + 2 + tail.len(),
             &duration(began.elapsed()),
         );
@@ -101,11 +101,11 @@ fn trust_files(context: &Context) -> Vec<Finding> {
         Ok(unlogged) => unlogged
             .iter()
             .map(|log| {
-                let path = contract::text::shown(&log.path.display().to_string());
+                let path = contract::text::show_controls(&log.path.display().to_string());
                 warn(format!("{path} was changed by hand: the ledger does not know it"))
             })
             .collect(),
-        Err(error) => vec![warn(contract::text::shown(&error.to_string()))],
+        Err(error) => vec![warn(contract::text::show_controls(&error.to_string()))],
     }
 }
 
@@ -114,15 +114,16 @@ fn engines(context: &Context) -> Vec<Finding> {
     let fake = "engine fake: built in, deterministic, does what the case says".to_owned();
     let mut findings = vec![Finding { level: Level::Ok, name: "engine", text: fake, remedy: None }];
     for id in context.config.engines.ids() {
-        let Some(engine) = context.config.engines.find(&id) else { continue };
+        let Some(engine) = context.config.engines.find_engine(&id) else { continue };
         let about = &engine.definition.about;
         findings.push(match harness::find_engine(&engine, &context.config.tools) {
             Ok(path) => {
-                let text = format!("engine {id}: {about}, {}", contract::text::shown(&path.display().to_string()));
+                let text =
+                    format!("engine {id}: {about}, {}", contract::text::show_controls(&path.display().to_string()));
                 Finding { level: Level::Ok, name: "engine", text, remedy: None }
             }
             Err(shortfall) => {
-                let text = format!("engine {id}: {about}, {}", contract::text::shown(&shortfall.text));
+                let text = format!("engine {id}: {about}, {}", contract::text::show_controls(&shortfall.text));
                 Finding { level: Level::Warn, name: "engine", text, remedy: Some(shortfall.remedy) }
             }
         });
@@ -184,8 +185,8 @@ fn kill_switch(context: &Context) -> Option<Finding> {
 
 /// Folders of the operator's search path, and which of them a sandbox shows.
 fn shown_paths(tools: &harness::Tools) -> Vec<Finding> {
-    let searched = tools.path(&[], Profile::Strict);
-    let everywhere = tools.path(&[], Profile::None);
+    let searched = tools.search_path(&[], Profile::Strict);
+    let everywhere = tools.search_path(&[], Profile::None);
     let shown = searched.iter().map(|dir| (Level::Ok, dir, "searched in every sandbox", None));
     let hidden = everywhere.iter().filter(|dir| !searched.contains(dir)).map(|dir| {
         let remedy = format!("environment: {{mounts: [{{source: {0}, target: {0}}}], path: [{0}]}}", dir.display());
@@ -203,7 +204,7 @@ fn shown_paths(tools: &harness::Tools) -> Vec<Finding> {
 fn git(tools: &harness::Tools) -> Finding {
     let wanted = tree::GitVersion::OLDEST;
     let remedy = Some(format!("install git {wanted} or newer"));
-    match tree::Git::find(&tools.operator_path).and_then(|git| git.version()) {
+    match tree::Git::find_git(&tools.operator_path).and_then(|git| git.version()) {
         Ok(version) if version >= wanted => {
             Finding { level: Level::Ok, name: "git", text: version.to_string(), remedy: None }
         }
@@ -213,7 +214,7 @@ fn git(tools: &harness::Tools) -> Finding {
 }
 
 fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) -> Finding {
-    match sandbox::find_program(program, &tools.path(&[], Profile::None), Path::new("/")) {
+    match sandbox::find_program(program, &tools.search_path(&[], Profile::None), Path::new("/")) {
         Some(path) => Finding { level: Level::Ok, name: program, text: path.display().to_string(), remedy: None },
         None => Finding {
             level: Level::Warn,
@@ -226,7 +227,7 @@ fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) ->
 
 fn home(context: &Context) -> Finding {
     let path = &context.config.home;
-    let shown = contract::text::shown(&path.display().to_string());
+    let shown = contract::text::show_controls(&path.display().to_string());
     let home = match Home::existing(&context.config.place()) {
         Ok(home) => home,
         Err(harness::OpenHomeError::Missing(_)) => {
@@ -298,7 +299,7 @@ fn people(out: &mut String, output: Output, finding: &Finding) {
         Level::Warn => paint.like(Status::Blocked, "!"),
         Level::Missing => paint.like(Status::Fail, "✗"),
     };
-    let _ = writeln!(out, "  {mark} {:<12} {}", finding.name, contract::text::shown(&finding.text));
+    let _ = writeln!(out, "  {mark} {:<12} {}", finding.name, contract::text::show_controls(&finding.text));
     if let Some(remedy) = &finding.remedy {
         let _ = writeln!(out, "    {:<12} {} {}", "", paint.arrow(), paint.command(remedy));
     }
@@ -311,5 +312,5 @@ fn line(finding: &Finding) -> String {
         Level::Missing => "missing",
     };
     let fix = finding.remedy.as_ref().map(|remedy| format!(" fix: {remedy}")).unwrap_or_default();
-    format!("{level} {} {}{fix}\n", finding.name, contract::text::shown(&finding.text))
+    format!("{level} {} {}{fix}\n", finding.name, contract::text::show_controls(&finding.text))
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Purpose, Stage};
 use harness::{Engine, FAKE, Home};
 use ledger::EntryKind;
@@ -26,7 +26,7 @@ pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, C
             ask.stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
             ask.model.pair = model.clone().or(ask.model.pair);
             ask.model.reach = true;
-            decide::answer(context, &task, &ask, task.contract.task_id.as_str())
+            decide::answer_ask(context, &task, &ask, task.contract.task_id.as_str())
         }
         EngineCommand::Enable { engine, stage } => enable(context, engine, *stage),
     }
@@ -47,7 +47,7 @@ fn list(context: &Context) -> Result<u8, CommandError> {
         gate: "needs none".to_owned(),
         program: Ok("built in".to_owned()),
     }];
-    rows.extend(engines.ids().iter().filter_map(|id| engines.find(id)).map(|engine| row(context, &engine)));
+    rows.extend(engines.ids().iter().filter_map(|id| engines.find_engine(id)).map(|engine| row(context, &engine)));
     let output = context.output;
     if output.json {
         let document = |row: &Row| {
@@ -67,13 +67,13 @@ fn list(context: &Context) -> Result<u8, CommandError> {
             Err((text, remedy)) => ("-".into(), text.clone(), Some(remedy)),
         };
         if !output.terminal {
-            output.print(&format!("{id} gate: {gate}; {}\n", shown(&program)));
+            output.print(&format!("{id} gate: {gate}; {}\n", show_controls(&program)));
             continue;
         }
         output.print(&format!("  {mark} {id:<10}  gate: {gate:<22}  {}\n", paint.dim(about)));
-        output.print(&format!("    {:<10}  {}\n", "", shown(&program)));
+        output.print(&format!("    {:<10}  {}\n", "", show_controls(&program)));
         if let Some(remedy) = remedy {
-            output.print(&format!("    {:<10}  {} {}\n", "", paint.arrow(), paint.command(&shown(remedy))));
+            output.print(&format!("    {:<10}  {} {}\n", "", paint.arrow(), paint.command(&show_controls(remedy))));
         }
     }
     Ok(0)
@@ -134,7 +134,7 @@ pub(super) fn open_gate(context: &Context, engine: &str, stage: Stage) -> Result
     let by_hand = || {
         CommandError::usage(format!(
             "{} is written in a way that is not edited here",
-            shown(&file.display().to_string())
+            show_controls(&file.display().to_string())
         ))
         .hint(format!("add by hand: engines: {{{engine}: {{enabled: true, stage: {stage}}}}}"))
     };
@@ -144,9 +144,9 @@ pub(super) fn open_gate(context: &Context, engine: &str, stage: Stage) -> Result
     if opens != Some((Some(true), Some(stage))) {
         return Err(by_hand());
     }
-    let home = Home::create(&context.config.place())?;
+    let home = Home::create_folders(&context.config.place())?;
     replace_file(&file, &after)?;
-    let now = harness::RunClock::start().map_err(|error| CommandError::fail(error.to_string()))?.started();
+    let now = harness::RunClock::start_clock().map_err(|error| CommandError::fail(error.to_string()))?.started();
     home.ledger()?
         .append(EntryKind::EngineEnabled, None, now, &gate_entry(engine, &file, stage))
         .map_err(|error| CommandError::fail(format!("the gate is open, and the ledger cannot be told: {error}")))?;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use contract::decision::Profile;
-use contract::text::shown;
+use contract::text::show_controls;
 use suggest::{MachineTools, SuggestEnvironmentError, suggest_environment};
 
 use super::environment_try;
@@ -38,7 +38,7 @@ pub(super) fn machine_tools(context: &Context) -> MachineTools {
         operator_path: tools.operator_path.clone(),
         operator_home: std::env::home_dir().filter(|home| home.is_absolute()),
         rustup_home: tools.rustup_home.clone(),
-        sandbox_path: tools.path(&[], Profile::Strict),
+        sandbox_path: tools.search_path(&[], Profile::Strict),
         sandbox_shown: tools.shown(),
         sandbox_home: sandbox::HOME_DEFAULT.into(),
     }
@@ -46,14 +46,14 @@ pub(super) fn machine_tools(context: &Context) -> MachineTools {
 
 /// Error of a repository for which nothing can be drafted.
 pub(super) fn no_draft(dir: &Path, error: &SuggestEnvironmentError) -> CommandError {
-    let name = shown(&dir.display().to_string());
+    let name = show_controls(&dir.display().to_string());
     match error {
         SuggestEnvironmentError::Look(error) => CommandError::usage(format!("cannot look at {name}: {error}"))
             .hint("name a repository: cto environment suggest DIR"),
         SuggestEnvironmentError::NothingFound => {
             let nothing =
                 format!("nothing in {name} says that it is built with Node, Python, Rust, Go, CMake, Maven or Make");
-            CommandError::blocked(nothing).hint(SuggestEnvironmentError::LOOKED_FOR)
+            CommandError::blocked_with(nothing).hint(SuggestEnvironmentError::LOOKED_FOR)
         }
     }
 }

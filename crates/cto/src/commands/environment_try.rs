@@ -6,7 +6,7 @@ use std::path::Path;
 use contract::case::FakeSteps;
 use contract::report::PassKind;
 use contract::task::SourceClassification;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Purpose, Report, Stage};
 use harness::{Ask, FAKE, Harness, Quiet, Task, Watch, govern};
 use serde::Serialize;
@@ -36,19 +36,19 @@ pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, Comm
     let drafted = new::draft(context, &repository)?;
     if !drafted.has_checks() {
         let message = "nothing in the repository says how it is tested, so that there is nothing to try it by";
-        return Err(CommandError::blocked(message).hint("cto environment suggest     without --try"));
+        return Err(CommandError::blocked_with(message).hint("cto environment suggest     without --try"));
     }
     let scratch = tempfile::tempdir()?;
     let harness = context.harness_at(&scratch.path().to_owned().into())?;
     let mut tried = Vec::new();
     for EnvironmentVariant { label, draft } in drafted.variants() {
-        context.output.note(&format!("trying {label}\n"));
+        context.output.print_note(&format!("trying {label}\n"));
         let whole = drafted.clone().in_environment(draft.clone());
         let Some(report) = try_one(context, &harness, &whole, &repository)? else { return Ok(INTERRUPTED) };
         let result = judge(label, &report);
         let works = result.works;
         if let Some(why) = &result.why {
-            context.output.note(&format!("  {}\n", shown(why)));
+            context.output.print_note(&format!("  {}\n", show_controls(why)));
         }
         tried.push(result);
         if works {
@@ -125,6 +125,6 @@ fn fail(context: &Context, tried: &[TriedEnvironment]) -> Result<u8, CommandErro
     }
     let last = tried.iter().rev().find_map(|row| row.why.as_deref()).unwrap_or("no test ran");
     let count = tried.len();
-    let message = format!("the tests ran in none of {count} environments; the last says: {}", shown(last));
-    Err(CommandError::blocked(message).hint("cto environment suggest     and write the rest by hand"))
+    let message = format!("the tests ran in none of {count} environments; the last says: {}", show_controls(last));
+    Err(CommandError::blocked_with(message).hint("cto environment suggest     and write the rest by hand"))
 }

@@ -46,7 +46,7 @@ fn document(reason: Reason) -> serde_json::Value {
 
 /// `harness_interrupted` is either, depending on whether the engine had started.
 fn status_text(reason: Reason) -> &'static str {
-    match (reason.status(false), reason.status(true)) {
+    match (reason.status_of(false), reason.status_of(true)) {
         (Status::Blocked, Status::Fail) => "either",
         (status, _) => status.as_str(),
     }
@@ -57,5 +57,5 @@ fn unknown(code: &str) -> CommandError {
         Some(known) => format!("did you mean `{known}`? cto explain lists them all"),
         None => "cto explain lists them all".to_owned(),
     };
-    CommandError::usage(format!("`{}` is not a reason", contract::text::shown(code))).hint(hint)
+    CommandError::usage(format!("`{}` is not a reason", contract::text::show_controls(code))).hint(hint)
 }

@@ -4,27 +4,32 @@ mod html;
 
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{ExportRunError, ExportSource, Home, ReverifyError};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{bytes, count};
+use crate::output::{bytes, count_text};
 use crate::seek::trusted;
 pub(crate) use html::export_html;
 
 /// Writes a verified run as one archive.
-pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_baseline: bool) -> Result<u8, CommandError> {
+pub(crate) fn export_archive(
+    context: &Context,
+    run: &str,
+    to: Option<&Path>,
+    with_baseline: bool,
+) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
-    let keys = trusted(context, &[])?.of(&found);
-    let bundle = found.bind(&keys)?;
+    let keys = trusted(context, &[])?.keys_of(&found);
+    let bundle = found.bind_bundle(&keys)?;
     let run_id = &bundle.report().run_id;
     let home = Home::existing(&context.config.place())?;
     let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.cto.tar.zst")), Path::to_owned);
     let harness = with_baseline.then(|| context.harness_at(&context.config.place())).transpose()?;
     let source = ExportSource { home: &home, bundle: &bundle, keys: &keys, with_baseline: harness.as_ref() };
-    let done = harness::export(&source, &to)?;
+    let done = harness::export_run(&source, &to)?;
     let output = context.output;
     let path = done.path.display().to_string();
     if output.json {
@@ -40,14 +45,14 @@ pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_basel
     } else if output.terminal {
         let paint = output.paint;
         let (files, statements) =
-            (count(done.files, "file", "files"), count(done.statements, "statement", "statements"));
+            (count_text(done.files, "file", "files"), count_text(done.statements, "statement", "statements"));
         output.print(&format!(
             "exported  {}  {files}, {statements} about it, {}\n\n  {}\n\n{}  {}     on the other machine\n",
             run_id.suffix(),
             bytes(done.archive_bytes),
-            shown(&path),
+            show_controls(&path),
             paint.dim("next"),
-            paint.command(&format!("cto import {} --key harness.pub", shown(&path)))
+            paint.command(&format!("cto import {} --key harness.pub", show_controls(&path)))
         ));
     } else {
         output.print(&format!(
@@ -56,7 +61,7 @@ pub(crate) fn export(context: &Context, run: &str, to: Option<&Path>, with_basel
             done.statements,
             done.bytes,
             done.archive_bytes,
-            shown(&path)
+            show_controls(&path)
         ));
     }
     Ok(0)
@@ -67,7 +72,7 @@ impl From<ExportRunError> for CommandError {
         match &error {
             ExportRunError::Verify(_) => Self::fail(&error).hint("cto verify RUN     what does not hold"),
             ExportRunError::Unfit { .. } => {
-                Self::blocked(&error).hint("hand the bundle over as a directory: cp -r, or a tar of your own")
+                Self::blocked_with(&error).hint("hand the bundle over as a directory: cp -r, or a tar of your own")
             }
             ExportRunError::Exists(_) => Self::usage(&error).hint("name another file with -o FILE, or move it away"),
             ExportRunError::Place(..) => Self::usage(&error).hint("name a file you can write with -o FILE"),
@@ -78,9 +83,9 @@ impl From<ExportRunError> for CommandError {
                     }
                     _ => "bring the repository back to where the contract names it, with that commit",
                 };
-                Self::blocked(error).hint(hint)
+                Self::blocked_with(error).hint(hint)
             }
-            ExportRunError::Read(..) | ExportRunError::Encode(_) => Self::blocked(&error).hint("cto doctor"),
+            ExportRunError::Read(..) | ExportRunError::Encode(_) => Self::blocked_with(&error).hint("cto doctor"),
         }
     }
 }

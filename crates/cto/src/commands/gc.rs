@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use contract::Status;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Act, CollectError, Kept, Retention, RunFate, StuffFate, Swept};
 use serde_json::{Map, json};
 
@@ -11,7 +11,7 @@ use super::INTERRUPTED;
 use crate::args::Age;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, bytes, count};
+use crate::output::{Output, bytes, count_text};
 
 /// Removes what retention permits, or only explains it.
 pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) -> Result<u8, CommandError> {
@@ -108,13 +108,13 @@ impl Told<'_> {
             let name = fate.stuff.name().replace(' ', "-");
             let _ = writeln!(out, "other {name} removed={} bytes={} kept={}", fate.removed, fate.bytes, fate.kept);
             for failed in &fate.failed {
-                let _ = writeln!(out, "failed {}", shown(failed));
+                let _ = writeln!(out, "failed {}", show_controls(failed));
             }
         }
         for run in self.swept.runs.iter().filter(|run| verbose || run.kept.is_some_and(Kept::is_odd)) {
             let fate = run.kept.map_or(word, Kept::code);
-            let detail = run.detail.as_deref().map(|detail| format!(" {}", shown(detail))).unwrap_or_default();
-            let _ = writeln!(out, "run {} {fate} bytes={}{detail}", shown(&run.run_id), run.bytes);
+            let detail = run.detail.as_deref().map(|detail| format!(" {}", show_controls(detail))).unwrap_or_default();
+            let _ = writeln!(out, "run {} {fate} bytes={}{detail}", show_controls(&run.run_id), run.bytes);
         }
         out
     }
@@ -123,12 +123,12 @@ impl Told<'_> {
         let paint = output.paint;
         let going = self.sum(None);
         let freed = going.bytes + self.swept.stuff.iter().map(|fate| fate.bytes).sum::<u64>();
-        let runs = count(going.runs, "run", "runs");
+        let runs = count_text(going.runs, "run", "runs");
         let first = match self.act {
             Act::Explain => format!("nothing was removed; {runs} would go, {} in all", bytes(freed)),
             Act::Remove => format!("{runs} collected, {} freed in all", bytes(freed)),
         };
-        let mut out = format!("{}  {first}\n\n", paint.status(Status::Pass));
+        let mut out = format!("{}  {first}\n\n", paint.paint_status(Status::Pass));
         let mut line = |label: &str, number: String, size: u64, text: &str| {
             let _ = writeln!(out, "  {label:<8} {number:>5} {:>8}  {text}", bytes(size));
         };
@@ -146,7 +146,7 @@ impl Told<'_> {
             line("other", fate.removed.to_string(), fate.bytes, &text);
         }
         for failed in self.swept.stuff.iter().flat_map(|fate| &fate.failed) {
-            let _ = writeln!(out, "\n  {} {}", paint.error("not removed"), shown(failed));
+            let _ = writeln!(out, "\n  {} {}", paint.error("not removed"), show_controls(failed));
         }
         self.runs_for_people(&mut out, output);
         if self.act == Act::Explain {
@@ -164,8 +164,9 @@ impl Told<'_> {
         }
         for run in listed {
             let why = run.kept.map_or_else(|| "goes".to_owned(), |kept| format!("stays: {}", kept.sentence()));
-            let detail = run.detail.as_deref().map(|detail| format!(" ({})", shown(detail))).unwrap_or_default();
-            let _ = writeln!(out, "  {}  {why}{detail}", shown(&run.run_id));
+            let detail =
+                run.detail.as_deref().map(|detail| format!(" ({})", show_controls(detail))).unwrap_or_default();
+            let _ = writeln!(out, "  {}  {why}{detail}", show_controls(&run.run_id));
         }
     }
 }
@@ -174,7 +175,7 @@ impl From<CollectError> for CommandError {
     fn from(error: CollectError) -> Self {
         match error {
             CollectError::Home(error) => error.into(),
-            other => Self::blocked(&other).hint("fix what is named, then: cto gc     it goes on where it stopped"),
+            other => Self::blocked_with(&other).hint("fix what is named, then: cto gc     it goes on where it stopped"),
         }
     }
 }

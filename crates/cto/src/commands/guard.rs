@@ -7,12 +7,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use contract::core_route::{CoreWorktree, GuardReport, GuardStatus, SequenceRoute, WorktreeState};
-use contract::text::shown;
+use contract::text::show_controls;
 use gate::core_route::{CoreFacts, judge_guard};
-use tree::{Git, Source};
+use tree::{Git, SourceRepository};
 
 use self::processes::find_processes;
-use super::promotion::compose;
+use super::promotion::compose_from_workspace;
 use crate::config::CoreFile;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -24,7 +24,7 @@ const NAMED_PATHS: usize = 20;
 const LARGEST_ROUTE: u64 = 1 << 20;
 
 /// Checks the Core workspace without changing it.
-pub(crate) fn guard(context: &Context, core: Option<&Path>) -> Result<u8, CommandError> {
+pub(crate) fn check_core(context: &Context, core: Option<&Path>) -> Result<u8, CommandError> {
     let mut settings = context.config.core.clone();
     if let Some(core) = core {
         settings.path = Some(std::path::absolute(core)?);
@@ -34,7 +34,7 @@ pub(crate) fn guard(context: &Context, core: Option<&Path>) -> Result<u8, Comman
         return Err(CommandError::usage("no Core workspace is named").hint(hint));
     };
     let is_ready = match &context.config.workspace {
-        Some(_) => compose(context)?.ready_for_core_review,
+        Some(_) => compose_from_workspace(context)?.ready_for_core_review,
         None => false,
     };
     let report = judge_guard(gather(context, &path, &settings)?, is_ready);
@@ -48,11 +48,11 @@ pub(crate) fn guard(context: &Context, core: Option<&Path>) -> Result<u8, Comman
 }
 
 fn gather(context: &Context, path: &Path, settings: &CoreFile) -> Result<CoreFacts, CommandError> {
-    let git = Git::find(&context.config.tools.operator_path)
-        .map_err(|error| CommandError::blocked(error).hint("cto doctor"))?;
+    let git = Git::find_git(&context.config.tools.operator_path)
+        .map_err(|error| CommandError::blocked_with(error).hint("cto doctor"))?;
     // The kernel gives folders of processes without links and `..`, so roots have none either.
     let root = canonical(path);
-    let source = Source::open(&root).ok();
+    let source = SourceRepository::open_repository(&root).ok();
     let main = source.as_ref().map(|source| describe_tree(&git, source, false));
     let mut uncertainties = source.as_ref().map(list_owner_problems).unwrap_or_default();
     let mut worktrees = Vec::new();
@@ -64,7 +64,7 @@ fn gather(context: &Context, path: &Path, settings: &CoreFile) -> Result<CoreFac
         worktrees.push(tree);
     };
     let mut unlisted = Vec::new();
-    match source.as_ref().map(Source::list_worktrees) {
+    match source.as_ref().map(SourceRepository::list_worktrees) {
         Some(Ok(listed)) => listed.iter().for_each(|tree| match &tree.path {
             Some(place) => look_at(place, tree.is_locked),
             None => unlisted.push(unreadable(&tree.name, tree.is_locked)),
@@ -94,7 +94,7 @@ fn canonical(path: &Path) -> PathBuf {
 }
 
 /// Says whose a tree is where it is not the asker's own.
-fn list_owner_problems(source: &Source) -> Vec<String> {
+fn list_owner_problems(source: &SourceRepository) -> Vec<String> {
     let place = source.root().display();
     match source.other_owners() {
         Ok(owners) => owners.iter().map(|uid| format!("{place} belongs to the user {uid}")).collect(),
@@ -124,7 +124,7 @@ fn describe_place(git: &Git, place: &Path, locked: bool, uncertainties: &mut Vec
         }
         Err(_) => return unreadable(&shown_path, locked),
     }
-    match Source::open(place) {
+    match SourceRepository::open_repository(place) {
         Ok(source) => {
             uncertainties.extend(list_owner_problems(&source));
             describe_tree(git, &source, locked)
@@ -134,9 +134,9 @@ fn describe_place(git: &Git, place: &Path, locked: bool, uncertainties: &mut Vec
 }
 
 /// The state of a work tree; the index is copied, so that nothing is written there.
-fn describe_tree(git: &Git, source: &Source, locked: bool) -> CoreWorktree {
+fn describe_tree(git: &Git, source: &SourceRepository, locked: bool) -> CoreWorktree {
     let path = source.root().display().to_string();
-    let looked = tempfile::tempdir().ok().and_then(|scratch| source.status(git, scratch.path()).ok());
+    let looked = tempfile::tempdir().ok().and_then(|scratch| source.dirty_paths(git, scratch.path()).ok());
     let Some(status) = looked else { return unreadable(&path, locked) };
     let state = match (status.unfinished.is_empty(), status.dirty.is_empty()) {
         (false, _) => WorktreeState::Unfinished,
@@ -217,14 +217,14 @@ fn lines(output: Output, report: &GuardReport) -> String {
         out.push_str(&format!("reason {} {}\n", word_of(reason), reason.sentence()));
     }
     for tree in report.main.iter().chain(&report.worktrees) {
-        let branch = shown(tree.branch.as_deref().unwrap_or("-"));
-        out.push_str(&format!("worktree {} {branch} {}\n", word_of(tree.state), shown(&tree.path)));
+        let branch = show_controls(tree.branch.as_deref().unwrap_or("-"));
+        out.push_str(&format!("worktree {} {branch} {}\n", word_of(tree.state), show_controls(&tree.path)));
     }
-    report.uncertainties.iter().for_each(|text| out.push_str(&format!("uncertain {}\n", shown(text))));
+    report.uncertainties.iter().for_each(|text| out.push_str(&format!("uncertain {}\n", show_controls(text))));
     for process in &report.validation_processes {
-        out.push_str(&format!("process {} {}\n", process.pid, shown(&process.command)));
+        out.push_str(&format!("process {} {}\n", process.pid, show_controls(&process.command)));
     }
-    report.conflicts.iter().for_each(|name| out.push_str(&format!("conflict {}\n", shown(name))));
+    report.conflicts.iter().for_each(|name| out.push_str(&format!("conflict {}\n", show_controls(name))));
     out.push_str(&format!("{} {}\n", output.paint.dim("next"), word_of(report.next_allowed_action)));
     out
 }

@@ -1,26 +1,26 @@
 //! `cto halt` and `cto resume`: the kill switch.
 
 use contract::Status;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{HaltError, HaltSet, Halted, Home, Resumed};
 use ledger::OpenRun;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::count;
+use crate::output::count_text;
 
 /// Longest reason: it becomes part of every report of a run that it stops.
 const LONGEST_REASON: usize = 2000;
 
 /// Sets the kill switch.
-pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, CommandError> {
+pub(crate) fn set_switch(context: &Context, reason: Option<&str>) -> Result<u8, CommandError> {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     if reason.is_some_and(|reason| reason.len() > LONGEST_REASON) {
         return Err(CommandError::usage(format!("the reason is longer than {LONGEST_REASON} bytes")).hint("shorten it"));
     }
     let home = Home::create_to_halt(&context.config.place())?;
-    let set = harness::halt(&home, reason)?;
+    let set = harness::set_halt(&home, reason)?;
     let running = home.ledger_to_read()?.map_or(Ok(Vec::new()), |ledger| ledger.runs_open())?;
     let here = home.shares_ledger().then(|| home.instance()).transpose()?;
     let (elsewhere, running): (Vec<_>, Vec<_>) =
@@ -48,11 +48,11 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
     if !running.is_empty() {
         output.print(&format!(
             "  {} being stopped, with complete evidence\n",
-            count(running.len(), "run is", "runs are")
+            count_text(running.len(), "run is", "runs are")
         ));
     }
     if !elsewhere.is_empty() {
-        let others = count(elsewhere.len(), "run of another home goes", "runs of other homes go");
+        let others = count_text(elsewhere.len(), "run of another home goes", "runs of other homes go");
         output.print(&format!("  {others} on: each home has a kill switch of its own\n"));
     }
     output.print(&format!("\n{}  {}     lift it\n", paint.dim("next"), paint.command("cto resume")));
@@ -60,9 +60,9 @@ pub(crate) fn halt(context: &Context, reason: Option<&str>) -> Result<u8, Comman
 }
 
 /// Lifts the kill switch.
-pub(crate) fn resume(context: &Context) -> Result<u8, CommandError> {
+pub(crate) fn resume_runs(context: &Context) -> Result<u8, CommandError> {
     let lifted = match Home::existing(&context.config.place()) {
-        Ok(home) => harness::resume(&home)?,
+        Ok(home) => harness::lift_halt(&home)?,
         // A home that was never made has no switch that could be set.
         Err(harness::OpenHomeError::Missing(_)) => Resumed::WasNotSet,
         Err(error) => return Err(error.into()),
@@ -91,7 +91,7 @@ fn document(
 ) -> serde_json::Value {
     let (set_at, reason, problem) = match halted {
         Some(Halted::By(halt)) => (Some(halt.set_at), halt.reason.clone(), None),
-        Some(Halted::Unreadable(problem)) => (None, None, Some(shown(problem))),
+        Some(Halted::Unreadable(problem)) => (None, None, Some(show_controls(problem))),
         None => (None, None, None),
     };
     json!({
@@ -111,6 +111,6 @@ impl From<HaltError> for CommandError {
             HaltError::Ledger(_) | HaltError::Home(_) => "fix what cto doctor names, then run the command again",
             _ => "fix what is named, then run the command again",
         };
-        Self::blocked(&error).hint(hint)
+        Self::blocked_with(&error).hint(hint)
     }
 }

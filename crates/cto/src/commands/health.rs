@@ -18,7 +18,7 @@ use serde::Serialize;
 pub(super) use lab::{Lab, Trial};
 
 use super::stage_checks::{
-    Check, NamedCheck, TRIAL_CHECK, TrialStop, check_of_error, check_refresh, check_stage, close_failures, worst,
+    NamedCheck, StageCheck, TRIAL_CHECK, TrialStop, check_of_error, check_refresh, check_stage, close_failures, worst,
 };
 use super::{INTERRUPTED, matrix};
 use crate::args::HealthArgs;
@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::duration;
 use group::Group;
-use plan::{ADAPTER, HealthPlan, MATRIX, REFRESH, SUMMARY, Work, stage_group};
+use plan::{ADAPTER, HealthPart, HealthPlan, MATRIX, REFRESH, SUMMARY, stage_group};
 
 /// The engine of the operator's reports.
 const ENGINE: &str = "case";
@@ -41,7 +41,7 @@ struct Health {
 
 /// Runs the wanted checks in parallel and prints the groups.
 pub(crate) fn health(context: &Context, arguments: &HealthArgs) -> Result<u8, CommandError> {
-    let plan = HealthPlan::read(&arguments.only)?;
+    let plan = HealthPlan::read_plan(&arguments.only)?;
     context.refuse_when_halted()?;
     let began = Instant::now();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
@@ -59,23 +59,25 @@ pub(crate) fn health(context: &Context, arguments: &HealthArgs) -> Result<u8, Co
     if output.json {
         output.print_json(&health)?;
     } else {
-        output.print(&show::show(output, &health, &duration(began.elapsed())));
+        output.print(&show::health_text(output, &health, &duration(began.elapsed())));
     }
     Ok(status.exit_code())
 }
 
 /// The checks of one part. What an error keeps from being held is a check that is blocked
 /// or wrong; a signal ends everything.
-fn do_work(context: &Context, plan: &HealthPlan, work: Work) -> Result<Vec<(String, NamedCheck)>, TrialStop> {
+fn do_work(context: &Context, plan: &HealthPlan, work: HealthPart) -> Result<Vec<(String, NamedCheck)>, TrialStop> {
     let (group, checks) = match work {
-        Work::Matrix => (MATRIX.to_owned(), run_cases(context)),
-        Work::Adapter => (ADAPTER.to_owned(), adapter::checks(context, plan)),
-        Work::Stage(stage) => (stage_group(stage), check_stage(context, stage, Some(ENGINE)).map(|found| found.checks)),
-        Work::Refresh => {
+        HealthPart::Matrix => (MATRIX.to_owned(), run_cases(context)),
+        HealthPart::Adapter => (ADAPTER.to_owned(), adapter::checks(context, plan)),
+        HealthPart::Stage(stage) => {
+            (stage_group(stage), check_stage(context, stage, Some(ENGINE)).map(|found| found.checks))
+        }
+        HealthPart::Refresh => {
             let check = check_refresh(context, ENGINE).unwrap_or_else(|error| check_of_error(&error));
             (REFRESH.to_owned(), Ok(vec![(REFRESH.to_owned(), check)]))
         }
-        Work::Summary => (SUMMARY.to_owned(), super::summary::check_contract(context).map_err(TrialStop::from)),
+        HealthPart::Summary => (SUMMARY.to_owned(), super::summary::check_contract(context).map_err(TrialStop::from)),
     };
     let checks = match checks {
         Err(TrialStop::Failed(error)) => vec![(TRIAL_CHECK.to_owned(), check_of_error(&error))],
@@ -95,7 +97,7 @@ fn run_cases(context: &Context) -> Result<Vec<NamedCheck>, TrialStop> {
             return Err(TrialStop::Interrupted);
         };
         let wrong = (!row.as_declared).then(|| "it did not end as it declares".to_owned());
-        checks.push((case.id.to_owned(), Check::of(&report, wrong)));
+        checks.push((case.id.to_owned(), StageCheck::of_report(&report, wrong)));
     }
     Ok(checks)
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::Engines;
 use hermes::{Console, ConsoleSettings, SessionPolicy};
 use serde::Serialize;
 
 use super::serve::HomeSource;
-use super::stage_checks::{Check, NamedCheck};
+use super::stage_checks::{NamedCheck, StageCheck};
 use crate::args::HermesCommand;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -50,7 +50,7 @@ struct Smoke {
 pub(crate) fn run_hermes(context: &Context, command: &HermesCommand) -> Result<u8, CommandError> {
     match command {
         HermesCommand::Smoke { url } => smoke(context, url.as_deref()),
-        HermesCommand::Install { place, sidecar } => panel::install(context, place, sidecar),
+        HermesCommand::Install { place, sidecar } => panel::install_panel(context, place, sidecar),
         HermesCommand::Uninstall { place } => panel::uninstall(context, place),
         HermesCommand::Status { place } => panel::show_status(context, place),
     }
@@ -80,7 +80,7 @@ fn host_of(url: &str) -> Result<String, CommandError> {
     let host = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
     let host = host.filter(|host| host.contains(':') && !host.contains('/'));
     host.map(str::to_owned).ok_or_else(|| {
-        CommandError::usage(format!("`{}` is not the address of a console", shown(url)))
+        CommandError::usage(format!("`{}` is not the address of a console", show_controls(url)))
             .hint("--url http://127.0.0.1:4170")
     })
 }
@@ -96,10 +96,10 @@ fn ask_temporary(context: &Context) -> Result<Smoke, CommandError> {
         sessions: SessionPolicy::default(),
         tls: None,
     };
-    let console = Console::bind(&settings, Arc::new(HomeSource::new(trial)))?;
+    let console = Console::bind_listener(&settings, Arc::new(HomeSource::new(trial)))?;
     let (host, stop) = (console.address().to_string(), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let served = scope.spawn(|| console.run(&stop));
+        let served = scope.spawn(|| console.serve_until(&stop));
         let smoke = ask_routes(&host);
         stop.store(true, Ordering::Relaxed);
         match served.join() {
@@ -136,7 +136,7 @@ pub(super) fn check_routes(context: &Context) -> Result<Vec<NamedCheck>, Command
     let check = |row: SmokeRow| {
         let wrong = (!row.accepted).then(|| format!("{} answered {:?}", row.route, row.status));
         let name = row.route.rsplit('/').next().unwrap_or(row.route);
-        (format!("route_{name}"), Check::fact(wrong))
+        (format!("route_{name}"), StageCheck::fact(wrong))
     };
     Ok(smoke.routes.into_iter().map(check).collect())
 }

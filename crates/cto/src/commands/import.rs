@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{ImportArchiveError, Imported, TakenIn};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count};
+use crate::output::{Output, count_text};
 use crate::seek::trusted_for_review;
 
 /// Takes the run of an archive in, after verifying it.
-pub(crate) fn import(context: &Context, file: &Path, keys: &[PathBuf]) -> Result<u8, CommandError> {
+pub(crate) fn import_run(context: &Context, file: &Path, keys: &[PathBuf]) -> Result<u8, CommandError> {
     let keys = trusted_for_review(context, keys)?;
-    let (taken, before) = match harness::import(&context.config.place(), file, &keys.keys)? {
+    let (taken, before) = match harness::import_archive(&context.config.place(), file, &keys.keys)? {
         Imported::Taken(taken) => (taken, false),
         Imported::Here(taken) => (taken, true),
     };
@@ -40,7 +40,7 @@ pub(crate) fn import(context: &Context, file: &Path, keys: &[PathBuf]) -> Result
             report.status,
             taken.statements,
             taken.signer,
-            shown(&taken.bundle.display().to_string())
+            show_controls(&taken.bundle.display().to_string())
         ));
     }
     Ok(0)
@@ -55,10 +55,10 @@ fn people(output: Output, taken: &TakenIn, before: bool) -> String {
         format!("{run} is checked and taken in")
     };
     let rows = [
-        ("verdict", paint.status(taken.report.status)),
+        ("verdict", paint.paint_status(taken.report.status)),
         ("signed by", format!("ed25519 {}", taken.signer)),
-        ("with it", count(taken.statements, "signed statement", "signed statements")),
-        ("bundle", shown(&taken.bundle.display().to_string())),
+        ("with it", count_text(taken.statements, "signed statement", "signed statements")),
+        ("bundle", show_controls(&taken.bundle.display().to_string())),
     ];
     let rows: String =
         rows.iter().map(|(label, text)| format!("  {} {text}\n", paint.dim(&format!("{label:<10}")))).collect();
@@ -80,7 +80,7 @@ impl From<ImportArchiveError> for CommandError {
             ImportArchiveError::Another { .. } => Self::fail(message).hint("import it into another home: --home DIR"),
             ImportArchiveError::Home(error) => error.into(),
             ImportArchiveError::Read(..) | ImportArchiveError::Write(..) | ImportArchiveError::Ledger(_) => {
-                Self::blocked(message).hint("free disk space or fix what is named, then import it again")
+                Self::blocked_with(message).hint("free disk space or fix what is named, then import it again")
             }
         }
     }

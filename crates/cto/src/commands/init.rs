@@ -16,7 +16,7 @@ use crate::workspace_scene::day_of;
 pub(crate) fn init(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     let MadeWorkspace { path, files } = make_workspace(context, dir)?;
     let output = context.output;
-    let shown = contract::text::shown(&path.display().to_string());
+    let shown = contract::text::show_controls(&path.display().to_string());
     if output.json {
         output.print_json(&json!({"files": files, "workspace": path.display().to_string()}))?;
     } else {
@@ -42,7 +42,7 @@ pub(super) fn make_workspace(context: &Context, dir: &Path) -> Result<MadeWorksp
     for folder in WORKSPACE_FOLDERS {
         fs::create_dir_all(dir.join(folder)).map_err(failed)?;
     }
-    let today = day_of(RunClock::start().map_err(CommandError::blocked)?.started());
+    let today = day_of(RunClock::start_clock().map_err(CommandError::blocked_with)?.started());
     let mut files = Vec::new();
     for InitFile { path: name, text } in workspace_files(&today, "the operator") {
         // What a person already has is never overwritten.

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 pub(crate) fn key(context: &Context, command: &KeyCommand) -> Result<u8, CommandError> {
     let home = match command {
         KeyCommand::Init => {
-            let home = Home::create(&context.config.place())?;
+            let home = Home::create_folders(&context.config.place())?;
             home.harness_key()?;
             if !home.operator_key_path().exists() {
                 make_operator_key(&home.operator_key_path())?;
@@ -38,8 +38,8 @@ fn show(context: &Context, home: &Home) -> Result<u8, CommandError> {
     let mut documents = Vec::new();
     let mut text = String::new();
     for (name, path) in rows {
-        let shown = contract::text::shown(&path.display().to_string());
-        match PublicKey::read(&path) {
+        let shown = contract::text::show_controls(&path.display().to_string());
+        match PublicKey::read_file(&path) {
             Ok(key) => {
                 documents.push(json!({"key_id": key.key_id(), "name": name, "path": path.display().to_string()}));
                 text.push_str(&format!("{name:<9} {}  {shown}\n", key.key_id()));
@@ -67,8 +67,8 @@ fn trust_step(context: &Context, home: &Home) -> Option<String> {
     let path = home.operator_key_path().with_extension("pub");
     let line = std::fs::read_to_string(&path).ok()?;
     let key = SignerKey::parse_line(&line).ok()?;
-    let listed = PersonSigners::read(&context.config.records).ok()?.name_of(&key).is_some();
-    let file = contract::text::shown(&path.display().to_string());
+    let listed = PersonSigners::read_lists(&context.config.records).ok()?.name_of(&key).is_some();
+    let file = contract::text::show_controls(&path.display().to_string());
     (!listed).then(|| format!("cto trust key add {file} --name operator     lets it approve"))
 }
 
@@ -76,8 +76,9 @@ fn trust_step(context: &Context, home: &Home) -> Option<String> {
 /// work the usual way.
 #[expect(clippy::disallowed_methods, reason = "the operator's own program, run for the operator, outside every run")]
 pub(super) fn make_operator_key(path: &Path) -> Result<(), CommandError> {
-    let missing =
-        |error| CommandError::blocked(format!("ssh-keygen cannot be run: {error}")).hint("install the OpenSSH client");
+    let missing = |error| {
+        CommandError::blocked_with(format!("ssh-keygen cannot be run: {error}")).hint("install the OpenSSH client")
+    };
     let made = Command::new("ssh-keygen")
         .args(["-q", "-t", "ed25519", "-N", "", "-C", "cto-operator", "-f"])
         .arg(path)
@@ -86,5 +87,5 @@ pub(super) fn make_operator_key(path: &Path) -> Result<(), CommandError> {
     if made.status.success() {
         return Ok(());
     }
-    Err(CommandError::blocked(format!("ssh-keygen failed: {}", String::from_utf8_lossy(&made.stderr).trim())))
+    Err(CommandError::blocked_with(format!("ssh-keygen failed: {}", String::from_utf8_lossy(&made.stderr).trim())))
 }

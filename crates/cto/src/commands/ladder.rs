@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Stage, Status};
 use serde_json::json;
 use views::{LadderView, Rung, RungRun, RungStatus, draw_ladder};
@@ -12,7 +12,7 @@ use crate::args::{LadderArgs, LadderCommand};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::{Climber, LadderScene};
-use crate::output::{Output, Paint, count};
+use crate::output::{Output, Paint, count_text};
 
 /// Width of the column with the names of the stages.
 const NAMES: usize = 29;
@@ -31,7 +31,7 @@ struct Climbed {
 
 /// Prints the ladders, or explains one rung.
 pub(crate) fn ladder(context: &Context, arguments: &LadderArgs) -> Result<u8, CommandError> {
-    let scene = LadderScene::open(context)?;
+    let scene = LadderScene::open_scene(context)?;
     if let Some(LadderCommand::Explain { stage, engine }) = &arguments.command {
         let stage = Stage::try_from(*stage).map_err(CommandError::usage)?;
         return explain(context.output, &scene, stage, engine.as_deref());
@@ -48,7 +48,7 @@ pub(crate) fn ladder(context: &Context, arguments: &LadderArgs) -> Result<u8, Co
     if output.json {
         let rungs: Vec<_> = climbed
             .iter()
-            .flat_map(|one| one.ladder.rungs.iter().map(|rung| scene.document(&one.climber, rung)))
+            .flat_map(|one| one.ladder.rungs.iter().map(|rung| scene.rung_document(&one.climber, rung)))
             .collect();
         output.print_json(&json!({
             "passes_required": context.config.passes_required,
@@ -59,7 +59,7 @@ pub(crate) fn ladder(context: &Context, arguments: &LadderArgs) -> Result<u8, Co
     } else if output.terminal {
         output.print(&show(output, &scene, &climbed));
     } else {
-        let lines = climbed.iter().flat_map(|one| one.ladder.rungs.iter().map(|rung| line(&one.climber, rung)));
+        let lines = climbed.iter().flat_map(|one| one.ladder.rungs.iter().map(|rung| rung_line(&one.climber, rung)));
         output.print(&lines.collect::<String>());
     }
     Ok(0)
@@ -73,7 +73,7 @@ fn draw(output: Output, climbed: &[Climbed], file: &Path) -> Result<u8, CommandE
         output.print(&svg);
         return Ok(0);
     }
-    let name = shown(&file.display().to_string());
+    let name = show_controls(&file.display().to_string());
     std::fs::write(file, svg).map_err(|error| CommandError::usage(format!("cannot write {name}: {error}")))?;
     if output.json {
         output.print_json(&json!({"runtime_default_activation": false, "svg": file.display().to_string()}))?;
@@ -84,7 +84,7 @@ fn draw(output: Output, climbed: &[Climbed], file: &Path) -> Result<u8, CommandE
 }
 
 /// One rung on a pipe.
-pub(super) fn line(climber: &Climber, rung: &Rung) -> String {
+pub(super) fn rung_line(climber: &Climber, rung: &Rung) -> String {
     let model = climber.model.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
     let source = climber.source_id.as_deref().unwrap_or("-");
     let more = match (rung.status, &rung.gap) {
@@ -99,16 +99,17 @@ pub(super) fn line(climber: &Climber, rung: &Rung) -> String {
     format!(
         "{} {} {} {} {}{}\n",
         climber.engine,
-        shown(source),
-        shown(&model),
+        show_controls(source),
+        show_controls(&model),
         rung.stage,
         rung.status.as_str(),
-        shown(&more)
+        show_controls(&more)
     )
 }
 
 fn show(output: Output, scene: &LadderScene<'_>, climbed: &[Climbed]) -> String {
-    let left = format!("computed from {}", count(scene.views.count_proven(), "verified bundle", "verified bundles"));
+    let left =
+        format!("computed from {}", count_text(scene.views.count_proven(), "verified bundle", "verified bundles"));
     let mut text = format!("{}\n\n", output.headline(&left, left.chars().count(), "no engine is a default"));
     let is_wide = output.width >= NARROW && NAMES + COLUMN * climbed.len() <= output.width + 1;
     text.push_str(&if is_wide { table(output.paint, climbed) } else { blocks(output.paint, climbed) });
@@ -123,7 +124,7 @@ fn show(output: Output, scene: &LadderScene<'_>, climbed: &[Climbed]) -> String 
 /// The highest rung on top, one column a ladder.
 fn table(paint: Paint, climbed: &[Climbed]) -> String {
     let head = |words: Vec<String>| {
-        let cells: String = words.iter().map(|word| format!("{:<COLUMN$}", cut(word, COLUMN - 1))).collect();
+        let cells: String = words.iter().map(|word| format!("{:<COLUMN$}", cut_text(word, COLUMN - 1))).collect();
         format!("{:NAMES$}{}\n", "", cells.trim_end())
     };
     let mut text = head(climbed.iter().map(|one| one.climber.engine.clone()).collect());
@@ -173,20 +174,20 @@ pub(super) fn painted(paint: Paint, status: RungStatus) -> String {
 }
 
 fn model_name(climber: &Climber) -> String {
-    climber.model.as_ref().map_or_else(|| "-".to_owned(), |pair| shown(&pair.model))
+    climber.model.as_ref().map_or_else(|| "-".to_owned(), |pair| show_controls(&pair.model))
 }
 
 /// Text cut to a width in characters, with an ellipsis.
-pub(super) fn cut(text: &str, width: usize) -> String {
+pub(super) fn cut_text(text: &str, width: usize) -> String {
     if text.chars().count() <= width { text.to_owned() } else { text.chars().take(width - 1).chain(['…']).collect() }
 }
 
 /// The lowest rung that is not validated, with what it lacks and the command that mends it.
 fn next_rung(output: Output, scene: &LadderScene<'_>, one: &Climbed, labels: usize) -> Option<String> {
     let rung = one.ladder.next_rung()?;
-    let missing = shown(&rung.gap.as_ref()?.sentence());
-    let remedy = shown(&scene.remedy(&one.climber, rung)?);
-    let label = cut(&one.climber.label(), labels);
+    let missing = show_controls(&rung.gap.as_ref()?.sentence());
+    let remedy = show_controls(&scene.rung_remedy(&one.climber, rung)?);
+    let label = cut_text(&one.climber.label(), labels);
     let indent = if output.width < NARROW { 4 } else { labels + 7 };
     let head = match output.width < NARROW {
         true => format!("  {label}  {}\n    ", rung.stage),
@@ -199,7 +200,8 @@ fn explain(output: Output, scene: &LadderScene<'_>, stage: Stage, engine: Option
     let climbers = scene.climbers(engine)?;
     let rungs: Vec<Rung> = climbers.iter().map(|climber| scene.whole_rung(climber, stage)).collect::<Result<_, _>>()?;
     if output.json {
-        let rungs: Vec<_> = climbers.iter().zip(&rungs).map(|(climber, rung)| scene.document(climber, rung)).collect();
+        let rungs: Vec<_> =
+            climbers.iter().zip(&rungs).map(|(climber, rung)| scene.rung_document(climber, rung)).collect();
         output.print_json(&json!({"rungs": rungs, "runtime_default_activation": false, "stage": stage}))?;
         return Ok(0);
     }
@@ -221,7 +223,7 @@ const RUN_FACTS: usize = 42;
 
 fn explained(output: Output, scene: &LadderScene<'_>, climber: &Climber, rung: &Rung) -> String {
     let paint = output.paint;
-    let source = shown(climber.source_id.as_deref().unwrap_or("no source"));
+    let source = show_controls(climber.source_id.as_deref().unwrap_or("no source"));
     let head = format!("{}, stage {} {}, {source}", climber.label(), rung.stage, rung.stage.name());
     let indent = rung.status.words().chars().count() + 2;
     let mut text = format!("{}  {}\n", painted(paint, rung.status), output.hang(indent, &head));
@@ -230,14 +232,14 @@ fn explained(output: Output, scene: &LadderScene<'_>, climber: &Climber, rung: &
     }
     if let Some(gap) = &rung.gap {
         let code = gap.reason().map_or_else(String::new, |reason| format!(" ({})", reason.code()));
-        let sentence = format!("{}{code}", shown(&gap.sentence()));
+        let sentence = format!("{}{code}", show_controls(&gap.sentence()));
         let _ = writeln!(text, "  missing    {}", output.hang(FACTS, &sentence));
     }
     for run in &rung.runs {
         text.push_str(&explained_run(output, run));
     }
-    if let Some(remedy) = scene.remedy(climber, rung) {
-        text.push_str(&output.command_line(2, &shown(&remedy)));
+    if let Some(remedy) = scene.rung_remedy(climber, rung) {
+        text.push_str(&output.command_line(2, &show_controls(&remedy)));
     }
     text.push('\n');
     text
@@ -246,7 +248,7 @@ fn explained(output: Output, scene: &LadderScene<'_>, climber: &Climber, rung: &
 /// One run, with the words that say why on the same line where they fit.
 fn explained_run(output: Output, run: &RungRun) -> String {
     let facts = format!("  run        {:<6} {:<8} {}", run.run_id.suffix(), run.status.as_str(), run.counts.as_str());
-    let Some(why) = run.why.as_deref().map(shown) else { return format!("{facts}\n") };
+    let Some(why) = run.why.as_deref().map(show_controls) else { return format!("{facts}\n") };
     let beside = format!("{facts:<RUN_FACTS$}");
     if beside.chars().count() + why.chars().count() <= output.width {
         return format!("{beside}{}\n", output.paint.dim(&why));
@@ -255,19 +257,19 @@ fn explained_run(output: Output, run: &RungRun) -> String {
 }
 
 fn explained_plainly(scene: &LadderScene<'_>, climber: &Climber, rung: &Rung) -> String {
-    let mut text = line(climber, rung);
+    let mut text = rung_line(climber, rung);
     for proof in &rung.bundles {
         let _ = writeln!(text, "proven_by {}", proof.run_id);
     }
     if let Some(gap) = &rung.gap {
-        let _ = writeln!(text, "missing {} {}", gap.code(), shown(&gap.sentence()));
+        let _ = writeln!(text, "missing {} {}", gap.code(), show_controls(&gap.sentence()));
     }
     for run in &rung.runs {
-        let why = run.why.as_deref().map_or_else(String::new, |why| format!(" {}", shown(why)));
+        let why = run.why.as_deref().map_or_else(String::new, |why| format!(" {}", show_controls(why)));
         let _ = writeln!(text, "run {} {} {}{why}", run.run_id, run.status.as_str(), run.counts.as_str());
     }
-    if let Some(remedy) = scene.remedy(climber, rung) {
-        let _ = writeln!(text, "next {}", shown(&remedy));
+    if let Some(remedy) = scene.rung_remedy(climber, rung) {
+        let _ = writeln!(text, "next {}", show_controls(&remedy));
     }
     text
 }

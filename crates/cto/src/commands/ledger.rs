@@ -4,7 +4,7 @@
 //! a clock that was wrong.
 
 use contract::Status;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{AuditLedgerError, Home, LedgerVouch, RunClock};
 use ledger::{AppendEntryError, Ledger, MoveLedgerError};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::approvals_view::check_reason;
 use crate::args::LedgerCommand;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::count;
+use crate::output::count_text;
 
 /// Verifies, rebuilds, migrates or continues the ledger.
 pub(crate) fn ledger(context: &Context, command: &LedgerCommand) -> Result<u8, CommandError> {
@@ -31,7 +31,7 @@ pub(crate) fn ledger(context: &Context, command: &LedgerCommand) -> Result<u8, C
 fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<u8, CommandError> {
     let reason = check_reason(reason)?;
     let harness = context.harness()?;
-    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let entry = harness::continue_ledger(&harness, vouch, reason, now)?;
     let output = context.output;
     if output.json {
@@ -41,7 +41,7 @@ fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<
         }
         output.print_json(&document)?;
     } else {
-        output.print(&format!("continued entry={} head={} {}\n", entry.seq, entry.hash, shown(reason)));
+        output.print(&format!("continued entry={} head={} {}\n", entry.seq, entry.hash, show_controls(reason)));
     }
     Ok(0)
 }
@@ -50,10 +50,10 @@ fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<
 fn rebuild(context: &Context) -> Result<u8, CommandError> {
     let home = context.home_as_it_is()?.filter(Home::has_ledger);
     let Some(home) = home else {
-        return Err(CommandError::blocked("nothing was recorded yet").hint("cto run r1-string-slugify"));
+        return Err(CommandError::blocked_with("nothing was recorded yet").hint("cto run r1-string-slugify"));
     };
     let made = home.ledger()?.rebuild_rows();
-    let made = made.map_err(|error| CommandError::blocked(error).hint("cto ledger verify"))?;
+    let made = made.map_err(|error| CommandError::blocked_with(error).hint("cto ledger verify"))?;
     let output = context.output;
     if output.json {
         output.print_json(&json!({"requests": made.requests, "runs": made.runs, "status": "rebuilt"}))?;
@@ -68,7 +68,7 @@ fn migrate(context: &Context, to: &str) -> Result<u8, CommandError> {
     let place = context.config.store.place_of(to)?;
     let home = context.home_as_it_is()?.filter(Home::has_ledger);
     let Some(home) = home else {
-        return Err(CommandError::blocked("nothing was recorded yet").hint("cto run r1-string-slugify"));
+        return Err(CommandError::blocked_with("nothing was recorded yet").hint("cto run r1-string-slugify"));
     };
     if home.ledger_place() == &place {
         return Err(CommandError::usage(format!("the ledger is at {place} already")).hint("name another place"));
@@ -93,7 +93,7 @@ fn migrate(context: &Context, to: &str) -> Result<u8, CommandError> {
              next  put `store: {{url: {}}}` into your config.yaml; the ledger that is left must not be used again\n",
             moved.runs,
             moved.requests,
-            shown(to)
+            show_controls(to)
         ));
     }
     Ok(0)
@@ -107,7 +107,7 @@ impl From<MoveLedgerError> for CommandError {
             MoveLedgerError::Broken(_) => "cto ledger verify",
             _ => "fix what is named, then run the command again",
         };
-        Self::blocked(&error).hint(hint)
+        Self::blocked_with(&error).hint(hint)
     }
 }
 
@@ -115,9 +115,9 @@ impl From<harness::ContinueLedgerError> for CommandError {
     fn from(error: harness::ContinueLedgerError) -> Self {
         match error {
             harness::ContinueLedgerError::Append(AppendEntryError::TimeNotAhead { .. }) => {
-                Self::blocked(&error).hint("nothing to do: approvals are judged by the clock")
+                Self::blocked_with(&error).hint("nothing to do: approvals are judged by the clock")
             }
-            _ => Self::blocked(&error).hint("fix what is named, then run the command again"),
+            _ => Self::blocked_with(&error).hint("fix what is named, then run the command again"),
         }
     }
 }
@@ -155,16 +155,16 @@ fn verify(context: &Context) -> Result<u8, CommandError> {
     let mut text = match output.terminal {
         true => format!(
             "{}  {}, {} compared\n\n  head       {} {}\n",
-            output.paint.status(status),
-            count(usize::try_from(entries).unwrap_or(usize::MAX), "entry", "entries"),
-            count(bundles, "bundle", "bundles"),
+            output.paint.paint_status(status),
+            count_text(usize::try_from(entries).unwrap_or(usize::MAX), "entry", "entries"),
+            count_text(bundles, "bundle", "bundles"),
             head.seq,
             head.hash
         ),
         false => format!("{status} entries={entries} bundles={bundles} seq={} head={}\n", head.seq, head.hash),
     };
     for problem in &audit.problems {
-        let what = shown(&problem.what);
+        let what = show_controls(&problem.what);
         match output.terminal {
             true => text.push_str(&format!("  entry {:<6} {}\n", problem.seq, output.paint.like(Status::Fail, &what))),
             false => text.push_str(&format!("problem seq={} {what}\n", problem.seq)),
@@ -179,7 +179,7 @@ impl From<AuditLedgerError> for CommandError {
         match error {
             AuditLedgerError::Home(error) => error.into(),
             AuditLedgerError::Ledger(error) => error.into(),
-            other => Self::blocked(other).hint("cto doctor"),
+            other => Self::blocked_with(other).hint("cto doctor"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use contract::event::Event;
-use contract::text::{money_text, shown, shown_lines};
+use contract::text::{money_text, show_controls, shown_lines};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn files(
         return output.print_json(&json!({"files": files, "run_id": found.id}));
     }
     if texts.is_empty() {
-        output.note(none);
+        output.print_note(none);
     }
     output.print(&texts.into_iter().map(|(_, text)| text).collect::<String>());
     Ok(())
@@ -85,19 +85,19 @@ fn raw(output: Output, found: &FoundRun, bundle: &VerifiedBundle) -> Result<(), 
     for name in PRINTED {
         match read(bundle, &found.id, name)? {
             Some(bytes) => output.print_bytes(&bytes),
-            None => output.note(NONE),
+            None => output.print_note(NONE),
         }
     }
     Ok(())
 }
 
 fn transcript(output: Output, bundle: &VerifiedBundle) -> Result<(), CommandError> {
-    let transcript = Transcript::of(bundle).map_err(CommandError::fail)?;
+    let transcript = Transcript::of_bundle(bundle).map_err(CommandError::fail)?;
     if output.json {
         return output.print_json(&transcript);
     }
     if transcript.entries.is_empty() {
-        output.note(match bundle.report().engine.process_started {
+        output.print_note(match bundle.report().engine.process_started {
             true => "the engine printed nothing\n",
             false => "the engine did not start, so it printed nothing\n",
         });
@@ -139,7 +139,7 @@ fn events(output: Output, bundle: &VerifiedBundle) -> Result<(), CommandError> {
         let time = clock_text(Duration::from_micros(u64::try_from(micros).unwrap_or_default()));
         let facts: Vec<String> = event.data.iter().filter_map(|(key, value)| fact_text(key, value)).collect();
         let head = format!("{time:>7}  {:<26}", event.kind.name());
-        let facts = shown(&facts.join("  "));
+        let facts = show_controls(&facts.join("  "));
         let facts = if output.terminal { output.hang(35, &facts) } else { facts };
         text.push_str(format!("{} {facts}", output.paint.dim(&head)).trim_end());
         text.push('\n');
@@ -166,16 +166,16 @@ fn fact_text(key: &str, value: &Value) -> Option<String> {
 }
 
 fn refusals(output: Output, bundle: &VerifiedBundle) -> Result<(), CommandError> {
-    let acts = RefusedAct::list(bundle).map_err(CommandError::fail)?;
+    let acts = RefusedAct::list_refused(bundle).map_err(CommandError::fail)?;
     if output.json {
         return output.print_json(&json!({"refusals": acts, "run_id": bundle.report().run_id}));
     }
     if acts.is_empty() {
-        output.note("nothing was refused\n");
+        output.print_note("nothing was refused\n");
     }
     let line = |act: &RefusedAct| {
         let counts = if act.counts { "counts" } else { "noted" };
-        format!("{counts:<6}  {}  {}x  {}\n", shown(&act.by), act.times, shown(&act.what))
+        format!("{counts:<6}  {}  {}x  {}\n", show_controls(&act.by), act.times, show_controls(&act.what))
     };
     output.print(&acts.iter().map(line).collect::<String>());
     Ok(())

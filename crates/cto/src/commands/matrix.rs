@@ -11,8 +11,8 @@ use super::INTERRUPTED;
 use crate::args::MatrixArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::junit::{self, Ended, Suite, TestCase};
-use crate::output::{Output, count, duration, millis};
+use crate::junit::{self, CaseEnd, JunitSuite, TestCase};
+use crate::output::{Output, count_text, duration, duration_text};
 
 /// Runs every case with every engine and compares the ends.
 pub(crate) fn matrix(context: &Context, arguments: &MatrixArgs) -> Result<u8, CommandError> {
@@ -31,8 +31,8 @@ pub(crate) fn matrix(context: &Context, arguments: &MatrixArgs) -> Result<u8, Co
         matrices.push(matrix);
     }
     if let Some(file) = &arguments.junit {
-        let suites: Vec<Suite> = matrices.iter().map(suite).collect();
-        std::fs::write(file, junit::document(&suites))
+        let suites: Vec<JunitSuite> = matrices.iter().map(suite).collect();
+        std::fs::write(file, junit::junit_document(&suites))
             .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", file.display())))?;
     }
     if context.output.json {
@@ -65,7 +65,7 @@ fn one(
     if rows.len() < tasks.len() {
         return Ok(None);
     }
-    let matrix = Matrix::of(engine, rows);
+    let matrix = Matrix::of_cases(engine, rows);
     let sealed = seal_matrix(harness, &matrix)?.to_string();
     Ok(Some((matrix, sealed)))
 }
@@ -133,8 +133,8 @@ fn table(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: us
     let paint = output.paint;
     let good = matrix.cases.iter().filter(|row| row.as_declared).count();
     let tail = format!("{good} of {} cases on {} ended as declared", matrix.cases.len(), matrix.engine);
-    let right = format!("{}, {}", duration(took), count(jobs, "job", "jobs"));
-    let mut out = output.headline(&format!("{}  {tail}", paint.status(matrix.status)), 6 + tail.len(), &right);
+    let right = format!("{}, {}", duration(took), count_text(jobs, "job", "jobs"));
+    let mut out = output.headline(&format!("{}  {tail}", paint.paint_status(matrix.status)), 6 + tail.len(), &right);
     out.push_str("\n\n");
     let width = matrix.cases.iter().map(|row| row.case_id.len()).max().unwrap_or_default();
     for row in &matrix.cases {
@@ -144,8 +144,8 @@ fn table(output: Output, matrix: &Matrix, bundle: &str, took: Duration, jobs: us
             out,
             "  {mark} {:<width$} {}{pad} {:>8}  {}",
             row.case_id,
-            paint.status(row.status),
-            millis(row.duration_ms),
+            paint.paint_status(row.status),
+            duration_text(row.duration_ms),
             ended(&row.reasons)
         );
         if !row.as_declared {
@@ -174,11 +174,11 @@ fn lines(matrix: &Matrix, bundle: &str) -> String {
     out
 }
 
-fn suite(matrix: &Matrix) -> Suite {
+fn suite(matrix: &Matrix) -> JunitSuite {
     let cases = matrix.cases.iter().map(|row| {
         let ended = match row.as_declared {
-            true => Ended::Pass,
-            false => Ended::Failure(format!(
+            true => CaseEnd::Pass,
+            false => CaseEnd::Failure(format!(
                 "ended {} ({}), declared {} ({})",
                 row.status,
                 ended(&row.reasons),
@@ -188,5 +188,5 @@ fn suite(matrix: &Matrix) -> Suite {
         };
         TestCase { name: row.case_id.clone(), millis: row.duration_ms, ended }
     });
-    Suite { name: format!("cto matrix {}", matrix.engine), class: "cto.matrix", cases: cases.collect() }
+    JunitSuite { name: format!("cto matrix {}", matrix.engine), class: "cto.matrix", cases: cases.collect() }
 }

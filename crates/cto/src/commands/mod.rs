@@ -101,7 +101,7 @@ pub(crate) fn main(arguments: Vec<OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return unparsed(&error, &arguments),
     };
-    let output = crate::config::output(&cli.global);
+    let output = crate::config::output_form(&cli.global);
     match dispatch(cli, output) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -130,12 +130,12 @@ fn unparsed(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
 
 fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
     let context = || -> Result<Context, CommandError> {
-        Ok(Context { output, config: Config::resolve(&cli.global)?, cancel: on_signals()? })
+        Ok(Context { output, config: Config::resolve_layers(&cli.global)?, cancel: on_signals()? })
     };
     match cli.command {
         Command::Demo(arguments) => demo::demo(&context()?, &arguments),
         Command::Init { dir } => init::init(&context()?, &dir),
-        Command::Setup(arguments) => setup::setup(&context, &arguments),
+        Command::Setup(arguments) => setup::setup_engine(&context, &arguments),
         Command::Health(arguments) => health::health(&context()?, &arguments),
         Command::Validate(command) => validate::validate(&context()?, &command),
         Command::Doctor { paths, fleet } => doctor::doctor(&context()?, paths, fleet),
@@ -143,18 +143,20 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
         }
         Command::New(arguments) => new::new(&context()?, &arguments),
-        Command::Decide(asked) => decide::decide(&context()?, &asked),
+        Command::Decide(asked) => decide::decide_task(&context()?, &asked),
         Command::Run { asked, timeout, keep_workspace, outcome, record_model_traffic, replay_model_traffic } => {
             let traffic = run::Traffic { record: record_model_traffic, replay: replay_model_traffic };
             let how = run::RunHow { timeout, keep_workspace, outcome: outcome.map(Into::into) };
-            run::run(&context()?, &asked, &how, &traffic)
+            run::run_task(&context()?, &asked, &how, &traffic)
         }
-        Command::Request(arguments) => request::request(&context()?, &arguments),
-        Command::Packet { request, markdown } if request == "promotion" => promotion::packet(&context()?, markdown),
-        Command::Packet { request, .. } => packet::packet(&context()?, &request),
-        Command::Approve(arguments) => approve::approve(&context()?, &arguments),
-        Command::Deny(arguments) => deny::deny(&context()?, &arguments),
-        Command::Hold(arguments) => hold::hold(&context()?, &arguments),
+        Command::Request(arguments) => request::request_approval(&context()?, &arguments),
+        Command::Packet { request, markdown } if request == "promotion" => {
+            promotion::show_promotion(&context()?, markdown)
+        }
+        Command::Packet { request, .. } => packet::show_packet(&context()?, &request),
+        Command::Approve(arguments) => approve::approve_request(&context()?, &arguments),
+        Command::Deny(arguments) => deny::deny_request(&context()?, &arguments),
+        Command::Hold(arguments) => hold::record_hold(&context()?, &arguments),
         Command::Revoke(arguments) => deny::revoke(&context()?, &arguments),
         Command::Approvals(arguments) => approvals::approvals(&context()?, &arguments),
         Command::Matrix(arguments) => matrix::matrix(&context()?, &arguments),
@@ -163,39 +165,39 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Compare { candidate: Some(engine), model, .. } => {
             candidate::compare_engine(&context()?, &engine, model.as_ref())
         }
-        Command::Compare { runs, .. } => compare::compare(&context()?, &runs),
-        Command::Take(arguments) => take::take(&context()?, &arguments),
+        Command::Compare { runs, .. } => compare::compare_runs(&context()?, &runs),
+        Command::Take(arguments) => take::take_patch(&context()?, &arguments),
         Command::Outcome(arguments) => outcome::outcome(&context()?, &arguments),
         Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
-        Command::Status => status::status(&context()?),
+        Command::Status => status::show_status(&context()?),
         Command::Top => top::top(&context()?),
-        Command::Serve(arguments) => serve::serve(context()?, &arguments),
+        Command::Serve(arguments) => serve::serve_console(context()?, &arguments),
         Command::Hermes(command) => hermes::run_hermes(&context()?, &command),
         Command::Summary(arguments) => summary::summary(&context()?, &arguments),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
         Command::Runs { words, status, engine, task, since, imported, limit } => {
-            runs::runs(&context()?, &runs::Wanted { words, status, engine, task, since, imported, limit })
+            runs::list_runs(&context()?, &runs::RunFilters { words, status, engine, task, since, imported, limit })
         }
         Command::Show { run, markdown: true, bundle_url } => show::markdown(&context()?, &run, bundle_url.as_deref()),
-        Command::Show { run, markdown: false, .. } => show::show(&context()?, &run),
+        Command::Show { run, markdown: false, .. } => show::show_run(&context()?, &run),
         Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
         Command::Logs(arguments) => logs::logs(&context()?, &arguments),
-        Command::Scan { paths } => scan::scan(output, &paths),
-        Command::Verify { bundles, key, expect } => verify::verify(&context()?, &bundles, &key, &expect),
-        Command::Reverify { bundles, contract } => reverify::reverify(&context()?, &bundles, contract.as_deref()),
-        Command::Attach { run } => attach::attach(&context()?, &run),
+        Command::Scan { paths } => scan::scan_paths(output, &paths),
+        Command::Verify { bundles, key, expect } => verify::verify_bundles(&context()?, &bundles, &key, &expect),
+        Command::Reverify { bundles, contract } => reverify::reverify_runs(&context()?, &bundles, contract.as_deref()),
+        Command::Attach { run } => attach::attach_run(&context()?, &run),
         Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
         Command::Export { run, output, html: true, .. } => export::export_html(&context()?, &run, output.as_deref()),
         Command::Export { run, output, with_baseline, .. } => {
-            export::export(&context()?, &run, output.as_deref(), with_baseline)
+            export::export_archive(&context()?, &run, output.as_deref(), with_baseline)
         }
-        Command::Import { file, key } => import::import(&context()?, &file, &key),
-        Command::Recover => recover::recover(&context()?),
+        Command::Import { file, key } => import::import_run(&context()?, &file, &key),
+        Command::Recover => recover::recover_runs(&context()?),
         Command::Gc { dry_run, older_than, keep } => gc::gc(&context()?, dry_run, &older_than, keep),
-        Command::Halt { reason } => halt::halt(&context()?, reason.as_deref()),
-        Command::Resume => halt::resume(&context()?),
-        Command::Stop { run } => stop::stop(&context()?, &run),
+        Command::Halt { reason } => halt::set_switch(&context()?, reason.as_deref()),
+        Command::Resume => halt::resume_runs(&context()?),
+        Command::Stop { run } => stop::ask_to_stop(&context()?, &run),
         Command::Submit(arguments) => submit::submit(&context()?, &arguments),
         Command::Queue(arguments) => queue::queue(&context()?, &arguments),
         Command::Watch { run } => watch::watch(&context()?, run.as_deref()),
@@ -208,14 +210,14 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Schema { name } => schema::schema(output, name.as_deref()),
         Command::Explain { reason } => explain::explain(output, reason.as_deref()),
         Command::Engine(command) => engine::engine(&context()?, &command),
-        Command::Admit(command) => admit::admit(&context()?, &command),
-        Command::Records(arguments) => records::records(&context()?, &arguments),
+        Command::Admit(command) => admit::run_admit(&context()?, &command),
+        Command::Records(arguments) => records::run_records(&context()?, &arguments),
         Command::Work(command) => work::work(&context()?, &command),
-        Command::Guard { core } => guard::guard(&context()?, core.as_deref()),
+        Command::Guard { core } => guard::check_core(&context()?, core.as_deref()),
         Command::Audit => audit::audit(&context()?),
-        Command::Pack { output } => pack::pack(&context()?, output.as_deref()),
-        Command::Unpack(arguments) => pack::unpack(&context()?, &arguments),
-        Command::Record(command) => record::record(&context()?, &command),
+        Command::Pack { output } => pack::pack_workspace(&context()?, output.as_deref()),
+        Command::Unpack(arguments) => pack::unpack_workspace(&context()?, &arguments),
+        Command::Record(command) => record::run_record(&context()?, &command),
         Command::Trust(command) => trust::trust(&context()?, &command),
         Command::Bridge(arguments) => bridge::bridge(&context()?, &arguments),
         Command::Config => config::config(&context()?),

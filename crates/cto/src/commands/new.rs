@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use contract::task::title_of;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::Task;
 use serde_json::json;
 use suggest::{ContractDraft, ContractWords, draft_contract, task_id_of};
@@ -23,7 +23,7 @@ pub(crate) fn new(context: &Context, arguments: &NewArgs) -> Result<u8, CommandE
     let brief = brief(context, arguments)?;
     let repository = std::path::absolute(&arguments.repo)?;
     let repository = fs::canonicalize(&repository).map_err(|error| {
-        let name = shown(&arguments.repo.display().to_string());
+        let name = show_controls(&arguments.repo.display().to_string());
         CommandError::usage(format!("cannot look at {name}: {error}")).hint("name a repository: cto new --repo DIR")
     })?;
     let drafted = draft(context, &repository)?;
@@ -55,7 +55,7 @@ fn brief(context: &Context, arguments: &NewArgs) -> Result<String, CommandError>
         (Some(text), _) => text.clone(),
         (None, Some(file)) => read_issue(file)?,
         (None, None) if context.output.terminal && io::stdin().is_terminal() => {
-            context.output.note("What is to be done? ");
+            context.output.print_note("What is to be done? ");
             let mut line = String::new();
             io::stdin().lock().take(LONGEST_BRIEF).read_line(&mut line)?;
             line
@@ -69,7 +69,7 @@ fn brief(context: &Context, arguments: &NewArgs) -> Result<String, CommandError>
 }
 
 fn read_issue(file: &Path) -> Result<String, CommandError> {
-    let name = shown(&file.display().to_string());
+    let name = show_controls(&file.display().to_string());
     let failed = |error: &dyn std::fmt::Display| {
         CommandError::usage(format!("cannot read {name}: {error}"))
             .hint("cto new --issue FILE, a text of at most 64 KiB")
@@ -99,14 +99,14 @@ fn place(context: &Context, arguments: &NewArgs, id: &str) -> Result<PathBuf, Co
     });
     let mut free = free.filter(|file| !file.exists());
     free.next().ok_or_else(|| {
-        let folder = shown(&folder.display().to_string());
+        let folder = show_controls(&folder.display().to_string());
         CommandError::usage(format!("{folder} has a hundred contracts of this name")).hint("cto new --out FILE")
     })
 }
 
 fn write_new(file: &Path, yaml: &str) -> Result<(), CommandError> {
     let failed = |error: io::Error| {
-        let name = shown(&file.display().to_string());
+        let name = show_controls(&file.display().to_string());
         CommandError::usage(format!("cannot write {name}: {error}"))
             .hint("cto new --out FILE, a file that is not there yet")
     };
@@ -127,12 +127,16 @@ fn tell(context: &Context, file: &Path, repository: &Path, yaml: &str) -> Result
     }
     let inside = std::path::absolute(file)?.starts_with(repository);
     if inside {
-        output.note(
+        output.print_note(
             "the file lies in the repository: commit it or ignore it, else the run starts from an unclean tree\n",
         );
     }
     let next = output.paint.dim("next");
-    let command = output.paint.command(&shown(&format!("{run} --engine ENGINE")));
-    output.print(&format!("made {}\n\n{}\n{next}  {command}\n", shown(&path), contract::text::shown_lines(yaml)));
+    let command = output.paint.command(&show_controls(&format!("{run} --engine ENGINE")));
+    output.print(&format!(
+        "made {}\n\n{}\n{next}  {command}\n",
+        show_controls(&path),
+        contract::text::shown_lines(yaml)
+    ));
     Ok(0)
 }

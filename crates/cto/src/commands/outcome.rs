@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
 use contract::signer::SignerStanding;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Status, canonical_bytes};
 use evidence::names;
 use evidence::patch::{ChangeMark, patch_stats};
@@ -27,11 +27,11 @@ pub(crate) fn outcome(context: &Context, arguments: &OutcomeArgs) -> Result<u8, 
     let (found, bundle) = context.bind_run(&arguments.run)?;
     if found.signer.is_some() {
         let message = format!("{} was made in another home, whose operator answers for it", found.id);
-        return Err(CommandError::blocked(message).hint("record the outcome where the run was made"));
+        return Err(CommandError::blocked_with(message).hint("record the outcome where the run was made"));
     }
     if let Some(problem) = find_outcome_problem(bundle.report()) {
         let suffix = bundle.report().run_id.suffix().to_owned();
-        return Err(CommandError::blocked(format!("{} has no outcome to give: {problem}", found.id))
+        return Err(CommandError::blocked_with(format!("{} has no outcome to give: {problem}", found.id))
             .hint(format!("cto show {suffix}")));
     }
     let harness = context.harness_at(&context.config.place())?;
@@ -39,7 +39,7 @@ pub(crate) fn outcome(context: &Context, arguments: &OutcomeArgs) -> Result<u8, 
     let verdict = OutcomeVerdict::from(arguments.outcome);
     let statement = draft_outcome(&bundle, verdict, reason, Some(key.fingerprint()))?;
     let bytes = canonical_bytes(&statement)?;
-    let (armour, key_fingerprint) = (key.sign(&bytes, OutcomeSchema::NAMESPACE)?, key.fingerprint());
+    let (armour, key_fingerprint) = (key.sign_bytes(&bytes, OutcomeSchema::NAMESPACE)?, key.fingerprint());
     let signature = PersonSignature { armour: &armour, key_fingerprint: &key_fingerprint };
     let file = record_outcome(&harness, &statement, Some(signature))?;
     show(context, &bundle, &statement, &file)?;
@@ -49,12 +49,12 @@ pub(crate) fn outcome(context: &Context, arguments: &OutcomeArgs) -> Result<u8, 
 /// The key to sign statements about runs with. One that may not is refused before anything
 /// is written.
 pub(super) fn allowed_key(context: &Context, flag: Option<&Path>) -> Result<OperatorKey, CommandError> {
-    let key = OperatorKey::choose(context, flag)?;
-    let clock = RunClock::start().map_err(CommandError::blocked)?.started();
+    let key = OperatorKey::choose_key(context, flag)?;
+    let clock = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     // A clock that was set back does not let a key sign again.
     let latest = ledger_to_read(context)?.map(|ledger| ledger.latest_time()).transpose()?.flatten();
     let now = latest.map_or(clock, |latest| latest.max(clock));
-    let people = People::read(&context.config.records)?;
+    let people = People::read_lists(&context.config.records)?;
     let standing = people.judge_signing_now(key.key(), OutcomeSchema::NAMESPACE, now);
     match standing {
         SignerStanding::Allowed => Ok(key),
@@ -75,7 +75,7 @@ pub(super) fn record_unsigned(
 
 /// Commands that take back what a rejected run landed; none where it landed nothing.
 fn rollback_of(bundle: &VerifiedBundle, statement: &OutcomeStatement) -> Option<Vec<String>> {
-    let landed = LandedChange::read(bundle).ok()?;
+    let landed = LandedChange::read_proof(bundle).ok()?;
     let rejected = statement.operator_outcome == OutcomeVerdict::Rejected;
     let run = statement.run_id.suffix();
     rejected.then(|| vec![format!("cto rollback {run} --reason \"...\""), landed.delete_command()])
@@ -83,7 +83,7 @@ fn rollback_of(bundle: &VerifiedBundle, statement: &OutcomeStatement) -> Option<
 
 /// Files of the change that were deleted, or whose kind or permissions are others now.
 fn list_marked(bundle: &VerifiedBundle) -> Vec<(String, ChangeMark)> {
-    let patch = own_files::read(bundle.dir().join(names::PATCH)).unwrap_or_default();
+    let patch = own_files::read_file(bundle.dir().join(names::PATCH)).unwrap_or_default();
     patch_stats(&patch).into_iter().filter_map(|stat| Some((stat.path, stat.mark?))).collect()
 }
 
@@ -107,25 +107,27 @@ fn show(
     let (word, run) = (statement.operator_outcome.as_str(), &statement.run_id);
     let status = bundle.report().status;
     if !output.terminal {
-        let mut text = format!("{word} {run}\nverdict {status}\nreason {}\n", shown(&statement.reason));
-        text.push_str(&format!("statement {}\n", shown(&file.display().to_string())));
-        marked.iter().for_each(|(path, mark)| text.push_str(&format!("marked {} {}\n", shown(path), mark.words())));
-        rollback.iter().for_each(|command| text.push_str(&format!("rollback {}\n", shown(command))));
+        let mut text = format!("{word} {run}\nverdict {status}\nreason {}\n", show_controls(&statement.reason));
+        text.push_str(&format!("statement {}\n", show_controls(&file.display().to_string())));
+        marked
+            .iter()
+            .for_each(|(path, mark)| text.push_str(&format!("marked {} {}\n", show_controls(path), mark.words())));
+        rollback.iter().for_each(|command| text.push_str(&format!("rollback {}\n", show_controls(command))));
         output.print(&text);
         return Ok(());
     }
     let paint = output.paint;
     let painted = match statement.operator_outcome {
-        OutcomeVerdict::Accepted => paint.status(Status::Pass),
-        OutcomeVerdict::Rejected => paint.status(Status::Fail),
+        OutcomeVerdict::Accepted => paint.paint_status(Status::Pass),
+        OutcomeVerdict::Rejected => paint.paint_status(Status::Fail),
     };
-    let mut text = format!("{painted}  {}  is {word}: {}\n\n", run.suffix(), shown(&statement.reason));
-    text.push_str(&format!("  {} {}\n", paint.dim("recorded  "), shown(&file.display().to_string())));
+    let mut text = format!("{painted}  {}  is {word}: {}\n\n", run.suffix(), show_controls(&statement.reason));
+    text.push_str(&format!("  {} {}\n", paint.dim("recorded  "), show_controls(&file.display().to_string())));
     for (path, mark) in &marked {
-        text.push_str(&format!("  {} {}  {}\n", paint.dim("marked    "), shown(path), mark.words()));
+        text.push_str(&format!("  {} {}  {}\n", paint.dim("marked    "), show_controls(path), mark.words()));
     }
     for command in &rollback {
-        text.push_str(&format!("  {} {}\n", paint.dim("roll back "), paint.command(&shown(command))));
+        text.push_str(&format!("  {} {}\n", paint.dim("roll back "), paint.command(&show_controls(command))));
     }
     output.print(&text);
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Home, PackError, SenderTrust};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,14 +41,14 @@ pub(crate) struct UnpackedDocument {
 }
 
 /// Writes the workspace, its ledger and its bundles as one pack.
-pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandError> {
+pub(crate) fn pack_workspace(context: &Context, to: Option<&Path>) -> Result<u8, CommandError> {
     let root = workspace_root(context)?;
     // Runs that were interrupted are sealed first, so that the pack holds whole bundles alone.
     context.recover_interrupted()?;
     let home = Home::existing(&context.config.place())?;
     let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let to = to.map_or_else(|| PathBuf::from(format!("{name}.cto-pack.tar.zst")), Path::to_owned);
-    let packed = harness::pack(&home, &root, &to).map_err(|error| match error {
+    let packed = harness::write_pack(&home, &root, &to).map_err(|error| match error {
         PackError::DoesNotVerify(..) => CommandError::fail(error).hint("cto ledger verify"),
         error => refused(error),
     })?;
@@ -61,18 +61,19 @@ pub(crate) fn pack(context: &Context, to: Option<&Path>) -> Result<u8, CommandEr
             files: packed.files,
         })?;
     } else {
-        let path = shown(&packed.path.display().to_string());
+        let path = show_controls(&packed.path.display().to_string());
         output.print(&format!("packed {path} {} files, {}\n", packed.files, bytes(packed.archive_bytes)));
     }
     Ok(0)
 }
 
 /// Unpacks a workspace from a sender whose key was given.
-pub(crate) fn unpack(context: &Context, arguments: &UnpackArgs) -> Result<u8, CommandError> {
+pub(crate) fn unpack_workspace(context: &Context, arguments: &UnpackArgs) -> Result<u8, CommandError> {
     let keys = trusted(context, &arguments.key)?.keys;
     let dir = std::path::absolute(&arguments.dir)?;
     let trust = if arguments.trust_sender { SenderTrust::Given(super::records::now()?) } else { SenderTrust::Ask };
-    let unpacked = harness::unpack(&arguments.file, &context.config.place(), &dir, &keys, trust).map_err(refused)?;
+    let unpacked =
+        harness::unpack_pack(&arguments.file, &context.config.place(), &dir, &keys, trust).map_err(refused)?;
     let full = std::fs::canonicalize(&dir)?;
     super::trust::trust_workspace(context, &full)?;
     let output = context.output;
@@ -88,7 +89,7 @@ pub(crate) fn unpack(context: &Context, arguments: &UnpackArgs) -> Result<u8, Co
         let (files, bundles) = (unpacked.files, unpacked.bundles);
         output.print(&format!(
             "unpacked {} {files} files, {bundles} bundles verified\n",
-            shown(&full.display().to_string())
+            show_controls(&full.display().to_string())
         ));
         output.print(&format!(
             "{}  {}\n",
@@ -105,11 +106,11 @@ fn refused(error: PackError) -> CommandError {
         | PackError::Write(..)
         | PackError::Encode(_)
         | PackError::Failed(_)
-        | PackError::Home(_) => CommandError::blocked(error).hint("cto doctor"),
-        PackError::Trust(_) => CommandError::blocked(error).hint("cto doctor"),
-        PackError::SenderNotTrusted { .. } => CommandError::blocked(error)
+        | PackError::Home(_) => CommandError::blocked_with(error).hint("cto doctor"),
+        PackError::Trust(_) => CommandError::blocked_with(error).hint("cto doctor"),
+        PackError::SenderNotTrusted { .. } => CommandError::blocked_with(error)
             .hint("compare the key with the sender, then the same command with --trust-sender"),
-        PackError::Unfit { .. } => CommandError::blocked(error).hint("move it out of the workspace"),
+        PackError::Unfit { .. } => CommandError::blocked_with(error).hint("move it out of the workspace"),
         PackError::NotAPack(..) => CommandError::usage(error).hint("give a file that `cto pack` wrote"),
         PackError::Occupied(_) => CommandError::usage(error).hint("name a place where nothing is"),
         PackError::OtherKey => {

@@ -5,42 +5,44 @@ use std::fmt::Write as _;
 
 use contract::Status;
 use contract::approval::{ConsumedBy, PacketStatus, render_packet};
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::OpenedRequest;
 use serde_json::json;
 use views::{RequestState, find_consumer};
 
-use crate::approvals_view::{age, find_news, find_opened, ledger_to_read, run_command, seconds_until, sentence_of};
+use crate::approvals_view::{
+    age_text, find_news, find_opened, ledger_to_read, run_command, seconds_until, sentence_of,
+};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
 /// Prints the packet of a request and the request's state.
-pub(crate) fn packet(context: &Context, reference: &str) -> Result<u8, CommandError> {
+pub(crate) fn show_packet(context: &Context, reference: &str) -> Result<u8, CommandError> {
     let opened = find_opened(context, reference)?;
     let ledger = ledger_to_read(context)?.ok_or_else(|| CommandError::usage("there is no ledger"))?;
     let news = find_news(&ledger, &opened.record)?;
     let consumer = find_consumer(&ledger, &opened.record.row)?;
     let text = render_packet(&opened.request.plan)?;
-    let around = Around { opened: &opened, news: news.as_ref(), consumer: consumer.as_ref() };
+    let around = PacketFrame { opened: &opened, news: news.as_ref(), consumer: consumer.as_ref() };
     let output = context.output;
     if output.json {
         output.print_json(&around.document(&text))?;
     } else {
         output.print(&text);
-        output.print(&around.lines(output));
+        output.print(&around.packet_lines(output));
     }
     Ok(0)
 }
 
 /// Lines around the packet, which are no part of what is signed.
-pub(super) struct Around<'a> {
+pub(super) struct PacketFrame<'a> {
     pub(super) opened: &'a OpenedRequest,
     pub(super) news: Option<&'a (String, Vec<String>)>,
     pub(super) consumer: Option<&'a ConsumedBy>,
 }
 
-impl Around<'_> {
+impl PacketFrame<'_> {
     fn status(&self) -> PacketStatus {
         let passed = self.consumer.is_some_and(|by| by.status == Some(Status::Pass));
         match self.opened.state {
@@ -64,7 +66,7 @@ impl Around<'_> {
     }
 
     /// Lines of the form `key value`, on a terminal with a rule before them.
-    pub(super) fn lines(&self, output: Output) -> String {
+    pub(super) fn packet_lines(&self, output: Output) -> String {
         let OpenedRequest { record, request, terms, counted, state, now, .. } = self.opened;
         let mut out = String::from("\n");
         let status = match self.status() {
@@ -79,8 +81,8 @@ impl Around<'_> {
         };
         fact("packet_status", status);
         fact("packet_digest", &request.packet_digest.to_string());
-        let asked = age(seconds_until(record.recorded_at, *now));
-        let left = age(seconds_until(*now, counted.lapses_at));
+        let asked = age_text(seconds_until(record.recorded_at, *now));
+        let left = age_text(seconds_until(*now, counted.lapses_at));
         fact("request", &format!("{} {} asked {asked} ago, lapses in {left}", record.name(), state.as_str()));
         let signed = match &record.signature {
             Some(signature) => format!("signed by {}", signature.fingerprint()),
@@ -94,17 +96,17 @@ impl Around<'_> {
             fact("approved", &format!("apr-{} {key} until {until}{glass}", approval.seq));
         }
         for denial in &record.denials {
-            fact("denied", &format!("{} {}", denial.signature.fingerprint(), shown(&denial.document.reason)));
+            fact("denied", &format!("{} {}", denial.signature.fingerprint(), show_controls(&denial.document.reason)));
         }
         for revocation in &record.revocations {
-            let (key, reason) = (revocation.signature.fingerprint(), shown(&revocation.document.reason));
+            let (key, reason) = (revocation.signature.fingerprint(), show_controls(&revocation.document.reason));
             fact("revoked", &format!("{key} {reason}"));
         }
         if let Some(hold) = record.holds.last().filter(|_| *state == RequestState::Held) {
-            fact("held", &format!("{} {}", hold.signature.fingerprint(), shown(&hold.document.reason)));
+            fact("held", &format!("{} {}", hold.signature.fingerprint(), show_controls(&hold.document.reason)));
         }
         for refusal in &record.missing {
-            let (text, remedy) = (shown(&refusal.text), shown(&refusal.remedy));
+            let (text, remedy) = (show_controls(&refusal.text), show_controls(&refusal.remedy));
             fact("missing", &format!("{} {} {text} fix: {remedy}", refusal.gate, refusal.reason));
         }
         if let Some((earlier, news)) = self.news {

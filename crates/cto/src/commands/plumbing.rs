@@ -22,7 +22,7 @@ pub(crate) fn man(output: Output, out: Option<&Path>) -> Result<u8, CommandError
     if let Some(dir) = out {
         std::fs::create_dir_all(dir)?;
         clap_mangen::generate_to(Cli::command(), dir)?;
-        output.note(&format!("manual pages are in {}\n", dir.display()));
+        output.print_note(&format!("manual pages are in {}\n", dir.display()));
         return Ok(0);
     }
     let mut page = Vec::new();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use contract::Digest;
 use contract::core_route::{CorePromotionDecision, DecisionPacket, EvidenceRef};
-use contract::text::shown;
+use contract::text::show_controls;
 use gate::core_route::{PromotionFacts, compose_packet};
 use workboard::{EvidenceKind, Workboard};
 
@@ -17,8 +17,8 @@ use crate::workspace_scene::{WorkspaceScene, day_of};
 const RECORD: &str = "decisions/core-promotion.yaml";
 
 /// Prints the decision packet.
-pub(super) fn packet(context: &Context, markdown: bool) -> Result<u8, CommandError> {
-    let packet = compose(context)?;
+pub(super) fn show_promotion(context: &Context, markdown: bool) -> Result<u8, CommandError> {
+    let packet = compose_from_workspace(context)?;
     let output = context.output;
     if markdown {
         output.print(&document(&packet, &day_of(super::records::now()?)));
@@ -31,8 +31,8 @@ pub(super) fn packet(context: &Context, markdown: bool) -> Result<u8, CommandErr
 }
 
 /// The packet of the workspace as it is.
-pub(super) fn compose(context: &Context) -> Result<DecisionPacket, CommandError> {
-    let scene = WorkspaceScene::open(context)?;
+pub(super) fn compose_from_workspace(context: &Context) -> Result<DecisionPacket, CommandError> {
+    let scene = WorkspaceScene::open_scene(context)?;
     let (decision, decision_record_sha256) = read_decision(&scene)?;
     let AuditScene { audit, refresh } = audit_workspace(context, &scene)?;
     let evidence_map = map_evidence(&scene);
@@ -42,19 +42,19 @@ pub(super) fn compose(context: &Context) -> Result<DecisionPacket, CommandError>
 /// The record of the decision; one that is missing decides nothing, one that cannot be read
 /// is an error.
 fn read_decision(scene: &WorkspaceScene) -> Result<(CorePromotionDecision, Option<String>), CommandError> {
-    let Some(text) = scene.files.text(RECORD) else { return Ok((CorePromotionDecision::default(), None)) };
+    let Some(text) = scene.files.text_of(RECORD) else { return Ok((CorePromotionDecision::default(), None)) };
     let loaded = contract::source::load::<CorePromotionDecision>(RECORD, text.as_bytes());
     let loaded = loaded.map_err(|problems| CommandError::from(problems).hint("cto schema core-promotion-decision"))?;
-    Ok((loaded.value, Some(Digest::of(text.as_bytes()).to_string())))
+    Ok((loaded.value, Some(Digest::of_bytes(text.as_bytes()).to_string())))
 }
 
 /// Work item to bundle to digest, of bundles that verify.
 fn map_evidence(scene: &WorkspaceScene) -> Vec<EvidenceRef> {
-    let board = scene.files.text("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
+    let board = scene.files.text_of("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
     let pieces = board.items().iter().flat_map(|item| item.evidence.iter().map(move |piece| (&item.id, piece)));
     let bundles = pieces.filter(|(_, piece)| piece.kind == Some(EvidenceKind::Bundle));
     let verified = bundles.filter_map(|(id, piece)| {
-        let bundle = scene.evidence.bind(&piece.reference).ok()?;
+        let bundle = scene.evidence.bind_reference(&piece.reference).ok()?;
         let attestation_sha256 = bundle.attestation_sha256().to_string();
         Some(EvidenceRef { work_id: Some(id.clone()), bundle: bundle.report().run_id.to_string(), attestation_sha256 })
     });
@@ -72,7 +72,10 @@ fn lines(packet: &DecisionPacket) -> String {
         let work = evidence.work_id.as_deref().unwrap_or("-");
         let _ = writeln!(out, "evidence {work} {} {}", evidence.bundle, evidence.attestation_sha256);
     }
-    packet.blockers_before_promotion.iter().for_each(|text| out.push_str(&format!("blocker {}\n", shown(text))));
+    packet
+        .blockers_before_promotion
+        .iter()
+        .for_each(|text| out.push_str(&format!("blocker {}\n", show_controls(text))));
     out.push_str("runtime_default_activation=false core_promotion_status=not-promoted\n");
     out
 }
@@ -97,7 +100,10 @@ fn document(packet: &DecisionPacket, day: &str) -> String {
     }
     out.push_str("\n## Before any route\n\n");
     packet.core_route_requirements.iter().for_each(|text| out.push_str(&format!("- A Core route must {text}.\n")));
-    packet.blockers_before_promotion.iter().for_each(|text| out.push_str(&format!("- Blocker: {}.\n", shown(text))));
+    packet
+        .blockers_before_promotion
+        .iter()
+        .for_each(|text| out.push_str(&format!("- Blocker: {}.\n", show_controls(text))));
     out.push_str("\nRuntime default activation remains false. Do not activate Case as default backend. No Core promotion occurs. This document authorises no further run.\n");
     out
 }

@@ -1,9 +1,9 @@
 //! `cto queue`: runs that wait, and runs that workers have.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{RunId, Stamp};
 use harness::RunClock;
-use ledger::{Found, Ledger, OpenLedgerError, QueueState, QueuedRun};
+use ledger::{FoundRuns, Ledger, OpenLedgerError, QueueState, QueuedRun};
 use serde_json::{Value, json};
 
 use crate::args::QueueArgs;
@@ -20,9 +20,9 @@ pub(crate) fn queue(context: &Context, arguments: &QueueArgs) -> Result<u8, Comm
     let rows = ledger.queue_runs(arguments.all, arguments.limit as usize)?;
     let output = context.output;
     if output.json {
-        rows.iter().try_for_each(|row| output.print_json(&document(&ledger, row)?))?;
+        rows.iter().try_for_each(|row| output.print_json(&row_document(&ledger, row)?))?;
     } else if output.terminal {
-        let now = RunClock::start().map_err(CommandError::blocked)?.started();
+        let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
         output.print(&rows.iter().map(|row| aligned(output, row, now)).collect::<String>());
     } else {
         output.print(&rows.iter().map(line).collect::<String>());
@@ -43,7 +43,7 @@ pub(super) fn ledger_of(context: &Context) -> Result<Option<Ledger>, CommandErro
 }
 
 /// A row, and the status of its run once that is sealed.
-pub(super) fn document(ledger: &Ledger, row: &QueuedRun) -> Result<Value, CommandError> {
+pub(super) fn row_document(ledger: &Ledger, row: &QueuedRun) -> Result<Value, CommandError> {
     let mut document = serde_json::to_value(row)?;
     document["status"] = json!(status_of(ledger, row)?);
     Ok(document)
@@ -55,7 +55,7 @@ pub(super) fn status_of(ledger: &Ledger, row: &QueuedRun) -> Result<Option<&'sta
         return Ok(None);
     }
     match ledger.run_find(row.run_id.as_str())? {
-        Found::One(run) => Ok(Some(run.status.as_str())),
+        FoundRuns::One(run) => Ok(Some(run.status.as_str())),
         _ => Ok(None),
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn status_of(ledger: &Ledger, row: &QueuedRun) -> Result<Option<&'sta
 /// Id, state, task, engine, stage, priority, epoch.
 fn line(row: &QueuedRun) -> String {
     let QueuedRun { run_id, state, task_id, stage, priority, epoch, .. } = row;
-    format!("{run_id} {} {task_id} {} {stage} {priority} {epoch}\n", state.as_str(), shown(&row.engine))
+    format!("{run_id} {} {task_id} {} {stage} {priority} {epoch}\n", state.as_str(), show_controls(&row.engine))
 }
 
 fn aligned(output: Output, row: &QueuedRun, now: Stamp) -> String {
@@ -75,15 +75,16 @@ fn aligned(output: Output, row: &QueuedRun, now: Stamp) -> String {
         QueuedRun { after: Some(after), state: QueueState::Queued, .. } => format!("after {}", after.suffix()),
         _ => String::new(),
     };
-    let (task, engine) = (shown(row.task_id.as_str()), shown(&row.engine));
+    let (task, engine) = (show_controls(row.task_id.as_str()), show_controls(&row.engine));
     let words = format!("{:<5} {state} {task:<28} {engine:<10} {:>4}  {}", row.run_id.suffix(), row.priority, more);
     format!("{}\n", words.trim_end())
 }
 
 /// A run of the queue by id, suffix, a unique beginning of either, or `@`, the last that was submitted.
 pub(super) fn find_queued(ledger: &Ledger, name: &str) -> Result<QueuedRun, CommandError> {
-    let unknown =
-        || CommandError::usage(format!("there is no run `{}` in the queue", shown(name))).hint("cto queue --all");
+    let unknown = || {
+        CommandError::usage(format!("there is no run `{}` in the queue", show_controls(name))).hint("cto queue --all")
+    };
     let rows = ledger.queue_runs(true, MOST_NAMED)?;
     if name == "@" {
         return rows.into_iter().max_by_key(|row| row.seq).ok_or_else(unknown);
@@ -99,7 +100,8 @@ pub(super) fn find_queued(ledger: &Ledger, name: &str) -> Result<QueuedRun, Comm
         [] => Err(unknown()),
         many => {
             let ids: Vec<&str> = many.iter().take(5).map(|row| row.run_id.as_str()).collect();
-            Err(CommandError::usage(format!("`{}` could be {}", shown(name), ids.join(", "))).hint("cto queue --all"))
+            Err(CommandError::usage(format!("`{}` could be {}", show_controls(name), ids.join(", ")))
+                .hint("cto queue --all"))
         }
     }
 }
@@ -108,7 +110,7 @@ pub(super) fn find_queued(ledger: &Ledger, name: &str) -> Result<QueuedRun, Comm
 pub(super) fn find_any_run(ledger: &Ledger, name: &str) -> Result<RunId, CommandError> {
     match (find_queued(ledger, name), ledger.run_find(name)?) {
         (Ok(row), _) => Ok(row.run_id),
-        (Err(_), Found::One(run)) => Ok(run.run_id),
+        (Err(_), FoundRuns::One(run)) => Ok(run.run_id),
         (Err(error), _) => Err(error),
     }
 }

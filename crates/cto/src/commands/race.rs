@@ -22,27 +22,27 @@ pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, Comman
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
     let title = task.contract.task_id.to_string();
-    let display = LaneDisplay::open(context.output, title, arguments.engines.clone(), &context.cancel);
+    let display = LaneDisplay::open_display(context.output, title, arguments.engines.clone(), &context.cancel);
     let lane = |(at, engine): &(usize, String)| -> Result<Option<Lane>, CommandError> {
-        let ask = context.ask(&arguments.lane(engine), &task, Purpose::Governed);
+        let ask = context.build_ask(&arguments.lane(engine), &task, Purpose::Governed);
         let ask = ask.map(|ask| Ask { timeout_seconds: arguments.timeout, ..ask });
         match ask.and_then(|ask| run_shown_lane(context, &harness, &task, &ask, &display.lane(*at))) {
             Ok(lane) => Ok(lane),
             // A lane that cannot run is a row, and no reason to stop the others.
             Err(error) => {
-                display.lane(*at).end(Status::Blocked, None);
+                display.lane(*at).end_lane(Status::Blocked, None);
                 Ok(Some(Lane::impossible(engine, error.message, error.hint)))
             }
         }
     };
     let engines: Vec<(usize, String)> = arguments.engines.iter().cloned().enumerate().collect();
     let lanes = run_in_parallel(&engines, jobs, lane);
-    display.close();
+    display.close_display();
     let lanes = lanes?;
     if lanes.len() < arguments.engines.len() {
         return Ok(INTERRUPTED);
     }
-    let comparison = LaneComparison::of(lanes);
+    let comparison = LaneComparison::of_lanes(lanes);
     let sealed = seal_race(&harness, &task.contract.task_id, &comparison)?.to_string();
     let output = context.output;
     if output.json {
@@ -50,7 +50,7 @@ pub(crate) fn race(context: &Context, arguments: &RaceArgs) -> Result<u8, Comman
     } else if output.terminal {
         output.print(&view(output, &task.contract.task_id, &comparison, &sealed, began.elapsed()));
     } else {
-        output.print(&format!("{} {sealed}\n{}", comparison.status, lane_table::lines(&comparison.lanes)));
+        output.print(&format!("{} {sealed}\n{}", comparison.status, lane_table::lane_lines(&comparison.lanes)));
     }
     Ok(comparison.status.exit_code())
 }
@@ -65,7 +65,7 @@ pub(super) fn run_shown_lane(
 ) -> Result<Option<Lane>, CommandError> {
     let lane = run_lane(harness, task, ask, Watch { cancel: &context.cancel, observer })?;
     if let Some(lane) = &lane {
-        observer.end(lane.status, lane.duration_ms);
+        observer.end_lane(lane.status, lane.duration_ms);
     }
     Ok(lane)
 }
@@ -75,9 +75,9 @@ fn view(output: Output, task: &TaskId, comparison: &LaneComparison, sealed: &str
     let ran = comparison.lanes.iter().filter(|lane| lane.engine_started).count();
     let tail = format!("{ran} of {} lanes ran on {task}", comparison.lanes.len());
     let width = comparison.status.as_str().len() + 2 + tail.chars().count();
-    let left = format!("{}  {tail}", paint.status(comparison.status));
+    let left = format!("{}  {tail}", paint.paint_status(comparison.status));
     let head = output.headline(&left, width, &duration(took));
-    let table = lane_table::table(output, &comparison.lanes, Some(task));
+    let table = lane_table::lane_table(output, &comparison.lanes, Some(task));
     let suffix = sealed.rsplit('-').next().unwrap_or(sealed);
     let (bundle, next) = (paint.dim("bundle"), paint.dim("next"));
     let command = paint.command(&format!("cto repeat {task} -n 10     one run is an anecdote"));

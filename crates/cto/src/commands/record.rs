@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use contract::text::{shell_word, shown};
+use contract::text::{shell_word, show_controls};
 use contract::{Digest, Stamp, Status};
 use cortex::{
     CheckRecordError, GoodFor, PersonSigners, RECORD_NAMESPACE, RecordRow, SignableRecord, check_record, read_signable,
@@ -15,14 +15,14 @@ use harness::Home;
 use ledger::EntryKind;
 use serde_json::{Value, json};
 
-use super::records::{document, now};
+use super::records::{now, row_document};
 use crate::args::RecordCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::signing::{OperatorKey, read_key_file};
 
 /// Signs or checks one record.
-pub(crate) fn record(context: &Context, command: &RecordCommand) -> Result<u8, CommandError> {
+pub(crate) fn run_record(context: &Context, command: &RecordCommand) -> Result<u8, CommandError> {
     match command {
         RecordCommand::Sign { file, key, replace } => sign(context, file, key.as_deref(), *replace),
         RecordCommand::Check { file } => check(context, file),
@@ -32,30 +32,31 @@ pub(crate) fn record(context: &Context, command: &RecordCommand) -> Result<u8, C
 fn sign(context: &Context, file: &Path, key: Option<&Path>, replace: bool) -> Result<u8, CommandError> {
     let record = read_signable(file)?;
     let now = now()?;
-    let key = OperatorKey::choose(context, key)?;
+    let key = OperatorKey::choose_key(context, key)?;
     let people = read_people(context)?;
     require_allowed(&people, &key, now)?;
     let beside = signature_file(file);
     if let Some(signer) = standing_signer(&beside, &record.bytes, &people, now)?
         && !replace
     {
-        let text = format!("{} holds already, by {}", shown(&beside.display().to_string()), signer.fingerprint());
+        let text =
+            format!("{} holds already, by {}", show_controls(&beside.display().to_string()), signer.fingerprint());
         return Err(CommandError::usage(text).hint("put another in its place with --replace"));
     }
-    let armoured = key.sign(&record.bytes, RECORD_NAMESPACE)?;
+    let armoured = key.sign_bytes(&record.bytes, RECORD_NAMESPACE)?;
     log_signature(context, file, &record, &key, now)?;
     write_signature(&beside, &armoured)?;
     let (row, good_for) = check_record(&context.config.records, file, now)?;
     if row.signed_by.as_deref() != Some(key.fingerprint().as_str()) {
-        let text = format!("{} changed while it was signed", shown(&file.display().to_string()));
+        let text = format!("{} changed while it was signed", show_controls(&file.display().to_string()));
         return Err(CommandError::fail(text).hint("run the command again"));
     }
     show_signed(context, &row, good_for, &key, &beside)
 }
 
 fn read_people(context: &Context) -> Result<PersonSigners, CommandError> {
-    PersonSigners::read(&context.config.records).map_err(|error| {
-        CommandError::blocked(format!("the keys that may sign cannot be read: {error}")).hint("cto trust key list")
+    PersonSigners::read_lists(&context.config.records).map_err(|error| {
+        CommandError::blocked_with(format!("the keys that may sign cannot be read: {error}")).hint("cto trust key list")
     })
 }
 
@@ -67,8 +68,8 @@ fn require_allowed(people: &PersonSigners, key: &OperatorKey, now: Stamp) -> Res
     }
     let text =
         format!("the key {} {}, so its signature would count for nothing", key.fingerprint(), standing.sentence());
-    let path = shown(&key.path().display().to_string());
-    Err(CommandError::blocked(text).hint(format!("cto trust key add {path}")))
+    let path = show_controls(&key.path().display().to_string());
+    Err(CommandError::blocked_with(text).hint(format!("cto trust key add {path}")))
 }
 
 fn signature_file(file: &Path) -> PathBuf {
@@ -86,7 +87,7 @@ fn standing_signer(
 ) -> Result<Option<SignerKey>, CommandError> {
     let Some(armoured) = read_key_file(beside)? else { return Ok(None) };
     let Ok(signature) = verify_signature(&armoured, bytes, RECORD_NAMESPACE) else { return Ok(None) };
-    let counts = people.judge(signature.key(), RECORD_NAMESPACE, now) == contract::signer::SignerStanding::Allowed;
+    let counts = people.judge_key(signature.key(), RECORD_NAMESPACE, now) == contract::signer::SignerStanding::Allowed;
     Ok(counts.then(|| signature.key().clone()))
 }
 
@@ -99,21 +100,23 @@ fn log_signature(
     key: &OperatorKey,
     now: Stamp,
 ) -> Result<(), CommandError> {
-    let home = Home::create(&context.config.place())?;
+    let home = Home::create_folders(&context.config.place())?;
     let body = json!({
         "file": std::path::absolute(file)?.display().to_string(),
         "key_fingerprint": key.fingerprint(),
         "kind": record.kind.as_str(),
-        "sha256": Digest::of(&record.bytes),
+        "sha256": Digest::of_bytes(&record.bytes),
     });
     home.ledger()?.append(EntryKind::RecordSigned, None, now, &body).map(drop).map_err(|error| {
-        CommandError::blocked(format!("the ledger cannot be told, so nothing was signed: {error}")).hint("cto doctor")
+        CommandError::blocked_with(format!("the ledger cannot be told, so nothing was signed: {error}"))
+            .hint("cto doctor")
     })
 }
 
 /// Puts the signature in its place by one rename.
 fn write_signature(beside: &Path, armoured: &str) -> Result<(), CommandError> {
-    let failed = |error: std::io::Error| CommandError::blocked(format!("cannot write {}: {error}", beside.display()));
+    let failed =
+        |error: std::io::Error| CommandError::blocked_with(format!("cannot write {}: {error}", beside.display()));
     let folder = beside.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut aside = tempfile::Builder::new().prefix(".cto-sig-").tempfile_in(folder).map_err(failed)?;
     aside.write_all(armoured.as_bytes()).and_then(|()| aside.as_file().sync_all()).map_err(failed)?;
@@ -137,11 +140,11 @@ fn show_signed(
         document["signed_via"] = json!(key.signed_via());
         return output.print_json(&document).map(|()| 0);
     }
-    output.print(&format!("signed {}\n", shown(&beside)));
+    output.print(&format!("signed {}\n", show_controls(&beside)));
     output.print(&format!("key {}\n", key.fingerprint()));
     output.print(&format!("good_for {}\n", stages(good_for)));
     if key.is_unprotected() {
-        output.note("the key has no passphrase: whoever reads its file can sign\n");
+        output.print_note("the key has no passphrase: whoever reads its file can sign\n");
     }
     Ok(0)
 }
@@ -154,12 +157,12 @@ fn check(context: &Context, file: &Path) -> Result<u8, CommandError> {
     if output.json {
         return output.print_json(&describe(&row, good_for)).map(|()| code);
     }
-    let file = shown(&row.file.display().to_string());
+    let file = show_controls(&row.file.display().to_string());
     let signer = row.signed_by.as_deref().unwrap_or("nobody");
     let mut rows = vec![("kind", row.kind.as_str().to_owned())];
-    rows.extend(row.subject.as_deref().map(|subject| ("subject", shown(subject))));
-    rows.extend(row.status.as_deref().map(|status| ("status", shown(status))));
-    rows.extend(row.problem.as_deref().map(|problem| ("problem", shown(problem))));
+    rows.extend(row.subject.as_deref().map(|subject| ("subject", show_controls(subject))));
+    rows.extend(row.status.as_deref().map(|status| ("status", show_controls(status))));
+    rows.extend(row.problem.as_deref().map(|problem| ("problem", show_controls(problem))));
     rows.push(("signed_by", signer.to_owned()));
     rows.push(("good_for", stages(good_for)));
     rows.extend(row.sha256.map(|digest| ("sha256", digest.to_string())));
@@ -193,7 +196,7 @@ fn next_step(row: &RecordRow) -> Option<String> {
 }
 
 fn describe(row: &RecordRow, good_for: GoodFor) -> Value {
-    let mut document = json!(document(row));
+    let mut document = json!(row_document(row));
     document["good_for"] = match good_for.last {
         Some(last) => json!({"first_stage": good_for.first, "last_stage": last}),
         None => Value::Null,

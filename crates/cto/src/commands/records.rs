@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, Stamp};
 use cortex::{RecordRow, list_records};
 use harness::RunClock;
@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::output::Output;
 
 /// Lists the records, or drafts one from Markdown.
-pub(crate) fn records(context: &Context, arguments: &RecordsArgs) -> Result<u8, CommandError> {
+pub(crate) fn run_records(context: &Context, arguments: &RecordsArgs) -> Result<u8, CommandError> {
     if let Some(RecordsCommand::Draft { file }) = &arguments.command {
         return draft_decision(context.output, file);
     }
@@ -27,18 +27,18 @@ pub(crate) fn records(context: &Context, arguments: &RecordsArgs) -> Result<u8, 
     };
     let rows = list_records(&context.config.records, now()?)?;
     if output.json {
-        output.print_json(&rows.iter().map(document).collect::<Vec<_>>())?;
+        output.print_json(&rows.iter().map(row_document).collect::<Vec<_>>())?;
     } else if rows.is_empty() {
-        output.print(&format!("no records in {}\n", shown(&workspace.display().to_string())));
+        output.print(&format!("no records in {}\n", show_controls(&workspace.display().to_string())));
     } else {
-        rows.iter().for_each(|row| output.print(&line(output, row)));
+        rows.iter().for_each(|row| output.print(&row_line(output, row)));
     }
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))
 }
 
 /// The bullets of a decision record in Markdown as the YAML that counts. Nothing is written.
 fn draft_decision(output: Output, file: &Path) -> Result<u8, CommandError> {
-    let name = shown(&file.display().to_string());
+    let name = show_controls(&file.display().to_string());
     let text = std::fs::read_to_string(file)
         .map_err(|error| CommandError::usage(format!("cannot read {name}: {error}")).hint("name a Markdown record"))?;
     let facts = list_facts(&text);
@@ -58,7 +58,7 @@ fn draft_decision(output: Output, file: &Path) -> Result<u8, CommandError> {
 
 /// Time at which signatures are judged.
 pub(super) fn now() -> Result<Stamp, CommandError> {
-    RunClock::start().map(|clock| clock.started()).map_err(|error| CommandError::fail(error.to_string()))
+    RunClock::start_clock().map(|clock| clock.started()).map_err(|error| CommandError::fail(error.to_string()))
 }
 
 /// JSON form of a row.
@@ -78,7 +78,7 @@ pub(crate) struct RecordDocument {
 }
 
 /// Describes a row as JSON.
-pub(super) fn document(row: &RecordRow) -> RecordDocument {
+pub(super) fn row_document(row: &RecordRow) -> RecordDocument {
     RecordDocument {
         file: row.file.display().to_string(),
         kind: row.kind.as_str(),
@@ -92,12 +92,12 @@ pub(super) fn document(row: &RecordRow) -> RecordDocument {
 }
 
 /// Line of a row for people.
-pub(super) fn line(output: Output, row: &RecordRow) -> String {
-    let file = shown(&row.file.display().to_string());
-    let subject = shown(row.subject.as_deref().unwrap_or("-"));
+pub(super) fn row_line(output: Output, row: &RecordRow) -> String {
+    let file = show_controls(&row.file.display().to_string());
+    let subject = show_controls(row.subject.as_deref().unwrap_or("-"));
     let (status, mark) = match (&row.problem, &row.status) {
-        (Some(problem), _) => (format!("unusable: {}", shown(problem)), output.paint.cross()),
-        (None, status) => (shown(status.as_deref().unwrap_or("-")), output.paint.tick()),
+        (Some(problem), _) => (format!("unusable: {}", show_controls(problem)), output.paint.cross()),
+        (None, status) => (show_controls(status.as_deref().unwrap_or("-")), output.paint.tick()),
     };
     let status = match &row.signed_by {
         Some(key) => format!("{status}, signed by {key}"),

@@ -1,6 +1,6 @@
 //! `cto recover`: seals what was interrupted.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use serde_json::json;
 
 use crate::context::Context;
@@ -10,9 +10,9 @@ use crate::error::CommandError;
 const REQUEST_AGAIN: &str = "an approval is good for one run: request again with cto request TASK";
 
 /// Seals interrupted runs. The exit code is 3 if one could not be sealed.
-pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
+pub(crate) fn recover_runs(context: &Context) -> Result<u8, CommandError> {
     let harness = context.harness_at(&context.config.place())?;
-    let done = harness::recover(&harness)?;
+    let done = harness::recover_dead(&harness)?;
     let output = context.output;
     let code = if done.failed.is_empty() { 0 } else { 3 };
     if output.json {
@@ -64,7 +64,7 @@ pub(crate) fn recover(context: &Context) -> Result<u8, CommandError> {
         output.print(&format!("landing {} {}\nnext {}\n", landing.run_id, landing.sentence(), landing.way_on()));
     }
     for (run_id, error) in &done.failed {
-        output.print(&format!("failed {run_id} {}\n", shown(error)));
+        output.print(&format!("failed {run_id} {}\n", show_controls(error)));
     }
     let found = [&done.recorded, &done.late, &done.removed, &done.cleared].iter().any(|names| !names.is_empty());
     if done.sealed.is_empty() && done.failed.is_empty() && done.landings.is_empty() && !found {

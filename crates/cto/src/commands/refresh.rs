@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use contract::CollectionKind;
 use contract::report::OperatorOutcome;
 use contract::stage6::refresh::{RefreshComparison, RefreshRejection, SubjectVerdict};
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Quiet, RefreshAsk, RefreshError, Refreshed, Watch};
 use serde_json::json;
 
@@ -49,11 +49,11 @@ fn refused(error: RefreshError) -> CommandError {
         RefreshError::Seal(error) => error.into(),
         RefreshError::Unknown(_) | RefreshError::Ambiguous { .. } => CommandError::usage(&error).hint("cto runs"),
         RefreshError::Twice(_) => CommandError::usage(&error).hint("name each run once"),
-        RefreshError::Unsealed(_) => CommandError::blocked(&error).hint("cto status"),
-        RefreshError::Halted(_) => CommandError::blocked(&error).hint("cto resume"),
-        RefreshError::NoLedger => CommandError::blocked(&error).hint("cto ledger verify"),
+        RefreshError::Unsealed(_) => CommandError::blocked_with(&error).hint("cto status"),
+        RefreshError::Halted(_) => CommandError::blocked_with(&error).hint("cto resume"),
+        RefreshError::NoLedger => CommandError::blocked_with(&error).hint("cto ledger verify"),
         RefreshError::Clock(_) | RefreshError::Failed(_) | RefreshError::Interrupted => {
-            CommandError::blocked(&error).hint("cto doctor")
+            CommandError::blocked_with(&error).hint("cto doctor")
         }
     }
 }
@@ -88,13 +88,15 @@ fn repeats(comparison: &RefreshComparison) -> String {
 
 fn show(output: Output, done: &Refreshed, path: &str, took: Duration) -> String {
     let (paint, comparison) = (output.paint, &done.comparison);
-    let tail = format!("{}  {} accepted passes of stage 5, read only", shown(&comparison.engine), repeats(comparison));
+    let tail =
+        format!("{}  {} accepted passes of stage 5, read only", show_controls(&comparison.engine), repeats(comparison));
     let width = comparison.status.as_str().len() + 2 + tail.chars().count();
-    let mut out = output.headline(&format!("{}  {tail}", paint.status(comparison.status)), width, &duration(took));
+    let mut out =
+        output.headline(&format!("{}  {tail}", paint.paint_status(comparison.status)), width, &duration(took));
     out.push_str("\n\n");
     for SubjectVerdict { subject, verdict, text } in &comparison.subjects {
         let word = paint.like(*verdict, &format!("{:<8}", verdict.as_str()));
-        let _ = writeln!(out, "  {:<20} {word} {}", subject.words(), shown(text));
+        let _ = writeln!(out, "  {:<20} {word} {}", subject.words(), show_controls(text));
     }
     out.push('\n');
     for pass in &comparison.real_stage5_passes {
@@ -111,13 +113,19 @@ fn show(output: Output, done: &Refreshed, path: &str, took: Duration) -> String 
     for lane in &comparison.lanes {
         let word = paint.like(lane.status, &format!("{:<8}", lane.status.as_str()));
         let label = paint.dim("lane      ");
-        let _ = writeln!(out, "  {label} {:<8} {word} {}", shown(&lane.engine), shown(&lane.rationale));
+        let _ = writeln!(out, "  {label} {:<8} {word} {}", show_controls(&lane.engine), show_controls(&lane.rationale));
     }
-    let _ = writeln!(out, "  {} {}", paint.dim("document  "), shown(path));
+    let _ = writeln!(out, "  {} {}", paint.dim("document  "), show_controls(path));
     for RefreshRejection { fault, text, remedy, .. } in &comparison.rejections {
         let code = paint.like(fault.status(), &format!("{:<26}", fault.code()));
-        let _ =
-            writeln!(out, "\n  {code}{}\n  {:26}{} {}", shown(text), "", paint.arrow(), paint.command(&shown(remedy)));
+        let _ = writeln!(
+            out,
+            "\n  {code}{}\n  {:26}{} {}",
+            show_controls(text),
+            "",
+            paint.arrow(),
+            paint.command(&show_controls(remedy))
+        );
     }
     out
 }
@@ -129,25 +137,26 @@ fn lines(done: &Refreshed, path: &str) -> String {
     let _ = writeln!(
         out,
         "engine {} repeatability={} required={} repeatability_status={} eligible={}",
-        shown(&comparison.engine),
+        show_controls(&comparison.engine),
         comparison.repeatability_count,
         comparison.repeatability_required,
         comparison.repeatability_status,
         comparison.candidate_default_repeatability_eligible
     );
     for SubjectVerdict { subject, verdict, text } in &comparison.subjects {
-        let _ = writeln!(out, "subject {} {verdict} {}", subject.as_str(), shown(text));
+        let _ = writeln!(out, "subject {} {verdict} {}", subject.as_str(), show_controls(text));
     }
     for pass in &comparison.real_stage5_passes {
         let (commit, outcome) = (pass.target_commit.as_deref().unwrap_or("-"), outcome_word(pass.operator_outcome));
         let _ = writeln!(out, "pass {} case={} commit={commit} outcome={outcome}", pass.run_id, pass.case_id);
     }
     for lane in &comparison.lanes {
-        let _ = writeln!(out, "lane {} {} {}", shown(&lane.engine), lane.status, shown(&lane.rationale));
+        let _ =
+            writeln!(out, "lane {} {} {}", show_controls(&lane.engine), lane.status, show_controls(&lane.rationale));
     }
     for RefreshRejection { fault, text, remedy, .. } in &comparison.rejections {
-        let _ = writeln!(out, "reason {} {}\nnext {}", fault.code(), shown(text), shown(remedy));
+        let _ = writeln!(out, "reason {} {}\nnext {}", fault.code(), show_controls(text), show_controls(remedy));
     }
-    let _ = writeln!(out, "document {}", shown(path));
+    let _ = writeln!(out, "document {}", show_controls(path));
     out
 }

@@ -12,34 +12,34 @@ use super::race::run_shown_lane;
 use crate::args::RepeatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::junit::{self, Ended, Suite, TestCase};
+use crate::junit::{self, CaseEnd, JunitSuite, TestCase};
 use crate::lane_table;
 use crate::live::lanes::LaneDisplay;
-use crate::output::{Output, count, duration, millis};
+use crate::output::{Output, count_text, duration, duration_text};
 
 /// Runs one task several times and prints the measures.
 pub(crate) fn repeat(context: &Context, arguments: &RepeatArgs) -> Result<u8, CommandError> {
     let began = Instant::now();
     let asked = &arguments.asked;
     let task = context.load_asked(asked)?;
-    let ask = context.ask(asked, &task, Purpose::Governed)?;
+    let ask = context.build_ask(asked, &task, Purpose::Governed)?;
     let ask = Ask { timeout_seconds: arguments.timeout, ..ask };
     let harness = context.harness()?;
     let jobs = usize::from(arguments.jobs);
     let trials: Vec<usize> = (0..usize::from(arguments.times)).collect();
     let (title, names) = (format!("{}  {}", task.contract.task_id, ask.engine), trials.iter().map(run_name).collect());
-    let display = LaneDisplay::open(context.output, title, names, &context.cancel);
+    let display = LaneDisplay::open_display(context.output, title, names, &context.cancel);
     let run = |at: &usize| run_shown_lane(context, &harness, &task, &ask, &display.lane(*at));
     let runs = run_in_parallel(&trials, jobs, run);
-    display.close();
+    display.close_display();
     let runs = runs?;
     if runs.len() < trials.len() {
         return Ok(INTERRUPTED);
     }
-    let repetition = Repetition::of(task.contract.task_id.clone(), ask.engine.clone(), runs);
+    let repetition = Repetition::of_runs(task.contract.task_id.clone(), ask.engine.clone(), runs);
     let sealed = seal_repetition(&harness, &repetition)?.to_string();
     if let Some(file) = &arguments.junit {
-        std::fs::write(file, junit::document(&[suite(&repetition)]))
+        std::fs::write(file, junit::junit_document(&[suite(&repetition)]))
             .map_err(|error| CommandError::usage(format!("cannot write {}: {error}", file.display())))?;
     }
     let output = context.output;
@@ -80,17 +80,17 @@ fn view(output: Output, repetition: &Repetition, sealed: &str, took: Duration) -
         repetition.task_id,
         repetition.engine,
         measured.passed,
-        count(repetition.runs.len(), "run", "runs")
+        count_text(repetition.runs.len(), "run", "runs")
     );
     let width = repetition.status.as_str().len() + 2 + tail.chars().count();
-    let left = format!("{}  {tail}", paint.status(repetition.status));
+    let left = format!("{}  {tail}", paint.paint_status(repetition.status));
     let mut out = output.headline(&left, width, &duration(took));
     out.push_str("\n\n");
     for (label, text) in facts(measured) {
         let _ = writeln!(out, "  {} {text}", paint.dim(&format!("{label:<13}")));
     }
     out.push('\n');
-    out.push_str(&lane_table::table(output, &repetition.runs, Some(&repetition.task_id)));
+    out.push_str(&lane_table::lane_table(output, &repetition.runs, Some(&repetition.task_id)));
     let suffix = sealed.rsplit('-').next().unwrap_or(sealed);
     let _ = writeln!(out, "\n  {}    {suffix}  sealed", paint.dim("bundle"));
     out
@@ -108,11 +108,14 @@ fn facts(measured: &RepeatMeasures) -> Vec<(&'static str, String)> {
     if measured.not_started > 0 {
         facts.push((
             "no trial",
-            format!("{} did not start the engine", count(measured.not_started as usize, "run", "runs")),
+            format!("{} did not start the engine", count_text(measured.not_started as usize, "run", "runs")),
         ));
     }
     if let Some(time) = measured.time {
-        facts.push(("time", format!("median {}   95th percentile {}", millis(time.median_ms), millis(time.p95_ms))));
+        facts.push((
+            "time",
+            format!("median {}   95th percentile {}", duration_text(time.median_ms), duration_text(time.p95_ms)),
+        ));
     }
     if let Some(rate) = measured.false_claim_rate_per_million {
         facts.push(("false claims", format!("in {} of trials", percent(rate))));
@@ -120,7 +123,7 @@ fn facts(measured: &RepeatMeasures) -> Vec<(&'static str, String)> {
     if let Some(used) = measured.used {
         facts.push((
             "cost",
-            format!("{} in all   {} for each accepted change", lane_table::cost(used), per_change(measured, used)),
+            format!("{} in all   {} for each accepted change", lane_table::cost_text(used), per_change(measured, used)),
         ));
     }
     facts
@@ -155,22 +158,22 @@ fn lines(repetition: &Repetition, sealed: &str) -> String {
     }
     let _ = writeln!(out, "false-claims ppm={}", number(measured.false_claim_rate_per_million));
     let _ = writeln!(out, "cost-per-accepted-change micros={}", number(measured.cost_per_accepted_change_micros));
-    out.push_str(&lane_table::lines(&repetition.runs));
+    out.push_str(&lane_table::lane_lines(&repetition.runs));
     out
 }
 
-fn suite(repetition: &Repetition) -> Suite {
+fn suite(repetition: &Repetition) -> JunitSuite {
     let cases = repetition.runs.iter().enumerate().map(|(at, lane)| {
         let codes: Vec<&str> = lane.reasons.iter().map(|reason| reason.code()).collect();
         let text = format!("{} ({})", lane.status, codes.join(", "));
         let ended = match lane.status {
-            Status::Pass => Ended::Pass,
-            Status::Fail => Ended::Failure(text),
-            Status::Blocked => Ended::Error(text),
+            Status::Pass => CaseEnd::Pass,
+            Status::Fail => CaseEnd::Failure(text),
+            Status::Blocked => CaseEnd::Error(text),
         };
         let run = lane.run_id.as_ref().map(ToString::to_string).unwrap_or_default();
         TestCase { name: format!("{} {run}", at + 1), millis: lane.duration_ms.unwrap_or_default(), ended }
     });
     let name = format!("cto repeat {} {}", repetition.task_id, repetition.engine);
-    Suite { name, class: "cto.repeat", cases: cases.collect() }
+    JunitSuite { name, class: "cto.repeat", cases: cases.collect() }
 }

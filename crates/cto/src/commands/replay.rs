@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use contract::Report;
 use evidence::names;
-use harness::{Told, WatchRun as _, recorded_steps};
+use harness::{StepReport, WatchRun as _, recorded_steps};
 
 use super::INTERRUPTED;
 use super::run::result;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::live::RunDisplay;
-use crate::seek::{Places, trusted_for_review};
+use crate::seek::{BundleFinder, trusted_for_review};
 
 /// Longest duration of a replay without a given speed: enough to see it, not to wait for
 /// it.
@@ -25,14 +25,14 @@ const SLICE: Duration = Duration::from_millis(20);
 
 /// Shows the steps of a verified run again.
 pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[PathBuf]) -> Result<u8, CommandError> {
-    let found = Places::new(context).locate(run)?;
-    let bound = found.bind(&trusted_for_review(context, keys)?.of(&found))?;
+    let found = BundleFinder::new(context).locate(run)?;
+    let bound = found.bind_bundle(&trusted_for_review(context, keys)?.keys_of(&found))?;
     let report = bound.report();
     let output = context.output;
     if output.progress {
         let steps = recorded_steps(&bound).map_err(CommandError::fail)?;
         if steps.is_empty() {
-            output.note("this bundle was made before steps were recorded; here is how it ended\n");
+            output.print_note("this bundle was made before steps were recorded; here is how it ended\n");
         }
         if !steps.is_empty() && !play_drawn(context, report, &steps, speed) {
             return Ok(INTERRUPTED);
@@ -46,15 +46,15 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
 }
 
 /// Draws the steps and wipes them; false if a signal ended it.
-fn play_drawn(context: &Context, report: &Report, steps: &[Told], speed: Option<f64>) -> bool {
+fn play_drawn(context: &Context, report: &Report, steps: &[StepReport], speed: Option<f64>) -> bool {
     let display = RunDisplay::of_recording(context.output, report, &context.cancel);
     let is_played = play(context, &display, steps, speed);
-    display.close();
+    display.close_display();
     is_played
 }
 
 /// Plays the steps; false if a signal ended it.
-fn play(context: &Context, display: &RunDisplay, steps: &[Told], speed: Option<f64>) -> bool {
+fn play(context: &Context, display: &RunDisplay, steps: &[StepReport], speed: Option<f64>) -> bool {
     let began = Instant::now();
     let whole = steps.iter().map(|told| told.at).max().unwrap_or_default();
     let speed = speed.unwrap_or_else(|| (whole.as_secs_f64() / QUICK.as_secs_f64()).max(1.0));

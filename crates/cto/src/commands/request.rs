@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use contract::approval::RequestSchema;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Decision, Purpose, Status};
 use harness::{Ask, Harness, ProposeRequestError, ProposedRequest, Task, propose_request, record_request};
 use serde_json::json;
 use views::RequestRecord;
 
-use crate::approvals_view::{age, headline};
+use crate::approvals_view::{age_text, headline};
 use crate::args::RequestArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -22,27 +22,27 @@ use crate::signing::OperatorKey;
 const NOBODY: &str = "unsigned";
 
 /// Records a request for the plan of a run.
-pub(crate) fn request(context: &Context, arguments: &RequestArgs) -> Result<u8, CommandError> {
+pub(crate) fn request_approval(context: &Context, arguments: &RequestArgs) -> Result<u8, CommandError> {
     let RequestArgs { asked, timeout, key } = arguments;
     let task = context.load_asked(asked)?;
-    let mut ask = context.ask(asked, &task, Purpose::Governed)?;
+    let mut ask = context.build_ask(asked, &task, Purpose::Governed)?;
     ask.timeout_seconds = timeout.iter().copied().chain(ask.timeout_seconds).min();
     ask.request_command = asked.words("request", &task, ask.stage, *timeout);
     let harness = context.harness()?;
     match make_request(context, &harness, &task, &ask, key.as_deref())? {
-        Made::Recorded(proposed, record) => {
+        AskedRequest::Recorded(proposed, record) => {
             show(context.output, &proposed, &record)?;
             Ok(0)
         }
-        Made::Refused(decision) => {
-            refuse(context.output, &decision)?;
+        AskedRequest::Refused(decision) => {
+            refuse_request(context.output, &decision)?;
             Ok(3)
         }
     }
 }
 
 /// Result of asking.
-pub(super) enum Made {
+pub(super) enum AskedRequest {
     Recorded(Box<ProposedRequest>, Box<RequestRecord>),
     Refused(Box<Decision>),
 }
@@ -54,25 +54,25 @@ pub(super) fn make_request(
     task: &Task,
     ask: &Ask,
     key: Option<&Path>,
-) -> Result<Made, CommandError> {
+) -> Result<AskedRequest, CommandError> {
     let key = find_key(context, key)?;
     let requester = key.as_ref().map_or_else(|| NOBODY.to_owned(), OperatorKey::fingerprint);
     let scratch = tempfile::tempdir()?;
     let proposed = match propose_request(harness, task, ask, &requester, scratch.path()) {
         Ok(proposed) => proposed,
-        Err(ProposeRequestError::Refused(decision)) => return Ok(Made::Refused(decision)),
+        Err(ProposeRequestError::Refused(decision)) => return Ok(AskedRequest::Refused(decision)),
         Err(error) => return Err(error.into()),
     };
     if key.is_none() && proposed.terms.separates_duties() {
         let text = "the policy separates duties, so that a request is signed by who asks, and there is no key";
-        return Err(CommandError::blocked(text).hint("cto key init"));
+        return Err(CommandError::blocked_with(text).hint("cto key init"));
     }
     let armour = match (&key, &proposed.existing) {
-        (Some(key), None) => Some(key.sign(proposed.text.as_bytes(), RequestSchema::NAMESPACE)?),
+        (Some(key), None) => Some(key.sign_bytes(proposed.text.as_bytes(), RequestSchema::NAMESPACE)?),
         _ => None,
     };
     let record = record_request(harness, &proposed, armour.as_deref())?;
-    Ok(Made::Recorded(Box::new(proposed), Box::new(record)))
+    Ok(AskedRequest::Recorded(Box::new(proposed), Box::new(record)))
 }
 
 /// The key of who asks; none where none is named and the home has none.
@@ -82,7 +82,7 @@ fn find_key(context: &Context, flag: Option<&Path>) -> Result<Option<OperatorKey
     if !is_named && !own.exists() && !own.with_extension("pub").exists() {
         return Ok(None);
     }
-    OperatorKey::choose(context, flag).map(Some)
+    OperatorKey::choose_key(context, flag).map(Some)
 }
 
 fn show(output: Output, proposed: &ProposedRequest, record: &RequestRecord) -> Result<(), CommandError> {
@@ -111,10 +111,10 @@ fn show(output: Output, proposed: &ProposedRequest, record: &RequestRecord) -> R
         fact("request", &request.request_digest.to_string());
         fact("packet", &request.packet_digest.to_string());
         fact("signed", &signed.unwrap_or_else(|| "by nobody; there is no key (cto key init)".to_owned()));
-        fact("good for", &age(proposed.terms.max_ttl));
+        fact("good for", &age_text(proposed.terms.max_ttl));
         for refusal in &proposed.missing {
-            fact("missing", &format!("{}  {}", refusal.gate, shown(&refusal.text)));
-            fact("", &format!("{} {}", paint.arrow(), paint.command(&shown(&refusal.remedy))));
+            fact("missing", &format!("{}  {}", refusal.gate, show_controls(&refusal.text)));
+            fact("", &format!("{} {}", paint.arrow(), paint.command(&show_controls(&refusal.remedy))));
         }
         let _ = writeln!(out, "\n{}  {}", paint.dim("next"), paint.command(&format!("cto packet {name}")));
         let _ = writeln!(out, "      {}", paint.command(&next));
@@ -125,7 +125,7 @@ fn show(output: Output, proposed: &ProposedRequest, record: &RequestRecord) -> R
         let _ = writeln!(out, "signed_by {}", signed.unwrap_or_else(|| "nobody".to_owned()));
         let _ = writeln!(out, "lapses_at {lapses_at}");
         for refusal in &proposed.missing {
-            let (text, remedy) = (shown(&refusal.text), shown(&refusal.remedy));
+            let (text, remedy) = (show_controls(&refusal.text), show_controls(&refusal.remedy));
             let _ = writeln!(out, "missing {} {} {text} fix: {remedy}", refusal.gate, refusal.reason);
         }
         let _ = writeln!(out, "next {next}");
@@ -135,7 +135,7 @@ fn show(output: Output, proposed: &ProposedRequest, record: &RequestRecord) -> R
 }
 
 /// Everything that stands against a request, each with what helps.
-pub(super) fn refuse(output: Output, decision: &Decision) -> Result<(), CommandError> {
+pub(super) fn refuse_request(output: Output, decision: &Decision) -> Result<(), CommandError> {
     let against: Vec<_> = decision.refusals.iter().filter(|refusal| refusal.gate != contract::Gate::Approval).collect();
     if output.json {
         return output.print_json(&json!({
@@ -144,11 +144,11 @@ pub(super) fn refuse(output: Output, decision: &Decision) -> Result<(), CommandE
     }
     let paint = output.paint;
     let mut out = match output.terminal {
-        true => format!("{}  {}  nothing was requested\n\n", paint.status(Status::Blocked), decision.task_id),
+        true => format!("{}  {}  nothing was requested\n\n", paint.paint_status(Status::Blocked), decision.task_id),
         false => format!("blocked {}\n", decision.task_id),
     };
     for refusal in against {
-        let (text, remedy) = (shown(&refusal.text), shown(&refusal.remedy));
+        let (text, remedy) = (show_controls(&refusal.text), show_controls(&refusal.remedy));
         let _ = match output.terminal {
             true => writeln!(
                 out,

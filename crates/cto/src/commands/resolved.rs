@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use contract::TaskContract;
 use contract::task::{ForbiddenAction, Limits};
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::Task;
 
 use crate::output::{Output, bytes};
@@ -22,12 +22,12 @@ pub(super) fn people(output: Output, task: &Task) -> String {
 }
 
 /// One line a key for programs.
-pub(super) fn lines(task: &Task) -> String {
+pub(super) fn task_lines(task: &Task) -> String {
     values(task).map(|(key, value)| format!("default {key} {value}\n")).collect()
 }
 
 fn values(task: &Task) -> impl Iterator<Item = (&'static str, String)> {
-    task.unsaid.iter().map(|key| (*key, shown(&value(&task.contract, key))))
+    task.unsaid.iter().map(|key| (*key, show_controls(&value(&task.contract, key))))
 }
 
 fn value(contract: &TaskContract, key: &str) -> String {

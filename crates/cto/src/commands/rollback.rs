@@ -2,7 +2,7 @@
 
 use contract::approval::{OutcomeSchema, RollbackAct};
 use contract::canonical_bytes;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{LandedChange, PersonSignature, RollBackError, draft_rollback, record_rollback, roll_back};
 use serde_json::json;
 
@@ -16,15 +16,15 @@ use crate::error::CommandError;
 pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8, CommandError> {
     let reason = check_reason(&arguments.reason)?;
     let refused = |error: RollBackError| {
-        let remedy = error.remedy(&arguments.run);
-        CommandError::blocked(error).hint(shown(&remedy))
+        let remedy = error.error_remedy(&arguments.run);
+        CommandError::blocked_with(error).hint(show_controls(&remedy))
     };
     let (found, bundle) = context.bind_run(&arguments.run)?;
     if found.signer.is_some() {
         let message = format!("{} was made in another home: the path it names need not mean the same here", found.id);
-        return Err(CommandError::blocked(message).hint("roll it back where the run was made"));
+        return Err(CommandError::blocked_with(message).hint("roll it back where the run was made"));
     }
-    let landed = LandedChange::read(&bundle).map_err(refused)?;
+    let landed = LandedChange::read_proof(&bundle).map_err(refused)?;
     let harness = context.harness_at(&context.config.place())?;
     // Before the repository is touched: a rollback that nobody may sign is none.
     let key = allowed_key(context, arguments.key.as_deref())?;
@@ -32,7 +32,7 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
     let repository = landed.repository.display().to_string();
     let statement = draft_rollback(&bundle, &repository, done.act.clone(), reason, key.fingerprint())?;
     let (armour, key_fingerprint) =
-        (key.sign(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?, key.fingerprint());
+        (key.sign_bytes(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?, key.fingerprint());
     let signature = PersonSignature { armour: &armour, key_fingerprint: &key_fingerprint };
     let file = record_rollback(&harness, &statement, signature)?;
     let output = context.output;
@@ -42,7 +42,7 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
         output.print_json(&document)?;
         return Ok(0);
     }
-    let (run, branch) = (&statement.run_id, shown(&statement.branch));
+    let (run, branch) = (&statement.run_id, show_controls(&statement.branch));
     let what = match &statement.act {
         RollbackAct::BranchDeleted => format!("branch {branch} deleted"),
         RollbackAct::Reverted { commit } => format!("branch {branch} reverted by {commit}"),
@@ -50,11 +50,11 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
     if output.terminal {
         let paint = output.paint;
         let mut text = format!("{}  is rolled back: {what}\n\n", run.suffix());
-        text.push_str(&format!("  {} {}\n", paint.dim("in        "), shown(&repository)));
-        text.push_str(&format!("  {} {}\n", paint.dim("recorded  "), shown(&file.display().to_string())));
+        text.push_str(&format!("  {} {}\n", paint.dim("in        "), show_controls(&repository)));
+        text.push_str(&format!("  {} {}\n", paint.dim("recorded  "), show_controls(&file.display().to_string())));
         output.print(&text);
     } else {
-        let (repository, file) = (shown(&repository), shown(&file.display().to_string()));
+        let (repository, file) = (show_controls(&repository), show_controls(&file.display().to_string()));
         output.print(&format!("rolled-back {run}\nact {what}\nrepository {repository}\nstatement {file}\n"));
     }
     Ok(0)

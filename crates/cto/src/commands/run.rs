@@ -33,7 +33,7 @@ fn recording(context: &Context, name: &str) -> Result<PathBuf, CommandError> {
     if file.is_file() {
         return Ok(file);
     }
-    let shown = contract::text::shown(name);
+    let shown = contract::text::show_controls(name);
     Err(CommandError::usage(format!("run `{shown}` kept no model traffic")).hint("cto run TASK --record-model-traffic"))
 }
 
@@ -57,7 +57,7 @@ fn record_answer(context: &Context, harness: &Harness, how: &RunHow, report: &Re
     let file = super::outcome::record_unsigned(harness, &bundle, verdict)?;
     let (word, run) = (verdict.as_str(), report.run_id.suffix());
     let note = format!("{word}, unsigned, in {}; it counts when you sign it: cto outcome {run} ...\n", file.display());
-    context.output.note(&contract::text::shown_lines(&note));
+    context.output.print_note(&contract::text::shown_lines(&note));
     Ok(())
 }
 
@@ -72,10 +72,10 @@ fn said_outcome(engine: &str) -> Result<Option<OutcomeVerdict>, CommandError> {
 }
 
 /// Runs a task and prints its end.
-pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traffic) -> Result<u8, CommandError> {
+pub(crate) fn run_task(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traffic) -> Result<u8, CommandError> {
     let RunHow { timeout, keep_workspace, .. } = *how;
     let task = context.load_asked(asked)?;
-    let mut ask = context.ask(asked, &task, Purpose::Governed)?;
+    let mut ask = context.build_ask(asked, &task, Purpose::Governed)?;
     ask.timeout_seconds = timeout.into_iter().chain(ask.timeout_seconds).min();
     ask.request_command = asked.words("request", &task, ask.stage, timeout);
     ask.keep_workspace = keep_workspace;
@@ -89,7 +89,7 @@ pub(crate) fn run(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traf
     }
     let display = RunDisplay::of_run(context.output, &task, &ask, &context.cancel);
     let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer: &display });
-    display.close();
+    display.close_display();
     let outcome = outcome?;
     let report = &outcome.sealed.report;
     result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir, &asked.task_words());
@@ -102,6 +102,6 @@ pub(super) fn result(output: Output, report: &Report, report_bytes: &[u8], bundl
     if output.json {
         output.print_json_bytes(report_bytes);
     } else {
-        output.print(&run_view::view(output, report, bundle, task));
+        output.print(&run_view::run_view(output, report, bundle, task));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Reason, Stamp, Status, TaskId};
 use harness::RunClock;
 use jiff::tz::TimeZone;
@@ -12,7 +12,7 @@ use views::{ImportedRun, RunAnswer, RunPage, RunQuery, RunSummary};
 use crate::args::StatusFilter;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, millis};
+use crate::output::{Output, duration_text};
 use crate::seek::trusted_for_review;
 
 /// Below this width the time of a run is left out.
@@ -20,7 +20,7 @@ const NARROW: usize = 80;
 
 /// The filters as typed.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct RunFilters {
     /// Words of the query language; a flag goes before its word.
     pub(crate) words: Vec<String>,
     pub(crate) status: Option<StatusFilter>,
@@ -32,8 +32,8 @@ pub(crate) struct Wanted {
 }
 
 /// Lists the runs that pass the filters.
-pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandError> {
-    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+pub(crate) fn list_runs(context: &Context, wanted: &RunFilters) -> Result<u8, CommandError> {
+    let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let words = RunQuery::parse_words(&wanted.words.join(" "), now).map_err(|error| {
         CommandError::usage(error.to_string()).hint("cto runs engine:pi status:fail reason:claim_contradicted since:7d")
     })?;
@@ -66,7 +66,7 @@ pub(crate) fn runs(context: &Context, wanted: &Wanted) -> Result<u8, CommandErro
 /// not verify has no verdict.
 fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
     let (views, now) = context.look()?;
-    let views = views.trusting(trusted_for_review(context, &[])?.keys);
+    let views = views.trusting_keys(trusted_for_review(context, &[])?.keys);
     let is_wanted = |run: &ImportedRun| {
         let Some(report) = &run.report else { return query.status.is_none() };
         query.status.is_none_or(|status| status.as_str() == report.status.as_str())
@@ -83,7 +83,7 @@ fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
     for run in runs {
         let ImportedRun { run_id, signer, report, problem } = &run;
         let Some(report) = report else {
-            let problem = shown(problem.as_deref().unwrap_or_default());
+            let problem = show_controls(problem.as_deref().unwrap_or_default());
             if output.json {
                 output.print_json(&run)?;
             }
@@ -97,14 +97,15 @@ fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
             }))?;
         }
         let id = if output.terminal { run_id.suffix() } else { run_id.as_str() };
-        let status = if output.terminal { output.paint.status(report.status) } else { report.status.to_string() };
+        let status = if output.terminal { output.paint.paint_status(report.status) } else { report.status.to_string() };
         let when = if output.terminal { local(report.run_started_at) } else { report.run_started_at.to_string() };
-        let (task, engine, signer) = (&report.task_id, shown(&report.backend), signer.as_deref().unwrap_or("-"));
+        let (task, engine, signer) =
+            (&report.task_id, show_controls(&report.backend), signer.as_deref().unwrap_or("-"));
         text.push_str(&format!("{id} {status} {task} {engine} {} {when} {signer}\n", report.stage));
     }
     if !output.json {
         if text.is_empty() {
-            output.note("no imported run matches\n");
+            output.print_note("no imported run matches\n");
         }
         output.print(&text);
     }
@@ -123,17 +124,17 @@ fn status(filter: StatusFilter) -> RunStatus {
 /// `today`, a date (both local), an age, or a full RFC 3339 time.
 fn since(text: &str) -> Result<Stamp, CommandError> {
     let wrong = || {
-        CommandError::usage(format!("`{}` is not a time", shown(text)))
+        CommandError::usage(format!("`{}` is not a time", show_controls(text)))
             .hint("--since today, --since 2d, --since 2026-11-15, or an RFC 3339 time")
     };
     let start =
         |date: jiff::civil::Date| date.to_zoned(TimeZone::system()).map(|zoned| zoned.timestamp()).map_err(|_| wrong());
-    let moment = if let Ok(age) = crate::args::age(text) {
-        let now = RunClock::start().map_err(CommandError::blocked)?.started().timestamp();
+    let moment = if let Ok(age) = crate::args::parse_age(text) {
+        let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started().timestamp();
         let span = jiff::SignedDuration::try_from(age.span).map_err(|_| wrong())?;
         now.checked_sub(span).map_err(|_| wrong())?
     } else if text == "today" {
-        let now = RunClock::start().map_err(CommandError::blocked)?.started().timestamp();
+        let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started().timestamp();
         start(now.to_zoned(TimeZone::system()).date())?
     } else if let Ok(date) = text.parse::<jiff::civil::Date>()
         && !text.contains('T')
@@ -222,12 +223,12 @@ fn table(output: Output, page: &RunPage) -> String {
         let painted = match row.status {
             RunStatus::Running if run.interrupted => paint.like(Status::Blocked, verdict(run)),
             RunStatus::Running => paint.running(),
-            RunStatus::Pass => paint.status(Status::Pass),
-            RunStatus::Fail => paint.status(Status::Fail),
-            RunStatus::Blocked => paint.status(Status::Blocked),
+            RunStatus::Pass => paint.paint_status(Status::Pass),
+            RunStatus::Fail => paint.paint_status(Status::Fail),
+            RunStatus::Blocked => paint.paint_status(Status::Blocked),
         };
         let pad = " ".repeat(8_usize.saturating_sub(verdict(run).len()));
-        let took = row.duration_ms.map_or("–".to_owned(), millis);
+        let took = row.duration_ms.map_or("–".to_owned(), duration_text);
         let task = cut(row.task_id.as_str(), width);
         let when = if is_narrow { String::new() } else { format!("  {:<12}", local(row.started_at)) };
         let source = match run.kind {

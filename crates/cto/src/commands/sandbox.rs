@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use contract::sandbox::{Attempt, AttemptVerdict};
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Look, LookError, Looked, Task, look_around};
-use sandbox::{Line, Stream};
+use sandbox::{Line, OutputStream};
 use serde_json::json;
 
 use crate::context::Context;
@@ -30,7 +30,10 @@ pub(crate) fn sandbox(
 ) -> Result<u8, CommandError> {
     let folder = std::path::absolute(folder)?;
     if !folder.is_dir() {
-        return Err(CommandError::usage(format!("{} is not a directory", shown(&folder.display().to_string()))));
+        return Err(CommandError::usage(format!(
+            "{} is not a directory",
+            show_controls(&folder.display().to_string())
+        )));
     }
     let contract = contract.map(Task::load_contract).transpose()?;
     let look = Look {
@@ -45,7 +48,7 @@ pub(crate) fn sandbox(
     let json = context.output.json;
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut on_line = |line: Line<'_>| {
-        let kept = if line.stream == Stream::Stderr { &mut err } else { &mut out };
+        let kept = if line.stream == OutputStream::Stderr { &mut err } else { &mut out };
         if json {
             kept.extend_from_slice(line.bytes);
             kept.push(b'\n');
@@ -66,7 +69,7 @@ pub(crate) fn sandbox(
             "timed_out": looked.timed_out,
         }))?;
     } else if !context.output.quiet {
-        context.output.note(&summary(&looked));
+        context.output.print_note(&summary(&looked));
     }
     Ok(looked.exit.and_then(|code| u8::try_from(code).ok()).unwrap_or(NO_CODE))
 }
@@ -84,11 +87,11 @@ fn input() -> Result<Option<Vec<u8>>, CommandError> {
 
 /// Prints a line to the stream it came from, with control characters neutralised.
 fn pass_on(line: &Line<'_>) {
-    let text = shown(&String::from_utf8_lossy(line.bytes));
+    let text = show_controls(&String::from_utf8_lossy(line.bytes));
     // A reader that went away is not an error of ours.
     let _ = match line.stream {
-        Stream::Stdout => writeln!(io::stdout(), "{text}"),
-        Stream::Stderr => writeln!(io::stderr(), "{text}"),
+        OutputStream::Stdout => writeln!(io::stdout(), "{text}"),
+        OutputStream::Stderr => writeln!(io::stderr(), "{text}"),
     };
 }
 
@@ -122,7 +125,9 @@ fn times(count: u64) -> String {
 
 fn refused(error: LookError) -> CommandError {
     match &error {
-        LookError::Unavailable(shortfall) => CommandError::blocked(error.to_string()).hint(shortfall.remedy.clone()),
+        LookError::Unavailable(shortfall) => {
+            CommandError::blocked_with(error.to_string()).hint(shortfall.remedy.clone())
+        }
         LookError::NotFound(_) => CommandError::usage(error.to_string()).hint("cto doctor --paths"),
         LookError::Failed(_) => CommandError::fail(error.to_string()).hint("cto doctor"),
     }

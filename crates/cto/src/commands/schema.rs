@@ -9,7 +9,7 @@ use crate::output::Output;
 fn all() -> Vec<Published> {
     let mut all = PUBLISHED.to_vec();
     all.push(published::<contract::sandbox::SandboxDocument>("sandbox", "sandbox.json"));
-    all.push(published::<harness::Manifest>("archive", "archive.json: the first file of an archive of a run"));
+    all.push(published::<harness::ArchiveManifest>("archive", "archive.json: the first file of an archive of a run"));
     all.push(published::<harness::Halt>("halt", "halt.json: the kill switch while it is set"));
     all.push(published::<harness::Matrix>("matrix", "matrix.json"));
     all.push(published::<views::LaneComparison>("comparison", "comparison.json: runs side by side"));
@@ -66,8 +66,11 @@ pub(crate) fn schema(output: Output, name: Option<&str>) -> Result<u8, CommandEr
     let Some(schema) = all.iter().find(|schema| schema.name == name) else {
         let known: Vec<&str> = all.iter().map(|schema| schema.name).collect();
         let meant = crate::nearest::did_you_mean(name, known.iter().map(|name| &**name));
-        return Err(CommandError::usage(format!("there is no schema `{}`{meant}", contract::text::shown(name)))
-            .hint(format!("one of: {}", known.join(", "))));
+        return Err(CommandError::usage(format!(
+            "there is no schema `{}`{meant}",
+            contract::text::show_controls(name)
+        ))
+        .hint(format!("one of: {}", known.join(", "))));
     };
     let mut text = serde_json::to_string_pretty(&identified(schema))?;
     text.push('\n');

@@ -14,7 +14,7 @@ mod run_facts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use hermes::{Console, ConsoleSettings, ConsoleSource, ServeConsoleError, ServerTls, SessionPolicy, Sidecar};
 use serde_json::json;
 
@@ -26,14 +26,15 @@ use links::LoginLinks;
 pub(crate) use run_facts::gather_run;
 
 /// Serves the console until a signal.
-pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, CommandError> {
+pub(crate) fn serve_console(context: Context, arguments: &ServeArgs) -> Result<u8, CommandError> {
     let output = context.output;
     let cancel = Arc::clone(&context.cancel);
     let settings = settings_of(&context, arguments)?;
     let source = Arc::new(HomeSource::new(context));
-    let sidecar = arguments.sidecar.map(|listen| Sidecar::bind(listen, Arc::clone(&source) as Arc<dyn ConsoleSource>));
+    let sidecar =
+        arguments.sidecar.map(|listen| Sidecar::bind_listener(listen, Arc::clone(&source) as Arc<dyn ConsoleSource>));
     let sidecar = sidecar.transpose()?;
-    let console = Console::bind(&settings, source)?;
+    let console = Console::bind_listener(&settings, source)?;
     let links = LoginLinks::new(&console, arguments.read_only);
     let made = links.make()?;
     if output.json {
@@ -49,12 +50,12 @@ pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, Comma
         if let Some(sidecar) = &sidecar {
             output.print(&format!("sidecar {}\n", sidecar.origin()));
         }
-        output.note(&format!("each link logs in once; {read}; Ctrl-C ends the server\n"));
+        output.print_note(&format!("each link logs in once; {read}; Ctrl-C ends the server\n"));
     }
     if arguments.open {
         open_browser(&made.first).map_err(|error| {
-            CommandError::blocked(format!("no browser could be opened: {error}"))
-                .hint(format!("open {}", shown(&made.first)))
+            CommandError::blocked_with(format!("no browser could be opened: {error}"))
+                .hint(format!("open {}", show_controls(&made.first)))
         })?;
     }
     links.make_more_on_enter(output, &cancel);
@@ -65,8 +66,8 @@ pub(crate) fn serve(context: Context, arguments: &ServeArgs) -> Result<u8, Comma
 /// Serves both until the first of them ends, or a signal ends them.
 fn run_both(console: Console, sidecar: Option<Sidecar>, cancel: &AtomicBool) -> Result<(), ServeConsoleError> {
     std::thread::scope(|scope| {
-        let beside = sidecar.map(|sidecar| scope.spawn(move || sidecar.run(cancel)));
-        let done = console.run(cancel);
+        let beside = sidecar.map(|sidecar| scope.spawn(move || sidecar.serve_until(cancel)));
+        let done = console.serve_until(cancel);
         cancel.store(true, Ordering::Relaxed);
         let beside = beside.map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())));
         done.and(beside)
@@ -115,7 +116,7 @@ impl From<ServeConsoleError> for CommandError {
             | ServeConsoleError::NeedsLogin(_)
             | ServeConsoleError::SidecarBeyondLoopback(_)
             | ServeConsoleError::Tls(_) => Self::usage(&error).hint(hint),
-            _ => Self::blocked(&error).hint(hint),
+            _ => Self::blocked_with(&error).hint(hint),
         }
     }
 }

@@ -8,7 +8,7 @@ mod records;
 
 use std::path::Path;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Purpose, Report, Stage, Status};
 use harness::{Ask, FAKE, Quiet, Task, Watch, govern};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const CASE: &str = "r1-string-slugify";
 pub(super) type MakeContext<'a> = &'a dyn Fn() -> Result<Context, CommandError>;
 
 /// Leads from an installed agent to its first rungs, step by step.
-pub(crate) fn setup(context: MakeContext<'_>, arguments: &SetupArgs) -> Result<u8, CommandError> {
+pub(crate) fn setup_engine(context: MakeContext<'_>, arguments: &SetupArgs) -> Result<u8, CommandError> {
     let first = context()?;
     let mut steps = SetupSteps::new(first.output);
     if arguments.engine == FAKE {
@@ -41,9 +41,9 @@ pub(crate) fn setup(context: MakeContext<'_>, arguments: &SetupArgs) -> Result<u
     first.known_engine(&arguments.engine)?;
     let consent = Consent::new(first.output, arguments.yes)?;
     first.refuse_when_halted()?;
-    let model = ChosenModel::choose(arguments)?;
+    let model = ChosenModel::choose_model(arguments)?;
     let found = program::find_program(&first, arguments)?;
-    steps.tell("engine", &format!("{} at {}", arguments.engine, found.program), "cto doctor");
+    steps.tell_step("engine", &format!("{} at {}", arguments.engine, found.program), "cto doctor");
     // Before anything is made: a file that cannot be edited stays byte for byte as it is.
     let _ = edit_text(&read_user_file()?, |text| write_model(text, &model, &found, &arguments.engine))?;
     choose_workspace(&first, &consent, &mut steps)?;
@@ -65,12 +65,12 @@ impl SetupSteps {
     }
 
     /// Prints a finished step, and the command that does it by hand.
-    pub(super) fn tell(&mut self, step: &str, text: &str, by_hand: &str) {
+    pub(super) fn tell_step(&mut self, step: &str, text: &str, by_hand: &str) {
         self.told.push(json!({"by_hand": by_hand, "step": step, "text": text}));
         if self.output.json {
             return;
         }
-        let (text, by_hand) = (shown(text), shown(by_hand));
+        let (text, by_hand) = (show_controls(text), show_controls(by_hand));
         if self.output.terminal {
             let paint = self.output.paint;
             self.output.print(&format!("{} {step:<10} {text}\n", paint.tick()));
@@ -89,8 +89,8 @@ impl SetupSteps {
         } else {
             let paint = self.output.paint;
             let end = if status == Status::Pass { "connected" } else { "not connected" };
-            self.output.print(&format!("{}  {end}\n", paint.status(status)));
-            self.output.print(&format!("{}  {}\n", paint.dim("next"), paint.command(&shown(next))));
+            self.output.print(&format!("{}  {end}\n", paint.paint_status(status)));
+            self.output.print(&format!("{}  {}\n", paint.dim("next"), paint.command(&show_controls(next))));
         }
         Ok(status.exit_code())
     }
@@ -103,7 +103,7 @@ const WORKSPACE: &str = "cto-workspace";
 /// that it counts everywhere.
 fn choose_workspace(context: &Context, consent: &Consent, steps: &mut SetupSteps) -> Result<(), CommandError> {
     if let Some(workspace) = &context.config.workspace {
-        steps.tell("workspace", &workspace.display().to_string(), "");
+        steps.tell_step("workspace", &workspace.display().to_string(), "");
         return Ok(());
     }
     let user = std::env::home_dir().filter(|home| home.is_absolute());
@@ -115,7 +115,7 @@ fn choose_workspace(context: &Context, consent: &Consent, steps: &mut SetupSteps
     consent.require(&format!("Make a workspace in {}, which holds your records?", folder.display()), &by_hand)?;
     let made = init::make_workspace(context, &folder)?;
     edit_user_file(|text| set_top(text, "workspace", &json!(made.path.display().to_string()).to_string()))?;
-    steps.tell("workspace", &made.path.display().to_string(), &by_hand);
+    steps.tell_step("workspace", &made.path.display().to_string(), &by_hand);
     Ok(())
 }
 
@@ -133,13 +133,13 @@ fn write_settings(
     let before = read_user_file()?;
     let after = edit_text(&before, edit)?;
     if after == before {
-        steps.tell("settings", &format!("{file}, as it is"), "");
+        steps.tell_step("settings", &format!("{file}, as it is"), "");
         return Ok(());
     }
-    consent.show(&format!("{file} gets:\n{}", show_edit(&before, &after)));
+    consent.show_text(&format!("{file} gets:\n{}", show_edit(&before, &after)));
     consent.require("Write these settings?", &format!("write them into {file}"))?;
     edit_user_file(edit)?;
-    steps.tell("settings", &file, "cto config");
+    steps.tell_step("settings", &file, "cto config");
     Ok(())
 }
 
@@ -147,7 +147,7 @@ fn write_settings(
 fn write_model(text: &str, model: &ChosenModel, found: &program::FoundEngine, engine: &str) -> Option<String> {
     let mut keys = vec![("model", json!(model.pair).to_string())];
     keys.extend(found.settings.iter().map(|(key, path)| (*key, json!(path).to_string())));
-    set_keys(&model.write(text)?, "engines", engine, &keys, OtherKeys::Kept)
+    set_keys(&model.write_model(text)?, "engines", engine, &keys, OtherKeys::Kept)
 }
 
 fn read_user_file() -> Result<String, CommandError> {
@@ -161,7 +161,7 @@ fn read_user_file() -> Result<String, CommandError> {
 
 fn edit_user_file(edit: impl Fn(&str) -> Option<String>) -> Result<(), CommandError> {
     let file = user_file().ok_or_else(|| CommandError::usage("there is no HOME to keep settings in"))?;
-    let name = shown(&file.display().to_string());
+    let name = show_controls(&file.display().to_string());
     let after = edit_text(&read_user_file()?, edit)?;
     replace_file(&file, &after).map_err(|error| CommandError::usage(format!("cannot write {name}: {error}")))
 }
@@ -169,7 +169,7 @@ fn edit_user_file(edit: impl Fn(&str) -> Option<String>) -> Result<(), CommandEr
 /// The edited text, if it can still be read: a file that cannot would stop every later command.
 fn edit_text(before: &str, edit: impl Fn(&str) -> Option<String>) -> Result<String, CommandError> {
     edit(before).filter(|after| is_configuration(after)).ok_or_else(|| {
-        let name = user_file().map(|file| shown(&file.display().to_string())).unwrap_or_default();
+        let name = user_file().map(|file| show_controls(&file.display().to_string())).unwrap_or_default();
         CommandError::usage(format!("{name} is written in a way that is not edited here, or says something else"))
             .hint(format!("add by hand:\n{}", edit("").unwrap_or_default()))
     })
@@ -189,7 +189,7 @@ fn climb(
             break;
         }
         if is_earned(&context()?, engine, model, stage)? {
-            steps.tell(&format!("stage {stage}"), "earned before", "cto ladder");
+            steps.tell_step(&format!("stage {stage}"), "earned before", "cto ladder");
             if stage.number() == arguments.stage {
                 open_earned_stage(&context()?, engine, stage, consent)?;
             }
@@ -201,7 +201,7 @@ fn climb(
         engine::open_gate(&context()?, engine, stage)?;
         let report = run_case(&context()?, engine, stage)?;
         let text = format!("{} {}", report.status, report.run_id);
-        steps.tell(&format!("stage {stage}"), &text, &by_hand);
+        steps.tell_step(&format!("stage {stage}"), &text, &by_hand);
         if report.status != Status::Pass {
             return refused(steps, &report);
         }
@@ -210,7 +210,7 @@ fn climb(
         records::admit_source(&context()?, engine, consent, steps)?;
         engine::open_gate(&context()?, engine, Stage::COPIED_REPOSITORY)?;
         let by_hand = format!("cto engine enable {engine} --stage 3");
-        steps.tell("stage 3", "gate open for copies of your repositories", &by_hand);
+        steps.tell_step("stage 3", "gate open for copies of your repositories", &by_hand);
         let next = format!("cto run --brief \"what is to be done\" --allow src/ --repo . --engine {engine}");
         return steps.end(Status::Pass, &next);
     }
@@ -220,7 +220,7 @@ fn climb(
 
 /// Opens the gate for a stage that was earned before, if it is not open for it.
 fn open_earned_stage(context: &Context, engine: &str, stage: Stage, consent: &Consent) -> Result<(), CommandError> {
-    let found = context.config.engines.find(engine);
+    let found = context.config.engines.find_engine(engine);
     if found.is_some_and(|found| gate::engine::is_open(engine, &found.config.gate, stage)) {
         return Ok(());
     }
@@ -247,11 +247,11 @@ fn same_words(arguments: &SetupArgs) -> String {
 /// Names the worst blocker of a run that did not pass and its remedy.
 fn refused(steps: &SetupSteps, report: &Report) -> Result<u8, CommandError> {
     for blocker in &report.blockers {
-        steps.output.note(&format!(
+        steps.output.print_note(&format!(
             "{}   {}\n  -> {}\n",
             blocker.reason,
-            shown(&blocker.text),
-            shown(&report.fill_remedy(&blocker.remedy))
+            show_controls(&blocker.text),
+            show_controls(&report.fill_remedy(&blocker.remedy))
         ));
     }
     steps.end(report.status, &format!("cto show {}", report.run_id.suffix()))
@@ -273,7 +273,7 @@ fn cost(stage: Stage, engine: &str, model: &ChosenModel) -> String {
 
 /// True if the engine has earned the stage with this model, by its verified bundles.
 fn is_earned(context: &Context, engine: &str, model: &ChosenModel, stage: Stage) -> Result<bool, CommandError> {
-    let scene = LadderScene::open(context)?;
+    let scene = LadderScene::open_scene(context)?;
     for climber in scene.climbers(Some(engine))? {
         let is_rung = |rung: &Rung| rung.stage == stage && rung.status == RungStatus::Validated;
         if climber.model.as_ref() == Some(&model.pair) && scene.ladder(&climber)?.rungs.iter().any(is_rung) {

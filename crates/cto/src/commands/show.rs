@@ -5,7 +5,7 @@ use std::fs;
 
 use contract::claim::JudgedClaim;
 use contract::report::CheckResult;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Report, Stage, Status};
 use evidence::names;
 use evidence::render::{RenderSources, SealedFacts, counts_text, pull_request_body};
@@ -20,13 +20,13 @@ use crate::run_view::{self, failed_test};
 use crate::seek::{is_path, trusted_for_review};
 
 /// Prints one run from its verified bundle.
-pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
+pub(crate) fn show_run(context: &Context, run: &str) -> Result<u8, CommandError> {
     let output = context.output;
     if is_path(run) {
         return show_named(context, run);
     }
     let (views, now) = context.look()?;
-    let views = views.trusting(trusted_for_review(context, &[])?.keys);
+    let views = views.trusting_keys(trusted_for_review(context, &[])?.keys);
     let sealed = match views.view_run(run, now)? {
         RunView::Sealed(sealed) => sealed,
         RunView::Collected(collected) => return show_collected(output, &collected),
@@ -36,7 +36,8 @@ pub(crate) fn show(context: &Context, run: &str) -> Result<u8, CommandError> {
         output.print_json_bytes(&fs::read(sealed.bundle.dir().join(names::REPORT))?);
         return Ok(0);
     }
-    let mut text = run_view::view(output, report, sealed.bundle.dir(), &context.task_word(report, sealed.bundle.dir()));
+    let mut text =
+        run_view::run_view(output, report, sealed.bundle.dir(), &context.task_word(report, sealed.bundle.dir()));
     if report.stage >= Stage::OWNED_REPOSITORY && report.status == Status::Pass {
         let answer = views.view_answer(&report.run_id)?.word();
         text.push_str(&if output.terminal { format!("\noutcome  {answer}\n") } else { format!("outcome {answer}\n") });
@@ -57,7 +58,7 @@ fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
         return Ok(0);
     }
     let mut text =
-        run_view::view(output, bound.report(), &found.bundle, &context.task_word(bound.report(), bound.dir()));
+        run_view::run_view(output, bound.report(), &found.bundle, &context.task_word(bound.report(), bound.dir()));
     if output.verbose {
         text.push_str(&details(bound.report()));
     }
@@ -88,7 +89,7 @@ fn show_collected(output: Output, run: &CollectedRun) -> Result<u8, CommandError
         return Ok(0);
     }
     let CollectedRun { collected: gone, run: row, attestation_sha256: attestation } = run;
-    let (status, reason) = (row.status.as_str(), shown(&gone.reason));
+    let (status, reason) = (row.status.as_str(), show_controls(&gone.reason));
     if output.terminal {
         output.print(&format!(
             "{status}  {}  {}  stage {}\n\n  collected    {}: {reason}\n  attestation  {attestation}\n\nIts bundle is gone. An export of it can be imported again.\n",
@@ -115,9 +116,9 @@ fn details(report: &Report) -> String {
             });
         }
     };
-    section("changed", report.changed_files.iter().map(|path| shown(path)).collect());
-    section("left behind", report.dirty_paths.iter().map(|path| shown(path)).collect());
-    section("litter", report.litter.iter().map(|path| shown(path)).collect());
+    section("changed", report.changed_files.iter().map(|path| show_controls(path)).collect());
+    section("left behind", report.dirty_paths.iter().map(|path| show_controls(path)).collect());
+    section("litter", report.litter.iter().map(|path| show_controls(path)).collect());
     section("verification", verification(report));
     section("the engine says", claims(report));
     section(
@@ -126,7 +127,7 @@ fn details(report: &Report) -> String {
     );
     section(
         "not applicable",
-        report.not_applicable.iter().map(|(what, why)| format!("{what:<24} {}", shown(why))).collect(),
+        report.not_applicable.iter().map(|(what, why)| format!("{what:<24} {}", show_controls(why))).collect(),
     );
     section(
         "identity",
@@ -146,7 +147,7 @@ fn verification(report: &Report) -> Vec<String> {
     for pass in &report.verification.passes {
         let exit = pass.exit.map_or("–".to_owned(), |exit| exit.to_string());
         let result = if pass.result == CheckResult::Pass { "pass" } else { "fail" };
-        lines.push(format!("{:<10} {result}  exit {exit}  {}", pass.name, shown(&pass.argv.join(" "))));
+        lines.push(format!("{:<10} {result}  exit {exit}  {}", pass.name, show_controls(&pass.argv.join(" "))));
         lines.push(format!("           on {}; a pass shows that {}", pass.kind.ran_on(), pass.kind.shows()));
         if pass.tests.result.is_some() || pass.tests.baseline.is_some() {
             let (result, baseline) = (counts_text(pass.tests.result), counts_text(pass.tests.baseline));
@@ -155,7 +156,7 @@ fn verification(report: &Report) -> Vec<String> {
         lines.extend(pass.tests.failed.iter().map(|test| format!("           {}", failed_test(test))));
         let missing = pass.tests.missing.iter().map(|test| ("did not run", test));
         let skipped = pass.tests.newly_skipped.iter().map(|test| ("was skipped", test));
-        lines.extend(missing.chain(skipped).map(|(what, test)| format!("           {what}: {}", shown(test))));
+        lines.extend(missing.chain(skipped).map(|(what, test)| format!("           {what}: {}", show_controls(test))));
     }
     lines
 }
@@ -163,8 +164,13 @@ fn verification(report: &Report) -> Vec<String> {
 fn claims(report: &Report) -> Vec<String> {
     let claims = report.claims.iter();
     let line = |judged: &JudgedClaim| {
-        let said = shown(&judged.claim.saying.to_string());
-        format!("{:<13} {said} ({}); {}", judged.verdict.as_str(), shown(&judged.claim.found_in), shown(&judged.seen))
+        let said = show_controls(&judged.claim.saying.to_string());
+        format!(
+            "{:<13} {said} ({}); {}",
+            judged.verdict.as_str(),
+            show_controls(&judged.claim.found_in),
+            show_controls(&judged.seen)
+        )
     };
     claims.map(line).collect()
 }

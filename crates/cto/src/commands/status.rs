@@ -3,19 +3,19 @@
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{RunId, Stage, Stamp, Status, TaskId};
 use harness::{People, Policies};
 use serde::Serialize;
 use serde_json::json;
 use views::{LadderView, LiveRun, Liveness, RequestQuery, RequestRules, RequestState, RungStatus};
 
-use super::ladder::{LABELS, cut, painted};
-use crate::approvals_view::age;
+use super::ladder::{LABELS, cut_text, painted};
+use crate::approvals_view::age_text;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::{Climber, LadderScene};
-use crate::output::{Output, count};
+use crate::output::{Output, count_text};
 
 /// Requests that one screen lists; `cto approvals --open` lists all.
 const MOST_REQUESTS: usize = 50;
@@ -113,8 +113,8 @@ struct RunningRun {
 }
 
 /// Prints one screen with everything that waits or runs.
-pub(crate) fn status(context: &Context) -> Result<u8, CommandError> {
-    let scene = LadderScene::open(context)?;
+pub(crate) fn show_status(context: &Context) -> Result<u8, CommandError> {
+    let scene = LadderScene::open_scene(context)?;
     let live = scene.views.list_live(scene.now)?;
     let (running, dead): (Vec<LiveRun>, Vec<LiveRun>) =
         live.into_iter().partition(|run| run.state == Liveness::Running);
@@ -165,10 +165,10 @@ pub(super) fn halted(context: &Context) -> Vec<Waiting> {
 
 /// Entries for the newest undecided requests; and true if there are older ones.
 pub(super) fn requests(context: &Context, scene: &LadderScene<'_>) -> Result<(Vec<Waiting>, bool), CommandError> {
-    let people = People::read(&context.config.records)?;
-    let policies = Policies::read(&context.config.records)?;
+    let people = People::read_lists(&context.config.records)?;
+    let policies = Policies::read_files(&context.config.records)?;
     let rules = RequestRules {
-        standing: &|key, namespace, at| people.judge(key, namespace, at),
+        standing: &|key, namespace, at| people.judge_key(key, namespace, at),
         terms: &|stage, target| policies.terms(stage, target),
     };
     let query = RequestQuery { open_only: true, limit: MOST_REQUESTS, ..RequestQuery::default() };
@@ -239,7 +239,7 @@ fn in_a_line(scene: &LadderScene<'_>, climber: &Climber, ladder: &LadderView) ->
         next_stage: next.map(|rung| rung.stage),
         next_status: next.map(|rung| rung.status),
         missing: next.and_then(|rung| Some(rung.gap.as_ref()?.sentence())),
-        remedy: next.and_then(|rung| scene.remedy(climber, rung)),
+        remedy: next.and_then(|rung| scene.rung_remedy(climber, rung)),
         label: climber.label(),
     }
 }
@@ -251,14 +251,20 @@ fn lines(waits: &Waits, running: &[RunningRun], ladders: &[LadderLine]) -> Strin
         let _ = writeln!(text, "older {} {command}", waits_for.as_str());
     }
     for one in waiting {
-        let _ = writeln!(text, "waits {} {} {}", one.waits_for.as_str(), shown(&one.subject), shown(&one.remedy));
+        let _ = writeln!(
+            text,
+            "waits {} {} {}",
+            one.waits_for.as_str(),
+            show_controls(&one.subject),
+            show_controls(&one.remedy)
+        );
     }
     for run in running {
         let _ = writeln!(text, "running {} {} {} {}", run.run_id, run.task_id, run.engine, run.stage);
     }
     for ladder in ladders {
         let reached = ladder.validated_up_to.map_or_else(|| "0".to_owned(), |stage| stage.to_string());
-        let model = shown(ladder.model.as_deref().unwrap_or("-"));
+        let model = show_controls(ladder.model.as_deref().unwrap_or("-"));
         let next = ladder.next_status.map_or("-", RungStatus::as_str);
         let _ = writeln!(text, "ladder {} {model} validated={reached} next={next}", ladder.engine);
     }
@@ -271,7 +277,7 @@ fn screen(output: Output, now: Stamp, waits: &Waits, running: &[RunningRun], lad
         (0, _) => ("nothing waits for you".to_owned(), paint.like(Status::Pass, "nothing waits for you")),
         (number, has_older) => {
             let more = if has_older { "more than " } else { "" };
-            let words = format!("{more}{} for you", count(number, "thing waits", "things wait"));
+            let words = format!("{more}{} for you", count_text(number, "thing waits", "things wait"));
             (words.clone(), paint.like(Status::Blocked, &words))
         }
     };
@@ -282,7 +288,7 @@ fn screen(output: Output, now: Stamp, waits: &Waits, running: &[RunningRun], lad
     }
     text.push_str(&match running {
         [] => format!("\n{}\n", paint.dim("nothing runs")),
-        running => format!("\n{}\n", count(running.len(), "run goes on", "runs go on")),
+        running => format!("\n{}\n", count_text(running.len(), "run goes on", "runs go on")),
     });
     for run in running {
         let facts = format!("{}  {}  {} stage {}", run.run_id.suffix(), run.task_id, run.engine, run.stage);
@@ -298,10 +304,10 @@ fn screen(output: Output, now: Stamp, waits: &Waits, running: &[RunningRun], lad
 fn waiting_lines(output: Output, now: Stamp, one: &Waiting) -> String {
     let since = one.since.map_or_else(String::new, |since| {
         let seconds = u64::try_from(now.unix_seconds() - since.unix_seconds()).unwrap_or(0);
-        format!(", {}", age(seconds))
+        format!(", {}", age_text(seconds))
     });
-    let sentence = format!("{}{since}", shown(&one.text));
-    format!("\n  {}\n{}", output.hang(2, &sentence), output.command_line(4, &shown(&one.remedy)))
+    let sentence = format!("{}{since}", show_controls(&one.text));
+    format!("\n  {}\n{}", output.hang(2, &sentence), output.command_line(4, &show_controls(&one.remedy)))
 }
 
 /// One ladder; what it lacks is on a line of its own where it does not fit.
@@ -313,14 +319,14 @@ fn ladder_lines(output: Output, ladder: &LadderLine, labels: usize) -> String {
     };
     let padded = format!("{words:<REACHED$}");
     let reached = if is_validated { paint.like(Status::Pass, &padded) } else { paint.dim(&padded) };
-    let label = cut(&ladder.label, labels);
+    let label = cut_text(&ladder.label, labels);
     let mut line = format!("  {label:<labels$}  {reached}");
     let mut width = labels + REACHED + 4;
     if let (Some(stage), Some(status)) = (ladder.next_stage, ladder.next_status) {
         let _ = write!(line, "  {stage} {}", painted(paint, status));
         width += 4 + status.words().chars().count();
     }
-    let missing = shown(ladder.missing.as_deref().unwrap_or_default());
+    let missing = show_controls(ladder.missing.as_deref().unwrap_or_default());
     match missing.chars().count() {
         0 => format!("{}\n", line.trim_end()),
         long if width + 2 + long <= output.width => format!("{line}  {}\n", paint.dim(&missing)),

@@ -1,7 +1,7 @@
 //! `cto stop`: ends one run that goes on. It is sealed as interrupted, as after Ctrl-C.
 
 use contract::RunId;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Home, RunClock, ask_run_to_stop};
 use hermes::{OperatorAct, OperatorActKind};
 use ledger::EntryKind;
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 
 /// Asks one live run to end.
-pub(crate) fn stop(context: &Context, reference: &str) -> Result<u8, CommandError> {
+pub(crate) fn ask_to_stop(context: &Context, reference: &str) -> Result<u8, CommandError> {
     let (run_id, is_first) = stop_run(context, reference)?;
     let act = OperatorAct {
         act: OperatorActKind::Stop,
@@ -27,7 +27,7 @@ pub(crate) fn stop(context: &Context, reference: &str) -> Result<u8, CommandErro
         return output.print_json(&json!({"asked_before": !is_first, "run_id": run_id, "stopping": true})).map(|()| 0);
     }
     output.print(&format!("stopping {run_id}\n"));
-    output.note(&format!("it is sealed as interrupted; see it: cto show {name}\n"));
+    output.print_note(&format!("it is sealed as interrupted; see it: cto show {name}\n"));
     Ok(0)
 }
 
@@ -37,11 +37,11 @@ pub(super) fn stop_run(context: &Context, reference: &str) -> Result<(RunId, boo
     let run_id = find_running(&views, reference, now)?;
     let home = Home::existing(&context.config.place())?;
     if !home.active_run(&run_id).is_dir() {
-        return Err(CommandError::blocked(format!("{run_id} runs in another home that shares this ledger"))
+        return Err(CommandError::blocked_with(format!("{run_id} runs in another home that shares this ledger"))
             .hint("say it in that home"));
     }
     let is_first = ask_run_to_stop(&home, &run_id)
-        .map_err(|error| CommandError::blocked(format!("{run_id} cannot be asked to stop: {error}")))?;
+        .map_err(|error| CommandError::blocked_with(format!("{run_id} cannot be asked to stop: {error}")))?;
     Ok((run_id, is_first))
 }
 
@@ -49,11 +49,11 @@ fn find_running(views: &Views, reference: &str, now: contract::Stamp) -> Result<
     match views.find_run(reference, now) {
         Err(FindRunError::Running(run_id)) => Ok(run_id),
         Err(FindRunError::Interrupted(run_id)) => {
-            Err(CommandError::blocked(format!("the process of {run_id} is gone already")).hint("cto recover"))
+            Err(CommandError::blocked_with(format!("the process of {run_id} is gone already")).hint("cto recover"))
         }
         Ok(_) | Err(FindRunError::Collected(_)) => {
-            let text = format!("`{}` has ended; there is nothing to stop", shown(reference));
-            Err(CommandError::blocked(text).hint(format!("cto show {}", shown(reference))))
+            let text = format!("`{}` has ended; there is nothing to stop", show_controls(reference));
+            Err(CommandError::blocked_with(text).hint(format!("cto show {}", show_controls(reference))))
         }
         Err(error) => Err(error.into()),
     }
@@ -67,8 +67,10 @@ pub(super) fn record_act(context: &Context, act: &OperatorAct) -> Result<(), Com
         Err(harness::OpenHomeError::Missing(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let body = serde_json::to_value(act)?;
-    home.ledger()?.append(EntryKind::OperatorActed, None, now, &body).map_err(|error| CommandError::blocked(&error))?;
+    home.ledger()?
+        .append(EntryKind::OperatorActed, None, now, &body)
+        .map_err(|error| CommandError::blocked_with(&error))?;
     Ok(())
 }

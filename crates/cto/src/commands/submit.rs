@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use contract::decision::Profile;
 use contract::task::SourceClassification;
 use contract::{Digest, ModelPair, Purpose, RunId, Stage, Stamp, TaskContract};
-use harness::{Ask, Home, Origin, RunClock, Task, accept_contract, name_queued_run};
+use harness::{Ask, Home, RunClock, Task, TreeOrigin, accept_contract, name_queued_run};
 use ledger::{AppendEntryError, Ledger, QueueOrder};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -93,7 +93,7 @@ impl QueuedAsk {
         let (loaded, ordered) = (&mut task.contract, &self.contract);
         let is_unsaid = loaded.source_owner.is_none() && loaded.source_classification.is_none();
         let is_filled = ordered.source_classification == Some(SourceClassification::OwnedLocal);
-        if matches!(task.origin, Origin::Repository(_)) && is_unsaid && is_filled {
+        if matches!(task.origin, TreeOrigin::Repository(_)) && is_unsaid && is_filled {
             loaded.source_owner.clone_from(&ordered.source_owner);
             loaded.source_classification = ordered.source_classification;
         }
@@ -102,7 +102,7 @@ impl QueuedAsk {
 
 /// Resolves each task now and puts a run of it into the queue.
 pub(crate) fn submit(context: &Context, arguments: &SubmitArgs) -> Result<u8, CommandError> {
-    let home = Home::create(&context.config.place())?;
+    let home = Home::create_folders(&context.config.place())?;
     let ledger = home.ledger()?;
     let after = arguments.after.as_deref().map(|name| find_any_run(&ledger, name)).transpose()?;
     // All of them are resolved before the first is queued.
@@ -140,7 +140,7 @@ fn resolve(context: &Context, arguments: &SubmitArgs, name: &str) -> Result<Reso
         loaded_sha256,
         contract: task.contract.clone(),
     };
-    let ask = context.ask(&queued.asked()?, &task, Purpose::Governed)?;
+    let ask = context.build_ask(&queued.asked()?, &task, Purpose::Governed)?;
     queued.stage = ask.stage.number();
     Ok(ResolvedTask { task, ask, queued })
 }
@@ -167,7 +167,7 @@ fn put(
     let not_before = not_before.map_err(|error| CommandError::usage(format!("--not-before: {error}")))?;
     let workspace = context.config.workspace.as_ref().map(|path| path.display().to_string());
     for _ in 0..TRIES {
-        let now = RunClock::start().map_err(CommandError::blocked)?.started();
+        let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
         let order = QueueOrder {
             run_id: name_queued_run(now, &task.contract.task_id)?,
             task_id: task.contract.task_id.clone(),
@@ -185,10 +185,10 @@ fn put(
         match ledger.queue_submitted(&order, now) {
             Ok(_) => return Ok(order),
             Err(AppendEntryError::AlreadyStarted { .. }) => {}
-            Err(error) => return Err(CommandError::blocked(&error)),
+            Err(error) => return Err(CommandError::blocked_with(&error)),
         }
     }
-    Err(CommandError::blocked("no free id was found for the run").hint("submit it again"))
+    Err(CommandError::blocked_with("no free id was found for the run").hint("submit it again"))
 }
 
 /// Target that a run changes, if it changes more than a copy: one run a target is active at a time.
@@ -197,8 +197,8 @@ fn target_key(task: &Task, stage: Stage) -> Option<String> {
         return None;
     }
     match &task.origin {
-        Origin::Repository(path) | Origin::Target(path) => Some(path.display().to_string()),
-        Origin::Case(_) => task.contract.target_repository.clone(),
+        TreeOrigin::Repository(path) | TreeOrigin::Target(path) => Some(path.display().to_string()),
+        TreeOrigin::Case(_) => task.contract.target_repository.clone(),
     }
 }
 
@@ -213,7 +213,7 @@ fn tell(context: &Context, order: &QueueOrder) -> Result<(), CommandError> {
     }
     output.print(&format!("queued {}\n", order.run_id));
     if output.terminal {
-        output.note(&output.command_line(2, &format!("cto watch {}", order.run_id.suffix())));
+        output.print_note(&output.command_line(2, &format!("cto watch {}", order.run_id.suffix())));
     }
     Ok(())
 }

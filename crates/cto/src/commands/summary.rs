@@ -6,17 +6,17 @@ use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{People, Policies};
 use serde_json::json;
 use views::{ClimberFacts, ControlSummary, RequestRules, SUMMARY_FILE, SummaryFacts, SummaryProblem, check_summary};
 
-use super::stage_checks::{Check, NamedCheck};
+use super::stage_checks::{NamedCheck, StageCheck};
 use crate::args::SummaryArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::LadderScene;
-use crate::output::{Output, count};
+use crate::output::{Output, count_text};
 
 /// Folder of the home for documents that belong to no single matrix.
 const MATRIX_FOLDER: &str = "matrix";
@@ -37,17 +37,17 @@ pub(crate) fn summary(context: &Context, arguments: &SummaryArgs) -> Result<u8, 
 
 /// The summary of the home as it is. Nothing is recovered, sealed or written.
 pub(crate) fn compose_summary(context: &Context) -> Result<ControlSummary, CommandError> {
-    let scene = LadderScene::open(context)?;
+    let scene = LadderScene::open_scene(context)?;
     let mut climbers = Vec::new();
     for climber in scene.climbers(None)? {
         let ladder = scene.ladder(&climber)?;
-        let remedies = ladder.rungs.iter().map(|rung| scene.remedy(&climber, rung)).collect();
+        let remedies = ladder.rungs.iter().map(|rung| scene.rung_remedy(&climber, rung)).collect();
         climbers.push(ClimberFacts { ladder, remedies });
     }
-    let people = People::read(&context.config.records)?;
-    let policies = Policies::read(&context.config.records)?;
+    let people = People::read_lists(&context.config.records)?;
+    let policies = Policies::read_files(&context.config.records)?;
     let rules = RequestRules {
-        standing: &|key, namespace, at| people.judge(key, namespace, at),
+        standing: &|key, namespace, at| people.judge_key(key, namespace, at),
         terms: &|stage, target| policies.terms(stage, target),
     };
     let halted = harness::halted(&context.config.home).map(|halted| halted.to_string());
@@ -66,7 +66,8 @@ fn write_summary(context: &Context, bytes: &[u8]) -> Result<PathBuf, CommandErro
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     let path = folder.join(SUMMARY_FILE);
-    file.persist(&path).map_err(|error| CommandError::blocked(format!("cannot write {}: {error}", path.display())))?;
+    file.persist(&path)
+        .map_err(|error| CommandError::blocked_with(format!("cannot write {}: {error}", path.display())))?;
     Ok(path)
 }
 
@@ -87,8 +88,10 @@ fn show(output: Output, summary: &ControlSummary, written: Option<&Path>) -> Str
     );
     lines.extend(written.map(|path| format!("written {}", path.display())));
     let line = |line: &String| match (output.terminal, line.split_once(' ')) {
-        (true, Some((label, text))) => format!("{} {}\n", output.paint.dim(&format!("{label:<26}")), shown(text)),
-        _ => format!("{}\n", shown(line)),
+        (true, Some((label, text))) => {
+            format!("{} {}\n", output.paint.dim(&format!("{label:<26}")), show_controls(text))
+        }
+        _ => format!("{}\n", show_controls(line)),
     };
     lines.iter().map(line).collect()
 }
@@ -97,7 +100,7 @@ fn show(output: Output, summary: &ControlSummary, written: Option<&Path>) -> Str
 pub(crate) fn validate_summary(context: &Context, file: Option<&Path>) -> Result<u8, CommandError> {
     let bytes = match file {
         Some(file) => fs::read(file).map_err(|error| {
-            CommandError::usage(format!("cannot read {}: {error}", shown(&file.display().to_string())))
+            CommandError::usage(format!("cannot read {}: {error}", show_controls(&file.display().to_string())))
                 .hint("cto summary --write")
         })?,
         None => compose_summary(context)?.to_bytes()?,
@@ -109,14 +112,14 @@ pub(crate) fn validate_summary(context: &Context, file: Option<&Path>) -> Result
         output.print_json(&json!({"checked": checked, "errors": errors, "ok": is_ok}))?;
     } else {
         let word = if is_ok { "pass" } else { "fail" };
-        output.print(&format!("{word} summary {}\n", count(checked, "check", "checks")));
+        output.print(&format!("{word} summary {}\n", count_text(checked, "check", "checks")));
         errors.iter().for_each(|error| output.print(&format!("{}\n", problem_text(error))));
     }
     Ok(u8::from(!is_ok))
 }
 
 fn problem_text(problem: &SummaryProblem) -> String {
-    format!("{}: {}", problem.check, shown(&problem.text))
+    format!("{}: {}", problem.check, show_controls(&problem.text))
 }
 
 /// The checks of `cto health`: the summary of this home holds, and is written where other
@@ -125,14 +128,14 @@ pub(super) fn check_contract(context: &Context) -> Result<Vec<NamedCheck>, Comma
     if !context.config.home.is_dir() {
         // There is no place that a tool could look at, and nothing that a console could show.
         let missing = format!("there is no home at {}; cto run r1-string-slugify", context.config.home.display());
-        return Ok(vec![("summary_written".to_owned(), Check::blocked(missing))]);
+        return Ok(vec![("summary_written".to_owned(), StageCheck::blocked_by(missing))]);
     }
     let bytes = compose_summary(context)?.to_bytes()?;
     let (_, errors) = check_summary(&bytes);
-    let contract = Check::fact(errors.first().map(problem_text));
+    let contract = StageCheck::fact(errors.first().map(problem_text));
     let mut checks = vec![("summary_contract".to_owned(), contract)];
     let written = write_summary(context, &bytes);
-    checks.push(("summary_written".to_owned(), Check::fact(written.err().map(|error| error.message))));
+    checks.push(("summary_written".to_owned(), StageCheck::fact(written.err().map(|error| error.message))));
     checks.extend(super::hermes::check_routes(context)?);
     Ok(checks)
 }

@@ -28,18 +28,18 @@ pub(crate) fn top(context: &Context) -> Result<u8, CommandError> {
         return Err(CommandError::usage("`cto top` draws on a terminal and reads its keys, and this is none")
             .hint("cto status --json     the same once, for a program"));
     }
-    let mut scene = TopScene::open(context)?;
+    let mut scene = TopScene::open_scene(context)?;
     // The home is asked before the terminal is taken, so that an error stands where the
     // command was typed.
-    let mut facts = scene.look(context)?;
+    let mut facts = scene.look_again(context)?;
     let mut terminal = RawTerminal::enter()?;
     while !context.cancel.load(Ordering::Relaxed) {
         let (columns, rows) = terminal.size();
-        terminal.draw(&draw_top(&facts, columns, rows, context.output.paint))?;
+        terminal.draw_lines(&draw_top(&facts, columns, rows, context.output.paint))?;
         if terminal.wait_for_key(REDRAW)?.is_some_and(|key| matches!(key, b'q' | b'Q' | 0x03 | 0x04)) {
             break;
         }
-        facts = scene.look(context)?;
+        facts = scene.look_again(context)?;
     }
     Ok(0)
 }

@@ -8,7 +8,7 @@ mod keys;
 use std::path::Path;
 
 use contract::Stamp;
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{ChangeTrustError, FindTrustError, Home, TrustEdit, TrustFile, change_trust, find_unlogged_trust};
 use serde_json::{Value, json};
 
@@ -39,10 +39,10 @@ pub(crate) fn trust(context: &Context, command: &TrustCommand) -> Result<u8, Com
                     from: from.as_deref(),
                     until: until.as_deref(),
                 };
-                keys::add(context, key, &asked)
+                keys::add_key(context, key, &asked)
             }
-            TrustKeyCommand::List => keys::list(context),
-            TrustKeyCommand::Retire { key, at } => keys::retire(context, key, at.as_deref()),
+            TrustKeyCommand::List => keys::list_keys(context),
+            TrustKeyCommand::Retire { key, at } => keys::end_key(context, key, at.as_deref()),
             TrustKeyCommand::Compromised { key, since, reason } => {
                 compromised::compromised(context, key, since, reason.as_deref())
             }
@@ -56,7 +56,7 @@ pub(crate) fn trust_workspace(context: &Context, workspace: &Path) -> Result<boo
     let Some(line) = workspace.to_str().filter(|text| !text.contains('\n')) else {
         return Err(CommandError::usage("a workspace's path must be UTF-8 and on one line"));
     };
-    let home = Home::create(&context.config.place())?;
+    let home = Home::create_folders(&context.config.place())?;
     change_trust(&home, TrustFile::Workspaces, now()?, |before| {
         let mut text = String::from_utf8_lossy(before).into_owned();
         if text.lines().any(|known| known == line) {
@@ -73,14 +73,15 @@ pub(crate) fn trust_workspace(context: &Context, workspace: &Path) -> Result<boo
 
 fn add_workspace(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     let full = std::fs::canonicalize(dir).ok().filter(|full| full.is_dir()).ok_or_else(|| {
-        let text = format!("{} is no folder", shown(&dir.display().to_string()));
-        CommandError::usage(text).hint(format!("make it a workspace: cto init {}", shown(&dir.display().to_string())))
+        let text = format!("{} is no folder", show_controls(&dir.display().to_string()));
+        CommandError::usage(text)
+            .hint(format!("make it a workspace: cto init {}", show_controls(&dir.display().to_string())))
     })?;
     let added = trust_workspace(context, &full)?;
     let path = full.display().to_string();
     tell(
         context,
-        &format!("{} {}", if added { "trusted" } else { "trusted already" }, shown(&path)),
+        &format!("{} {}", if added { "trusted" } else { "trusted already" }, show_controls(&path)),
         || json!({"changed": added, "workspace": path}),
     )
 }
@@ -98,10 +99,14 @@ fn remove_workspace(context: &Context, dir: &Path) -> Result<u8, CommandError> {
         Ok::<_, CommandError>(gone.then(|| TrustEdit { bytes: kept.into_bytes(), act: "workspace_removed", detail }))
     })?;
     if !removed {
-        let text = format!("{} is no workspace of this home", shown(&path));
+        let text = format!("{} is no workspace of this home", show_controls(&path));
         return Err(CommandError::usage(text).hint("cto trust workspace list"));
     }
-    tell(context, &format!("no longer trusted {}", shown(&path)), || json!({"changed": true, "workspace": path}))
+    tell(
+        context,
+        &format!("no longer trusted {}", show_controls(&path)),
+        || json!({"changed": true, "workspace": path}),
+    )
 }
 
 fn list_workspaces(context: &Context) -> Result<u8, CommandError> {
@@ -119,7 +124,7 @@ fn list_workspaces(context: &Context) -> Result<u8, CommandError> {
     }
     for path in paths {
         let there = if Path::new(path).is_dir() { "" } else { "  (is not there)" };
-        output.print(&format!("workspace {}{there}\n", shown(path)));
+        output.print(&format!("workspace {}{there}\n", show_controls(path)));
     }
     warn_by_hand(context, &by_hand);
     Ok(0)
@@ -135,7 +140,7 @@ pub(super) fn changed_by_hand(home: &Home, files: &[TrustFile]) -> Result<Vec<Va
 /// Warns about trust files that were changed without the ledger.
 pub(super) fn warn_by_hand(context: &Context, by_hand: &[Value]) {
     for row in by_hand {
-        let file = shown(row["file"].as_str().unwrap_or_default());
+        let file = show_controls(row["file"].as_str().unwrap_or_default());
         let why = match row["never_logged"] == true {
             true => "no entry of the ledger names it",
             false => "it is not as the last entry of the ledger says",
@@ -159,7 +164,7 @@ fn tell(context: &Context, line: &str, document: impl FnOnce() -> Value) -> Resu
 fn read_moment(flag: &str, text: &str) -> Result<Stamp, CommandError> {
     let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
     whole.parse().map_err(|_| {
-        CommandError::usage(format!("{flag}: `{}` is neither a date nor a time", shown(text)))
+        CommandError::usage(format!("{flag}: `{}` is neither a date nor a time", show_controls(text)))
             .hint("write it as 2026-11-15 or 2026-11-15T08:00:00Z")
     })
 }
@@ -168,7 +173,7 @@ impl From<ChangeTrustError> for CommandError {
     fn from(error: ChangeTrustError) -> Self {
         match error {
             ChangeTrustError::Home(error) => error.into(),
-            other => Self::blocked(&other).hint("fix what is named, then run the command again"),
+            other => Self::blocked_with(&other).hint("fix what is named, then run the command again"),
         }
     }
 }
@@ -178,7 +183,7 @@ impl From<FindTrustError> for CommandError {
         match error {
             FindTrustError::Home(error) => error.into(),
             FindTrustError::Ledger(error) => error.into(),
-            other => Self::blocked(&other).hint("fix what is named, then run the command again"),
+            other => Self::blocked_with(&other).hint("fix what is named, then run the command again"),
         }
     }
 }

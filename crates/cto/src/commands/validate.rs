@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Stage, Status};
 use harness::{FAKE, run_in_parallel};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::validate_workspace::validate_workspace;
 use crate::args::ValidateCommand;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count, duration, wrap};
+use crate::output::{Output, count_text, duration, wrap};
 
 /// A check that does not hold, or could not be held.
 #[derive(Debug, Serialize)]
@@ -121,7 +121,7 @@ fn lines(stage: Stage, engine: Option<&str>, validation: &Validation) -> String 
     let _ = writeln!(out, " failed={failed} blocked={blocked}");
     for error in &validation.errors {
         let word = if error.status == Status::Fail { "failed" } else { "blocked" };
-        let _ = writeln!(out, "{word} stage={} {} {}", error.stage, error.check, shown(&error.text));
+        let _ = writeln!(out, "{word} stage={} {} {}", error.stage, error.check, show_controls(&error.text));
     }
     out
 }
@@ -137,18 +137,18 @@ fn show(output: Output, stage: Stage, engine: Option<&str>, validation: &Validat
     let of = engine.map_or_else(String::new, |engine| format!(" for {engine}"));
     let tail = format!("{held} of {} checks hold, stages 1 to {stage}{of}", validation.checked);
     let status = validation.status();
-    let left = format!("{}  {tail}", paint.status(status));
+    let left = format!("{}  {tail}", paint.paint_status(status));
     let mut out = format!("{}\n", output.headline(&left, status.as_str().len() + 2 + tail.len(), took));
     for error in &validation.errors {
         let head = format!("stage {} {}", error.stage, error.check);
         let _ = writeln!(out, "\n  {} {head}", paint.like(error.status, error.status.as_str()));
-        for line in wrap(&shown(&error.text), output.width.saturating_sub(4)) {
+        for line in wrap(&show_controls(&error.text), output.width.saturating_sub(4)) {
             let _ = writeln!(out, "    {line}");
         }
     }
-    let passes = count(validation.pass_reports.len(), "pass", "passes");
-    let failures = count(validation.failure_reports.len(), "failure", "failures");
-    let proofs = count(validation.proofs.len(), "proof", "proofs");
+    let passes = count_text(validation.pass_reports.len(), "pass", "passes");
+    let failures = count_text(validation.failure_reports.len(), "failure", "failures");
+    let proofs = count_text(validation.proofs.len(), "proof", "proofs");
     let _ = writeln!(out, "\n  {} {passes}, {failures}, {proofs}", paint.dim("rests on"));
     out
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use contract::Status;
 use contract::core_route::CorePromotionDecision;
-use contract::text::shown;
+use contract::text::show_controls;
 use cortex::{RecordRow, check_model_admission, check_target_admission, list_records};
 use harness::{Harness, HomePlace, Look, look_around};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use crate::args::ValidateWorkspaceArgs;
 use crate::config::ValidatorFile;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count};
+use crate::output::{Output, count_text};
 use crate::workspace_scene::WorkspaceScene;
 
 const DECISION: &str = "decisions/core-promotion.yaml";
@@ -55,12 +55,12 @@ impl WorkspaceValidation {
 
 /// Checks the workspace, and fixes it first if asked to.
 pub(super) fn validate_workspace(context: &Context, arguments: &ValidateWorkspaceArgs) -> Result<u8, CommandError> {
-    let mut scene = WorkspaceScene::open(context)?;
+    let mut scene = WorkspaceScene::open_scene(context)?;
     let mut fixed = Vec::new();
     if arguments.fix {
         let applied = apply_fixes(&scene.root, &scene.files, &scene.check().findings);
-        fixed = applied.map_err(|error| CommandError::blocked(error).hint("repeat the command"))?;
-        scene = WorkspaceScene::open(context)?;
+        fixed = applied.map_err(|error| CommandError::blocked_with(error).hint("repeat the command"))?;
+        scene = WorkspaceScene::open_scene(context)?;
     }
     let validation = judge_workspace(context, &scene, fixed)?;
     let output = context.output;
@@ -88,7 +88,7 @@ pub(crate) fn judge_workspace(
     let mut check = check_documents(context, scene)?;
     let failed = validators.iter().filter(|result| !result.passed).map(|result| {
         let exit = result.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
-        let message = format!("the validator `{}` does not pass: {exit}", shown(&result.name));
+        let message = format!("the validator `{}` does not pass: {exit}", show_controls(&result.name));
         Finding::about_file(
             "harness.yaml",
             CheckRule::ValidatorFailed,
@@ -126,11 +126,17 @@ fn check_records(context: &Context, scene: &WorkspaceScene) -> Result<Vec<Findin
             false => check_model_admission(places, &file, scene.now),
         });
     }
-    let decision = scene.files.text(DECISION).and_then(|text| {
+    let decision = scene.files.text_of(DECISION).and_then(|text| {
         let problems = contract::source::load::<CorePromotionDecision>(DECISION, text.as_bytes()).err()?;
         let problem = problems.problems.into_iter().next()?;
         let remedy = "cto schema core-promotion-decision     every field";
-        Some(Finding::at(DECISION, (problem.line, problem.column), CheckRule::RecordInvalid, problem.message, remedy))
+        Some(Finding::at_place(
+            DECISION,
+            (problem.line, problem.column),
+            CheckRule::RecordInvalid,
+            problem.message,
+            remedy,
+        ))
     });
     Ok(rows.iter().filter_map(|row| describe_row(&scene.root, row)).chain(decision).collect())
 }
@@ -139,8 +145,8 @@ fn describe_row(root: &Path, row: &RecordRow) -> Option<Finding> {
     let problem = row.problem.as_ref()?;
     let file = row.file.strip_prefix(root).unwrap_or(&row.file).display().to_string();
     let (place, message) = split_place(problem);
-    let remedy = format!("cto record check {}", shown(&file));
-    Some(Finding::at(&file, place, CheckRule::RecordInvalid, message, remedy))
+    let remedy = format!("cto record check {}", show_controls(&file));
+    Some(Finding::at_place(&file, place, CheckRule::RecordInvalid, message, remedy))
 }
 
 /// Line and column of a text such as `a.json: a.json:3:5: error: ...`, and the rest of it.
@@ -194,7 +200,7 @@ fn run_validator(
     let exit = match look_around(harness, &look, &context.cancel, &mut |_| {}) {
         Ok(looked) if !looked.timed_out => looked.exit,
         Ok(_) => None,
-        Err(error) => return Err(CommandError::blocked(error).hint("cto doctor")),
+        Err(error) => return Err(CommandError::blocked_with(error).hint("cto doctor")),
     };
     Ok(ValidatorResult { name: validator.name.clone(), passed: exit == Some(0), exit })
 }
@@ -203,7 +209,7 @@ fn lines(validation: &WorkspaceValidation) -> String {
     let WorkspaceValidation { checked, errors, advice, .. } = validation;
     let mut out =
         format!("{} checked={checked} errors={} advice={}\n", validation.status(), errors.len(), advice.len());
-    validation.fixed.iter().for_each(|file| out.push_str(&format!("fixed {}\n", shown(file))));
+    validation.fixed.iter().for_each(|file| out.push_str(&format!("fixed {}\n", show_controls(file))));
     errors.iter().chain(advice).for_each(|finding| out.push_str(&format!("{}\n", finding.plain_line())));
     out
 }
@@ -211,22 +217,22 @@ fn lines(validation: &WorkspaceValidation) -> String {
 fn show(output: Output, validation: &WorkspaceValidation) -> String {
     let (paint, status) = (output.paint, validation.status());
     let WorkspaceValidation { checked, errors, advice, fixed, .. } = validation;
-    let files = count(*checked, "file", "files");
+    let files = count_text(*checked, "file", "files");
     let mut out = format!(
         "{}  {files}, {}, {} of advice\n",
-        paint.status(status),
-        count(errors.len(), "error", "errors"),
+        paint.paint_status(status),
+        count_text(errors.len(), "error", "errors"),
         advice.len()
     );
-    fixed.iter().for_each(|file| out.push_str(&format!("  {} {}\n", paint.dim("fixed"), shown(file))));
+    fixed.iter().for_each(|file| out.push_str(&format!("  {} {}\n", paint.dim("fixed"), show_controls(file))));
     for finding in errors.iter().chain(advice) {
         let word = match finding.severity {
             Severity::Error => paint.like(Status::Fail, &finding.rule),
             Severity::Advice => paint.dim(&finding.rule),
         };
-        out.push_str(&format!("\n  {}:{}:{}  {word}\n", shown(&finding.file), finding.line, finding.column));
-        out.push_str(&format!("    {}\n", output.hang(4, &shown(&finding.message))));
-        out.push_str(&output.command_line(4, &shown(&finding.remedy)));
+        out.push_str(&format!("\n  {}:{}:{}  {word}\n", show_controls(&finding.file), finding.line, finding.column));
+        out.push_str(&format!("    {}\n", output.hang(4, &show_controls(&finding.message))));
+        out.push_str(&output.command_line(4, &show_controls(&finding.remedy)));
     }
     out
 }

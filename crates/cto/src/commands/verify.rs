@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use contract::Status;
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::verify::{Checked, Expectation, FORMAT_VERSION};
 use harness::RunClock;
 use serde_json::json;
@@ -13,8 +13,8 @@ use views::VerifyResult;
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::output::{Output, count, duration};
-use crate::seek::{Places, trusted_for_review};
+use crate::output::{Output, count_text, duration};
+use crate::seek::{BundleFinder, trusted_for_review};
 
 /// Longest wait of a line for others.
 const GATHERED: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ impl Drop for Lines {
 }
 
 /// Verifies bundles offline and prints each result.
-pub(crate) fn verify(
+pub(crate) fn verify_bundles(
     context: &Context,
     bundles: &[String],
     keys: &[PathBuf],
@@ -57,7 +57,7 @@ pub(crate) fn verify(
     let expect = with_clock(expect)?;
     let mut worst = 0;
     let mut documents = Vec::new();
-    let mut places = Places::new(context);
+    let mut places = BundleFinder::new(context);
     let mut lines = Lines { output: context.output, text: String::new(), printed: Instant::now() };
     for bundle in bundles {
         let found = places.locate(bundle)?;
@@ -65,12 +65,12 @@ pub(crate) fn verify(
         let began = Instant::now();
         let asked = found.asked.clone().map(Expectation::Run);
         let expect: Vec<Expectation> = expect.iter().cloned().chain(asked).collect();
-        let checked = match evidence::verify::verify(&path, &keys.of(&found), &expect) {
+        let checked = match evidence::verify::verify_bundle(&path, &keys.keys_of(&found), &expect) {
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(CommandError::not_a_bundle(&error)),
             Err(error) => {
                 lines.print();
-                context.output.note(&format!("error: {}\n", shown(&error.to_string())));
+                context.output.print_note(&format!("error: {}\n", show_controls(&error.to_string())));
                 documents.push(json!({"errors": [{"message": error.to_string()}], "ok": false, "path": bundle}));
                 worst = worst.max(2);
                 continue;
@@ -94,7 +94,7 @@ pub(crate) fn verify(
 }
 
 fn with_clock(expect: &[Expectation]) -> Result<Vec<Expectation>, CommandError> {
-    let now = RunClock::start().map_err(CommandError::blocked)?.started();
+    let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let turn = |expectation: &Expectation| match expectation {
         Expectation::MaxAge(age) => {
             let seconds = u64::try_from(now.unix_seconds()).unwrap_or(0).saturating_sub(*age);
@@ -112,7 +112,7 @@ fn view(output: Output, name: &str, asked: &str, checked: &Checked, took: Durati
         Some(_) if output.terminal => holds(output, name, asked, checked, took),
         Some(report) => format!(
             "pass {} checks={} verdict={} files={} bytes={}\n",
-            shown(name),
+            show_controls(name),
             checked.checked,
             report.status,
             checked.files,
@@ -127,23 +127,27 @@ fn holds(output: Output, name: &str, asked: &str, checked: &Checked, took: Durat
     let paint = output.paint;
     let Some(report) = &checked.report else { return String::new() };
     let tail = format!("{}  {} of {} checks hold", report.run_id.suffix(), checked.checked, checked.checked);
-    let mut out =
-        output.headline(&format!("{}  {tail}", paint.status(Status::Pass)), 6 + tail.chars().count(), &duration(took));
+    let mut out = output.headline(
+        &format!("{}  {tail}", paint.paint_status(Status::Pass)),
+        6 + tail.chars().count(),
+        &duration(took),
+    );
     let again =
         if checked.judged_again { "judged again, as signed" } else { "not judged again: made under other rules" };
     let coverage: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
-    let _ = write!(out, "\n\n  {:<10} {}", "bundle", shown(name));
+    let _ = write!(out, "\n\n  {:<10} {}", "bundle", show_controls(name));
     let _ = write!(out, "\n  {:<10} {} of {} files", "digests", checked.files, checked.files);
     let _ = write!(out, "\n  {:<10} {}, chain holds", "events", checked.events);
     let _ = write!(out, "\n  {:<10} ed25519 {}", "signed by", checked.signer.as_deref().unwrap_or("–"));
-    let _ = write!(out, "\n  {:<10} {}, {again}", "verdict", paint.status(report.status));
+    let _ = write!(out, "\n  {:<10} {}, {again}", "verdict", paint.paint_status(report.status));
     let _ = write!(
         out,
         "\n  {:<10} {}",
         "unproven",
         if coverage.is_empty() { "nothing".to_owned() } else { coverage.join(", ") }
     );
-    let _ = writeln!(out, "\n\n{}  {}", paint.dim("next"), paint.command(&format!("cto show {}", shown(asked))));
+    let _ =
+        writeln!(out, "\n\n{}  {}", paint.dim("next"), paint.command(&format!("cto show {}", show_controls(asked))));
     out
 }
 
@@ -154,11 +158,14 @@ fn broken(output: Output, name: &str, checked: &Checked, took: Duration) -> Stri
     let verb = if checked.failures.len() == 1 { "does" } else { "do" };
     let tail = format!(
         "{}  {} of {total} checks {verb} not hold. Its verdict is not to be relied on.",
-        shown(name),
+        show_controls(name),
         checked.failures.len()
     );
-    let mut out =
-        output.headline(&format!("{}  {tail}", paint.status(Status::Fail)), 6 + tail.chars().count(), &duration(took));
+    let mut out = output.headline(
+        &format!("{}  {tail}", paint.paint_status(Status::Fail)),
+        6 + tail.chars().count(),
+        &duration(took),
+    );
     out.push_str("\n\n");
     for failure in &checked.failures {
         let line = failure.line.map(|line| format!(", line {line}")).unwrap_or_default();
@@ -173,7 +180,8 @@ fn broken(output: Output, name: &str, checked: &Checked, took: Duration) -> Stri
 }
 
 fn broken_lines(name: &str, checked: &Checked) -> String {
-    let mut out = format!("fail {} checks={} failed={}\n", shown(name), checked.checked, checked.failures.len());
+    let mut out =
+        format!("fail {} checks={} failed={}\n", show_controls(name), checked.checked, checked.failures.len());
     for failure in &checked.failures {
         let line = failure.line.map(|line| format!(" line={line}")).unwrap_or_default();
         let _ = writeln!(
@@ -188,7 +196,7 @@ fn broken_lines(name: &str, checked: &Checked) -> String {
 /// The first failure in a few words, for the demo.
 pub(crate) fn first_failure(checked: &Checked) -> String {
     checked.failures.first().map_or_else(
-        || count(0, "failure", "failures"),
+        || count_text(0, "failure", "failures"),
         |failure| {
             let cut = |text: &str| {
                 if text.len() == 64 { format!("{}…{}", &text[..8], &text[60..]) } else { text.to_owned() }

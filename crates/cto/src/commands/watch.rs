@@ -8,7 +8,7 @@ use contract::RunId;
 use ledger::{Ledger, QueueState, QueuedRun};
 
 use super::INTERRUPTED;
-use super::queue::{document, find_queued, ledger_of, status_of};
+use super::queue::{find_queued, ledger_of, row_document, status_of};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -32,7 +32,7 @@ pub(crate) fn watch(context: &Context, name: Option<&str>) -> Result<u8, Command
 fn watch_run(context: &Context, ledger: &Ledger, run_id: &RunId) -> Result<u8, CommandError> {
     let mut told = None;
     loop {
-        let gone = || CommandError::blocked(format!("{run_id} is in the queue no longer"));
+        let gone = || CommandError::blocked_with(format!("{run_id} is in the queue no longer"));
         let row = ledger.queue_run(run_id)?.ok_or_else(gone)?;
         let state = (row.state, row.epoch, row.stopping);
         if told != Some(state) {
@@ -86,7 +86,7 @@ fn watch_all(context: &Context, ledger: &Ledger) -> Result<u8, CommandError> {
 fn tell(context: &Context, ledger: &Ledger, row: &QueuedRun) -> Result<(), CommandError> {
     let output = context.output;
     if output.json {
-        return output.print_json(&document(ledger, row)?);
+        return output.print_json(&row_document(ledger, row)?);
     }
     let state = if row.stopping && row.state == QueueState::Started { "stopping" } else { row.state.as_str() };
     let word = status_of(ledger, row)?.unwrap_or(state);

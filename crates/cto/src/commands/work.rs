@@ -4,7 +4,7 @@ mod closeout;
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use serde_json::json;
 use workboard::{
     BoardChange, BoardItem, CheckRule, EditBoardError, EvidenceKind, Finding, Severity, WorkGraph, WorkNode,
@@ -27,7 +27,7 @@ pub(crate) fn work(context: &Context, command: &WorkCommand) -> Result<u8, Comma
     }
     let files = WorkspaceFiles::read_board_alone(&workspace_root(context)?)
         .map_err(|error| CommandError::usage(error).hint("cto validate workspace"))?;
-    let board = Workboard::read_whole(files.text("WORKBOARD.yaml"));
+    let board = Workboard::read_whole(files.text_of("WORKBOARD.yaml"));
     let board = board.map_err(|error| CommandError::usage(error).hint("cto validate workspace"))?;
     match command {
         WorkCommand::List { status } => list(context.output, &board, *status),
@@ -39,8 +39,8 @@ pub(crate) fn work(context: &Context, command: &WorkCommand) -> Result<u8, Comma
 }
 
 fn find_item<'b>(board: &'b Workboard, id: &str) -> Result<&'b BoardItem, CommandError> {
-    let unknown = || CommandError::usage(format!("{} is not on the board", shown(id))).hint("cto work list");
-    board.item(id).ok_or_else(unknown)
+    let unknown = || CommandError::usage(format!("{} is not on the board", show_controls(id))).hint("cto work list");
+    board.find_item(id).ok_or_else(unknown)
 }
 
 fn status_word(status: Option<WorkStatus>) -> &'static str {
@@ -60,7 +60,7 @@ fn list(output: Output, board: &Workboard, status: Option<WorkStatus>) -> Result
     }
     let mut text = String::new();
     for item in items {
-        let (status, kind, title) = (status_word(item.status), type_word(item.work_type), shown(&item.title));
+        let (status, kind, title) = (status_word(item.status), type_word(item.work_type), show_controls(&item.title));
         let _ = match output.terminal {
             true => writeln!(text, "  {:<16} {kind:<5} {status:<10} {title}", item.id),
             false => writeln!(text, "{} {kind} {status} {title}", item.id),
@@ -76,12 +76,17 @@ fn show(output: Output, item: &BoardItem) -> Result<u8, CommandError> {
         return Ok(0);
     }
     let mut text = format!("{} {} {}\n", item.id, type_word(item.work_type), status_word(item.status));
-    let _ = writeln!(text, "title {}", shown(&item.title));
-    item.blocked_by.iter().for_each(|id| text.push_str(&format!("blocked_by {}\n", shown(id))));
-    item.artifacts.iter().for_each(|path| text.push_str(&format!("artifact {}\n", shown(path))));
-    item.acceptance.iter().for_each(|line| text.push_str(&format!("acceptance {}\n", shown(line))));
+    let _ = writeln!(text, "title {}", show_controls(&item.title));
+    item.blocked_by.iter().for_each(|id| text.push_str(&format!("blocked_by {}\n", show_controls(id))));
+    item.artifacts.iter().for_each(|path| text.push_str(&format!("artifact {}\n", show_controls(path))));
+    item.acceptance.iter().for_each(|line| text.push_str(&format!("acceptance {}\n", show_controls(line))));
     for piece in &item.evidence {
-        let _ = writeln!(text, "evidence {} {}", piece.kind.map_or("-", EvidenceKind::as_str), shown(&piece.reference));
+        let _ = writeln!(
+            text,
+            "evidence {} {}",
+            piece.kind.map_or("-", EvidenceKind::as_str),
+            show_controls(&piece.reference)
+        );
     }
     output.print(&text);
     Ok(0)
@@ -106,7 +111,7 @@ fn next(output: Output, board: &Workboard) -> Result<u8, CommandError> {
             Some(WorkType::Hitl) => "needs a human decision",
             _ => "can be done without a person",
         };
-        let _ = writeln!(text, "{} {} {} ({need})", node.id, type_word(node.work_type), shown(&node.title));
+        let _ = writeln!(text, "{} {} {} ({need})", node.id, type_word(node.work_type), show_controls(&node.title));
     }
     output.print(if text.is_empty() {
         "nothing can be done now: everything is validated, blocked or waits\n"
@@ -126,7 +131,7 @@ fn graph(output: Output, board: &Workboard, dot: bool) -> Result<u8, CommandErro
         let mut text = String::new();
         for node in &graph.nodes {
             let waits = if node.waits_for.is_empty() { "-".to_owned() } else { node.waits_for.join(",") };
-            let _ = writeln!(text, "{} {} waits_for={}", node.id, status_word(node.status), shown(&waits));
+            let _ = writeln!(text, "{} {} waits_for={}", node.id, status_word(node.status), show_controls(&waits));
         }
         graph.cycles.iter().for_each(|cycle| text.push_str(&format!("cycle {}\n", cycle.join(" -> "))));
         output.print(&text);
@@ -142,7 +147,7 @@ fn move_item(
     status: WorkStatus,
     evidence: &[(EvidenceKind, String)],
 ) -> Result<u8, CommandError> {
-    let scene = WorkspaceScene::open(context)?;
+    let scene = WorkspaceScene::open_scene(context)?;
     let pieces =
         evidence.iter().map(|(kind, reference)| (*kind, reference.clone(), digest_of(&scene, *kind, reference)));
     let change = BoardChange { id: id.to_owned(), status, evidence: pieces.collect() };
@@ -151,16 +156,16 @@ fn move_item(
         EditBoardError::UnknownItem(_) => CommandError::usage(error).hint("cto work list"),
         EditBoardError::Board(_) => CommandError::usage(error).hint("cto validate workspace"),
         EditBoardError::Form { .. } => {
-            CommandError::blocked(error).hint("edit WORKBOARD.yaml by hand, then cto validate workspace")
+            CommandError::blocked_with(error).hint("edit WORKBOARD.yaml by hand, then cto validate workspace")
         }
-        EditBoardError::Changed(_) => CommandError::blocked(error).hint("repeat the command"),
-        _ => CommandError::blocked(error).hint(format!("cto work show {id}")),
+        EditBoardError::Changed(_) => CommandError::blocked_with(error).hint("repeat the command"),
+        _ => CommandError::blocked_with(error).hint(format!("cto work show {id}")),
     })?;
     let output = context.output;
     if output.json {
         output.print_json(&json!({"id": id, "status": status}))?;
     } else {
-        output.print(&format!("moved {} {}\n", shown(id), status.as_str()));
+        output.print(&format!("moved {} {}\n", show_controls(id), status.as_str()));
     }
     Ok(0)
 }
@@ -173,8 +178,8 @@ fn digest_of(scene: &WorkspaceScene, kind: EvidenceKind, reference: &str) -> Opt
 
 /// Runs the validators that the item rests on, or will.
 fn run_named_validators(context: &Context, scene: &WorkspaceScene, change: &BoardChange) -> Result<(), CommandError> {
-    let board = scene.files.text("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
-    let attached = board.item(&change.id).map(|item| item.evidence.as_slice()).unwrap_or_default();
+    let board = scene.files.text_of("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
+    let attached = board.find_item(&change.id).map(|item| item.evidence.as_slice()).unwrap_or_default();
     let is_named = |name: &str| {
         let is_given = change.evidence.iter().any(|(kind, given, _)| *kind == EvidenceKind::Validator && given == name);
         is_given || attached.iter().any(|piece| piece.reference == name)

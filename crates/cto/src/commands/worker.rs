@@ -86,7 +86,7 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
         scope.spawn(|| worker.look_for_left());
         worker.attend(&slots);
         worker.ended.store(true, Ordering::Relaxed);
-        let ended_early = |_| Err(CommandError::blocked("a slot ended early"));
+        let ended_early = |_| Err(CommandError::blocked_with("a slot ended early"));
         slots.into_iter().try_for_each(|slot| slot.join().unwrap_or_else(ended_early))
     })?;
     Ok(if worker.interrupt.load(Ordering::Relaxed) { INTERRUPTED } else { 0 })
@@ -120,21 +120,21 @@ impl Worker<'_> {
         let output = self.context.output;
         if self.draining.swap(true, Ordering::Relaxed) {
             self.interrupt.store(true, Ordering::Relaxed);
-            output.note("interrupting: what runs is sealed as interrupted\n");
+            output.print_note("interrupting: what runs is sealed as interrupted\n");
         } else {
-            output.note("draining: nothing new is taken; once more to interrupt\n");
+            output.print_note("draining: nothing new is taken; once more to interrupt\n");
         }
     }
 
     /// Seals runs of workers that died, and of other homes whose leases have lapsed. What cannot be done now is tried again.
     fn recover(&self) {
-        if let Err(error) = self.context.recover(self.harness) {
+        if let Err(error) = self.context.recover_runs(self.harness) {
             self.note_trouble(&error);
         }
     }
 
     fn note_trouble(&self, error: &CommandError) {
-        self.context.output.note(&format!("{}\n", contract::text::shown_lines(&error.message)));
+        self.context.output.print_note(&format!("{}\n", contract::text::shown_lines(&error.message)));
     }
 
     /// Takes one run after the other. A fault is told and waited for: a slot ends when it drains, or with the queue.
@@ -207,9 +207,9 @@ impl Worker<'_> {
             labels: self.arguments.labels.clone(),
             limits: self.context.config.store.queue_limits.clone(),
             lease: self.lease,
-            now: RunClock::start().map_err(CommandError::blocked)?.started(),
+            now: RunClock::start_clock().map_err(CommandError::blocked_with)?.started(),
         };
-        ledger.queue_claimed(&ask).map_err(|error| CommandError::blocked(&error))
+        ledger.queue_claimed(&ask).map_err(|error| CommandError::blocked_with(&error))
     }
 
     /// Runs it, and tells what came of it. An order that is wrong is taken out of the queue, with the reason. Where something else
@@ -225,7 +225,7 @@ impl Worker<'_> {
                 self.refuse(ledger, run, &error)
             }
             Err(error) => {
-                let now = RunClock::start().map_err(CommandError::blocked)?.started();
+                let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
                 let pause = FIRST_TROUBLE.saturating_mul(1 << run.epoch.min(6)).min(self.lease);
                 // An epoch that no longer holds gives nothing back, and a claim that stays lapses by itself.
                 let given = ledger.queue_given_back(&run.run_id, run.epoch, now, pause);
@@ -237,12 +237,12 @@ impl Worker<'_> {
     }
 
     fn refuse(&self, ledger: &Ledger, run: &QueuedRun, why: &CommandError) -> Result<(), CommandError> {
-        let now = RunClock::start().map_err(CommandError::blocked)?.started();
+        let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
         let refused = ledger.queue_refused(&run.run_id, run.epoch, now, &json!({"why": why.message}));
         let state = match &refused {
             Ok(()) => "cancelled",
             Err(AppendEntryError::TurnRefused { .. }) => "late",
-            Err(error) => return Err(CommandError::blocked(error)),
+            Err(error) => return Err(CommandError::blocked_with(error)),
         };
         self.note_trouble(why);
         self.tell(&json!({"epoch": run.epoch, "run_id": run.run_id, "state": state, "why": why.message}));
@@ -252,11 +252,11 @@ impl Worker<'_> {
     fn govern(&self, ledger: &Ledger, run: &QueuedRun, turn: &ClaimedTurn) -> Result<Value, CommandError> {
         let order = ledger.queue_order(run).map_err(|error| match error {
             ReadLedgerError::Entry { .. } => CommandError::usage(&error),
-            other => CommandError::blocked(&other),
+            other => CommandError::blocked_with(&other),
         })?;
         let queued = serde_json::from_value::<QueuedAsk>(order.detail.clone()).map_err(CommandError::usage)?;
         let task = queued.load_task(self.context, &order)?;
-        let mut ask = self.context.ask(&queued.asked()?, &task, Purpose::Governed)?;
+        let mut ask = self.context.build_ask(&queued.asked()?, &task, Purpose::Governed)?;
         ask.timeout_seconds = queued.timeout.into_iter().chain(ask.timeout_seconds).min();
         let watch = Watch { cancel: &self.interrupt, observer: &Quiet };
         let (run_id, epoch) = (&turn.run_id, turn.epoch);
@@ -267,7 +267,7 @@ impl Worker<'_> {
                 Ok(json!({"epoch": epoch, "reasons": reasons, "run_id": run_id, "state": "sealed", "status": status}))
             }
             // It did not start: another try may.
-            Err(error @ GovernError::Open(_)) if !is_late(&error) => Err(CommandError::blocked(&error)),
+            Err(error @ GovernError::Open(_)) if !is_late(&error) => Err(CommandError::blocked_with(&error)),
             // Whoever has the run by now ends it; a run that could not be sealed now is found by recovery.
             Err(error) => {
                 let state = if is_late(&error) { "late" } else { "failed" };
@@ -283,7 +283,7 @@ impl Worker<'_> {
             let _ = output.print_json(told);
             return;
         }
-        let text = |key: &str| told[key].as_str().map(contract::text::shown).unwrap_or_default();
+        let text = |key: &str| told[key].as_str().map(contract::text::show_controls).unwrap_or_default();
         let word = if told["status"].is_string() { text("status") } else { text("state") };
         let why = if told["why"].is_string() { format!(" {}", text("why")) } else { String::new() };
         output.print(&format!("{word} {}{why}\n", text("run_id")));

@@ -52,7 +52,7 @@ pub(super) fn resolve_validators(layers: &[Layer]) -> Result<Vec<ValidatorFile>,
     let validators = layer.map(|layer| layer.file.validators.clone()).unwrap_or_default();
     match validators.iter().find(|validator| validator.argv.is_empty()) {
         Some(validator) => {
-            let message = format!("the validator `{}` has no argv", contract::text::shown(&validator.name));
+            let message = format!("the validator `{}` has no argv", contract::text::show_controls(&validator.name));
             Err(CommandError::usage(message).hint("cto schema config     every field"))
         }
         None => Ok(validators),

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use contract::engine::{EngineDefinition, GateSaid, GateSpeaker, IdentityCheck, is_engine_id, variable_name};
 use contract::model::Wire;
-use contract::source::{Problems, Rule};
+use contract::source::{Problems, SourceRule};
 use contract::{ModelPair, Stage};
 use harness::{EngineConfig, Engines, is_built_in};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConfigFile, Layer, LayerOf, Setting, path_variable, variable};
+use super::{ConfigFile, EffectiveSetting, Layer, LayerOf, path_variable, variable};
 use crate::error::CommandError;
 
 /// One engine.
@@ -52,7 +52,7 @@ pub(crate) struct EngineFile {
 }
 
 /// All layers together; of everything but the gate, what a later one says holds. Of the gate each speaks for itself.
-pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<Engines, CommandError> {
+pub(super) fn resolve_engines(layers: &[Layer], settings: &mut Vec<EffectiveSetting>) -> Result<Engines, CommandError> {
     let mut engines = Engines::default();
     let mut shown = BTreeMap::new();
     for Layer { path, file, of, .. } in layers {
@@ -82,7 +82,7 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<E
     for id in engines.ids() {
         check_names(&engines, &id, layers)?;
     }
-    settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
+    settings.extend(shown.into_iter().map(|(name, (value, source))| EffectiveSetting { name, value, source }));
     Ok(engines)
 }
 
@@ -93,7 +93,7 @@ fn check_names(engines: &Engines, id: &str, layers: &[Layer]) -> Result<(), Comm
     if is_built_in(id) && !asks_for_another {
         return Ok(());
     }
-    let Some(engine) = engines.find(id) else { return Ok(()) };
+    let Some(engine) = engines.find_engine(id) else { return Ok(()) };
     let Some(unmet) = engine.definition.unmet_names(engine.wire()).into_iter().next() else { return Ok(()) };
     let defines = |layer: &&Layer| layer.file.engines.get(id).is_some_and(|file| file.definition.is_some());
     let Some(Layer { path, spans, text, .. }) = layers.iter().rev().find(defines) else {
@@ -101,7 +101,7 @@ fn check_names(engines: &Engines, id: &str, layers: &[Layer]) -> Result<(), Comm
     };
     let mut place = vec!["engines", id, "definition"];
     place.extend(unmet.path.iter().map(String::as_str));
-    let problem = spans.problem(&place, Rule::Invalid, unmet.why);
+    let problem = spans.problem(&place, SourceRule::Invalid, unmet.why);
     let problems = Problems::new(&path.display().to_string(), text.clone(), vec![problem]);
     Err(CommandError::from(problems).hint("cto schema config     every field"))
 }
@@ -189,13 +189,13 @@ impl EngineFile {
 fn seconds(name: &str) -> Result<Option<u64>, CommandError> {
     let Some(value) = variable(name).map(|value| value.to_string_lossy().into_owned()) else { return Ok(None) };
     let seconds = value.parse().ok().filter(|seconds: &u64| *seconds > 0);
-    let wrong = || format!("{name}: `{}` is not a number of seconds", contract::text::shown(&value));
+    let wrong = || format!("{name}: `{}` is not a number of seconds", contract::text::show_controls(&value));
     seconds.map(Some).ok_or_else(|| CommandError::usage(wrong()))
 }
 
 fn wire(name: &str, word: &str) -> Result<Wire, CommandError> {
     serde_json::from_value(word.into()).map_err(|_| {
-        let shown = contract::text::shown(word);
+        let shown = contract::text::show_controls(word);
         CommandError::usage(format!("{name}: `{shown}` is not responses, chat_completions or messages"))
     })
 }
@@ -211,7 +211,7 @@ fn from_environment(id: &str, config: &mut EngineConfig) -> Result<Vec<(&'static
         None => None,
         Some(value) => {
             let number =
-                value.parse::<u8>().map_err(|_| format!("`{}` is not a number", contract::text::shown(&value)));
+                value.parse::<u8>().map_err(|_| format!("`{}` is not a number", contract::text::show_controls(&value)));
             let stage = number
                 .and_then(Stage::try_from)
                 .map_err(|problem| CommandError::usage(format!("{stage_name}: {problem}")))?;

@@ -7,7 +7,7 @@ use ledger::{BucketAccess, BucketPlace, EvidencePlace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Layer, LayerOf, Setting, variable};
+use super::{EffectiveSetting, Layer, LayerOf, variable};
 use crate::error::CommandError;
 
 /// The place of evidence that is not this machine's alone.
@@ -37,7 +37,10 @@ const DEFAULT_PATIENCE: u32 = 60;
 const LONGEST_PATIENCE: u32 = 3600;
 
 /// The last layer that says something counts, as a whole. A workspace's file may not say where evidence is kept.
-pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<Option<EvidencePlace>, CommandError> {
+pub(super) fn resolve_evidence(
+    layers: &[Layer],
+    settings: &mut Vec<EffectiveSetting>,
+) -> Result<Option<EvidencePlace>, CommandError> {
     let says_something = |layer: &&Layer| layer.file.evidence != EvidenceFile::default();
     if let Some(layer) = layers.iter().filter(says_something).find(|layer| layer.of == LayerOf::Workspace) {
         let message = format!("{}: a workspace's file may not have `evidence`", layer.path.display());
@@ -47,7 +50,7 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<O
     let source = path.display().to_string();
     let refuse = |what: String| CommandError::usage(format!("{source}: {what}"));
     let place = file.evidence.place().map_err(refuse).map_err(|error| error.hint("docs/fleet.md has an example"))?;
-    let note = |(name, value)| Setting { name: format!("evidence.{name}"), value, source: source.clone() };
+    let note = |(name, value)| EffectiveSetting { name: format!("evidence.{name}"), value, source: source.clone() };
     settings.extend(file.evidence.list_settings(&place).into_iter().map(note));
     Ok(Some(place))
 }
@@ -108,5 +111,5 @@ fn read_variable(setting: &str, name: &str) -> Result<String, String> {
     let value = variable(name).and_then(|value| value.into_string().ok());
     // It stands in a header: a line break would end that.
     let value = value.filter(|value| value.bytes().all(|byte| byte.is_ascii_graphic()));
-    value.ok_or_else(|| format!("`evidence.{setting}` names {}, which is not set", contract::text::shown(name)))
+    value.ok_or_else(|| format!("`evidence.{setting}` names {}, which is not set", contract::text::show_controls(name)))
 }

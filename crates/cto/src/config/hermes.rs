@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Layer, LayerOf, Setting, path_variable};
+use super::{EffectiveSetting, Layer, LayerOf, path_variable};
 
 /// Settings of the console in a configuration file.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub(super) fn find_token_files(extension: &str) -> Vec<PathBuf> {
 type HermesField = (&'static str, fn(&HermesFile) -> Option<bool>);
 
 /// Combines the layers. The workspace's file can only switch a setting off.
-pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> HermesSettings {
+pub(super) fn resolve_hermes(layers: &[Layer], settings: &mut Vec<EffectiveSetting>) -> HermesSettings {
     let mut find = |(name, get): HermesField| {
         let mut value = false;
         for Layer { path, file, of, .. } in layers {
@@ -55,7 +55,7 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> HermesSe
             if next != value {
                 settings.retain(|setting| setting.name != name);
                 let (name, source) = (name.to_owned(), path.display().to_string());
-                settings.push(Setting { name, value: next.to_string(), source });
+                settings.push(EffectiveSetting { name, value: next.to_string(), source });
             }
             value = next;
         }

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use bridge::{Credential, FetchCredentialError, Limits, Price, Proxy, ResponsesWire, Secret, ShapeShim};
+use bridge::{Credential, FetchCredentialError, Price, Proxy, ResponsesWire, Secret, ShapeShim, UseLimits};
 use contract::ModelPair;
 use harness::{EngineConfig, ModelAsk, ModelSetting, ModelSettings, ProxySetting};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Layer, LayerOf, Setting, path_variable, variable};
+use super::{EffectiveSetting, Layer, LayerOf, path_variable, variable};
 use crate::credential_source::CredentialSource;
 use crate::error::CommandError;
 
@@ -37,7 +37,7 @@ pub(crate) struct ModelFile {
     /// Declared changes to requests, so that a reasoning model answers with content.
     shape: ShapeShim,
     /// Limit on the daily use (UTC) of this model, over all runs.
-    limits_per_day: Limits,
+    limits_per_day: UseLimits,
 }
 
 /// A proxy that tunnels to the endpoint with CONNECT.
@@ -111,7 +111,10 @@ fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
 
 /// All layers together; what a later one says of a name holds. Nobody else reads what they
 /// say of models, so that it is moved out.
-pub(super) fn resolve(layers: &mut [Layer], settings: &mut Vec<Setting>) -> Result<ModelSettings, CommandError> {
+pub(super) fn resolve_models(
+    layers: &mut [Layer],
+    settings: &mut Vec<EffectiveSetting>,
+) -> Result<ModelSettings, CommandError> {
     let mut models = ModelSettings::default();
     let mut shown = BTreeMap::new();
     for layer in layers {
@@ -126,7 +129,7 @@ pub(super) fn resolve(layers: &mut [Layer], settings: &mut Vec<Setting>) -> Resu
             shown.insert(format!("network_classes.{class}"), (network.hosts.join(" "), source.clone()));
             models.network_classes.insert(class, network);
         }
-        if file.limits_per_day != Limits::default() {
+        if file.limits_per_day != UseLimits::default() {
             shown.insert("limits_per_day".to_owned(), (amounts(file.limits_per_day), source.clone()));
             models.limits_per_day = file.limits_per_day;
         }
@@ -136,18 +139,18 @@ pub(super) fn resolve(layers: &mut [Layer], settings: &mut Vec<Setting>) -> Resu
             // An endpoint's value is shown nowhere.
             let known = if model.endpoint.is_some() { "has an endpoint" } else { "has no endpoint" };
             shown.insert(format!("models.{pair}"), (known.to_owned(), source.clone()));
-            if model.proxy.as_ref().is_some_and(|proxy| Proxy::parse(&proxy.address, None).is_err()) {
+            if model.proxy.as_ref().is_some_and(|proxy| Proxy::parse_proxy(&proxy.address, None).is_err()) {
                 let message = format!("{source}: models.{name}.proxy: its address is no address of a proxy");
                 return Err(CommandError::usage(message).hint("write it as http://HOST:PORT; a login stands apart"));
             }
             models.models.insert(pair.to_string(), setting(pair, model));
         }
     }
-    settings.extend(shown.into_iter().map(|(name, (value, source))| Setting { name, value, source }));
+    settings.extend(shown.into_iter().map(|(name, (value, source))| EffectiveSetting { name, value, source }));
     Ok(models)
 }
 
-fn amounts(Limits { requests, tokens, money_micros }: Limits) -> String {
+fn amounts(UseLimits { requests, tokens, money_micros }: UseLimits) -> String {
     let rows = [("requests", requests), ("tokens", tokens), ("money_micros", money_micros)];
     let said = rows.iter().filter_map(|(name, amount)| Some(format!("{name} {}", (*amount)?)));
     said.collect::<Vec<_>>().join(", ")
@@ -158,7 +161,7 @@ fn refuse_workspace(Layer { path, file, of, .. }: &Layer) -> Result<(), CommandE
         ("credential_sources", !file.credential_sources.is_empty()),
         ("network_classes", !file.network_classes.is_empty()),
         ("models", !file.models.is_empty()),
-        ("limits_per_day", file.limits_per_day != Limits::default()),
+        ("limits_per_day", file.limits_per_day != UseLimits::default()),
     ];
     match says.iter().find(|(_, said)| *said && *of == LayerOf::Workspace) {
         None => Ok(()),

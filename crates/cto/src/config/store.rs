@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::{Layer, LayerOf, Setting, variable};
+use super::{EffectiveSetting, Layer, LayerOf, variable};
 use crate::error::CommandError;
 
 /// The ledger of this machine's homes.
@@ -71,7 +71,7 @@ impl StoreSettings {
             let message = match ServerAddress::is_meant(url) {
                 // What stands in it may be a password.
                 true => format!("a ledger cannot be there: {error}"),
-                false => format!("a ledger cannot be at `{}`", contract::text::shown(url)),
+                false => format!("a ledger cannot be at `{}`", contract::text::show_controls(url)),
             };
             CommandError::usage(message).hint("sqlite:///PATH/ledger.db or postgres://USER@HOST:PORT/DATABASE")
         })?;
@@ -81,7 +81,10 @@ impl StoreSettings {
 }
 
 /// The last layer that says something counts. A workspace's file may not say where evidence is kept.
-pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<StoreSettings, CommandError> {
+pub(super) fn resolve_store(
+    layers: &[Layer],
+    settings: &mut Vec<EffectiveSetting>,
+) -> Result<StoreSettings, CommandError> {
     let mut store = StoreSettings::default();
     let mut place = None;
     for Layer { path, file, of, .. } in layers {
@@ -91,13 +94,18 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<S
         }
         let refuse = |what: String| CommandError::usage(format!("{}: {what}", path.display()));
         let mut note = |name: &str, value: String| {
-            settings.push(Setting { name: format!("store.{name}"), value, source: path.display().to_string() });
+            settings.push(EffectiveSetting {
+                name: format!("store.{name}"),
+                value,
+                source: path.display().to_string(),
+            });
         };
         let StoreFile { url, password_env, ca, lease_seconds, queue_limits } = &file.store;
         if let Some(name) = password_env {
             let value = variable(name).and_then(|value| value.into_string().ok());
-            let missing =
-                || refuse(format!("`store.password_env` names {}, which is not set", contract::text::shown(name)));
+            let missing = || {
+                refuse(format!("`store.password_env` names {}, which is not set", contract::text::show_controls(name)))
+            };
             store.password = Some(value.ok_or_else(|| missing().hint("set the variable"))?.into());
             note("password_env", name.clone());
         }
@@ -131,7 +139,7 @@ pub(super) fn resolve(layers: &[Layer], settings: &mut Vec<Setting>) -> Result<S
             LedgerPlace::File(_) => url.clone(),
             LedgerPlace::Server(server) => server.address.to_string(),
         };
-        settings.push(Setting { name: "store.url".to_owned(), value, source: path.display().to_string() });
+        settings.push(EffectiveSetting { name: "store.url".to_owned(), value, source: path.display().to_string() });
         store.ledger = Some(named);
     }
     Ok(store)

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use contract::RunId;
-use contract::text::shown;
-use harness::{LiveFact, LiveUsage, Step, StepState, Told, redact_shapes};
+use contract::text::show_controls;
+use harness::{LiveFact, LiveUsage, Step, StepReport, StepState, redact_shapes};
 
 use super::columns::strip_escapes;
 
@@ -54,7 +54,7 @@ impl ForeignLine {
 #[derive(Debug)]
 pub(crate) struct BoardStep {
     pub(crate) began: Duration,
-    pub(crate) last: Told,
+    pub(crate) last: StepReport,
 }
 
 impl BoardStep {
@@ -79,7 +79,7 @@ impl RunBoard {
     }
 
     /// Takes a report about a step.
-    pub(crate) fn hear_step(&mut self, told: &Told) {
+    pub(crate) fn hear_step(&mut self, told: &StepReport) {
         self.heard = self.heard.max(told.at);
         self.is_idle = told.state == StepState::Idle;
         if self.is_idle {
@@ -162,7 +162,7 @@ fn idle_time(detail: &str) -> Duration {
 
 /// Foreign text as one line: no escape sequence, nothing with the shape of a secret.
 fn clean_line(text: &str) -> String {
-    shown(&redact_shapes(strip_escapes(text).trim()))
+    show_controls(&redact_shapes(strip_escapes(text).trim()))
 }
 
 /// `0:41`, `1:02:07`.
@@ -176,8 +176,8 @@ pub(crate) fn clock_text(span: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn told(step: Step, state: StepState, detail: &str, at: u64) -> Told {
-        Told { step, state, detail: detail.to_owned(), at: Duration::from_secs(at) }
+    fn told(step: Step, state: StepState, detail: &str, at: u64) -> StepReport {
+        StepReport { step, state, detail: detail.to_owned(), at: Duration::from_secs(at) }
     }
 
     #[test]

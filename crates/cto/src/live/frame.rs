@@ -89,7 +89,7 @@ fn draw_ended(step: &BoardStep, style: FrameStyle) -> String {
     let took = duration(step.last.at.saturating_sub(step.began));
     let right = if style.width < NARROW { "" } else { took.as_str() };
     let room = FrameStyle { width: style.width.saturating_sub(NAME), ..style };
-    let (detail, right) = room.two_columns(&contract::text::shown(&step.last.detail), right);
+    let (detail, right) = room.two_columns(&contract::text::show_controls(&step.last.detail), right);
     // Where the locale has no tick the mark is a word of two letters.
     let name_width = if paint.unicode { 11 } else { 10 };
     format!("  {mark} {:<name_width$}{detail}{right}", step.last.step.name()).trim_end().to_owned()
@@ -134,7 +134,7 @@ pub(crate) fn usage_text(used: LiveUsage) -> String {
 #[cfg(test)]
 mod tests {
     use contract::RunId;
-    use harness::{LiveFact, Told};
+    use harness::{LiveFact, StepReport};
 
     use super::*;
 
@@ -143,7 +143,7 @@ mod tests {
         let run_id = RunId::try_from("20261115T003955Z-r1-slugify-punctuation-b9tc".to_owned()).unwrap();
         let seconds = Duration::from_secs;
         board.hear_fact(&LiveFact::Opened { run_id }, seconds(0));
-        let step = |step, state, detail: &str, at| Told { step, state, detail: detail.to_owned(), at };
+        let step = |step, state, detail: &str, at| StepReport { step, state, detail: detail.to_owned(), at };
         board.hear_step(&step(Step::Gates, StepState::Began, "", seconds(0)));
         board.hear_step(&step(Step::Gates, StepState::Ended, "14 of 14", Duration::from_millis(8)));
         board.hear_step(&step(Step::Engine, StepState::Began, "", seconds(1)));

@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use contract::Status;
-use contract::text::shown;
-use harness::{LiveFact, Told, WatchRun};
+use contract::text::show_controls;
+use harness::{LiveFact, StepReport, WatchRun};
 
 use super::TimedBoard;
 use super::board::clock_text;
 use super::columns::{cut_end, text_width};
 use super::frame::{FrameStyle, draw_steps};
 use super::screen::{DrawLines, LiveScreen};
-use crate::output::{Output, millis};
+use crate::output::{Output, duration_text};
 
 /// Lanes that are drawn; of more, those that run.
 const MOST_ROWS: usize = 12;
@@ -43,7 +43,7 @@ enum LaneState {
 impl LaneBoard {
     /// Board on which every lane waits.
     pub(crate) fn new(title: String, names: Vec<String>) -> Self {
-        let lanes = names.into_iter().map(|name| BoardLane { name: shown(&name), state: LaneState::Waiting });
+        let lanes = names.into_iter().map(|name| BoardLane { name: show_controls(&name), state: LaneState::Waiting });
         Self { title, started: Instant::now(), lanes: lanes.collect() }
     }
 
@@ -67,9 +67,12 @@ impl LaneBoard {
                 let act = board.board.current_act().map(|act| format!("{step}: {act}"));
                 ("running", paint.running(), act.unwrap_or_else(|| step.to_owned()), clock_text(board.now()))
             }
-            LaneState::Ended { status, took_ms } => {
-                (status.as_str(), paint.status(*status), String::new(), took_ms.map(millis).unwrap_or_default())
-            }
+            LaneState::Ended { status, took_ms } => (
+                status.as_str(),
+                paint.paint_status(*status),
+                String::new(),
+                took_ms.map(duration_text).unwrap_or_default(),
+            ),
         };
         let taken = 2 + name_width + 2 + word.len().max(7) + 2;
         let room = FrameStyle { width: style.width.saturating_sub(taken), ..style };
@@ -108,8 +111,8 @@ pub(crate) struct LaneDisplay {
 
 impl LaneDisplay {
     /// Opens a display; without progress nothing is drawn.
-    pub(crate) fn open(output: Output, title: String, names: Vec<String>, cancel: &Arc<AtomicBool>) -> Self {
-        let open = || LiveScreen::open(LaneBoard::new(title, names), output.paint_errors, Arc::clone(cancel));
+    pub(crate) fn open_display(output: Output, title: String, names: Vec<String>, cancel: &Arc<AtomicBool>) -> Self {
+        let open = || LiveScreen::open_screen(LaneBoard::new(title, names), output.paint_errors, Arc::clone(cancel));
         Self { screen: output.progress.then(open) }
     }
 
@@ -119,9 +122,9 @@ impl LaneDisplay {
     }
 
     /// Ends the display, the last picture stays.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close_display(&self) {
         if let Some(screen) = &self.screen {
-            screen.close();
+            screen.close_screen();
         }
     }
 }
@@ -146,7 +149,7 @@ impl LaneObserver<'_> {
     }
 
     /// Notes the end of a lane.
-    pub(crate) fn end(&self, status: Status, took_ms: Option<u64>) {
+    pub(crate) fn end_lane(&self, status: Status, took_ms: Option<u64>) {
         let Some(screen) = self.screen else { return };
         if let Some(lane) = screen.subject().lanes.get_mut(self.at) {
             lane.state = LaneState::Ended { status, took_ms };
@@ -155,7 +158,7 @@ impl LaneObserver<'_> {
 }
 
 impl WatchRun for LaneObserver<'_> {
-    fn step(&self, told: &Told) {
+    fn step(&self, told: &StepReport) {
         self.change(|board| board.hear_step(told));
     }
 
@@ -182,7 +185,7 @@ mod tests {
         let names = ["fake", "codex", "pi", "an-engine-with-a-very-long-name"].map(str::to_owned).to_vec();
         let mut lanes = LaneBoard::new("r1-slugify".to_owned(), names);
         let mut board = TimedBoard::starting("codex".to_owned());
-        board.hear_step(&Told {
+        board.hear_step(&StepReport {
             step: Step::Engine,
             state: StepState::Began,
             detail: String::new(),

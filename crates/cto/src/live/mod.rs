@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use contract::Report;
-use contract::text::shown;
-use harness::{Ask, LiveFact, StepState, Task, Told, WatchRun};
+use contract::text::show_controls;
+use harness::{Ask, LiveFact, StepReport, StepState, Task, WatchRun};
 
 use crate::output::{Output, duration};
 use board::RunBoard;
@@ -49,7 +49,7 @@ impl TimedBoard {
     }
 
     /// Takes a step that happens now: its time sets the clock by the run's own.
-    pub(crate) fn hear_step(&mut self, told: &Told) {
+    pub(crate) fn hear_step(&mut self, told: &StepReport) {
         self.clock = match self.clock {
             BoardClock::Since(start) => BoardClock::Since(Instant::now().checked_sub(told.at).unwrap_or(start)),
             BoardClock::Told(_) => BoardClock::Told(told.at),
@@ -90,7 +90,7 @@ impl RunDisplay {
 
     /// Of a run that is over and is played back.
     pub(crate) fn of_recording(output: Output, report: &Report, cancel: &Arc<AtomicBool>) -> Self {
-        let title = format!("{}  {}  stage {}", report.task_id, shown(&report.backend), report.stage);
+        let title = format!("{}  {}  stage {}", report.task_id, show_controls(&report.backend), report.stage);
         let subject = TimedBoard { board: RunBoard::new(title), clock: BoardClock::Told(Duration::ZERO) };
         Self::of_board(output, subject, cancel)
     }
@@ -102,7 +102,7 @@ impl RunDisplay {
 
     fn of_board(output: Output, subject: TimedBoard, cancel: &Arc<AtomicBool>) -> Self {
         if output.progress {
-            Self::Screen(LiveScreen::open(subject, output.paint_errors, Arc::clone(cancel)))
+            Self::Screen(LiveScreen::open_screen(subject, output.paint_errors, Arc::clone(cancel)))
         } else if output.step_lines {
             Self::Lines(output)
         } else {
@@ -118,18 +118,18 @@ impl RunDisplay {
     }
 
     /// Wipes what was drawn, so that the result stands alone.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close_display(&self) {
         if let Self::Screen(screen) = self {
-            screen.close();
+            screen.close_screen();
         }
     }
 }
 
 impl WatchRun for RunDisplay {
-    fn step(&self, told: &Told) {
+    fn step(&self, told: &StepReport) {
         match self {
             Self::Screen(screen) => screen.subject().hear_step(told),
-            Self::Lines(output) => output.note(&step_line(told)),
+            Self::Lines(output) => output.print_note(&step_line(told)),
             Self::Nothing => {}
         }
     }
@@ -138,7 +138,7 @@ impl WatchRun for RunDisplay {
         match (self, fact) {
             (Self::Screen(screen), _) => screen.subject().hear_fact(fact),
             (Self::Lines(output), LiveFact::ProgramStarted { name, limit, .. }) => {
-                output.note(&format!("program {} limit {}\n", shown(name), duration(*limit)));
+                output.print_note(&format!("program {} limit {}\n", show_controls(name), duration(*limit)));
             }
             _ => {}
         }
@@ -150,13 +150,13 @@ impl WatchRun for RunDisplay {
 }
 
 /// A step as a line that is never redrawn.
-pub(crate) fn step_line(told: &Told) -> String {
+pub(crate) fn step_line(told: &StepReport) -> String {
     let state = match told.state {
         StepState::Began => "begins",
         StepState::Ended => "done",
         StepState::Refused => "refused",
         StepState::Idle => "idle",
     };
-    let line = format!("{} {} {state} {}", duration(told.at), told.step.name(), shown(&told.detail));
+    let line = format!("{} {} {state} {}", duration(told.at), told.step.name(), show_controls(&told.detail));
     format!("{}\n", line.trim_end())
 }

@@ -51,7 +51,7 @@ impl DrawnBlock {
 
 impl<T: DrawLines + 'static> LiveScreen<T> {
     /// Draws at once, and then on time. `cancel` tells that the end was asked for.
-    pub(crate) fn open(subject: T, paint: Paint, cancel: Arc<AtomicBool>) -> Self {
+    pub(crate) fn open_screen(subject: T, paint: Paint, cancel: Arc<AtomicBool>) -> Self {
         let shared = Arc::new(SharedScreen {
             subject: Mutex::new(subject),
             drawn: Mutex::default(),
@@ -76,7 +76,7 @@ impl<T: DrawLines + 'static> LiveScreen<T> {
     }
 
     /// Wipes the block, so that the result stands alone.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close_screen(&self) {
         *hold(&self.shared.is_over) = true;
         self.shared.over.notify_all();
         if let Some(thread) = hold(&self.thread).take() {
@@ -89,7 +89,7 @@ impl<T: DrawLines + 'static> LiveScreen<T> {
 
 impl<T: DrawLines + 'static> Drop for LiveScreen<T> {
     fn drop(&mut self) {
-        self.close();
+        self.close_screen();
     }
 }
 

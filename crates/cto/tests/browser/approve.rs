@@ -110,7 +110,7 @@ fn the_packet_on_the_page_is_signed_once_and_by_the_operator_alone() {
     let page = browser.open(Look::at(&origin, &cookie));
     page.visit(&place);
     let (sentence, packet) = (page.text("#sentence"), page.text("#packet"));
-    let digest = Digest::of(packet.as_bytes()).to_string();
+    let digest = Digest::of_bytes(packet.as_bytes()).to_string();
     assert_eq!(json!(digest), desk.packet()["packet_digest"], "the text on the page is the packet");
     assert!(page.text("main").contains(&format!("cto approve {}", desk.request)), "the command stands beside it");
 

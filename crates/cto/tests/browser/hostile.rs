@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use hermes::SessionPolicy;
 use serde_json::json;
 
@@ -63,7 +63,7 @@ fn a_page_that_did_not_escape_would_be_caught() {
     for (number, (_, text)) in all.iter().enumerate() {
         page.visit(&format!("/{number}"));
         if detect(&page).is_empty() {
-            missed.push(shown(&text.chars().take(80).collect::<String>()));
+            missed.push(show_controls(&text.chars().take(80).collect::<String>()));
         }
     }
     assert!(missed.is_empty(), "not found without an escape: {missed:#?}");
@@ -123,7 +123,7 @@ fn every_field_of_every_page_is_text() {
 
 /// The first characters as they are shown.
 fn beginning(payload: &str) -> String {
-    shown(payload).chars().take(60).collect()
+    show_controls(payload).chars().take(60).collect()
 }
 
 fn page_text(page: &Page<'_>) -> String {
@@ -206,7 +206,7 @@ if len(sys.argv) > 1:
         page.visit(&format!("/runs/{run}"));
         let text = page_text(&page);
         for payload in texts.iter().filter(|text| text.len() < 200) {
-            let part = shown(payload);
+            let part = show_controls(payload);
             assert!(text.contains(&part), "not shown on the page of the run: {part:?}");
         }
         page.leave();

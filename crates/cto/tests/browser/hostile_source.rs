@@ -268,7 +268,7 @@ impl ConsoleSource for HostileSource {
 
     fn verify_run(&self, reference: &str) -> Result<Arc<VerifyResult>, SourceError> {
         if reference != "sealed" {
-            return Err(SourceError::refused(self.text()).hint(self.text()));
+            return Err(SourceError::refused(self.text()).with_hint(self.text()));
         }
         let (file, check) = (self.text(), self.text());
         let failure = Failure { file, check, line: Some(3), expected: self.text(), found: self.text() };
@@ -297,7 +297,7 @@ impl ConsoleSource for HostileSource {
                 Ok(EventChunk { lines, ..live() })
             }
             (true, _) => Ok(live()),
-            (false, _) => Err(SourceError::missing(self.text())),
+            (false, _) => Err(SourceError::not_found(self.text())),
         }
     }
 
@@ -343,7 +343,7 @@ impl ConsoleSource for HostileSource {
             claims_contradicted: 0,
             attestation_sha256: None,
         };
-        Ok(LaneComparison::of(vec![lane]))
+        Ok(LaneComparison::of_lanes(vec![lane]))
     }
 
     fn list_records(&self) -> Result<Vec<RecordFacts>, SourceError> {
@@ -425,12 +425,12 @@ impl Drop for StopOnDrop<'_> {
 /// Serves a source in this process while the work goes on, which gets the origin and the path of an operator's login link.
 pub(crate) fn serve_source(source: &Arc<HostileSource>, sessions: SessionPolicy, work: impl FnOnce(&str, &str)) {
     let settings = ConsoleSettings { listen: ([127, 0, 0, 1], 0).into(), names: Vec::new(), sessions, tls: None };
-    let console = Console::bind(&settings, Arc::clone(source) as Arc<dyn ConsoleSource>).unwrap();
+    let console = Console::bind_listener(&settings, Arc::clone(source) as Arc<dyn ConsoleSource>).unwrap();
     let (origin, link) = (console.origin(), console.make_link(Role::Operator).unwrap());
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _stop = StopOnDrop(&stop);
-        scope.spawn(|| console.run(&stop));
+        scope.spawn(|| console.serve_until(&stop));
         work(&origin, &link.path);
     });
 }

@@ -141,7 +141,11 @@ fn ten_pages_that_are_cut_again_and_again_end_with_the_same_history() {
     // The report that is replayed is signed over this history, byte for byte.
     let history = format!("{}\n", expected.join("\n"));
     let digest = &replayed["artifact_digests"]["events.normalized.jsonl"];
-    assert_eq!(*digest, json!(Digest::of(history.as_bytes()).to_string()), "what was streamed is what is replayed");
+    assert_eq!(
+        *digest,
+        json!(Digest::of_bytes(history.as_bytes()).to_string()),
+        "what was streamed is what is replayed"
+    );
     let late = delays(&uncut);
     let at = |percent: usize| late.get(late.len() * percent / 100).copied().unwrap_or_default();
     println!("{} events came live: p50 {} ms, p95 {} ms after their time", late.len(), at(50), at(95));

@@ -21,7 +21,7 @@ fn printed_remedies(ran: &Ran) -> Vec<(String, String)> {
 
 /// Types the command of a remedy as it is printed; the words of what went wrong.
 fn paste(world: &World, reason: &str, remedy: &str) -> Option<String> {
-    let command = Remedy::parse(remedy).command?;
+    let command = Remedy::parse_text(remedy).command?;
     let words = shell_words::split(command).unwrap();
     if words[0] != "cto" {
         return None;

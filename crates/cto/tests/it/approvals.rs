@@ -121,7 +121,7 @@ fn a_request_is_read_approved_and_used_once() {
     assert_eq!((&packet["state"], &packet["packet_status"]), (&"open".into(), &"proof_ready".into()));
     let shown = scene.cto(&["packet", &name]).expect(0).text();
     assert!(shown.starts_with(packet["packet"].as_str().unwrap()), "the packet comes first, as it is digested");
-    let digest = contract::Digest::of(packet["packet"].as_str().unwrap().as_bytes()).to_string();
+    let digest = contract::Digest::of_bytes(packet["packet"].as_str().unwrap().as_bytes()).to_string();
     assert_eq!(packet["packet_digest"], digest.as_str());
 
     let granted = scene.approve(&name, &[]).expect(0).json();

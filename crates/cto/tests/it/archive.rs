@@ -223,7 +223,7 @@ fn killed_at_every_place() {
 
 /// Makes the ledger know the bundle as it lies there now, as if it had been sealed like that.
 fn seal_as_it_is(world: &World, bundle: &Path) {
-    let digest = contract::Digest::of(&fs::read(bundle.join("attestation.dsse.json")).unwrap()).to_string();
+    let digest = contract::Digest::of_bytes(&fs::read(bundle.join("attestation.dsse.json")).unwrap()).to_string();
     let ledger = rusqlite::Connection::open(world.home().join("ledger.db")).unwrap();
     let run = bundle.file_name().unwrap().to_str().unwrap();
     ledger.execute("UPDATE runs SET attestation_sha256 = ?1 WHERE run_id = ?2", (&digest, run)).unwrap();
@@ -245,7 +245,7 @@ fn what_cannot_be_exported_says_why() {
     let _ = world.cto(["export", "nothing-of-that-name"]).expect(2);
 
     // A name that other systems may take for another one: signed, whole, and nothing an archive can carry.
-    let home_key = HarnessKey::open(&world.home().join("keys/harness.pem")).unwrap();
+    let home_key = HarnessKey::open_file(&world.home().join("keys/harness.pem")).unwrap();
     let keep = world.path().join("keep");
     copy_bundle(&bundle, &keep);
     for (name, why) in [("é.txt", "plain ASCII"), ("ENGINE-NOT-STARTED.TXT", "only in capital letters")] {

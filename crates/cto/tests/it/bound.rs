@@ -106,7 +106,7 @@ fn a_bundle_elsewhere_is_the_run_that_it_names() {
 #[test]
 fn an_attestation_that_the_ledger_does_not_have_is_another_run() {
     let scene = Scene::new();
-    let key = evidence::HarnessKey::open(&scene.world.home().join("keys/harness.pem")).unwrap();
+    let key = evidence::HarnessKey::open_file(&scene.world.home().join("keys/harness.pem")).unwrap();
     let forger = testkit::Forger::new(&scene.passed, &key);
     forger.report(|report| report["title"] = "Another title".into());
     forger.sign(|_| {});

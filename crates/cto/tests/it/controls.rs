@@ -48,7 +48,7 @@ fn append_foreign(world: &World, run: &str) {
 /// An entry by somebody with a hand in the file, well chained.
 pub(crate) fn append_by_hand(world: &World, kind: &str, run: Option<&str>, time: &str, body: &Value) {
     let path = world.home().join("ledger.db");
-    let head = ledger::Ledger::open(&path).unwrap().head().unwrap();
+    let head = ledger::Ledger::open_file(&path).unwrap().head().unwrap();
     let seq = head.seq + 1;
     let entry = json!({"body": body, "kind": kind, "prev": head.hash, "run_id": run, "seq": seq, "time": time});
     let hash = contract::canonical_digest(&entry).unwrap().to_string();
@@ -105,12 +105,12 @@ fn in_no_word_about_what_was_collected() {
         run_id: run.to_owned().try_into().unwrap(),
         time: "2026-03-01T10:00:00.000000Z".parse().unwrap(),
         collection: ledger::Collection {
-            attestation_sha256: contract::Digest::of(&attestation),
+            attestation_sha256: contract::Digest::of_bytes(&attestation),
             reason: HOSTILE.to_owned(),
             bytes: 1,
         },
     };
-    ledger::Ledger::open(&world.home().join("ledger.db")).unwrap().runs_collected(&[said]).unwrap();
+    ledger::Ledger::open_file(&world.home().join("ledger.db")).unwrap().runs_collected(&[said]).unwrap();
     fs::remove_dir_all(bundle).unwrap();
     for command in ["show", "verify", "replay", "export", "diff", "logs"] {
         check(&world, &[command, run]);

@@ -119,7 +119,7 @@ fn whatever_something_rests_on_stays() {
     );
     let reader = File::open(bundle(&held)).unwrap();
     reader.lock_shared().unwrap();
-    let ledger = ledger::Ledger::open(&world.home().join("ledger.db")).unwrap();
+    let ledger = ledger::Ledger::open_file(&world.home().join("ledger.db")).unwrap();
     let (kind, time) = (ledger::EntryKind::PatchTaken, "2026-03-01T10:00:00.000000Z".parse().unwrap());
     ledger.append(kind, Some(&spoken.clone().try_into().unwrap()), time, &json!({})).unwrap();
 

@@ -58,7 +58,7 @@ fn a_lane_that_cannot_run_is_a_row_and_does_not_stop_the_others() {
         let bundle = world.bundles().join(lane["run_id"].as_str().unwrap());
         let report: Value = serde_json::from_slice(&fs::read(bundle.join("report.json")).unwrap()).unwrap();
         assert_eq!((&report["purpose"], &report["status"]), (&json!("governed"), &json!("pass")));
-        let attestation = contract::Digest::of(&fs::read(bundle.join("attestation.dsse.json")).unwrap());
+        let attestation = contract::Digest::of_bytes(&fs::read(bundle.join("attestation.dsse.json")).unwrap());
         assert_eq!(lane["attestation_sha256"], attestation.to_string());
         assert_eq!(lane["contract_digest"], document["contract_digest"]);
     }

@@ -176,7 +176,7 @@ pub(crate) fn check_two_workers(yard: &Yard) {
 /// A worker that claims and is never heard of again, as one that was killed or stopped between its claim and its start.
 fn claim_and_vanish(yard: &Yard, now: Stamp) -> (String, u64) {
     let ask = ClaimAsk {
-        owner: contract::Digest::of(b"another"),
+        owner: contract::Digest::of_bytes(b"another"),
         engines: None,
         labels: Vec::new(),
         limits: QueueLimits::default(),
@@ -195,7 +195,7 @@ fn a_claim_that_lapsed_is_queued_again_and_its_epoch_starts_nothing() {
 pub(crate) fn check_lapsed_claim(yard: &Yard) {
     let world = yard.first();
     let run = submit(world, &["r1-string-slugify"]);
-    let now = harness::RunClock::start().unwrap().started();
+    let now = harness::RunClock::start_clock().unwrap().started();
     assert_eq!(claim_and_vanish(yard, now), (run.clone(), 1));
     assert_eq!(state_of(world, &run), "claimed");
     let told = work(world, &[]);
@@ -212,7 +212,7 @@ pub(crate) fn check_lapsed_claim(yard: &Yard) {
         epoch: Some(epoch),
         detail: Value::Null,
     };
-    let time = harness::RunClock::start().unwrap().started();
+    let time = harness::RunClock::start_clock().unwrap().started();
     let run_id = late.clone().try_into().unwrap();
     let refused = yard.ledger().run_started(&RunStarted { run_id, time, lease_until: None, intent });
     assert!(matches!(refused, Err(AppendEntryError::TurnRefused { .. })), "{refused:?}");

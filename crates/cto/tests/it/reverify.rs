@@ -21,7 +21,7 @@ fn again(world: &World, bundle: &Path, more: &[&str], code: i32) -> Value {
     let envelope: Value = serde_json::from_slice(&fs::read(statement).unwrap()).unwrap();
     let payload = base64::engine::general_purpose::STANDARD.decode(envelope["payload"].as_str().unwrap()).unwrap();
     let payload: Value = serde_json::from_slice(&payload).unwrap();
-    let attestation = contract::Digest::of(&fs::read(bundle.join("attestation.dsse.json")).unwrap());
+    let attestation = contract::Digest::of_bytes(&fs::read(bundle.join("attestation.dsse.json")).unwrap());
     assert_eq!(payload["subject"][0]["digest"]["sha256"], attestation.to_string());
     assert_eq!(payload["predicate"]["holds"], document["holds"]);
     document

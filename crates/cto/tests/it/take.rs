@@ -137,7 +137,7 @@ fn a_patch_is_one_commit_on_a_new_branch_and_nothing_else_changed() {
     assert_eq!(text("%s"), "turn one into two");
     let body = text("%b");
     assert!(body.contains("Verified: ") && body.contains("exam: 1 of 1 held"), "{body}");
-    let patch = Digest::of(&fs::read(scene.bundle().join("patch.diff")).unwrap());
+    let patch = Digest::of_bytes(&fs::read(scene.bundle().join("patch.diff")).unwrap());
     let trailers = text("%(trailers:only,unfold)");
     let contract = scene.report["contract_digest"].as_str().unwrap();
     assert_eq!(trailers, format!("Cto-Run: {}\nCto-Contract: {contract}\nCto-Patch: {patch}", scene.run_id()));
@@ -155,12 +155,12 @@ fn it_is_signed_recorded_and_kept() {
     let payload: Value = serde_json::from_slice(&payload).unwrap();
     let schema = scene.world.cto(["schema", "patch-taken"]).expect(0).json();
     assert!(jsonschema::is_valid(&schema, &payload), "{payload}");
-    let attestation = Digest::of(&fs::read(scene.bundle().join("attestation.dsse.json")).unwrap()).to_string();
+    let attestation = Digest::of_bytes(&fs::read(scene.bundle().join("attestation.dsse.json")).unwrap()).to_string();
     assert_eq!(payload["subject"][0]["digest"]["sha256"], attestation);
     assert_eq!(payload["predicate"]["commit"], document["commit"]);
     let [entry] = &scene.recorded()[..] else { panic!("said once: {:?}", scene.recorded()) };
     assert_eq!((&entry["attestation_sha256"], &entry["branch"]), (&json!(attestation), &json!(scene.branch())));
-    assert_eq!(entry["statement_sha256"], Digest::of(&statement).to_string());
+    assert_eq!(entry["statement_sha256"], Digest::of_bytes(&statement).to_string());
     assert_eq!(fs::read_dir(scene.world.home().join("work")).unwrap().count(), 0, "nothing is left to work in");
 
     // A later pass of the same task takes the reason away that its latest pass stays; what was taken still stays.

@@ -46,7 +46,7 @@ pub(crate) fn corpus() -> &'static Corpus {
             ("altered", altered(&world, "altered", "sh", "grep -qx two a.txt\n", "grep -q two a.txt\n")),
             ("shortened", altered(&world, "shortened", "python3", CHECKS, SHORTENED)),
         ];
-        let key = HarnessKey::open(&world.home().join("keys/harness.pem")).unwrap();
+        let key = HarnessKey::open_file(&world.home().join("keys/harness.pem")).unwrap();
         Corpus { world, key, bundles }
     })
 }
@@ -127,7 +127,7 @@ impl Corpus {
     }
 
     fn verify(&self, bundle: &Path) -> Checked {
-        evidence::verify::verify(bundle, &[self.key.public()], &[]).unwrap()
+        evidence::verify::verify_bundle(bundle, &[self.key.public()], &[]).unwrap()
     }
 }
 

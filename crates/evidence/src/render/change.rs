@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use contract::report::{CHANGED_FILES, Report};
 use serde::Deserialize;
 
-use super::foreign::{block, code, code_items, fold, items};
+use super::foreign::{code, code_block, code_items, fold, items};
 use super::{count, names};
 use crate::patch::{PatchStat, patch_stats};
 
@@ -23,7 +23,7 @@ struct AskedTask {
 /// Writes the task's title and brief from the contract.
 pub(super) fn write_task(out: &mut String, report: &Report, contract: &[u8]) {
     let Ok(AskedTask { brief }) = serde_json::from_slice(contract) else { return };
-    let _ = writeln!(out, "\n### What was asked\n\n{}", block(&brief));
+    let _ = writeln!(out, "\n### What was asked\n\n{}", code_block(&brief));
     if !report.success_criteria.is_empty() {
         let _ = writeln!(out, "\nIt succeeds when:\n");
         code_items(out, &report.success_criteria);

@@ -119,7 +119,7 @@ pub(super) fn write_verifying(
         ("decision", report.decision_id.to_string()),
         ("baseline commit", report.baseline_commit.clone().unwrap_or_else(none)),
         ("result tree", report.result_tree.clone().unwrap_or_else(none)),
-        ("patch", Digest::of(sources.patch).to_string()),
+        ("patch", Digest::of_bytes(sources.patch).to_string()),
     ];
     digests.extend(sealed.map(|sealed| ("attestation", sealed.attestation.to_string())));
     let mut lines: Vec<String> = digests.iter().map(|(label, digest)| format!("{label}: {}", code(digest))).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contract::text::{shown, shown_lines};
+use contract::text::{show_controls, shown_lines};
 
 /// Paths, claims and commands that are listed before the rest is only counted: a body has a largest size.
 pub(super) const LISTED: usize = 100;
@@ -35,7 +35,7 @@ pub(super) fn items(out: &mut String, all: &[String]) {
 }
 
 /// Shortens a text to at most `longest` characters and marks the cut.
-pub(super) fn cut(text: &str, longest: usize) -> String {
+pub(super) fn shorten_text(text: &str, longest: usize) -> String {
     let mut cut: String = text.chars().take(longest).collect();
     if cut.len() < text.len() {
         cut.push('…');
@@ -59,7 +59,7 @@ pub(super) fn long_code(text: &str) -> String {
 }
 
 fn code_of(text: &str, longest: usize) -> String {
-    let text = cut(&shown(text), longest);
+    let text = shorten_text(&show_controls(text), longest);
     let text = text.trim();
     if text.is_empty() {
         return "(nothing)".to_owned();
@@ -71,8 +71,8 @@ fn code_of(text: &str, longest: usize) -> String {
 }
 
 /// Foreign text as a block of code, in a fence that it cannot end.
-pub(super) fn block(text: &str) -> String {
-    let text = cut(&shown_lines(text), LONGEST);
+pub(super) fn code_block(text: &str) -> String {
+    let text = shorten_text(&shown_lines(text), LONGEST);
     let fence = "`".repeat(longest_row(&text).max(2) + 1);
     format!("{fence}text\n{}\n{fence}", text.trim_end())
 }

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::foreign::{LONGEST_INLINE, block};
+use super::foreign::{LONGEST_INLINE, code_block};
 use super::*;
 
 /// A bundle that was handed out: its report for people, and the body of a pull request.
@@ -10,7 +10,8 @@ fn golden(verdict: &str) -> [String; 2] {
     let report: Report = serde_json::from_slice(&read(names::REPORT)).unwrap();
     let (contract, patch) = (read(names::CONTRACT), read(names::PATCH));
     let sources = RenderSources { contract: &contract, patch: &patch };
-    let sealed = SealedFacts { attestation: Digest::of(&read(names::ATTESTATION)), link: Some("https://e.invalid/b") };
+    let sealed =
+        SealedFacts { attestation: Digest::of_bytes(&read(names::ATTESTATION)), link: Some("https://e.invalid/b") };
     [report_md(&report, &sources), pull_request_body(&report, &sources, &sealed)]
 }
 
@@ -48,7 +49,7 @@ fn code_holds_whatever_it_is_given() {
     ] {
         assert_eq!(code(text), expected);
     }
-    assert_eq!(block("a\n```\n````x\nb"), "`````text\na\n```\n````x\nb\n`````");
-    assert_eq!(block(""), "```text\n\n```");
+    assert_eq!(code_block("a\n```\n````x\nb"), "`````text\na\n```\n````x\nb\n`````");
+    assert_eq!(code_block(""), "```text\n\n```");
     assert_eq!(code(&"x".repeat(10_000)).chars().count(), LONGEST_INLINE + 3);
 }

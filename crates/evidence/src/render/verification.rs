@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use contract::report::{
     CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report, TestCounts, VerificationPass,
 };
-use contract::text::shown;
+use contract::text::show_controls;
 
-use super::foreign::{LISTED, LONGEST_INLINE, block, code, code_items, cut, fold};
+use super::foreign::{LISTED, LONGEST_INLINE, code, code_block, code_items, fold, shorten_text};
 
 /// Tests named in a list before the rest is only counted.
 const NAMED: usize = 20;
@@ -50,11 +50,11 @@ fn row(out: &mut String, number: usize, pass: &VerificationPass) {
 /// Commands in a block of their own: a cell of a table ends at a bar, also within code.
 fn write_commands(out: &mut String, passes: &[VerificationPass]) {
     let line = |(at, pass): (usize, &VerificationPass)| {
-        format!("{}  {}", at + 1, cut(&shown(&pass.argv.join(" ")), LONGEST_INLINE))
+        format!("{}  {}", at + 1, shorten_text(&show_controls(&pass.argv.join(" ")), LONGEST_INLINE))
     };
     let lines: Vec<String> = passes.iter().take(LISTED).enumerate().map(line).collect();
     fold(out, "Commands", |out| {
-        out.push_str(&block(&lines.join("\n")));
+        out.push_str(&code_block(&lines.join("\n")));
         out.push('\n');
     });
 }

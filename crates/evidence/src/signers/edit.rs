@@ -110,7 +110,8 @@ mod tests {
             until: Some(at(20)),
         };
         let line = new("me@home", &["cto-record@v1", "cto-approval@v1"]).line().unwrap();
-        let judge = |namespace: &str, seconds| AllowedSigners::parse(&line).judge_key(&key(), namespace, at(seconds));
+        let judge =
+            |namespace: &str, seconds| AllowedSigners::parse_file(&line).judge_key(&key(), namespace, at(seconds));
         assert_eq!(judge("cto-approval@v1", 10), SignerStanding::Allowed);
         assert_eq!(judge("cto-approval@v1", 9), SignerStanding::NotYetValid);
         assert_eq!(judge("cto-approval@v1", 20), SignerStanding::Expired);
@@ -138,7 +139,7 @@ mod tests {
                 assert_eq!(text.trim_end(), line);
                 continue;
             }
-            let judge = |seconds| AllowedSigners::parse(&text).judge_key(&key(), "cto-record@v1", at(seconds));
+            let judge = |seconds| AllowedSigners::parse_file(&text).judge_key(&key(), "cto-record@v1", at(seconds));
             assert_eq!((judge(29), judge(30)), (SignerStanding::Allowed, SignerStanding::Expired), "{text}");
         }
         let whole = rows.map(|(line, _)| line).join("\n");

@@ -42,7 +42,7 @@ fn lines_allow_what_they_say_and_no_more() {
         ("", NotListed),
     ];
     for (before, expected) in rows {
-        let allowed = AllowedSigners::parse(&format!("# who\n\n{before} {KEY}\n"));
+        let allowed = AllowedSigners::parse_file(&format!("# who\n\n{before} {KEY}\n"));
         assert_eq!(allowed.judge_key(&key(), "cto-record@v1", now()), expected, "{before}");
     }
 }
@@ -50,13 +50,13 @@ fn lines_allow_what_they_say_and_no_more() {
 #[test]
 fn another_key_is_not_allowed_and_the_kindest_line_counts() {
     let other = "me ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g other\n";
-    let judge = |text: &str| AllowedSigners::parse(text).judge_key(&key(), "cto-record@v1", now());
+    let judge = |text: &str| AllowedSigners::parse_file(text).judge_key(&key(), "cto-record@v1", now());
     assert_eq!(judge(other), SignerStanding::NotListed);
     let expired = format!("{other}me valid-before=\"20260101\" {KEY}");
     assert_eq!(judge(&expired), SignerStanding::Expired);
     let renewed = format!("{expired}\n\"you, too\" {KEY}me namespaces=\"git\" {KEY}");
     assert_eq!(judge(&renewed), SignerStanding::Allowed, "the control");
-    assert_eq!(AllowedSigners::parse(&renewed).principals_of(&key()), Some("me"));
+    assert_eq!(AllowedSigners::parse_file(&renewed).principals_of(&key()), Some("me"));
 }
 
 #[test]

@@ -19,39 +19,39 @@ pub(super) struct Signed {
 }
 
 /// Gives the statement only when the signature is by a trusted key.
-pub(super) fn check(tree: &Tree, keys: &[PublicKey], checks: &mut Checks) -> Option<Signed> {
+pub(super) fn check_attestation(tree: &Tree, keys: &[PublicKey], checks: &mut Checks) -> Option<Signed> {
     let bytes = tree.content(FILE)?;
     let envelope: Envelope = match from_json(bytes) {
         Ok(envelope) => envelope,
         Err(error) => {
-            checks.check(false, FILE, "envelope", "a DSSE envelope", error);
+            checks.count_check(false, FILE, "envelope", "a DSSE envelope", error);
             return None;
         }
     };
     // It has no field that is not ours, so its canonical bytes are all there is of it.
-    if !checks.check(is_canonical(bytes), FILE, "envelope", "RFC 8785 bytes", "other bytes") {
+    if !checks.count_check(is_canonical(bytes), FILE, "envelope", "RFC 8785 bytes", "other bytes") {
         return None;
     }
-    checks.same(FILE, "payload_type", PAYLOAD_TYPE, envelope.payload_type.as_str());
+    checks.check_same(FILE, "payload_type", PAYLOAD_TYPE, envelope.payload_type.as_str());
     let [signature] = envelope.signatures.as_slice() else {
-        checks.check(false, FILE, "signature_count", 1, envelope.signatures.len());
+        checks.count_check(false, FILE, "signature_count", 1, envelope.signatures.len());
         return None;
     };
     let Some(key) = keys.iter().find(|key| key.key_id() == signature.keyid) else {
         let expected = if keys.is_empty() { "a key to check with (--key FILE)".to_owned() } else { known(keys) };
-        checks.check(false, FILE, "signer", expected, &signature.keyid);
+        checks.count_check(false, FILE, "signer", expected, &signature.keyid);
         return None;
     };
     let (Some(payload), Some(sig)) = (decode(&envelope.payload), decode(&signature.sig)) else {
-        checks.check(false, FILE, "base64", "canonical base64", "other text");
+        checks.count_check(false, FILE, "base64", "canonical base64", "other text");
         return None;
     };
     let holds = key.verifies(&pre_authentication(&envelope.payload_type, &payload), &sig);
-    if !checks.check(holds, FILE, "signature", "a valid ed25519 signature", "an invalid one") {
+    if !checks.count_check(holds, FILE, "signature", "a valid ed25519 signature", "an invalid one") {
         return None;
     }
     let statement = read_statement(&payload, checks)?;
-    checks.same(FILE, "key", key.key_id(), statement.predicate.key.clone());
+    checks.check_same(FILE, "key", key.key_id(), statement.predicate.key.clone());
     Some(Signed { statement, key_id: key.key_id() })
 }
 
@@ -69,13 +69,13 @@ fn read_statement(payload: &[u8], checks: &mut Checks) -> Option<Statement> {
     let statement: Statement = match from_json(payload) {
         Ok(statement) => statement,
         Err(error) => {
-            checks.check(false, FILE, "statement", "an in-toto statement of a run", error);
+            checks.count_check(false, FILE, "statement", "an in-toto statement of a run", error);
             return None;
         }
     };
-    checks.check(is_canonical(payload), FILE, "statement", "RFC 8785 bytes", "other bytes");
-    checks.same(FILE, "statement_type", STATEMENT_TYPE, statement.kind.as_str());
-    checks.same(FILE, "predicate_type", statement.predicate.predicate_type(), statement.predicate_type.as_str());
+    checks.count_check(is_canonical(payload), FILE, "statement", "RFC 8785 bytes", "other bytes");
+    checks.check_same(FILE, "statement_type", STATEMENT_TYPE, statement.kind.as_str());
+    checks.check_same(FILE, "predicate_type", statement.predicate.predicate_type(), statement.predicate_type.as_str());
     Some(statement)
 }
 

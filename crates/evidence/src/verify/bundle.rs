@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report};
 
-use super::{AskedRun, Expectation, Failure, OpenBundleError, verify};
+use super::{AskedRun, Expectation, Failure, OpenBundleError, verify_bundle};
 use crate::key::PublicKey;
 
 /// A bundle of which every check holds, bound to the run that was asked for. Nobody else
@@ -55,9 +55,9 @@ fn first_failure(failures: &[Failure]) -> String {
 impl VerifiedBundle {
     /// Verifies the bundle at `dir`. Without a run that is asked for, it is the run that
     /// its signed statement names.
-    pub fn verify(dir: &Path, keys: &[PublicKey], asked: Option<&AskedRun>) -> Result<Self, VerifyBundleError> {
+    pub fn verify_dir(dir: &Path, keys: &[PublicKey], asked: Option<&AskedRun>) -> Result<Self, VerifyBundleError> {
         let expected: Vec<Expectation> = asked.cloned().map(Expectation::Run).into_iter().collect();
-        let checked = verify(dir, keys, &expected).map_err(VerifyBundleError::Open)?;
+        let checked = verify_bundle(dir, keys, &expected).map_err(VerifyBundleError::Open)?;
         match (checked.report, checked.signer, checked.attestation_sha256) {
             (Some(report), Some(signer), Some(attestation_sha256)) => {
                 Ok(Self { dir: dir.to_owned(), report, signer, attestation_sha256 })

@@ -43,7 +43,7 @@ pub(super) struct Checks {
 
 impl Checks {
     /// Counts a check; a failed one is kept with what was expected and found.
-    pub(super) fn check(
+    pub(super) fn count_check(
         &mut self,
         holds: bool,
         file: &str,
@@ -60,8 +60,14 @@ impl Checks {
 
     /// Checks that two values are equal; returns the result so that a caller can skip
     /// checks that depend on it.
-    pub(super) fn same<T: PartialEq + fmt::Display>(&mut self, file: &str, check: &str, expected: T, found: T) -> bool {
-        self.check(expected == found, file, check, &expected, &found)
+    pub(super) fn check_same<T: PartialEq + fmt::Display>(
+        &mut self,
+        file: &str,
+        check: &str,
+        expected: T,
+        found: T,
+    ) -> bool {
+        self.count_check(expected == found, file, check, &expected, &found)
     }
 
     /// Records a check that does not hold. Counts as one check.
@@ -73,9 +79,10 @@ impl Checks {
         expected: impl fmt::Display,
         found: impl fmt::Display,
     ) {
-        let cut = |value: &dyn fmt::Display| contract::text::shown(&value.to_string()).chars().take(300).collect();
+        let cut =
+            |value: &dyn fmt::Display| contract::text::show_controls(&value.to_string()).chars().take(300).collect();
         self.failures.push(Failure {
-            file: contract::text::shown(file),
+            file: contract::text::show_controls(file),
             check: check.to_owned(),
             line,
             expected: cut(&expected),
@@ -94,15 +101,15 @@ pub(super) struct ProofChecks<'c> {
 impl ProofChecks<'_> {
     /// Compares one field of a stage's proof as JSON, so that values of any type can be
     /// shown.
-    pub(super) fn same(&mut self, field: &str, expected: impl Serialize, found: impl Serialize) {
+    pub(super) fn check_field(&mut self, field: &str, expected: impl Serialize, found: impl Serialize) {
         let (expected, found) = (json!(expected), json!(found));
         let holds = expected == found || has_defect(UNVERIFIED_PROOFS);
-        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} {expected}"), &found);
+        self.checks.count_check(holds, self.file, "stage_proof", format_args!("{field} {expected}"), &found);
     }
 
     /// Holds in every pass, and says nothing of other runs.
     pub(super) fn holds_in_pass(&mut self, report: &Report, field: &str, found: bool) {
         let holds = found || report.status != Status::Pass || has_defect(UNVERIFIED_PROOFS);
-        self.checks.check(holds, self.file, "stage_proof", format_args!("{field} true in a pass"), found);
+        self.checks.count_check(holds, self.file, "stage_proof", format_args!("{field} true in a pass"), found);
     }
 }

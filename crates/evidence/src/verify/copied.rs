@@ -9,7 +9,7 @@ use super::checks::{Checks, ProofChecks};
 use crate::names;
 
 /// Checks the proofs that are present; their presence itself is checked elsewhere.
-pub(super) fn check(
+pub(super) fn check_repository_proofs(
     report: &Report,
     no_target: Option<&NoTargetInspection>,
     copied: Option<&CopiedRepository>,
@@ -24,19 +24,19 @@ pub(super) fn check(
 }
 
 fn check_no_target(report: &Report, proof: &NoTargetInspection, fields: &mut ProofChecks<'_>) {
-    fields.same("run_id", &report.run_id, &proof.run_id);
-    fields.same("stage", report.stage, proof.stage);
-    fields.same("engine", &report.backend, &proof.engine);
+    fields.check_field("run_id", &report.run_id, &proof.run_id);
+    fields.check_field("stage", report.stage, proof.stage);
+    fields.check_field("engine", &report.backend, &proof.engine);
     let is_clean = proof.places.iter().all(|looked| looked.occurrences == 0);
-    fields.same("passed", is_clean, proof.passed);
+    fields.check_field("passed", is_clean, proof.passed);
     fields.holds_in_pass(report, "passed", proof.passed);
 }
 
 fn check_copied(report: &Report, proof: &CopiedRepository, fields: &mut ProofChecks<'_>) {
-    fields.same("run_id", &report.run_id, &proof.run_id);
-    fields.same("stage", Stage::COPIED_REPOSITORY, proof.stage);
-    fields.same("engine", &report.backend, &proof.engine);
-    fields.same("unchanged", proof.after.as_ref() == Some(&proof.before), proof.unchanged);
+    fields.check_field("run_id", &report.run_id, &proof.run_id);
+    fields.check_field("stage", Stage::COPIED_REPOSITORY, proof.stage);
+    fields.check_field("engine", &report.backend, &proof.engine);
+    fields.check_field("unchanged", proof.after.as_ref() == Some(&proof.before), proof.unchanged);
     for (field, found) in [
         ("unchanged", proof.unchanged),
         ("clean_start", proof.clean_start),
@@ -84,7 +84,7 @@ mod tests {
         }
         let (first, second) = (serde_json::from_value(first).unwrap(), serde_json::from_value(second).unwrap());
         let mut checks = Checks::default();
-        check(&report, Some(&first), Some(&second), &mut checks);
+        check_repository_proofs(&report, Some(&first), Some(&second), &mut checks);
         checks.failures.iter().map(|failure| failure.expected.clone()).collect()
     }
 

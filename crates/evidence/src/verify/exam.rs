@@ -8,7 +8,7 @@ use super::checks::Checks;
 use crate::names;
 
 /// Judges every pass, their overall result and the claims again.
-pub(super) fn check(report: &Report, checks: &mut Checks) {
+pub(super) fn check_exam(report: &Report, checks: &mut Checks) {
     check_proof(report, checks);
     for pass in &report.verification.passes {
         check_pass(report, pass, checks);
@@ -23,13 +23,13 @@ fn check_proof(report: &Report, checks: &mut Checks) {
     let passes = &report.verification.passes;
     let failed = passes.iter().any(|pass| pass.result == CheckResult::Fail);
     let holds = report.status != Status::Pass || !failed;
-    checks.check(holds, file, "verification", "no failed check in a pass", "one failed");
+    checks.count_check(holds, file, "verification", "no failed check in a pass", "one failed");
     let proven = report.status != Status::Pass
         || report.stage.number() == 1
         || report.kind.is_some()
         || report.coverage.contains(&Coverage::NoVerification)
         || passes.iter().any(|pass| pass.kind == proving(report) && pass.result == CheckResult::Pass);
-    checks.check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
+    checks.count_check(proven, file, "verification", "an exam that passed, or a reason why there is none", "neither");
 }
 
 /// Kind of check that a pass relies on. A baseline without any test leaves only the patch's
@@ -68,17 +68,29 @@ fn check_pass(report: &Report, pass: &VerificationPass, checks: &mut Checks) {
     let ended_well = pass.exit == Some(0) && !pass.timed_out;
     let excused = is_excused(report, pass);
     let exit_holds = ended_well || excused && pass.exit.is_some() && !pass.timed_out;
-    checks.check(!held || exit_holds, file, "verification", "exit 0 where a check passed", name);
+    checks.count_check(!held || exit_holds, file, "verification", "exit 0 where a check passed", name);
     let failed = pass.tests.result.is_some_and(|tests| tests.failed > 0);
-    checks.check(!(held && failed) || excused, file, "verification_tests", "no failed test where a check passed", name);
+    checks.count_check(
+        !(held && failed) || excused,
+        file,
+        "verification_tests",
+        "no failed test where a check passed",
+        name,
+    );
     let told = report.blocker_reasons.contains(&Reason::VerificationFailed);
     let expected = "verification_failed among the blockers";
-    checks.check(!(ended_well && failed) || told, file, "verification_tests", expected, name);
+    checks.count_check(!(ended_well && failed) || told, file, "verification_tests", expected, name);
     let weak = is_weak(pass);
-    checks.check(!(held && weak), file, "verification_tests", "every test of the baseline where a check passed", name);
+    checks.count_check(
+        !(held && weak),
+        file,
+        "verification_tests",
+        "every test of the baseline where a check passed",
+        name,
+    );
     let told = report.blocker_reasons.contains(&Reason::VerificationWeakened);
     let expected = "verification_weakened among the blockers";
-    checks.check(!(ended_well && weak) || told, file, "verification_tests", expected, name);
+    checks.count_check(!(ended_well && weak) || told, file, "verification_tests", expected, name);
 }
 
 fn is_weak(pass: &VerificationPass) -> bool {
@@ -100,7 +112,7 @@ pub(super) fn check_controls(report: &Report, contract: &TaskContract, checks: &
         None => controls.iter().all(|pass| !held(pass) || refused(pass)),
     };
     let expected = "an altered exam that failed where the control holds";
-    checks.check(holds, names::REPORT, "verification", expected, "one passed");
+    checks.count_check(holds, names::REPORT, "verification", expected, "one passed");
 }
 
 /// A failure is excused only where the contract declares it, or says that tests are held again.
@@ -111,7 +123,7 @@ pub(super) fn check_excuses(report: &Report, contract: &TaskContract, checks: &m
         Excuse::Flaky => contract.flaky_retries() == 0,
     });
     let expected = "failures that the contract excuses";
-    checks.check(!unfounded, names::REPORT, "verification_tests", expected, "others");
+    checks.count_check(!unfounded, names::REPORT, "verification_tests", expected, "others");
 }
 
 fn check_result(report: &Report, checks: &mut Checks) {
@@ -123,9 +135,9 @@ fn check_result(report: &Report, checks: &mut Checks) {
         _ => CheckResult::Fail,
     };
     let as_passes = report.verification.result == result;
-    checks.check(as_passes, file, "verification_result", "what the checks make", "another result");
+    checks.count_check(as_passes, file, "verification_result", "what the checks make", "another result");
     let tests = (result != CheckResult::NotRun).then_some(result == CheckResult::Pass);
-    checks.check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
+    checks.count_check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
 }
 
 /// Checks that a contradicted structured claim stands against the run.
@@ -134,5 +146,5 @@ fn check_claims(report: &Report, checks: &mut Checks) {
     let listed = report.blocker_reasons.contains(&Reason::ClaimContradicted);
     let expected = "claim_contradicted among the blockers exactly where a claim is contradicted";
     let found = lie.map_or("no contradicted claim", |judged| judged.claim.found_in.as_str());
-    checks.check(lie.is_some() == listed, names::REPORT, "claims", expected, found);
+    checks.count_check(lie.is_some() == listed, names::REPORT, "claims", expected, found);
 }

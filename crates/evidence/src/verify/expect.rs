@@ -39,7 +39,7 @@ pub enum Expectation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` is not an expectation: contract=<digest>, baseline=<commit>, signer=<key id>, max-age=<N>(s|m|h|d), coverage=empty",
-    contract::text::shown(.0)
+    contract::text::show_controls(.0)
 )]
 pub struct ParseExpectationError(String);
 
@@ -72,7 +72,7 @@ fn seconds(text: &str) -> Option<u64> {
 }
 
 /// Checks the caller's expectations against the signed statement.
-pub(super) fn check(
+pub(super) fn check_expectations(
     expectations: &[Expectation],
     tree: &Tree,
     statement: &Statement,
@@ -83,26 +83,28 @@ pub(super) fn check(
     for expectation in expectations {
         match expectation {
             Expectation::Contract(digest) => {
-                checks.same(names::CONTRACT, "expect_contract", *digest, signed.contract_digest)
+                checks.check_same(names::CONTRACT, "expect_contract", *digest, signed.contract_digest)
             }
             Expectation::Baseline(commit) => {
                 let found = signed.baseline_commit.as_deref().unwrap_or("none");
-                checks.check(found.starts_with(commit.as_str()), names::REPORT, "expect_baseline", commit, found)
+                checks.count_check(found.starts_with(commit.as_str()), names::REPORT, "expect_baseline", commit, found)
             }
             Expectation::Signer(key) => {
-                checks.same(names::ATTESTATION, "expect_signer", key.as_str(), signed.key.as_str())
+                checks.check_same(names::ATTESTATION, "expect_signer", key.as_str(), signed.key.as_str())
             }
-            Expectation::NotBefore(moment) => checks.check(
+            Expectation::NotBefore(moment) => checks.count_check(
                 signed.finished_at >= *moment,
                 names::REPORT,
                 "expect_max_age",
                 format!("after {moment}"),
                 signed.finished_at,
             ),
-            Expectation::MaxAge(age) => checks.check(false, names::REPORT, "expect_max_age", age, "no clock was given"),
+            Expectation::MaxAge(age) => {
+                checks.count_check(false, names::REPORT, "expect_max_age", age, "no clock was given")
+            }
             Expectation::CoverageEmpty => {
                 let codes: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
-                checks.check(codes.is_empty(), names::REPORT, "expect_coverage", "empty", codes.join(", "))
+                checks.count_check(codes.is_empty(), names::REPORT, "expect_coverage", "empty", codes.join(", "))
             }
             Expectation::Run(asked) => check_run(asked, tree, statement, checks),
         };
@@ -113,9 +115,9 @@ pub(super) fn check(
 /// recorded.
 fn check_run(asked: &AskedRun, tree: &Tree, statement: &Statement, checks: &mut Checks) -> bool {
     let (file, signed) = (names::ATTESTATION, &statement.predicate.run_id);
-    let same = checks.same(file, RUN_MISMATCH, asked.run_id.as_str(), signed.as_str());
+    let same = checks.check_same(file, RUN_MISMATCH, asked.run_id.as_str(), signed.as_str());
     match (asked.attestation_sha256, tree.files.get(file)) {
-        (Some(known), Some(found)) => checks.same(file, RUN_MISMATCH, known, *found) && same,
+        (Some(known), Some(found)) => checks.check_same(file, RUN_MISMATCH, known, *found) && same,
         _ => same,
     }
 }

@@ -88,7 +88,7 @@ impl Found {
 
 /// Lists and digests everything below `path`; links, devices and odd names are failures,
 /// never followed.
-pub(super) fn read(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleError> {
+pub(super) fn read_files(path: &Path, checks: &mut Checks) -> Result<Tree, OpenBundleError> {
     let unread = |errno: Errno| OpenBundleError::Read(path.to_owned(), errno.into());
     let root = open_dir(CWD, path).map_err(|errno| match errno {
         Errno::NOENT => OpenBundleError::Missing(path.to_owned()),
@@ -165,12 +165,18 @@ fn walk(
                 let before = found.len();
                 walk(open_dir(dir, entry)?.as_fd(), &format!("{name}/"), depth + 1, found, checks)?;
                 // Nothing signs a directory, and nothing of ours leaves one without a file.
-                checks.check(found.len() > before, &name, "directory", "a directory with a signed file in it", "none");
+                checks.count_check(
+                    found.len() > before,
+                    &name,
+                    "directory",
+                    "a directory with a signed file in it",
+                    "none",
+                );
             }
             FileType::RegularFile => found.push(Found { name, size: u64::try_from(stat.st_size).unwrap_or(0) }),
             kind => {
                 let what = if kind == FileType::Symlink { "a symbolic link" } else { "a special file" };
-                checks.check(false, &name, "kind", "a regular file", what);
+                checks.count_check(false, &name, "kind", "a regular file", what);
             }
         }
     }
@@ -218,7 +224,7 @@ fn digest_one(root: BorrowedFd<'_>, file: &Found) -> FileRead {
     if file.is_judged() {
         let mut content = Vec::with_capacity(most);
         opened.read_to_end(&mut content)?;
-        return Ok((Digest::of(&content), Some(content)));
+        return Ok((Digest::of_bytes(&content), Some(content)));
     }
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; most];
@@ -237,23 +243,25 @@ pub(super) fn check_subjects(tree: &Tree, statement: &Statement, checks: &mut Ch
     unsigned.remove(names::ATTESTATION);
     for subject in &statement.subject {
         match unsigned.remove(subject.name.as_str()) {
-            Some(found) => checks.same(&subject.name, "digest", subject.digest.sha256, found),
-            None => checks.check(false, &subject.name, "present", "the signed file", "no such file, or signed twice"),
+            Some(found) => checks.check_same(&subject.name, "digest", subject.digest.sha256, found),
+            None => {
+                checks.count_check(false, &subject.name, "present", "the signed file", "no such file, or signed twice")
+            }
         };
     }
     for name in unsigned.keys() {
-        checks.check(false, name, "signed", "only signed files", "a file that nobody signed");
+        checks.count_check(false, name, "signed", "only signed files", "a file that nobody signed");
     }
 }
 
 /// Checks that every mandatory file and the `backend/` directory are present.
 pub(super) fn check_presence(tree: &Tree, checks: &mut Checks) {
     for name in names::ALWAYS {
-        checks.check(tree.files.contains_key(*name), name, "present", "a file that every bundle has", "missing");
+        checks.count_check(tree.files.contains_key(*name), name, "present", "a file that every bundle has", "missing");
     }
     let backend = look(tree.root.as_fd(), names::BACKEND);
     let backend = backend.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
-    checks.check(backend, names::BACKEND, "present", "a directory that every bundle has", "missing");
+    checks.count_check(backend, names::BACKEND, "present", "a directory that every bundle has", "missing");
 }
 
 /// Every JSON file at the top is stored as its RFC 8785 bytes, and every line of the logs too.
@@ -262,12 +270,12 @@ pub(super) fn check_canonical(tree: &mut Tree, checks: &mut Checks) {
         if name == names::SANDBOX {
             let postures = postures(bytes);
             let canonical = postures.is_some() || is_canonical(bytes);
-            checks.check(canonical, name, "canonical", "RFC 8785 bytes", "other bytes");
+            checks.count_check(canonical, name, "canonical", "RFC 8785 bytes", "other bytes");
             tree.postures = postures;
         } else if name == names::ATTESTATION {
             // Was asked before its signature.
         } else if name.ends_with(".json") {
-            checks.check(is_canonical(bytes), name, "canonical", "RFC 8785 bytes", "other bytes");
+            checks.count_check(is_canonical(bytes), name, "canonical", "RFC 8785 bytes", "other bytes");
         } else if name == names::TRACE {
             let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|byte| *byte == b'\n');
             let broken = lines.zip(1_u64..).find(|(line, _)| !is_canonical(line));

@@ -6,7 +6,7 @@ use contract::proof::{
     ActionProof, AdmissionProof, ApprovalAnswer, ApprovalProof, DisposableRepositoryProof, LandedCommit,
     OwnedRepositoryProof, PathProof, ProofSubject,
 };
-use contract::record::{Found, target_admission_status};
+use contract::record::{FoundRecord, target_admission_status};
 use contract::report::{ApprovalStatus, CheckResult, OperatorOutcome};
 use contract::statement::Predicate;
 use contract::{Coverage, Decision, Digest, EventKind, Report, Stage, Status};
@@ -28,7 +28,7 @@ pub(super) struct GovernedRun<'a> {
 }
 
 /// Checks the approval and the stage's proof of a run that may change a repository.
-pub(super) fn check(run: &GovernedRun<'_>, checks: &mut Checks) {
+pub(super) fn check_governed(run: &GovernedRun<'_>, checks: &mut Checks) {
     let counted = counted_approvals(&run.decision.inputs);
     check_signed(run, counted.as_ref(), checks);
     if run.report.engine.process_started {
@@ -56,7 +56,7 @@ fn check_signed(run: &GovernedRun<'_>, counted: Option<&CountedApprovals<'_>>, c
         [("signed_request", signed.request_digest, asked), ("signed_approval", signed.approval_digest, approved)]
     {
         let holds = if used { signed == known } else { signed.is_none() || signed == known };
-        checks.check(holds, names::ATTESTATION, check, tell(known), tell(signed));
+        checks.count_check(holds, names::ATTESTATION, check, tell(known), tell(signed));
     }
 }
 
@@ -71,7 +71,7 @@ fn check_used(run: &GovernedRun<'_>, counted: Option<&CountedApprovals<'_>>, che
     for coverage in [Coverage::SoloOperator, Coverage::BreakGlass] {
         let said = counted.is_some_and(|counted| counted.coverage.contains(&coverage));
         let listed = report.coverage.contains(&coverage);
-        checks.check(said == listed, file, "coverage", format_args!("{}: {said}", coverage.code()), listed);
+        checks.count_check(said == listed, file, "coverage", format_args!("{}: {said}", coverage.code()), listed);
     }
     let expected = if counted.is_some() { ApprovalStatus::Granted } else { ApprovalStatus::NotRequired };
     same(file, "approval_status", expected, report.approval_status, checks);
@@ -79,13 +79,13 @@ fn check_used(run: &GovernedRun<'_>, counted: Option<&CountedApprovals<'_>>, che
     let glass = counted.coverage.contains(&Coverage::BreakGlass).then_some(EventKind::ApprovalBreakGlass);
     for kind in [EventKind::ApprovalRequested, EventKind::ApprovalGranted].into_iter().chain(glass) {
         let seen = run.events.contains(&kind);
-        checks.check(seen, names::EVENTS, "approval_event", format_args!("an event {kind}"), "none");
+        checks.count_check(seen, names::EVENTS, "approval_event", format_args!("an event {kind}"), "none");
     }
 }
 
 fn same(file: &str, check: &str, expected: impl Serialize, found: impl Serialize, checks: &mut Checks) {
     let (expected, found) = (json!(expected), json!(found));
-    checks.check(expected == found, file, check, &expected, &found);
+    checks.count_check(expected == found, file, check, &expected, &found);
 }
 
 /// A pass of a stage that changes a repository has the proof of that stage.
@@ -96,7 +96,7 @@ fn check_presence(run: &GovernedRun<'_>, checks: &mut Checks) {
         stage if stage > Stage::DISPOSABLE_REPOSITORY => (names::owned_proof(stage), run.owned.is_some()),
         _ => return,
     };
-    checks.check(is_there || !passed, file, "present", "the proof of the stage in a pass", "missing");
+    checks.count_check(is_there || !passed, file, "present", "the proof of the stage in a pass", "missing");
 }
 
 fn check_disposable(
@@ -110,7 +110,11 @@ fn check_disposable(
     check_subject(report, &proof.subject, &mut fields);
     let said = (&proof.branch_policy, proof.case_process_started, proof.verification, proof.runtime_default_activation);
     check_common(report, said, &mut fields);
-    fields.same("disposable_repository_dir", &report.disposable_repository_dir, Some(&proof.disposable_repository_dir));
+    fields.check_field(
+        "disposable_repository_dir",
+        &report.disposable_repository_dir,
+        Some(&proof.disposable_repository_dir),
+    );
     check_approval(run, &proof.approval, counted, &mut fields);
     check_paths(report, &proof.paths, &mut fields);
     check_actions(report, &proof.actions, &mut fields);
@@ -134,14 +138,26 @@ fn check_owned(
     check_admission(run.decision, proof, &mut fields);
     check_approval(run, &proof.approval, counted, &mut fields);
     let first = counted.and_then(|counted| counted.approvals.first());
-    fields.same("approval_digest", first.map(|first| first.sha256), Some(proof.approval_digest));
-    fields.same("approval_source", first.map(|first| &first.document.approval_source), Some(&proof.approval_source));
+    fields.check_field("approval_digest", first.map(|first| first.sha256), Some(proof.approval_digest));
+    fields.check_field(
+        "approval_source",
+        first.map(|first| &first.document.approval_source),
+        Some(&proof.approval_source),
+    );
     check_paths(report, &proof.paths, &mut fields);
     check_actions(report, &proof.actions, &mut fields);
-    fields.same("target_repository_head_before", &report.baseline_commit, Some(&proof.target_repository_head_before));
-    fields.same("operator_outcome", OperatorOutcome::Pending, proof.operator_outcome);
-    fields.same("operator_outcome_required", true, proof.operator_outcome_required);
-    fields.same("target_commit", proof.landed.as_ref().map(|landed| &landed.commit), proof.target_commit.as_ref());
+    fields.check_field(
+        "target_repository_head_before",
+        &report.baseline_commit,
+        Some(&proof.target_repository_head_before),
+    );
+    fields.check_field("operator_outcome", OperatorOutcome::Pending, proof.operator_outcome);
+    fields.check_field("operator_outcome_required", true, proof.operator_outcome_required);
+    fields.check_field(
+        "target_commit",
+        proof.landed.as_ref().map(|landed| &landed.commit),
+        proof.target_commit.as_ref(),
+    );
     fields.holds_in_pass(report, "target_repository_start_clean", proof.target_repository_start_clean);
     fields.holds_in_pass(report, "target_repository_ending_clean", proof.target_repository_ending_clean);
     fields.holds_in_pass(report, "passed", proof.passed);
@@ -149,22 +165,22 @@ fn check_owned(
 }
 
 fn check_subject(report: &Report, said: &ProofSubject, fields: &mut ProofChecks<'_>) {
-    fields.same("run_id", &report.run_id, &said.run_id);
-    fields.same("task_id", &report.task_id, &said.task_id);
-    fields.same("work_id", &report.work_id, &said.work_id);
-    fields.same("stage", report.stage, said.stage);
-    fields.same("engine", &report.backend, &said.engine);
-    fields.same("mutation_mode", report.stage.mutation_mode(), said.mutation_mode);
-    fields.same("allowed_mutation_scope", &report.allowed_mutation_scope, &said.allowed_mutation_scope);
+    fields.check_field("run_id", &report.run_id, &said.run_id);
+    fields.check_field("task_id", &report.task_id, &said.task_id);
+    fields.check_field("work_id", &report.work_id, &said.work_id);
+    fields.check_field("stage", report.stage, said.stage);
+    fields.check_field("engine", &report.backend, &said.engine);
+    fields.check_field("mutation_mode", report.stage.mutation_mode(), said.mutation_mode);
+    fields.check_field("allowed_mutation_scope", &report.allowed_mutation_scope, &said.allowed_mutation_scope);
 }
 
 /// Branch policy, start of the engine, verification and activation, which both proofs say.
 fn check_common(report: &Report, said: (&String, bool, CheckResult, bool), fields: &mut ProofChecks<'_>) {
     let (branch_policy, process_started, verification, activation) = said;
-    fields.same("branch_policy", &report.branch_policy, branch_policy);
-    fields.same("case_process_started", report.engine.process_started, process_started);
-    fields.same("verification", report.verification.result, verification);
-    fields.same("runtime_default_activation", false, activation);
+    fields.check_field("branch_policy", &report.branch_policy, branch_policy);
+    fields.check_field("case_process_started", report.engine.process_started, process_started);
+    fields.check_field("verification", report.verification.result, verification);
+    fields.check_field("runtime_default_activation", false, activation);
 }
 
 fn check_approval(
@@ -174,36 +190,36 @@ fn check_approval(
     fields: &mut ProofChecks<'_>,
 ) {
     let Some(ApprovalInput::Found(facts)) = &run.decision.inputs.approval else {
-        fields.same("approval", Value::Null, proof);
+        fields.check_field("approval", Value::Null, proof);
         return;
     };
     let Some(request) = &facts.request else {
-        fields.same("approval", Value::Null, proof);
+        fields.check_field("approval", Value::Null, proof);
         return;
     };
     // A proof is only written of a run whose engine started.
-    fields.same("approval.status", ApprovalAnswer::Granted, proof.status);
-    fields.same("approval.request_digest", request.request_digest, proof.request_digest);
-    fields.same("approval.packet_digest", request.packet_digest, proof.packet_digest);
-    fields.same("approval.policy_digest", request.policy_digest, proof.policy_digest);
+    fields.check_field("approval.status", ApprovalAnswer::Granted, proof.status);
+    fields.check_field("approval.request_digest", request.request_digest, proof.request_digest);
+    fields.check_field("approval.packet_digest", request.packet_digest, proof.packet_digest);
+    fields.check_field("approval.policy_digest", request.policy_digest, proof.policy_digest);
     let approvals = counted.map_or(&[][..], |counted| &counted.approvals);
     let digests: Vec<Digest> = approvals.iter().map(|approval| approval.sha256).collect();
-    fields.same("approval.approval_digests", digests, &proof.approval_digests);
+    fields.check_field("approval.approval_digests", digests, &proof.approval_digests);
     let keys: Vec<&str> = approvals.iter().map(|approval| approval.signature.key_fingerprint.as_str()).collect();
-    fields.same("approval.approved_by", keys, &proof.approved_by);
-    fields.same("approval.approval_consumed", run.report.engine.process_started, proof.approval_consumed);
+    fields.check_field("approval.approved_by", keys, &proof.approved_by);
+    fields.check_field("approval.approval_consumed", run.report.engine.process_started, proof.approval_consumed);
 }
 
 fn check_admission(decision: &Decision, proof: &OwnedRepositoryProof, fields: &mut ProofChecks<'_>) {
     let facts = decision.inputs.settings.target_admission.as_ref();
-    let Some((facts, Found::Record { sha256, record, signed_by })) = facts.map(|facts| (facts, &facts.admission))
+    let Some((facts, FoundRecord::Record { sha256, record, signed_by })) = facts.map(|facts| (facts, &facts.admission))
     else {
-        fields.same("admission", Value::Null, &proof.admission);
+        fields.check_field("admission", Value::Null, &proof.admission);
         return;
     };
-    fields.same("target_repository_path", &facts.path, &proof.target_repository_path);
+    fields.check_field("target_repository_path", &facts.path, &proof.target_repository_path);
     let status = target_admission_status(&facts.admission, &facts.path);
-    fields.same("target_repository_admission_status", status, proof.target_repository_admission_status);
+    fields.check_field("target_repository_admission_status", status, proof.target_repository_admission_status);
     let known = AdmissionProof {
         sha256: *sha256,
         signed_by: signed_by.clone(),
@@ -216,20 +232,20 @@ fn check_admission(decision: &Decision, proof: &OwnedRepositoryProof, fields: &m
         allowed_paths: record.allowed_paths.clone(),
         forbidden_paths: record.forbidden_paths.clone(),
     };
-    fields.same("admission", known, &proof.admission);
+    fields.check_field("admission", known, &proof.admission);
 }
 
 fn check_paths(report: &Report, proof: &PathProof, fields: &mut ProofChecks<'_>) {
-    fields.same("allowed_paths_passed", report.allowed_writes_passed, proof.allowed_paths_passed);
-    fields.same("forbidden_paths_passed", report.forbidden_paths_passed, proof.forbidden_paths_passed);
-    fields.same("changed_files", &report.changed_files, &proof.changed_files);
+    fields.check_field("allowed_paths_passed", report.allowed_writes_passed, proof.allowed_paths_passed);
+    fields.check_field("forbidden_paths_passed", report.forbidden_paths_passed, proof.forbidden_paths_passed);
+    fields.check_field("changed_files", &report.changed_files, &proof.changed_files);
 }
 
 /// A report tells what recorders saw, and never what they did not see: of a run that did
 /// not pass, a proof may say less than the report.
 fn check_actions(report: &Report, proof: &ActionProof, fields: &mut ProofChecks<'_>) {
     let attempted = !report.forbidden_actions_attempted.is_empty();
-    fields.same("no_forbidden_actions", false, attempted && proof.no_forbidden_actions);
+    fields.check_field("no_forbidden_actions", false, attempted && proof.no_forbidden_actions);
     fields.holds_in_pass(report, "no_forbidden_actions", proof.no_forbidden_actions);
     fields.holds_in_pass(report, "no_publication", !proof.public_publication_attempted);
     fields.holds_in_pass(
@@ -245,8 +261,8 @@ fn check_landed(report: &Report, landed: Option<&LandedCommit>, head: &str, fiel
     let changed = !report.changed_files.is_empty();
     fields.holds_in_pass(report, "landed", landed.is_some() || !changed);
     let Some(landed) = landed else { return };
-    fields.same("landed.parent", head, &landed.parent);
-    fields.same("landed.tree", &report.result_tree, Some(&landed.tree));
+    fields.check_field("landed.parent", head, &landed.parent);
+    fields.check_field("landed.tree", &report.result_tree, Some(&landed.tree));
 }
 
 #[cfg(test)]

@@ -24,14 +24,14 @@ use sha2::{Digest as _, Sha256};
 use super::checks::{Checks, FORMAT_VERSION};
 use super::files::Tree;
 use super::governed::GovernedRun;
-use super::truth::Told;
+use super::truth::RunDocuments;
 use super::{collection, copied, exam, governed, model, sandbox, signed, truth};
 use crate::exam_change::altered_exam_files;
 use crate::render::RenderSources;
 use crate::{chain, names, patch, render};
 
 /// A report that could be read, and how far it was judged.
-pub(super) struct Judged {
+pub(super) struct JudgedReport {
     pub(super) report: Report,
     pub(super) events: u64,
     pub(super) again: bool,
@@ -39,14 +39,14 @@ pub(super) struct Judged {
 
 /// Judges a bundle again from its own artifacts. Returns none if its report cannot be read
 /// at all.
-pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Checks) -> Option<Judged> {
+pub(super) fn judge_again(tree: &Tree, statement: Option<&Statement>, checks: &mut Checks) -> Option<JudgedReport> {
     let report: Option<Report> = parse(tree, names::REPORT, checks);
     check_version(tree, report.as_ref(), checks);
     let report = report?;
     check_index(tree, &report, checks);
     let (events, count) = check_events(tree, &report, statement, checks);
     if let Some(statement) = statement {
-        signed::check(tree, &report, statement, checks);
+        signed::check_signed(tree, &report, statement, checks);
     }
     let again = is_judged_again(tree, &report);
     if again {
@@ -63,17 +63,20 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
             check_governed(tree, &report, decision, statement, &events, checks);
         }
         let (no_target, copied) = (parse(tree, names::STAGE_2, checks), parse(tree, names::STAGE_3, checks));
-        copied::check(&report, no_target.as_ref(), copied.as_ref(), checks);
+        copied::check_repository_proofs(&report, no_target.as_ref(), copied.as_ref(), checks);
         check_status(&report, checks);
         let sandbox = parse(tree, names::SANDBOX, checks);
         if let Some(document) = &sandbox {
-            sandbox::check(document, tree.postures(), &report, checks);
+            sandbox::check_sandbox(document, tree.postures(), &report, checks);
         }
-        let records = model::records(tree, checks);
+        let records = model::usage_records(tree, checks);
         if let Some(decision) = &decision {
-            model::check(&records, decision, &report, checks);
+            model::check_model(&records, decision, &report, checks);
         }
-        truth::check(&Told { events: &events, report: &report, sandbox: sandbox.as_ref(), records: &records }, checks);
+        truth::check_events(
+            &RunDocuments { events: &events, report: &report, sandbox: sandbox.as_ref(), records: &records },
+            checks,
+        );
     }
     if report.renderer_version == RENDERER_VERSION
         && let Some(found) = tree.content(names::REPORT_MD)
@@ -81,9 +84,15 @@ pub(super) fn check(tree: &Tree, statement: Option<&Statement>, checks: &mut Che
         let content = |name| tree.content(name).unwrap_or_default();
         let sources = RenderSources { contract: content(names::CONTRACT), patch: content(names::PATCH) };
         let same = render::report_md(&report, &sources).as_bytes() == found;
-        checks.check(same, names::REPORT_MD, "rendered", "what report, contract and patch render to", "other text");
+        checks.count_check(
+            same,
+            names::REPORT_MD,
+            "rendered",
+            "what report, contract and patch render to",
+            "other text",
+        );
     }
-    Some(Judged { report, events: count, again })
+    Some(JudgedReport { report, events: count, again })
 }
 
 /// True if this program has the rules that the run was judged by. A contract or a decision that cannot be read is held against the bundle,
@@ -106,7 +115,7 @@ fn check_version(tree: &Tree, report: Option<&Report>, checks: &mut Checks) {
     let claimed = || Some(serde_json::from_slice::<Claimed>(tree.content(names::REPORT)?).ok()?.schema_version);
     let Some(found) = report.map(|report| report.schema_version.clone()).or_else(claimed) else { return };
     let readable = version::readable_bundles();
-    checks.check(
+    checks.count_check(
         version::is_readable(&found),
         names::REPORT,
         FORMAT_VERSION,
@@ -120,7 +129,7 @@ fn parse<T: DeserializeOwned>(tree: &Tree, name: &str, checks: &mut Checks) -> O
     match from_json(bytes) {
         Ok(value) => Some(value),
         Err(error) => {
-            checks.check(false, name, "shape", "its published schema", error);
+            checks.count_check(false, name, "shape", "its published schema", error);
             None
         }
     }
@@ -131,13 +140,13 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
     let file = names::REPORT;
     for (name, digest) in tree.files.iter().filter(|(name, _)| *name != names::ATTESTATION && *name != file) {
         let expected = report.artifact_digests.get(name).map_or("not listed", String::as_str);
-        checks.check(expected.parse() == Ok(*digest), name, "artifact_digest", expected, digest);
+        checks.count_check(expected.parse() == Ok(*digest), name, "artifact_digest", expected, digest);
     }
     for name in report.artifact_digests.keys() {
-        checks.check(tree.files.contains_key(name), name, "listed", "a file that is there", "missing");
+        checks.count_check(tree.files.contains_key(name), name, "listed", "a file that is there", "missing");
     }
     let own = own_digest(tree, report).map(|digest| digest.to_string()).unwrap_or_default();
-    checks.same(
+    checks.check_same(
         file,
         "own_digest",
         own.as_str(),
@@ -145,13 +154,13 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
     );
     let named = report.artifact_paths.iter().all(|(name, path)| name == path && tree.files.contains_key(name));
     let all_named = named && report.artifact_paths.len() == tree.files.len();
-    checks.check(all_named, file, "artifact_paths", "every file under its own name", "another list");
+    checks.count_check(all_named, file, "artifact_paths", "every file under its own name", "another list");
     let stale = report.freshness.iter().find(|(_, fresh)| {
         fresh.written_at < report.run_started_at
             || fresh.checked_at < fresh.written_at
             || fresh.checked_at > report.run_finished_at
     });
-    checks.check(
+    checks.count_check(
         stale.is_none(),
         file,
         "freshness",
@@ -159,7 +168,7 @@ fn check_index(tree: &Tree, report: &Report, checks: &mut Checks) {
         stale.map_or("", |(name, _)| name),
     );
     let listed: BTreeSet<&String> = report.freshness.keys().collect();
-    checks.check(
+    checks.count_check(
         tree.files.keys().all(|name| listed.contains(name)),
         file,
         "freshness",
@@ -194,23 +203,29 @@ fn spliced(bytes: &[u8], own: &str) -> Option<Digest> {
 fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, checks: &mut Checks) -> (Vec<Event>, u64) {
     let file = names::EVENTS;
     let Some(bytes) = tree.content(file) else { return (Vec::new(), 0) };
-    let read = chain::read(bytes, Some(&report.run_id));
+    let read = chain::read_chain(bytes, Some(&report.run_id));
     checks.made += read.head.count;
     for broken in &read.broken {
         checks.fail(file, broken.check, Some(broken.line), &broken.expected, &broken.found);
     }
     if let Some(signed) = statement.map(|statement| &statement.predicate.events) {
-        checks.same(file, "event_count", signed.count, read.head.count);
-        checks.same(file, "chain_head", signed.head, read.head.digest);
+        checks.check_same(file, "event_count", signed.count, read.head.count);
+        checks.check_same(file, "chain_head", signed.head, read.head.digest);
     }
     let kinds: Vec<EventKind> = read.events.iter().map(|event| event.kind).collect();
     let times = || read.events.iter().map(|event| event.time);
     let during =
         times().is_sorted() && times().all(|time| (report.run_started_at..=report.run_finished_at).contains(&time));
-    checks.check(during, file, "time", "times during the run, none before the one before it", "another order");
+    checks.count_check(during, file, "time", "times during the run, none before the one before it", "another order");
     let out_of_order = first_out_of_order(&kinds);
-    checks.check(out_of_order.is_none(), file, "order", "the required order", out_of_order.map_or("", EventKind::name));
-    checks.check(
+    checks.count_check(
+        out_of_order.is_none(),
+        file,
+        "order",
+        "the required order",
+        out_of_order.map_or("", EventKind::name),
+    );
+    checks.count_check(
         kinds.first() == Some(&EventKind::RunStarted),
         file,
         "first",
@@ -220,9 +235,9 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
     let last = read.events.last();
     let status =
         last.filter(|event| event.kind == EventKind::RunCompleted).and_then(|event| event.data.get("status")?.as_str());
-    checks.same(file, "last", report.status.as_str(), status.unwrap_or("no run.completed at the end"));
+    checks.check_same(file, "last", report.status.as_str(), status.unwrap_or("no run.completed at the end"));
     let missing = first_missing(&report.required_events, &kinds);
-    checks.check(
+    checks.count_check(
         missing.is_none() == report.required_events_passed,
         file,
         "required_events",
@@ -231,14 +246,26 @@ fn check_events(tree: &Tree, report: &Report, statement: Option<&Statement>, che
     );
     for reason in &report.blocker_reasons {
         let carried = read.events.iter().any(|event| event.kind == reason.event() && carries(event, *reason));
-        checks.check(carried, file, "reason_event", format_args!("{} carries {reason}", reason.event()), "it does not");
+        checks.count_check(
+            carried,
+            file,
+            "reason_event",
+            format_args!("{} carries {reason}", reason.event()),
+            "it does not",
+        );
     }
     // What a dead run had found is lost but for its events, so a recovered bundle may lack
     // a blocker they carry.
     if statement.is_some_and(|statement| statement.predicate.sealed_by == SealedBy::Run) {
         let listed = |code: &str| report.blocker_reasons.iter().any(|reason| reason.code() == code);
         let unlisted = read.events.iter().flat_map(carried).find(|code| !listed(code));
-        checks.check(unlisted.is_none(), file, "unlisted_reason", "only reasons of blockers", unlisted.unwrap_or(""));
+        checks.count_check(
+            unlisted.is_none(),
+            file,
+            "unlisted_reason",
+            "only reasons of blockers",
+            unlisted.unwrap_or(""),
+        );
     }
     (read.events, read.head.count)
 }
@@ -263,19 +290,19 @@ fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decisio
     if let Some(digest) = tree.files.get(names::CONTRACT)
         && !is_target_redacted(report, contract)
     {
-        checks.same(names::CONTRACT, "contract_digest", report.contract_digest, *digest);
+        checks.check_same(names::CONTRACT, "contract_digest", report.contract_digest, *digest);
     }
     let again = gate::decide(contract, decision.inputs.clone());
     let same = again.is_ok_and(|again| {
         let again = Decision { rules_version: report.rules_version.clone(), ..again };
         without_words(again) == without_words(decision.clone())
     });
-    checks.check(same, names::DECISION, "judged_again", "the decision its inputs make", "another decision");
-    checks.same(names::DECISION, "decision_id", report.decision_id, decision.decision_id);
+    checks.count_check(same, names::DECISION, "judged_again", "the decision its inputs make", "another decision");
+    checks.check_same(names::DECISION, "decision_id", report.decision_id, decision.decision_id);
     check_request(report, decision, checks);
-    collection::check(tree, report, decision, checks);
+    collection::check_collection(tree, report, decision, checks);
     let started = report.engine.process_started;
-    checks.check(
+    checks.count_check(
         !started || decision.is_eligible(),
         names::DECISION,
         "admitted",
@@ -284,7 +311,7 @@ fn check_decision(tree: &Tree, report: &Report, contract: &TaskContract, decisio
     );
     for reason in &decision.reasons {
         let listed = report.blocker_reasons.contains(reason);
-        checks.check(
+        checks.count_check(
             listed,
             names::REPORT,
             "decision_reasons",
@@ -318,7 +345,7 @@ fn check_governed(
     let events: Vec<EventKind> = events.iter().map(|event| event.kind).collect();
     let signed = statement.map(|statement| &statement.predicate);
     let (disposable, owned) = (disposable.as_ref(), owned.as_ref());
-    governed::check(&GovernedRun { report, decision, signed, events: &events, disposable, owned }, checks);
+    governed::check_governed(&GovernedRun { report, decision, signed, events: &events, disposable, owned }, checks);
 }
 
 /// Checks that the decision lists every ecosystem that the contract's commands name;
@@ -329,7 +356,13 @@ fn check_ecosystems(contract: &TaskContract, decision: &Decision, checks: &mut C
     let unlisted =
         ecosystems_of([].into_iter(), argvs).into_iter().find(|named| !decision.ecosystems().contains(named));
     let found = unlisted.map_or("", Ecosystem::as_str);
-    checks.check(unlisted.is_none(), names::DECISION, "ecosystems", "those that the contract's commands name", found);
+    checks.count_check(
+        unlisted.is_none(),
+        names::DECISION,
+        "ecosystems",
+        "those that the contract's commands name",
+        found,
+    );
 }
 
 /// A decision without its sentences: a later program may say the same thing in better words.
@@ -344,15 +377,15 @@ fn without_words(mut decision: Decision) -> Decision {
 /// The report is about the request that was judged, and about no other.
 fn check_request(report: &Report, decision: &Decision, checks: &mut Checks) {
     let (file, asked) = (names::DECISION, &decision.inputs);
-    checks.same(file, "decision_contract", report.contract_digest, asked.contract_digest);
-    checks.same(file, "decision_purpose", report.purpose.as_str(), asked.purpose.as_str());
-    checks.same(file, "decision_stage", report.stage, asked.stage);
-    checks.same(file, "decision_engine", report.backend.as_str(), asked.engine.as_str());
-    checks.same(file, "decision_engine", report.engine.id.as_str(), asked.engine.as_str());
+    checks.check_same(file, "decision_contract", report.contract_digest, asked.contract_digest);
+    checks.check_same(file, "decision_purpose", report.purpose.as_str(), asked.purpose.as_str());
+    checks.check_same(file, "decision_stage", report.stage, asked.stage);
+    checks.check_same(file, "decision_engine", report.backend.as_str(), asked.engine.as_str());
+    checks.check_same(file, "decision_engine", report.engine.id.as_str(), asked.engine.as_str());
     let baseline = asked.target.as_ref().and_then(|target| target.baseline_commit.as_deref());
     if report.baseline_commit.is_some() {
         let reported = report.baseline_commit.as_deref().unwrap_or("none");
-        checks.same(file, "decision_baseline", reported, baseline.unwrap_or("none"));
+        checks.check_same(file, "decision_baseline", reported, baseline.unwrap_or("none"));
     }
 }
 
@@ -361,19 +394,19 @@ fn check_request(report: &Report, decision: &Decision, checks: &mut Checks) {
 fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: &Decision, checks: &mut Checks) {
     let file = names::PATCH;
     let (Some(bytes), Ok(rules)) = (tree.content(file), decision.path_rules(contract)) else {
-        checks.check(false, file, "paths", "a patch and readable globs", "neither can be judged");
+        checks.count_check(false, file, "paths", "a patch and readable globs", "neither can be judged");
         return;
     };
     let mut paths = match patch::changed_paths(bytes) {
         Ok(paths) => paths,
         Err(error) => {
-            checks.check(false, file, "header", "patch headers", error);
+            checks.count_check(false, file, "header", "patch headers", error);
             return;
         }
     };
     paths.sort();
     let found: Vec<String> = paths.iter().map(|path| path_text(path)).collect();
-    checks.check(
+    checks.count_check(
         found == report.changed_files,
         file,
         "changed_files",
@@ -385,11 +418,11 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
         (PathVerdict::Protected, Reason::ProtectedFileChanged),
         (PathVerdict::Outside, Reason::DisallowedFileChange),
     ] {
-        let occurs = paths.iter().any(|path| rules.judge(path) == verdict);
+        let occurs = paths.iter().any(|path| rules.judge_path(path) == verdict);
         let listed = report.blocker_reasons.contains(&reason);
         // A refused link or name is a disallowed change as well, so the blocker may stand
         // without such a path.
-        checks.check(
+        checks.count_check(
             !occurs || listed,
             names::REPORT,
             "path_verdict",
@@ -398,16 +431,16 @@ fn check_paths(tree: &Tree, report: &Report, contract: &TaskContract, decision: 
         );
     }
     check_exam_changes(bytes, &rules, report, checks);
-    let inside = paths.iter().all(|path| rules.judge(path) == PathVerdict::Allowed);
-    checks.check(
+    let inside = paths.iter().all(|path| rules.judge_path(path) == PathVerdict::Allowed);
+    checks.count_check(
         inside || !report.allowed_writes_passed,
         names::REPORT,
         "allowed_writes_passed",
         inside,
         report.allowed_writes_passed,
     );
-    let none_forbidden = paths.iter().all(|path| rules.judge(path) != PathVerdict::Forbidden);
-    checks.check(
+    let none_forbidden = paths.iter().all(|path| rules.judge_path(path) != PathVerdict::Forbidden);
+    checks.count_check(
         none_forbidden || !report.forbidden_paths_passed,
         names::REPORT,
         "forbidden_paths_passed",
@@ -424,14 +457,14 @@ fn check_exam_changes(patch: &[u8], rules: &PathRules, report: &Report, checks: 
     let listed = report.coverage.contains(&Coverage::ExamChangeNotControlled);
     let found = altered.first().map_or_else(String::new, |path| format!("not listed: {}", path_text(path)));
     let holds = altered.is_empty() || !examined || listed;
-    checks.check(holds, names::REPORT, "coverage", Coverage::ExamChangeNotControlled.code(), found);
+    checks.count_check(holds, names::REPORT, "coverage", Coverage::ExamChangeNotControlled.code(), found);
 }
 
 fn check_status(report: &Report, checks: &mut Checks) {
     let file = names::REPORT;
-    checks.same(file, "status", report.judged_status(), report.status);
+    checks.check_same(file, "status", report.judged_status(), report.status);
     let listed: Vec<Reason> = report.blockers.iter().map(|blocker| blocker.reason).collect();
-    checks.check(
+    checks.count_check(
         listed == report.blocker_reasons,
         file,
         "blocker_reasons",
@@ -440,8 +473,8 @@ fn check_status(report: &Report, checks: &mut Checks) {
     );
     let mut sorted = report.blockers.clone();
     sort_blockers(&mut sorted, report.engine.process_started);
-    checks.check(sorted == report.blockers, file, "blocker_order", "worst first", "another order");
-    exam::check(report, checks);
+    checks.count_check(sorted == report.blockers, file, "blocker_order", "worst first", "another order");
+    exam::check_exam(report, checks);
     check_coverage(report, checks);
     check_secrets(report, checks);
 }
@@ -449,8 +482,14 @@ fn check_status(report: &Report, checks: &mut Checks) {
 /// Checks that findings of the secret scan and blockers agree in both directions.
 fn check_secrets(report: &Report, checks: &mut Checks) {
     for (class, reason) in [(HitClass::Leak, Reason::SecretLeak), (HitClass::Canary, Reason::CanaryTouched)] {
-        let (found, told) = (report.secret_scan.has(class), report.blocker_reasons.contains(&reason));
-        checks.check(found == told, names::REPORT, "secret_scan", format_args!("{reason} as a blocker: {found}"), told);
+        let (found, told) = (report.secret_scan.has_class(class), report.blocker_reasons.contains(&reason));
+        checks.count_check(
+            found == told,
+            names::REPORT,
+            "secret_scan",
+            format_args!("{reason} as a blocker: {found}"),
+            told,
+        );
     }
 }
 
@@ -458,7 +497,7 @@ fn check_secrets(report: &Report, checks: &mut Checks) {
 fn check_exercised(report: &Report, contract: &TaskContract, checks: &mut Checks) {
     let unread = !contract.must_pass.is_empty() && no_change_exercised(&report.verification.poisoned);
     let holds = report.status != contract::Status::Pass || !unread;
-    checks.check(holds, names::REPORT, "verification", "a changed file that the exam reads", "none");
+    checks.count_check(holds, names::REPORT, "verification", "a changed file that the exam reads", "none");
 }
 
 /// Blind checks that compare no output leave the exam to the word of its own process.
@@ -467,7 +506,7 @@ fn check_blind(report: &Report, contract: &TaskContract, checks: &mut Checks) {
     let compared = contract.blind_checks.iter().any(BlindCheck::compares_output);
     let listed = report.coverage.contains(&Coverage::ExamInProcess);
     let holds = !examined || compared || listed;
-    checks.check(holds, names::REPORT, "coverage", Coverage::ExamInProcess.code(), "not listed");
+    checks.count_check(holds, names::REPORT, "coverage", Coverage::ExamInProcess.code(), "not listed");
 }
 
 /// Checks that the coverage lists every gap that the report itself reveals.
@@ -490,10 +529,16 @@ fn check_coverage(report: &Report, checks: &mut Checks) {
         (report.source_at.is_some(), Coverage::SourceWorktreeNotCompared),
     ] {
         let listed = report.coverage.contains(&coverage);
-        checks.check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");
+        checks.count_check(!unproven || listed, names::REPORT, "coverage", coverage.code(), "not listed");
     }
     let unread = report.verification.not_exercised().next();
     let listed = report.coverage.contains(&Coverage::ChangeNotExercised);
     let expected = "change_not_exercised exactly where a poisoned file is not exercised";
-    checks.check(unread.is_some() == listed, names::REPORT, "coverage", expected, unread.unwrap_or("no such file"));
+    checks.count_check(
+        unread.is_some() == listed,
+        names::REPORT,
+        "coverage",
+        expected,
+        unread.unwrap_or("no such file"),
+    );
 }

@@ -58,19 +58,23 @@ pub struct Checked {
 }
 
 /// Checks one bundle against the keys the caller trusts.
-pub fn verify(path: &Path, keys: &[PublicKey], expectations: &[Expectation]) -> Result<Checked, OpenBundleError> {
+pub fn verify_bundle(
+    path: &Path,
+    keys: &[PublicKey],
+    expectations: &[Expectation],
+) -> Result<Checked, OpenBundleError> {
     let mut checks = Checks::default();
-    let mut tree = files::read(path, &mut checks)?;
-    let signed = attestation::check(&tree, keys, &mut checks);
+    let mut tree = files::read_files(path, &mut checks)?;
+    let signed = attestation::check_attestation(&tree, keys, &mut checks);
     if let Some(signed) = &signed {
         files::check_subjects(&tree, &signed.statement, &mut checks);
     }
     files::check_presence(&tree, &mut checks);
     files::check_canonical(&mut tree, &mut checks);
-    let judged = judge::check(&tree, signed.as_ref().map(|signed| &signed.statement), &mut checks);
+    let judged = judge::judge_again(&tree, signed.as_ref().map(|signed| &signed.statement), &mut checks);
     if let (Some(signed), Some(judged)) = (&signed, &judged) {
         check_folder(path, &signed.statement, &mut checks);
-        expect::check(expectations, &tree, &signed.statement, &judged.report, &mut checks);
+        expect::check_expectations(expectations, &tree, &signed.statement, &judged.report, &mut checks);
     }
     // Whatever could not be looked at was named above; should that ever be forgotten,
     // nothing holds all the same.
@@ -107,6 +111,6 @@ fn check_folder(path: &Path, statement: &Statement, checks: &mut Checks) {
     let name = real.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
     if let Some(named) = name.and_then(|name| RunId::try_from(name.to_owned()).ok()) {
         let signed = &statement.predicate.run_id;
-        checks.same(names::ATTESTATION, RUN_MISMATCH, named.as_str(), signed.as_str());
+        checks.check_same(names::ATTESTATION, RUN_MISMATCH, named.as_str(), signed.as_str());
     }
 }

@@ -10,27 +10,33 @@ use super::files::Tree;
 use crate::names;
 
 /// Checks the report's model block against the usage records and the decision.
-pub(super) fn check(records: &[UsageRecord], decision: &Decision, report: &Report, checks: &mut Checks) {
+pub(super) fn check_model(records: &[UsageRecord], decision: &Decision, report: &Report, checks: &mut Checks) {
     let facts = decision.inputs.settings.model.as_ref();
     let file = names::REPORT;
-    checks.same(file, "model", facts.is_some(), report.model.is_some());
+    checks.check_same(file, "model", facts.is_some(), report.model.is_some());
     let (Some(facts), Some(model)) = (facts, &report.model) else {
-        checks.check(records.is_empty(), names::MODEL_USAGE, "model", "no use of a model", "records of it");
+        checks.count_check(records.is_empty(), names::MODEL_USAGE, "model", "no use of a model", "records of it");
         return;
     };
     let status = admission_status(facts, decision.inputs.stage, decision.inputs.time);
-    checks.same(file, "admission_status", status, model.admission_status);
+    checks.check_same(file, "admission_status", status, model.admission_status);
     let same = model.requested == facts.requested
         && model.wire == facts.wire
         && model.admission_sha256 == facts.admission.sha256()
         && model.fallback == is_fallback(facts);
-    checks.check(same, file, "model_requested", "what the decision was made for", "another");
-    checks.check(model.used == ModelUse::of(records), file, "model_use", "the sums of model-usage.jsonl", "others");
+    checks.count_check(same, file, "model_requested", "what the decision was made for", "another");
+    checks.count_check(
+        model.used == ModelUse::of_records(records),
+        file,
+        "model_use",
+        "the sums of model-usage.jsonl",
+        "others",
+    );
     check_blockers(records, model, report, checks);
 }
 
 /// One record a line; what cannot be read is a failure.
-pub(super) fn records(tree: &Tree, checks: &mut Checks) -> Vec<UsageRecord> {
+pub(super) fn usage_records(tree: &Tree, checks: &mut Checks) -> Vec<UsageRecord> {
     let lines = tree.content(names::MODEL_USAGE).unwrap_or_default().split(|byte| *byte == b'\n');
     let mut records = Vec::new();
     for (index, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
@@ -53,9 +59,15 @@ fn check_blockers(records: &[UsageRecord], model: &ModelReport, report: &Report,
     if report.engine.process_started && !ended_early {
         let missing = model.used.answered == 0;
         let listed = blocked(Reason::ModelEvidenceMissing);
-        checks.same(file, "model_evidence", missing, listed);
+        checks.check_same(file, "model_evidence", missing, listed);
     }
     for reason in records.iter().filter_map(|record| record.refusal.and_then(RefusalCode::reason)) {
-        checks.check(blocked(reason) || !report.engine.process_started, file, "refusal", reason, "no such blocker");
+        checks.count_check(
+            blocked(reason) || !report.engine.process_started,
+            file,
+            "refusal",
+            reason,
+            "no such blocker",
+        );
     }
 }

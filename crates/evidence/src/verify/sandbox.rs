@@ -3,8 +3,8 @@
 
 use contract::report::Report;
 use contract::sandbox::{
-    Attempt, AttemptKind, AttemptVerdict, Cell, ENGINE_CELL, HeldLimit, MountRecord, Posture, Probe, RecorderState,
-    SandboxDocument, SandboxIds, probe_sha256,
+    Attempt, AttemptKind, AttemptVerdict, ENGINE_CELL, HeldLimit, MountRecord, Posture, Probe, RecorderState,
+    SandboxDocument, SandboxIds, SandboxRecord, probe_sha256,
 };
 use contract::{AnyText, Coverage, Digest, Reason, from_json};
 use gate::conduct::judge_conduct;
@@ -20,14 +20,14 @@ pub(super) type Document = SandboxDocument<AnyLimit, AnyPosture, JudgedCell>;
 type AnyLimit = HeldLimit<AnyText, AnyText>;
 type AnyMount = MountRecord<AnyText, AnyText, AnyText>;
 type AnyPosture<P = Probe<AnyText>> = Posture<AnyText, AnyMount, AnyLimit, RecorderState<AnyText, AnyText>, P>;
-type JudgedCell = Cell<SandboxIds<AnyText>, AnyText>;
+type JudgedCell = SandboxRecord<SandboxIds<AnyText>, AnyText>;
 
 /// Checks `sandbox.json` against the report and the signed digest of the postures.
-pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
+pub(super) fn check_sandbox(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
-    checks.same(file, "sandbox_asked", report.sandbox.asked, document.asked);
-    checks.same(file, "sandbox_applied", report.sandbox.profile, document.applied);
-    checks.check(
+    checks.check_same(file, "sandbox_asked", report.sandbox.asked, document.asked);
+    checks.check_same(file, "sandbox_applied", report.sandbox.profile, document.applied);
+    checks.count_check(
         document.engine_ran == report.engine.process_started,
         file,
         "sandbox_engine",
@@ -37,7 +37,7 @@ pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Repor
     // Of the bytes as they stand: they hold what a later version added.
     let measured = postures.and_then(probe_sha256);
     let shown = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
-    checks.check(
+    checks.count_check(
         measured == report.sandbox.probe_sha256,
         file,
         "probe_sha256",
@@ -48,19 +48,19 @@ pub(super) fn check(document: &Document, postures: Option<&[u8]>, report: &Repor
     check_attempts(document, report, checks);
     let full = document.cells.iter().any(|cell| cell.seen.is_full());
     let told = report.coverage.contains(&Coverage::RecorderFull);
-    checks.check(full == told, file, "recorder_full", full, told);
+    checks.count_check(full == told, file, "recorder_full", full, told);
 }
 
 fn check_postures(document: &Document, postures: Option<&[u8]>, checks: &mut Checks) {
     let file = names::SANDBOX;
     let all_refused = document.postures.iter().flat_map(|posture| &posture.probes).all(|probe| probe.refused);
     let open = if all_refused { String::new() } else { not_refused(postures) };
-    checks.check(all_refused, file, "probes", "everything that was tried is refused", open);
+    checks.count_check(all_refused, file, "probes", "everything that was tried is refused", open);
     let weaker =
         document.postures.iter().any(|posture| posture.profile != document.applied || posture.probes.is_empty());
-    checks.check(!weaker, file, "postures", document.applied, "a posture of another profile, or without a probe");
+    checks.count_check(!weaker, file, "postures", document.applied, "a posture of another profile, or without a probe");
     let placed = document.cells.iter().all(|cell| cell.posture < document.postures.len());
-    checks.check(placed, file, "cells", "a posture for each", "one that is not there");
+    checks.count_check(placed, file, "cells", "a posture for each", "one that is not there");
 }
 
 /// The names, which are only read when they have to be told.
@@ -84,13 +84,13 @@ fn check_attempts(document: &Document, report: &Report, checks: &mut Checks) {
         .filter(|attempt| attempt.cell == ENGINE_CELL && attempt.kind != AttemptKind::GitConfiguration)
         .collect();
     let same = again.iter().collect::<Vec<_>>() == listed;
-    checks.check(same, file, "attempts", "what the recorders' lists are judged to be", "another list");
+    checks.count_check(same, file, "attempts", "what the recorders' lists are judged to be", "another list");
     for (verdict, reason) in [
         (AttemptVerdict::Violation, Reason::SandboxViolation),
         (AttemptVerdict::ForbiddenAction, Reason::ForbiddenActionAttempted),
     ] {
         let tried = document.attempts.iter().any(|attempt| attempt.judged == verdict);
         let told = report.blocker_reasons.contains(&reason);
-        checks.check(tried == told, file, "attempts", format_args!("{reason} as a blocker: {tried}"), told);
+        checks.count_check(tried == told, file, "attempts", format_args!("{reason} as a blocker: {tried}"), told);
     }
 }

@@ -15,7 +15,7 @@ use crate::names;
 const ATTEMPT_EVENTS: usize = 100;
 
 /// Everything that tells of the same run.
-pub(super) struct Told<'a> {
+pub(super) struct RunDocuments<'a> {
     pub(super) events: &'a [Event],
     pub(super) report: &'a Report,
     pub(super) sandbox: Option<&'a Document>,
@@ -23,7 +23,7 @@ pub(super) struct Told<'a> {
 }
 
 /// Checks every event against the documents that record the same fact.
-pub(super) fn check(told: &Told<'_>, checks: &mut Checks) {
+pub(super) fn check_events(told: &RunDocuments<'_>, checks: &mut Checks) {
     for event in told.events {
         check_event(told, event, checks);
     }
@@ -39,10 +39,10 @@ fn same_field(event: &Event, field: &str, value: impl Serialize, checks: &mut Ch
     let found = event.data.get(field).unwrap_or(&Value::Null);
     let expected = json!(value);
     let same = *found == expected;
-    checks.check(same, names::EVENTS, "one_truth", format_args!("{} {field} {expected}", event.kind), found);
+    checks.count_check(same, names::EVENTS, "one_truth", format_args!("{} {field} {expected}", event.kind), found);
 }
 
-fn check_event(told: &Told<'_>, event: &Event, checks: &mut Checks) {
+fn check_event(told: &RunDocuments<'_>, event: &Event, checks: &mut Checks) {
     let report = told.report;
     let mut same = |field: &str, value: Value| same_field(event, field, value, checks);
     match event.kind {
@@ -96,7 +96,7 @@ fn check_event(told: &Told<'_>, event: &Event, checks: &mut Checks) {
 
 /// Checks that the report states nothing without an event, and that no event is about a
 /// part called inapplicable.
-fn check_absent(told: &Told<'_>, checks: &mut Checks) {
+fn check_absent(told: &RunDocuments<'_>, checks: &mut Checks) {
     let (file, report) = (names::REPORT, told.report);
     let seen = |kind: EventKind| told.events.iter().any(|event| event.kind == kind);
     let unsaid = [
@@ -105,20 +105,32 @@ fn check_absent(told: &Told<'_>, checks: &mut Checks) {
         (EventKind::VerificationCompleted, !report.verification.passes.is_empty()),
     ];
     for (kind, said) in unsaid {
-        checks.check(!said || seen(kind), file, "one_truth", format_args!("an event {kind}"), "none");
+        checks.count_check(!said || seen(kind), file, "one_truth", format_args!("an event {kind}"), "none");
     }
     let ended = report.engine.ended_by_harness.is_some();
     let told_ended = report.coverage.contains(&Coverage::EngineEndedByHarness);
-    checks.check(ended == told_ended, file, "one_truth", format_args!("engine_ended_by_harness: {ended}"), told_ended);
+    checks.count_check(
+        ended == told_ended,
+        file,
+        "one_truth",
+        format_args!("engine_ended_by_harness: {ended}"),
+        told_ended,
+    );
     let started = !seen(EventKind::EngineStarted) || report.engine.process_started;
-    checks.check(started, file, "one_truth", "process_started, as engine.started says", report.engine.process_started);
+    checks.count_check(
+        started,
+        file,
+        "one_truth",
+        "process_started, as engine.started says",
+        report.engine.process_started,
+    );
     let denied = told.events.iter().find(|event| report.not_applicable.contains_key(event.kind.name()));
     let found = denied.map_or("", |event| event.kind.name());
-    checks.check(denied.is_none(), file, "one_truth", "no event among what is not applicable", found);
+    checks.count_check(denied.is_none(), file, "one_truth", "no event among what is not applicable", found);
 }
 
 /// Each request that ended has one event and one record, and both say the same.
-fn check_requests(told: &Told<'_>, checks: &mut Checks) {
+fn check_requests(told: &RunDocuments<'_>, checks: &mut Checks) {
     let ended = |event: &&Event| matches!(event.kind, EventKind::ModelAnswered | EventKind::ModelRefused);
     let mut records: Vec<&UsageRecord> =
         told.records.iter().filter(|record| record.refused || record.outcome != RequestOutcome::Local).collect();
@@ -126,7 +138,7 @@ fn check_requests(told: &Told<'_>, checks: &mut Checks) {
         let its = records.iter().position(|record| event.data.get("request") == Some(&json!(record.seq)));
         let Some(record) = its.map(|at| records.swap_remove(at)) else {
             let expected = "a record of each request";
-            checks.check(
+            checks.count_check(
                 false,
                 names::MODEL_USAGE,
                 "one_truth",
@@ -136,7 +148,7 @@ fn check_requests(told: &Told<'_>, checks: &mut Checks) {
             continue;
         };
         let refused = (event.kind == EventKind::ModelRefused) == record.refused;
-        checks.check(refused, names::MODEL_USAGE, "one_truth", event.kind, record.refused);
+        checks.count_check(refused, names::MODEL_USAGE, "one_truth", event.kind, record.refused);
         let mut same = |field: &str, value: Value| same_field(event, field, value, checks);
         same("model_answered", json!(record.model_answered));
         same("model_asked", json!(record.model_asked));
@@ -150,22 +162,22 @@ fn check_requests(told: &Told<'_>, checks: &mut Checks) {
         same("wire", json!(record.wire));
     }
     let unsaid = records.first().map_or(String::new(), |record| record.seq.to_string());
-    checks.check(records.is_empty(), names::EVENTS, "one_truth", "an event of each request that ended", unsaid);
+    checks.count_check(records.is_empty(), names::EVENTS, "one_truth", "an event of each request that ended", unsaid);
 }
 
 /// Checks that events, `sandbox.json` and the report list the same attempts.
-fn check_attempts(told: &Told<'_>, document: &Document, checks: &mut Checks) {
+fn check_attempts(told: &RunDocuments<'_>, document: &Document, checks: &mut Checks) {
     let (file, report) = (names::SANDBOX, told.report);
     let listed = |verdict: AttemptVerdict| -> Vec<String> {
         let of = document.attempts.iter().filter(|attempt| attempt.judged == verdict);
         of.map(|attempt| format!("{}: {}", attempt.cell, attempt.what)).collect()
     };
     let actions = listed(AttemptVerdict::ForbiddenAction) == report.forbidden_actions_attempted;
-    checks.check(actions, file, "one_truth", "the forbidden actions of the report", "others");
+    checks.count_check(actions, file, "one_truth", "the forbidden actions of the report", "others");
     let violations = listed(AttemptVerdict::Violation) == report.sandbox.violations;
-    checks.check(violations, file, "one_truth", "the violations of the report", "others");
+    checks.count_check(violations, file, "one_truth", "the violations of the report", "others");
     let left = document.leftover_processes == report.engine.leftover_processes;
-    checks.check(left, file, "one_truth", "the leftover processes of the report", "others");
+    checks.count_check(left, file, "one_truth", "the leftover processes of the report", "others");
     let attempts: Vec<Value> = document.attempts.iter().map(|attempt| json!(attempt)).collect();
     let tells = |event: &Event, attempt: &Value| {
         attempt.as_object().is_some_and(|fields| fields.iter().all(|(name, value)| event.data.get(name) == Some(value)))
@@ -173,8 +185,14 @@ fn check_attempts(told: &Told<'_>, document: &Document, checks: &mut Checks) {
     let refused = || told.events.iter().filter(|event| event.kind == EventKind::SandboxRefused);
     let untold = refused().find(|event| !attempts.iter().any(|attempt| tells(event, attempt)));
     let found = untold.map_or(Value::Null, |event| json!(event.data));
-    checks.check(untold.is_none(), file, "one_truth", "every attempt that an event tells of", found);
+    checks.count_check(untold.is_none(), file, "one_truth", "every attempt that an event tells of", found);
     let unsaid = attempts.iter().find(|attempt| !refused().any(|event| tells(event, attempt)));
     let all_said = unsaid.is_none() || attempts.len() > ATTEMPT_EVENTS;
-    checks.check(all_said, names::EVENTS, "one_truth", "an event of every attempt", unsaid.unwrap_or(&Value::Null));
+    checks.count_check(
+        all_said,
+        names::EVENTS,
+        "one_truth",
+        "an event of every attempt",
+        unsaid.unwrap_or(&Value::Null),
+    );
 }

@@ -49,7 +49,7 @@ fn lines_are_read_as_ssh_keygen_reads_them() {
     for (before, theirs, ours) in LINES {
         let line = format!("{before} {public}");
         assert_eq!(ring.accepts_line(&line, &signature, MESSAGE, "verify-time=20260301100000Z"), *theirs, "{before}");
-        let standing = AllowedSigners::parse(&line).judge_key(&key, NAMESPACE, at);
+        let standing = AllowedSigners::parse_file(&line).judge_key(&key, NAMESPACE, at);
         assert_eq!(standing == SignerStanding::Allowed, *ours, "{before}: {standing:?}");
     }
 }

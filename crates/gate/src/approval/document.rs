@@ -2,7 +2,7 @@
 
 use contract::approval::{Approval, RecordedDocument, SignedVia};
 use contract::signer::SignerStanding;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Reason, Stamp};
 
 use super::{CLOCK_WAS_WRONG, Weighing};
@@ -52,7 +52,7 @@ impl Flaw {
     }
 
     /// Next command for the operator; no command helps if the clock was wrong.
-    pub(super) fn remedy(&self, weighing: &Weighing<'_>) -> String {
+    pub(super) fn flaw_remedy(&self, weighing: &Weighing<'_>) -> String {
         match self {
             _ if self.is_by_ledger(weighing) => CLOCK_WAS_WRONG.to_owned(),
             Self::NotYetValid(at) => format!("wait until {at}, then run again"),
@@ -61,8 +61,8 @@ impl Flaw {
     }
 
     /// Explanation of the flaw, with the request and the key it is about.
-    pub(super) fn tell(&self, weighing: &Weighing<'_>, approval: &RecordedDocument<Approval>) -> String {
-        let (name, key) = (weighing.name(), shown(&approval.signature.key_fingerprint));
+    pub(super) fn flaw_text(&self, weighing: &Weighing<'_>, approval: &RecordedDocument<Approval>) -> String {
+        let (name, key) = (weighing.name(), show_controls(&approval.signature.key_fingerprint));
         let approved = format!("the approval of {name} by {key}");
         let ahead = match self.is_by_ledger(weighing) {
             true => format!("; {}", weighing.tell_ahead()),

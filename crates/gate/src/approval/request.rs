@@ -4,7 +4,7 @@ use contract::Reason;
 use contract::approval::{Hold, HoldState, PlanSchema, RecordedDocument};
 use contract::decision::Refusal;
 use contract::signer::SignerStanding;
-use contract::text::shown;
+use contract::text::show_controls;
 
 use super::{Weighing, against};
 
@@ -22,8 +22,8 @@ impl Weighing<'_> {
                 format!(
                     "{} has a plan of `{}`, and this program makes `{}`",
                     self.name(),
-                    shown(&self.request.plan_schema),
-                    shown(&self.facts.plan_schema)
+                    show_controls(&self.request.plan_schema),
+                    show_controls(&self.facts.plan_schema)
                 ),
             ));
         }
@@ -43,7 +43,9 @@ impl Weighing<'_> {
             Some(status) => format!("run {}, which ended `{status}`", by.run_id),
             None => format!("run {}, which goes on", by.run_id),
         });
-        let mark = || self.request.used_mark.as_deref().map(|mark| format!("a run that left the mark {}", shown(mark)));
+        let mark = || {
+            self.request.used_mark.as_deref().map(|mark| format!("a run that left the mark {}", show_controls(mark)))
+        };
         match by.or_else(mark) {
             Some(by) => self.again(Reason::ApprovalConsumed, format!("{} was used by {by}", self.name())),
             None => Vec::new(),
@@ -53,12 +55,13 @@ impl Weighing<'_> {
     fn judge_answers(&self) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         if let Some(denial) = self.request.denials.first() {
-            let (key, why) = (shown(&denial.signature.key_fingerprint), shown(&denial.document.reason));
+            let (key, why) = (show_controls(&denial.signature.key_fingerprint), show_controls(&denial.document.reason));
             let text = format!("{} was denied by {key}: {why}", self.name());
             refusals.extend(self.again(Reason::ApprovalDenied, text));
         }
         if let Some(revocation) = self.request.revocations.first() {
-            let (key, why) = (shown(&revocation.signature.key_fingerprint), shown(&revocation.document.reason));
+            let (key, why) =
+                (show_controls(&revocation.signature.key_fingerprint), show_controls(&revocation.document.reason));
             let text = format!("{} was revoked by {key}: {why}", self.name());
             refusals.extend(self.again(Reason::ApprovalRevoked, text));
         }
@@ -79,7 +82,9 @@ impl Weighing<'_> {
         let (request, facts) = (self.request, self.facts);
         let mut told: Vec<String> = request.differences.iter().map(ToString::to_string).collect();
         let differs = |name: &str, old: String, new: String| {
-            (old != new).then(|| format!("{name}: `{}` was approved, `{}` is there now", shown(&old), shown(&new)))
+            (old != new).then(|| {
+                format!("{name}: `{}` was approved, `{}` is there now", show_controls(&old), show_controls(&new))
+            })
         };
         if told.is_empty() {
             let policy = facts.terms.digest().map_or_else(|_| "unknown".to_owned(), |digest| digest.to_string());
@@ -102,7 +107,7 @@ impl Weighing<'_> {
         };
         match self.request.holds.iter().rev().find(counts) {
             Some(hold) if hold.document.state == HoldState::Held => {
-                let (key, why) = (shown(&hold.signature.key_fingerprint), shown(&hold.document.reason));
+                let (key, why) = (show_controls(&hold.signature.key_fingerprint), show_controls(&hold.document.reason));
                 let text = format!("{} is held by {key}: {why}", self.name());
                 against(Reason::ApprovalHeld, text, format!("cto hold {} --release --reason \"...\"", self.name()))
             }

@@ -34,7 +34,7 @@ fn signature(key: &str) -> SignatureFact {
 }
 
 fn recorded<T>(document: T, key: &str, recorded_at: Stamp) -> RecordedDocument<T> {
-    RecordedDocument { document, sha256: Digest::of(key.as_bytes()), signature: signature(key), recorded_at }
+    RecordedDocument { document, sha256: Digest::of_bytes(key.as_bytes()), signature: signature(key), recorded_at }
 }
 
 fn terms() -> PolicyTerms {
@@ -49,10 +49,10 @@ fn terms() -> PolicyTerms {
 
 fn approval(key: &str) -> RecordedDocument<Approval> {
     let document = json!({
-        "schema": "cto-approval@v1", "request_digest": Digest::of(b"plan"), "ledger_id": "ledger-1", "key_fingerprint": key,
+        "schema": "cto-approval@v1", "request_digest": Digest::of_bytes(b"plan"), "ledger_id": "ledger-1", "key_fingerprint": key,
         "sentence": "I approve t against t for the t.", "scope": stage().allowed_mutation_scope(),
         "mutation_mode": stage().mutation_mode(), "approval_source": "operator",
-        "execution_scope": "one approved Harness run only", "packet_digest": Digest::of(b"packet"),
+        "execution_scope": "one approved Harness run only", "packet_digest": Digest::of_bytes(b"packet"),
         "policy_digest": terms().digest().unwrap(), "signed_via": "terminal", "granted_at": at(10), "not_before": at(10),
         "expires_at": at(500), "nonce": "0".repeat(32),
     });
@@ -61,7 +61,7 @@ fn approval(key: &str) -> RecordedDocument<Approval> {
 
 fn said(schema: &str, more: serde_json::Value) -> serde_json::Value {
     let mut document = json!({
-        "schema": schema, "request_digest": Digest::of(b"plan"), "ledger_id": "ledger-1", "key_fingerprint": "op2",
+        "schema": schema, "request_digest": Digest::of_bytes(b"plan"), "ledger_id": "ledger-1", "key_fingerprint": "op2",
         "reason": "not now", "nonce": "1".repeat(32),
     });
     document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -86,7 +86,7 @@ fn hold(state: &str) -> RecordedDocument<Hold> {
 /// A request of `op1` at 0, approved by `op2` at 10 until 500, looked at at 100.
 pub(crate) fn facts() -> ApprovalFacts {
     ApprovalFacts {
-        plan_digest: Digest::of(b"plan"),
+        plan_digest: Digest::of_bytes(b"plan"),
         plan_schema: PlanSchema::NAME.to_owned(),
         ledger_id: "ledger-1".to_owned(),
         last_entry_at: at(50),
@@ -94,8 +94,8 @@ pub(crate) fn facts() -> ApprovalFacts {
         terms: terms(),
         request: Some(RequestFact {
             name: "req-7".to_owned(),
-            request_digest: Digest::of(b"plan"),
-            packet_digest: Digest::of(b"packet"),
+            request_digest: Digest::of_bytes(b"plan"),
+            packet_digest: Digest::of_bytes(b"packet"),
             policy_digest: terms().digest().unwrap(),
             plan_schema: PlanSchema::NAME.to_owned(),
             sentence: "I approve t against t for the t.".to_owned(),
@@ -291,7 +291,7 @@ fn approvals_that_count_say_how_long_and_what_they_do_not_prove() {
             counted.approvals.iter().map(|approval| approval.signature.key_fingerprint.as_str()).collect();
         assert_eq!((counted.not_before, counted.expires_at), (at(*begins), at(*ends)), "{name}");
         assert_eq!((found.as_slice(), counted.coverage.as_slice()), (*keys, *coverage), "{name}");
-        assert_eq!(counted.request_digest, Digest::of(b"plan"), "{name}");
+        assert_eq!(counted.request_digest, Digest::of_bytes(b"plan"), "{name}");
     }
 }
 
@@ -299,7 +299,7 @@ fn approvals_that_count_say_how_long_and_what_they_do_not_prove() {
 fn the_first_approval_stands_for_all() {
     let mut facts = facts();
     add(&mut facts, "op3");
-    assert_eq!(weigh(&facts, stage(), in_time()).unwrap().approval_digest(), Some(Digest::of(b"op2")));
+    assert_eq!(weigh(&facts, stage(), in_time()).unwrap().approval_digest(), Some(Digest::of_bytes(b"op2")));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{Counts, fits};
 
 /// Row of the table: system calls with one judgement.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct CallRow {
     /// Names as the recorder writes them.
     pub(super) names: &'static [&'static str],
     pub(super) counts: Counts,
@@ -18,8 +18,8 @@ pub(super) struct Call {
     pub(super) why: &'static str,
 }
 
-pub(super) const CALLS: &[Call] = &[
-    Call {
+pub(super) const CALLS: &[CallRow] = &[
+    CallRow {
         names: &[
             "mount",
             "umount2",
@@ -36,17 +36,17 @@ pub(super) const CALLS: &[Call] = &[
         counts: Counts::Violation,
         why: "changes which files there are",
     },
-    Call {
+    CallRow {
         names: &["setns", "unshare", "clone_namespace"],
         counts: Counts::Violation,
         why: "another namespace, where rights are other; sandboxes of agents and browsers have to be switched off",
     },
-    Call {
+    CallRow {
         names: &["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"],
         counts: Counts::Violation,
         why: "reaches into another process; debuggers and leak checkers do it too",
     },
-    Call {
+    CallRow {
         names: &[
             "prlimit64_first",
             "sched_setscheduler_first",
@@ -61,7 +61,7 @@ pub(super) const CALLS: &[Call] = &[
         counts: Counts::Violation,
         why: "starves or blinds process 1, which is the harness's own",
     },
-    Call {
+    CallRow {
         names: &[
             "prlimit64",
             "sched_setscheduler",
@@ -78,24 +78,28 @@ pub(super) const CALLS: &[Call] = &[
         counts: Counts::Note,
         why: "changes limits, scheduling or memory of another process; a process may do it to itself",
     },
-    Call {
+    CallRow {
         names: &["pidfd_open", "pidfd_open_first"],
         counts: Counts::Note,
         why: "a handle of a process that is not the caller's own child",
     },
-    Call { names: &["keyctl", "add_key", "request_key"], counts: Counts::Violation, why: "the kernel's store of keys" },
-    Call {
+    CallRow {
+        names: &["keyctl", "add_key", "request_key"],
+        counts: Counts::Violation,
+        why: "the kernel's store of keys",
+    },
+    CallRow {
         names: &["bpf", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module"],
         counts: Counts::Violation,
         why: "code in the kernel, or in its place",
     },
-    Call { names: &["iopl", "ioperm"], counts: Counts::Violation, why: "the machine's own ports" },
-    Call {
+    CallRow { names: &["iopl", "ioperm"], counts: Counts::Violation, why: "the machine's own ports" },
+    CallRow {
         names: &["open_by_handle_at"],
         counts: Counts::Violation,
         why: "opens files by number, past every directory: a known way out of containers",
     },
-    Call {
+    CallRow {
         names: &[
             "openat_set_id",
             "open_set_id",
@@ -110,13 +114,13 @@ pub(super) const CALLS: &[Call] = &[
         counts: Counts::Violation,
         why: "a set-id file lends its owner's rights to every user of the host, also after the run",
     },
-    Call {
+    CallRow {
         names: &["ioctl_terminal"],
         counts: Counts::Violation,
         why: "types into a terminal in the name of whoever sits there",
     },
-    Call { names: &["personality"], counts: Counts::Violation, why: "switches protections of a program off" },
-    Call {
+    CallRow { names: &["personality"], counts: Counts::Violation, why: "switches protections of a program off" },
+    CallRow {
         names: &[
             "reboot",
             "swapon",
@@ -130,20 +134,24 @@ pub(super) const CALLS: &[Call] = &[
         counts: Counts::Violation,
         why: "changes the host for everybody on it",
     },
-    Call {
+    CallRow {
         names: &["socket family *"],
         counts: Counts::Note,
         why: "runtimes and tests try which kinds of sockets there are; nothing is reached",
     },
-    Call { names: &["kcmp"], counts: Counts::Note, why: "graphics libraries ask whether two descriptors are one" },
-    Call { names: &["perf_event_open"], counts: Counts::Note, why: "profilers and benchmarks count events" },
-    Call { names: &["userfaultfd"], counts: Counts::Note, why: "runtimes and emulators handle their own page faults" },
-    Call { names: &["syslog"], counts: Counts::Note, why: "`dmesg`" },
-    Call { names: &["fanotify_init"], counts: Counts::Note, why: "watchers of files, which fall back to inotify" },
-    Call { names: &["quotactl", "quotactl_fd"], counts: Counts::Note, why: "asks for disk quotas" },
-    Call { names: &["modify_ldt"], counts: Counts::Note, why: "emulators of old programs, for themselves" },
-    Call { names: &["vhangup"], counts: Counts::Note, why: "hangs up the caller's own terminal" },
-    Call {
+    CallRow { names: &["kcmp"], counts: Counts::Note, why: "graphics libraries ask whether two descriptors are one" },
+    CallRow { names: &["perf_event_open"], counts: Counts::Note, why: "profilers and benchmarks count events" },
+    CallRow {
+        names: &["userfaultfd"],
+        counts: Counts::Note,
+        why: "runtimes and emulators handle their own page faults",
+    },
+    CallRow { names: &["syslog"], counts: Counts::Note, why: "`dmesg`" },
+    CallRow { names: &["fanotify_init"], counts: Counts::Note, why: "watchers of files, which fall back to inotify" },
+    CallRow { names: &["quotactl", "quotactl_fd"], counts: Counts::Note, why: "asks for disk quotas" },
+    CallRow { names: &["modify_ldt"], counts: Counts::Note, why: "emulators of old programs, for themselves" },
+    CallRow { names: &["vhangup"], counts: Counts::Note, why: "hangs up the caller's own terminal" },
+    CallRow {
         names: &["uselib", "ustat", "sysfs", "_sysctl"],
         counts: Counts::Note,
         why: "out of use; only tests of system calls make them",
@@ -152,7 +160,7 @@ pub(super) const CALLS: &[Call] = &[
 
 /// Judgement on a call. An unknown name is a violation, since the sandbox that reported it
 /// may be newer.
-pub(super) fn judge(name: &str) -> Counts {
+pub(super) fn judge_call(name: &str) -> Counts {
     let known = CALLS.iter().find(|call| call.names.iter().any(|pattern| fits(pattern, name)));
     known.map_or(Counts::Violation, |call| call.counts)
 }

@@ -26,20 +26,20 @@ const CREDENTIALS: Counts = Counts::Action(ForbiddenAction::CredentialChange);
 
 /// A program, or several that are used in the same way.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct ToolRow {
     /// File names under which the tool is known.
     pub(super) names: &'static [&'static str],
     /// Options that take the argument after them as their value.
     pub(super) valued: &'static [&'static str],
     /// Rows of the tool; the first that fits counts.
-    pub(super) commands: &'static [Command],
+    pub(super) commands: &'static [CommandRow],
     /// Judgement on every other command of the tool; `None` if they do not count.
     pub(super) otherwise: Option<Counts>,
 }
 
 /// Row of the table: command patterns of a tool with one judgement.
 #[derive(Debug)]
-pub(super) struct Command {
+pub(super) struct CommandRow {
     pub(super) counts: Counts,
     pub(super) patterns: &'static [&'static str],
     /// Command lines that the row must take.
@@ -51,6 +51,6 @@ pub(super) struct Command {
 }
 
 /// All tools of all tables, in the order in which they are searched.
-pub(super) fn tools() -> impl Iterator<Item = &'static Tool> {
+pub(super) fn tools() -> impl Iterator<Item = &'static ToolRow> {
     [versions::TOOLS, forges::TOOLS, registries::TOOLS, platforms::TOOLS].into_iter().flatten()
 }

@@ -10,7 +10,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A name of a setting, which compares as git compares it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct SettingKey {
     /// In lower case.
     pub(super) section: String,
     pub(super) subsection: Option<Vec<u8>>,
@@ -20,7 +20,7 @@ pub(super) struct Key {
 
 /// The values of each key in their order; git takes the last, or all of them. A key without
 /// `=` has none.
-pub(super) type Settings = BTreeMap<Key, Vec<Option<Vec<u8>>>>;
+pub(super) type Settings = BTreeMap<SettingKey, Vec<Option<Vec<u8>>>>;
 
 /// The line on which the file stops being a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ pub(super) struct ReadConfigError {
 
 /// Reads a configuration file of an untrusted repository. Fails where git itself would
 /// refuse the file, and on files over the size limit.
-pub(super) fn read(bytes: &[u8]) -> Result<Settings, ReadConfigError> {
+pub(super) fn read_config(bytes: &[u8]) -> Result<Settings, ReadConfigError> {
     let mut reader = Reader { rest: bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes), line: 1, over: false };
     // Git would read up to the null character, and its length from there.
     if bytes.len() > BYTES_MAX || bytes.contains(&0) {
@@ -73,7 +73,7 @@ impl Reader<'_> {
                 space if is_space(space) => {}
                 letter if letter.is_ascii_alphabetic() => {
                     let (name, value) = self.setting(letter)?;
-                    let key = Key { section: section.clone(), subsection: subsection.clone(), name };
+                    let key = SettingKey { section: section.clone(), subsection: subsection.clone(), name };
                     settings.entry(key).or_default().push(value);
                 }
                 _ => return None,

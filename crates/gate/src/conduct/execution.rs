@@ -10,7 +10,7 @@
 use contract::sandbox::{Attempt, AttemptKind, ExecutedFile, Execution, FileKind};
 use contract::task::ForbiddenAction;
 
-use super::commands::{Command, Tool, tools};
+use super::commands::{CommandRow, ToolRow, tools};
 use super::{Counts, attempt, fits, push};
 
 /// Arguments that the recorder keeps, the program's own name included.
@@ -36,7 +36,7 @@ const UNMISTAKABLE: &[&str] = &["push", "send-pack", "http-push", "publish", "de
 const SCRIPT_ENDINGS: &[&str] = &[".js", ".cjs", ".mjs", ".py", ".rb", ".sh"];
 
 /// Judges one recorded execution; none if it is ordinary.
-pub(super) fn judge(cell: &str, execution: &Execution) -> Option<Attempt> {
+pub(super) fn judge_execution(cell: &str, execution: &Execution) -> Option<Attempt> {
     let counts = counts(execution)?;
     let attempt = attempt(cell, AttemptKind::Execution, counts, &command_line(execution));
     Some(Attempt { count: execution.count, ..attempt })
@@ -176,7 +176,7 @@ impl<'a> Arguments<'a> {
         };
         let counts = tools().filter_map(|tool| {
             let words = self.words(tool);
-            let of = |command: &&Command| command.patterns.iter().any(|pattern| says(&words, pattern));
+            let of = |command: &&CommandRow| command.patterns.iter().any(|pattern| says(&words, pattern));
             tool.commands.iter().find(of).map(|command| command.counts)
         });
         let action = counts.filter(|counts| matches!(counts, Counts::Action(_))).min()?;
@@ -200,7 +200,7 @@ impl<'a> Arguments<'a> {
 
     /// True if a plain `git push` is of another repository than the workspace's and names
     /// no host: tests of programs that use git push between repositories of their own.
-    fn is_push_elsewhere(&self, tool: &Tool) -> bool {
+    fn is_push_elsewhere(&self, tool: &ToolRow) -> bool {
         let words = self.words(tool);
         let plain =
             words.first() == Some(&"push") && !self.cut && !self.has_option("-c") && !self.has_option("--config-env");
@@ -258,14 +258,14 @@ impl<'a> Arguments<'a> {
         !self.cut && self.given.iter().enumerate().any(flag) && !self.given.iter().any(taken_back)
     }
 
-    fn match_command(&self, tool: &Tool, command: &Command) -> bool {
+    fn match_command(&self, tool: &ToolRow, command: &CommandRow) -> bool {
         let words = self.words(tool);
         command.patterns.iter().any(|pattern| self.match_pattern(pattern, &words))
     }
 
     /// Arguments that are neither options nor option values. `+name` chooses a toolchain
     /// and is left out.
-    fn words(&self, tool: &Tool) -> Vec<&'a str> {
+    fn words(&self, tool: &ToolRow) -> Vec<&'a str> {
         let mut given = self.given.iter().copied();
         let mut words = Vec::new();
         while let Some(argument) = given.next() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use contract::sandbox::{Attempt, AttemptKind};
 use contract::task::ForbiddenAction;
 
-use super::config::{Key, Settings, read};
+use super::config::{SettingKey, Settings, read_config};
 use super::{Counts, attempt, settings, settle};
 
 /// Relevant parts of a `.git`, read raw, since the program that ran there may have written
@@ -43,8 +43,8 @@ fn changed_settings(before: &GitState, after: &GitState) -> Vec<(Counts, String)
         return Vec::new();
     }
     // Whatever is in a file that could not be read before counts as new.
-    let known = read(&before.config).unwrap_or_default();
-    match read(&after.config) {
+    let known = read_config(&before.config).unwrap_or_default();
+    match read_config(&after.config) {
         Ok(now) => differences(&known, &now),
         Err(error) => vec![(Counts::Violation, format!("the git configuration cannot be read: {error}"))],
     }
@@ -52,7 +52,7 @@ fn changed_settings(before: &GitState, after: &GitState) -> Vec<(Counts, String)
 
 fn differences(known: &Settings, now: &Settings) -> Vec<(Counts, String)> {
     let changed = now.iter().filter(|(key, values)| known.get(key) != Some(values));
-    let judged = changed.filter_map(|(key, values)| Some((key, settings::judge(key, values)?)));
+    let judged = changed.filter_map(|(key, values)| Some((key, settings::judge_setting(key, values)?)));
     judged
         .map(|(key, counts)| {
             let done = if known.contains_key(key) { "was changed" } else { "was added" };
@@ -63,8 +63,8 @@ fn differences(known: &Settings, now: &Settings) -> Vec<(Counts, String)> {
 
 /// The key, with `*` for a subsection that is more than a name: it may be an address with a
 /// password in it.
-fn in_words(key: &Key) -> String {
-    let Key { section, subsection, name } = key;
+fn in_words(key: &SettingKey) -> String {
+    let SettingKey { section, subsection, name } = key;
     let plain = |character: &u8| character.is_ascii_alphanumeric() || b"-_.".contains(character);
     match subsection {
         None => format!("{section}.{name}"),

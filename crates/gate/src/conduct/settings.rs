@@ -8,7 +8,7 @@
 
 use contract::task::ForbiddenAction;
 
-use super::config::Key;
+use super::config::SettingKey;
 use super::{Counts, fits};
 
 const PUSH: Counts = Counts::Action(ForbiddenAction::Push);
@@ -16,7 +16,7 @@ const CREDENTIALS: Counts = Counts::Action(ForbiddenAction::CredentialChange);
 
 /// Row of the table: git settings with one judgement.
 #[derive(Debug)]
-pub(super) struct Setting {
+pub(super) struct SettingRow {
     /// Section and name; what is between them can be anything, or absent.
     pub(super) keys: &'static [&'static str],
     pub(super) value: Value,
@@ -36,8 +36,8 @@ pub(super) enum Value {
     Begins(&'static str),
 }
 
-pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
+pub(super) const SETTINGS: &[SettingRow] = &[
+    SettingRow {
         keys: &[
             "remote.*.url",
             "remote.*.pushurl",
@@ -55,40 +55,40 @@ pub(super) const SETTINGS: &[Setting] = &[
         counts: PUSH,
         why: "a remote: where things are sent to",
     },
-    Setting {
+    SettingRow {
         keys: &["url.*.insteadof", "url.*.pushinsteadof"],
         value: Value::Any,
         counts: PUSH,
         why: "puts one remote in the place of another",
     },
-    Setting {
+    SettingRow {
         keys: &["http.*.proxy", "core.gitproxy"],
         value: Value::Any,
         counts: PUSH,
         why: "everything sent goes through it",
     },
-    Setting {
+    SettingRow {
         keys: &["core.hookspath"],
         value: Value::Any,
         counts: PUSH,
         why: "hooks run with the rights of whoever commits or pushes next",
     },
-    Setting { keys: &["alias.*"], value: Value::Begins("push"), counts: PUSH, why: "a push by another name" },
-    Setting { keys: &["credential.*"], value: Value::Any, counts: CREDENTIALS, why: "where credentials come from" },
-    Setting { keys: &["core.askpass"], value: Value::Any, counts: CREDENTIALS, why: "what is told the passwords" },
-    Setting {
+    SettingRow { keys: &["alias.*"], value: Value::Begins("push"), counts: PUSH, why: "a push by another name" },
+    SettingRow { keys: &["credential.*"], value: Value::Any, counts: CREDENTIALS, why: "where credentials come from" },
+    SettingRow { keys: &["core.askpass"], value: Value::Any, counts: CREDENTIALS, why: "what is told the passwords" },
+    SettingRow {
         keys: &["http.*.extraheader", "http.*.cookiefile", "http.*.sslcert", "http.*.sslkey"],
         value: Value::Any,
         counts: CREDENTIALS,
         why: "what a remote is shown as proof of who asks",
     },
-    Setting {
+    SettingRow {
         keys: &["core.fsmonitor"],
         value: Value::NoSwitch,
         counts: Counts::Violation,
         why: "a program that `git status` runs",
     },
-    Setting {
+    SettingRow {
         keys: &[
             "core.sshcommand",
             "core.alternaterefscommand",
@@ -105,13 +105,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         counts: Counts::Violation,
         why: "a program that git runs in passing",
     },
-    Setting {
+    SettingRow {
         keys: &["alias.*", "submodule.*.update"],
         value: Value::Begins("!"),
         counts: Counts::Violation,
         why: "a program that runs by the name of a git command",
     },
-    Setting {
+    SettingRow {
         keys: &["include.path", "includeif.*.path", "extensions.worktreeconfig"],
         value: Value::Any,
         counts: Counts::Violation,
@@ -120,13 +120,13 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 /// Worst judgement on a setting over all of its values; none if it is ordinary.
-pub(super) fn judge(key: &Key, values: &[Option<Vec<u8>>]) -> Option<Counts> {
+pub(super) fn judge_setting(key: &SettingKey, values: &[Option<Vec<u8>>]) -> Option<Counts> {
     let meant = SETTINGS.iter().filter(|setting| setting.keys.iter().any(|pattern| names(pattern, key)));
     let counts = meant.filter(|setting| values.iter().any(|value| setting.value.means(value.as_deref())));
     counts.map(|setting| setting.counts).min()
 }
 
-fn names(pattern: &str, key: &Key) -> bool {
+fn names(pattern: &str, key: &SettingKey) -> bool {
     let section = pattern.split('.').next().unwrap_or_default();
     let name = pattern.rsplit('.').next().unwrap_or_default();
     section == key.section && fits(name, &key.name)

@@ -49,7 +49,7 @@ fn record() -> SourceAdmission {
         "executable_sha256":"{digest}","source_tree_sha256":"{digest}","identity_check":{{"argv":["-v"],"expect":"toy"}},
         "command_shape":["{SHAPE}"],"allowed_execution_modes":["copied-fixture"],"approval_source":"me",
         "approval_timestamp":"2026-01-01","review_trigger":"a new version"}}"#,
-        digest = Digest::of(b"toy")
+        digest = Digest::of_bytes(b"toy")
     );
     serde_json::from_str(&text).unwrap()
 }
@@ -59,14 +59,14 @@ fn found() -> ProgramFound {
         version: "1".to_owned(),
         source_id: "toy@1+0".to_owned(),
         executable: ".".to_owned(),
-        executable_sha256: Digest::of(b"toy"),
-        tree_sha256: Digest::of(b"toy"),
+        executable_sha256: Digest::of_bytes(b"toy"),
+        tree_sha256: Digest::of_bytes(b"toy"),
         interpreter_sha256: None,
         command_shape_sha256: canonical_digest(&[SHAPE]).unwrap(),
     }
 }
 
-fn setting(admission: Found<SourceAdmission>, found: ProgramFound) -> EngineSetting {
+fn setting(admission: FoundRecord<SourceAdmission>, found: ProgramFound) -> EngineSetting {
     EngineSetting { gate: Vec::new(), admission, program: ProgramFact::Found(found), below: None }
 }
 
@@ -106,7 +106,8 @@ fn a_source_is_admitted_to_the_byte_or_not_at_all() {
         let mut inputs = crate::tests::inputs();
         inputs.engine = "toy".to_owned();
         inputs.stage = stage(*wanted);
-        inputs.settings.engine = Some(setting(Found::Record { sha256: Digest::ZERO, record, signed_by: None }, found));
+        inputs.settings.engine =
+            Some(setting(FoundRecord::Record { sha256: Digest::ZERO, record, signed_by: None }, found));
         let refusals = source_admission(&inputs).unwrap();
         assert_eq!(refusals.first().map(|refusal| refusal.reason), *expected, "row {at}: {refusals:?}");
         assert_eq!(source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time), *status, "row {at}");
@@ -138,7 +139,8 @@ fn from_the_fifth_stage_on_notes_are_written_and_somebody_signed_them() {
         let mut inputs = crate::tests::inputs();
         (inputs.engine, inputs.stage) = ("toy".to_owned(), stage(*wanted));
         let signed_by = signer.map(str::to_owned);
-        inputs.settings.engine = Some(setting(Found::Record { sha256: Digest::ZERO, record, signed_by }, found()));
+        inputs.settings.engine =
+            Some(setting(FoundRecord::Record { sha256: Digest::ZERO, record, signed_by }, found()));
         let refusals = source_admission(&inputs).unwrap();
         let reasons: Vec<Reason> = refusals.iter().map(|refusal| refusal.reason).collect();
         assert_eq!(reasons, *expected, "{name}: {refusals:?}");
@@ -164,7 +166,7 @@ fn from_the_fourth_stage_on_the_rung_below_is_the_very_one() {
     for (name, below, wanted, expected) in rows {
         let mut inputs = crate::tests::inputs();
         (inputs.engine, inputs.stage) = ("toy".to_owned(), stage(wanted));
-        inputs.settings.engine = Some(EngineSetting { below, ..setting(Found::Missing, found()) });
+        inputs.settings.engine = Some(EngineSetting { below, ..setting(FoundRecord::Missing, found()) });
         let refusals = earned(&inputs);
         match (expected, refusals.as_slice()) {
             (None, []) => {}
@@ -195,7 +197,8 @@ fn a_blocked_rung_says_what_it_lacks() {
     ] {
         let mut inputs = crate::tests::inputs();
         (inputs.engine, inputs.stage) = ("toy".to_owned(), stage(6));
-        inputs.settings.engine = Some(EngineSetting { below: Some(blocked(lack)), ..setting(Found::Missing, found()) });
+        inputs.settings.engine =
+            Some(EngineSetting { below: Some(blocked(lack)), ..setting(FoundRecord::Missing, found()) });
         let refusals = earned(&inputs);
         let [refusal] = refusals.as_slice() else { panic!("{lack:?}: {refusals:?}") };
         assert!(refusal.text.contains(part) && refusal.remedy == remedy, "{lack:?}: {refusal:?}");
@@ -206,9 +209,11 @@ fn a_blocked_rung_says_what_it_lacks() {
 
 #[test]
 fn from_the_third_stage_on_there_is_a_record() {
-    for (found_record, wanted, refused) in
-        [(Found::Missing, 2, false), (Found::Missing, 3, true), (Found::Invalid { why: "x".to_owned() }, 1, true)]
-    {
+    for (found_record, wanted, refused) in [
+        (FoundRecord::Missing, 2, false),
+        (FoundRecord::Missing, 3, true),
+        (FoundRecord::Invalid { why: "x".to_owned() }, 1, true),
+    ] {
         let mut inputs = crate::tests::inputs();
         inputs.stage = stage(wanted);
         inputs.settings.engine = Some(setting(found_record, found()));

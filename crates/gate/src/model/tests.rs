@@ -4,7 +4,7 @@ use contract::decision::{Inputs, Profile};
 use contract::model::{
     AdmissionStatus, AnswerFact, AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, RefusalCode, Wire,
 };
-use contract::record::{DecisionStatus, Found, ModelAdmission, ProviderClass, ProviderDecision};
+use contract::record::{DecisionStatus, FoundRecord, ModelAdmission, ProviderClass, ProviderDecision};
 use contract::{Digest, Stage};
 
 use super::admission_status;
@@ -44,8 +44,8 @@ fn decision(decision_status: DecisionStatus, provider_class: ProviderClass) -> P
     }
 }
 
-fn found<T>(record: T) -> Found<T> {
-    Found::Record { sha256: Digest::ZERO, record, signed_by: None }
+fn found<T>(record: T) -> FoundRecord<T> {
+    FoundRecord::Record { sha256: Digest::ZERO, record, signed_by: None }
 }
 
 fn backed() -> Inputs {
@@ -55,7 +55,7 @@ fn backed() -> Inputs {
         wire: Wire::Messages,
         requested: Some("p/m".parse().unwrap()),
         admission: found(admission()),
-        decision: Found::Missing,
+        decision: FoundRecord::Missing,
         credential: CredentialFact::Present,
         endpoint: EndpointFact::Configured,
         replayed: false,
@@ -83,8 +83,8 @@ const ADMISSION: &str = "model_decision_and_admission model_not_admitted";
 fn closed_gates_refuse() {
     let rows: &[(&str, Edit, &str)] = &[
         ("no pair", |i| facts(i).requested = None, ADMISSION),
-        ("no record", |i| facts(i).admission = Found::Missing, ADMISSION),
-        ("a bad record", |i| facts(i).admission = Found::Invalid { why: "x".into() }, ADMISSION),
+        ("no record", |i| facts(i).admission = FoundRecord::Missing, ADMISSION),
+        ("a bad record", |i| facts(i).admission = FoundRecord::Invalid { why: "x".into() }, ADMISSION),
         (
             "a draft",
             |i| facts(i).admission = found(ModelAdmission { status: "draft".into(), ..admission() }),
@@ -106,7 +106,7 @@ fn closed_gates_refuse() {
             ADMISSION,
         ),
         ("another pair", |i| facts(i).requested = Some("p/x".parse().unwrap()), ADMISSION),
-        ("a bad decision", |i| facts(i).decision = Found::Invalid { why: "x".into() }, ADMISSION),
+        ("a bad decision", |i| facts(i).decision = FoundRecord::Invalid { why: "x".into() }, ADMISSION),
         ("not decided", |i| decide(i, DecisionStatus::NotDecided, |_| ()), ADMISSION),
         (
             "decided for another",
@@ -232,8 +232,8 @@ fn nobody_is_admitted_before_the_model_has_answered() {
 fn every_status_of_an_admission_can_be_had() {
     let rows: &[(AdmissionStatus, Edit)] = &[
         (AdmissionStatus::Admitted, |_| {}),
-        (AdmissionStatus::MissingAdmission, |i| facts(i).admission = Found::Missing),
-        (AdmissionStatus::InvalidAdmission, |i| facts(i).admission = Found::Invalid { why: "x".into() }),
+        (AdmissionStatus::MissingAdmission, |i| facts(i).admission = FoundRecord::Missing),
+        (AdmissionStatus::InvalidAdmission, |i| facts(i).admission = FoundRecord::Invalid { why: "x".into() }),
         (AdmissionStatus::NotAdmitted, |i| {
             facts(i).admission = found(ModelAdmission { status: "x".into(), ..admission() });
         }),
@@ -249,22 +249,22 @@ fn every_status_of_an_admission_can_be_had() {
 
 #[test]
 fn from_the_fifth_stage_on_the_records_are_signed() {
-    let sign = |found: &mut Found<ModelAdmission>| {
-        if let Found::Record { signed_by, .. } = found {
+    let sign = |found: &mut FoundRecord<ModelAdmission>| {
+        if let FoundRecord::Record { signed_by, .. } = found {
             *signed_by = Some("op1".to_owned());
         }
     };
-    let decided = |signed_by| Found::Record {
+    let decided = |signed_by| FoundRecord::Record {
         sha256: Digest::ZERO,
         record: decision(DecisionStatus::LocalProviderRequired, ProviderClass::LocalCompatible),
         signed_by,
     };
     let pair = "find the file of p/m: cto records     then sign it with cto record sign FILE";
     let provider = "cto record sign decisions/provider.yaml";
-    let rows: &[(u8, bool, Found<ProviderDecision>, &[&str])] = &[
+    let rows: &[(u8, bool, FoundRecord<ProviderDecision>, &[&str])] = &[
         (4, false, decided(None), &[]),
-        (5, false, Found::Missing, &[pair]),
-        (5, true, Found::Missing, &[]),
+        (5, false, FoundRecord::Missing, &[pair]),
+        (5, true, FoundRecord::Missing, &[]),
         (5, true, decided(None), &[provider]),
         (5, true, decided(Some("op1".to_owned())), &[]),
         (5, false, decided(None), &[pair, provider]),

@@ -3,7 +3,7 @@
 use contract::approval::{ApprovalFacts, ApprovalInput, TargetAdmissionFacts};
 use contract::decision::{Inputs, LandingFacts, OffLimitsTree, Profile, SourceTarget};
 use contract::paths::PathVerdict;
-use contract::record::{Found, TargetAdmission, TargetStatus};
+use contract::record::{FoundRecord, TargetAdmission, TargetStatus};
 use contract::task::{ForbiddenAction, RiskClass, TaskContract};
 use contract::{Decision, Digest, Gate, MutationMode, Reason};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn admitted() -> TargetAdmissionFacts {
     };
     TargetAdmissionFacts {
         path: text("/srv/site"),
-        admission: Found::Record { sha256: Digest::ZERO, record, signed_by: Some(text("op1")) },
+        admission: FoundRecord::Record { sha256: Digest::ZERO, record, signed_by: Some(text("op1")) },
         file: Some(text("admissions/target/site.yaml")),
         remedy: text("cto record check admissions/target/site.yaml"),
     }
@@ -76,8 +76,8 @@ fn admission(inputs: &mut Inputs) -> &mut TargetAdmissionFacts {
 
 fn record(inputs: &mut Inputs) -> &mut TargetAdmission {
     match &mut admission(inputs).admission {
-        Found::Record { record, .. } => record,
-        Found::Missing | Found::Invalid { .. } => panic!("a record"),
+        FoundRecord::Record { record, .. } => record,
+        FoundRecord::Missing | FoundRecord::Invalid { .. } => panic!("a record"),
     }
 }
 
@@ -193,13 +193,13 @@ const GOVERNED: &[GovernedRow] = &[
     (
         "no admission",
         5,
-        |_, i| admission(i).admission = Found::Missing,
+        |_, i| admission(i).admission = FoundRecord::Missing,
         &[("target_admission target_not_admitted", CHECK)],
     ),
     (
         "an admission that cannot be read",
         5,
-        |_, i| admission(i).admission = Found::Invalid { why: "why".to_owned() },
+        |_, i| admission(i).admission = FoundRecord::Invalid { why: "why".to_owned() },
         &[("target_admission target_not_admitted", CHECK)],
     ),
     (
@@ -322,7 +322,7 @@ fn rationale(contract: &mut TaskContract) {
 }
 
 fn unsign(facts: &mut TargetAdmissionFacts) {
-    if let Found::Record { signed_by, .. } = &mut facts.admission {
+    if let FoundRecord::Record { signed_by, .. } = &mut facts.admission {
         *signed_by = None;
     }
 }
@@ -403,11 +403,11 @@ fn paths_are_those_that_contract_and_admission_both_allow() {
     record(&mut inputs).forbidden_paths = vec!["keys/".to_owned()];
     let verdicts = |inputs: &Inputs| {
         let rules = decide(&contract, inputs.clone()).unwrap().path_rules(&contract).unwrap();
-        ["a.py", "b.py", "c.py", "keys/a"].map(|path| rules.judge(path.as_bytes()))
+        ["a.py", "b.py", "c.py", "keys/a"].map(|path| rules.judge_path(path.as_bytes()))
     };
     use PathVerdict::{Allowed, Forbidden, Outside};
     assert_eq!(verdicts(&inputs), [Allowed, Outside, Outside, Forbidden]);
-    admission(&mut inputs).admission = Found::Missing;
+    admission(&mut inputs).admission = FoundRecord::Missing;
     assert_eq!(verdicts(&inputs), [Outside; 4]);
     inputs.settings.target_admission = None;
     assert_eq!(verdicts(&inputs), [Allowed, Allowed, Outside, Outside], "below stage 5");

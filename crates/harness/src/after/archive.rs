@@ -24,10 +24,10 @@ use evidence::verify::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use export::{ExportSource, Exported, export};
-pub use import::{Imported, OpenedArchive, TakenIn, import, open_archive};
+pub use export::{ExportSource, Exported, export_run};
+pub use import::{Imported, OpenedArchive, TakenIn, import_archive, open_archive};
 pub(crate) use said::SAID_BY_PEOPLE;
-pub(crate) use statement::check as check_statement;
+pub(crate) use statement::check_statement;
 
 /// First file of an archive, which identifies it.
 const MANIFEST: &str = "archive.json";
@@ -65,7 +65,7 @@ const LARGEST_STATEMENT: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "archive")]
-pub struct Manifest {
+pub struct ArchiveManifest {
     /// Digest of `bundle/attestation.dsse.json`.
     attestation_sha256: Digest,
     /// `cto-archive`.
@@ -82,7 +82,7 @@ pub enum ExportRunError {
     #[error("{0} does not verify, so it is not exported")]
     Verify(String),
     /// A file that an archive cannot carry.
-    #[error("an archive cannot carry `{}`: {why}", contract::text::shown(.name))]
+    #[error("an archive cannot carry `{}`: {why}", contract::text::show_controls(.name))]
     Unfit { name: String, why: &'static str },
     #[error("{0} exists already")]
     Exists(PathBuf),
@@ -105,7 +105,7 @@ pub enum ImportArchiveError {
     #[error("{0} is not an archive of a run: {1}")]
     NotAnArchive(PathBuf, String),
     /// The archive is damaged or malicious: the file of it that shows this, and the fault.
-    #[error("`{}` {why}", contract::text::shown(.name))]
+    #[error("`{}` {why}", contract::text::show_controls(.name))]
     Refused { name: String, why: String },
     /// The archive is intact, and its bundle does not verify with the given keys.
     #[error("its bundle does not verify{}", describe_first(.0))]

@@ -122,7 +122,7 @@ impl LedgerAudit {
             self.problem(seq, format!("the attestation of {} cannot be read", row.run_id));
             return Ok(());
         };
-        if row.attestation_sha256 != Some(Digest::of(&attestation)) {
+        if row.attestation_sha256 != Some(Digest::of_bytes(&attestation)) {
             self.problem(seq, format!("the attestation of {} is not the one that was sealed", row.run_id));
             return Ok(());
         }

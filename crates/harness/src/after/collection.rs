@@ -12,10 +12,10 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use crate::gather::decide::Decided;
+use crate::gather::decide::DecidedRun;
 use crate::home::ask::Ask;
 use crate::home::model_settings::ModelAsk;
-use crate::home::task::{Origin, Task};
+use crate::home::task::{Task, TreeOrigin};
 use crate::home::watch::{Quiet, Watch};
 use crate::run::about::DocumentSubject;
 use crate::run::file::{OpenRunError, RunFile, Stopped};
@@ -27,7 +27,7 @@ use crate::spine::GovernError;
 /// A document about other bundles: its name, its subject, and the words of its contract.
 /// Its file is that of its kind.
 #[derive(Debug, Clone)]
-pub struct Collection<'a> {
+pub struct CollectionDocument<'a> {
     /// Part of the run's id.
     pub name: &'a str,
     pub title: &'a str,
@@ -51,7 +51,7 @@ pub struct CollectionProblem {
 /// not hold, if so.
 pub fn seal_collection<T: Serialize>(
     harness: &Harness,
-    collection: &Collection<'_>,
+    collection: &CollectionDocument<'_>,
     document: &T,
     wrong: Option<CollectionProblem>,
 ) -> Result<Sealed, GovernError> {
@@ -86,27 +86,27 @@ fn collect<T: Serialize>(
 ) -> Result<Sealed, Stopped> {
     let file = kind.file();
     let evidence: Evidence<'_> = match run.decide_document(kind)? {
-        Decided::Preflight(mut preflight) => {
+        DecidedRun::Preflight(mut preflight) => {
             let run = preflight.run_mut();
             let at = run.clock.now();
             run.draft.write_json(file, document, at)?;
             if let Some(CollectionProblem { reason, text }) = wrong {
-                run.standing.block(reason, text, file);
+                run.standing.block_run(reason, text, file);
                 // The last event carries its own.
                 if reason.event() != EventKind::RunCompleted {
-                    run.event(reason.event(), json!({"result": CheckResult::NotRun}))?;
+                    run.add_event(reason.event(), json!({"result": CheckResult::NotRun}))?;
                 }
             }
             preflight.into()
         }
-        Decided::Refused(refused) => refused.into(),
-        Decided::Admitted(..) => return Err(Stopped::Impossible("a document has no target")),
+        DecidedRun::Refused(refused) => refused.into(),
+        DecidedRun::Admitted(..) => return Err(Stopped::Impossible("a document has no target")),
     };
-    evidence.report()?.seal(SealedBy::Run)
+    evidence.report()?.seal_run(SealedBy::Run)
 }
 
 /// The contract of a collection: it changes nothing and says why it has no test of its own.
-fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError> {
+fn task(collection: &CollectionDocument<'_>) -> Result<Task, contract::id::ParseIdError> {
     let task_id = TaskId::try_from(collection.name.to_owned())?;
     let contract = TaskContract {
         schema_version: ContractVersion::One,
@@ -154,6 +154,6 @@ fn task(collection: &Collection<'_>) -> Result<Task, contract::id::ParseIdError>
         secret_allowances: Vec::new(),
         work_id: None,
     };
-    let origin = Origin::Case(BTreeMap::new());
+    let origin = TreeOrigin::Case(BTreeMap::new());
     Ok(Task::from_contract(contract, origin))
 }

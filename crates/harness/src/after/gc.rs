@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contract::Stamp;
-use contract::text::shown;
+use contract::text::show_controls;
 use rustix::fs::{CWD, FileType, Stat};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 use untrusted_fs::{Bounds, Met, Next, kind, lstat, open_root, walk};
@@ -51,7 +51,10 @@ impl Retention {
     /// Reason for which a bundle goes, for the ledger and for people.
     pub fn reason(&self) -> String {
         let Self { older_than_text, keep, .. } = self;
-        format!("older than {}, not among the latest {keep} of its task, nothing rests on it", shown(older_than_text))
+        format!(
+            "older than {}, not among the latest {keep} of its task, nothing rests on it",
+            show_controls(older_than_text)
+        )
     }
 }
 
@@ -230,12 +233,12 @@ pub fn gc(home: &Home, retention: &Retention, act: Act, cancel: &AtomicBool) -> 
         Act::Remove => Some(alone(&home.root().join("gc.lock"), cancel)?),
         Act::Explain => None,
     };
-    let now = RunClock::start().map_err(CollectError::Clock)?.started();
+    let now = RunClock::start_clock().map_err(CollectError::Clock)?.started();
     let clock = Clock { now, older_than: retention.older_than };
     let trash = leftovers::trash(home, act);
-    let runs = remove::runs(home, retention, clock, act, cancel)?;
-    let mut stuff = caches::sweep(home, clock, act);
-    stuff.extend(leftovers::sweep(home, clock, act));
+    let runs = remove::collect_runs(home, retention, clock, act, cancel)?;
+    let mut stuff = caches::sweep_caches(home, clock, act);
+    stuff.extend(leftovers::sweep_leftovers(home, clock, act));
     stuff.push(trash);
     Ok(Swept { runs, stuff, interrupted: cancel.load(Ordering::Relaxed) })
 }

@@ -28,7 +28,7 @@ pub use repeat::{Repetition, seal_repetition};
 pub fn run_lane(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<Option<Lane>, GovernError> {
     let outcome = govern(harness, task, ask, watch)?;
     let sealed = &outcome.sealed;
-    Ok((!outcome.interrupted).then(|| Lane::of(&sealed.report, sealed.attestation_sha256)))
+    Ok((!outcome.interrupted).then(|| Lane::of_report(&sealed.report, sealed.attestation_sha256)))
 }
 
 /// Name of a collection's task: a prefix and as much of the task's id as fits.

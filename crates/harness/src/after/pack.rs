@@ -22,8 +22,8 @@ use crate::home::layout::OpenHomeError;
 use crate::home::trust::ChangeTrustError;
 
 pub use check::check_pack;
-pub use read::{SenderTrust, Unpacked, unpack};
-pub use write::{Packed, pack};
+pub use read::{SenderTrust, Unpacked, unpack_pack};
+pub use write::{Packed, write_pack};
 
 const MANIFEST: &str = "pack.json";
 const SIGNATURE: &str = "pack.sig";
@@ -68,11 +68,11 @@ pub enum PackError {
     Read(PathBuf, #[source] io::Error),
     #[error("cannot write {0}: {1}")]
     Write(PathBuf, #[source] io::Error),
-    #[error("a pack cannot carry `{}`: {why}", contract::text::shown(.name))]
+    #[error("a pack cannot carry `{}`: {why}", contract::text::show_controls(.name))]
     Unfit { name: String, why: &'static str },
     #[error("{0} is not a pack: {1}")]
     NotAPack(PathBuf, String),
-    #[error("`{}` {why}", contract::text::shown(.name))]
+    #[error("`{}` {why}", contract::text::show_controls(.name))]
     Refused { name: String, why: String },
     #[error("the pack is signed by none of the given keys")]
     OtherKey,

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::after::take::Begun;
 use crate::home::clock::{ReadClockError, RunClock};
 use crate::home::scratch::Work;
-use crate::home::token::suffix;
+use crate::home::token::random_suffix;
 use crate::run::harness::Harness;
 use crate::run::stated::{StateError, state_document};
 
@@ -83,7 +83,7 @@ pub fn draft_outcome(
         reason: reason.to_owned(),
         source: if key_fingerprint.is_some() { OutcomeSource::Operator } else { OutcomeSource::Environment },
         key_fingerprint,
-        recorded_at: RunClock::start()?.now(),
+        recorded_at: RunClock::start_clock()?.now(),
     })
 }
 
@@ -120,7 +120,7 @@ pub fn draft_rollback(
         act,
         reason: reason.to_owned(),
         key_fingerprint,
-        recorded_at: RunClock::start()?.now(),
+        recorded_at: RunClock::start_clock()?.now(),
     })
 }
 
@@ -155,18 +155,18 @@ impl Recording<'_> {
         facts: serde_json::Value,
     ) -> Result<PathBuf, RecordStatementError> {
         let bytes = canonical_bytes(document)?;
-        let name = format!("{what}-{}-{}.json", self.time.compact(), suffix()?);
+        let name = format!("{what}-{}-{}.json", self.time.compact(), random_suffix()?);
         let armour = self.signature.map(|signature| signature.armour);
         // For whoever finds that this was cut off: a document that the ledger does not have
         // was never said.
-        let work = Work::make(&self.harness.home, STATEMENT)?;
+        let work = Work::make_area(&self.harness.home, STATEMENT)?;
         let begun =
             Begun { run_id: self.run_id.clone(), repository: PathBuf::new(), branch: String::new(), rolled_back: None };
-        begun.write(work.path())?;
-        stop::here("statement.begun");
+        begun.write_note(work.path())?;
+        stop::pass_place("statement.begun");
         let stated = state_document(self.harness, self.run_id, &name, &bytes, armour);
         let stated = stated.map_err(|error: StateError| RecordStatementError::State(error.into()))?;
-        stop::here("statement.written");
+        stop::pass_place("statement.written");
         let mut body = json!({
             "attestation_sha256": attestation_sha256,
             "document": String::from_utf8_lossy(&bytes),
@@ -179,7 +179,7 @@ impl Recording<'_> {
             body.extend(facts);
         }
         self.harness.ledger().append(kind, Some(self.run_id), self.time, &body)?;
-        stop::here("statement.recorded");
+        stop::pass_place("statement.recorded");
         Ok(stated.path)
     }
 }

@@ -17,7 +17,7 @@ use crate::after::person_statements::STATEMENT;
 use crate::after::rollback::ROLLBACK;
 use crate::after::take::{TAKE, recover_begun};
 use crate::home::layout::Home;
-use crate::home::lock::{seize, wait_alone};
+use crate::home::lock::{take_folder, wait_alone};
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
 use crate::run::journal::{noted_landings, noted_runs, sweep_journals};
@@ -56,7 +56,7 @@ pub struct Recovered {
 
 /// Seals what was interrupted. Cheap when there is nothing: one folder is listed and one
 /// index is asked.
-pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
+pub fn recover_dead(harness: &Harness) -> Result<Recovered, RecoverError> {
     let mut done = Recovered::default();
     for run_id in active_runs(&harness.home)? {
         let tried = recover_active(harness, &run_id, &mut done);
@@ -80,7 +80,7 @@ pub fn recover(harness: &Harness) -> Result<Recovered, RecoverError> {
 
 /// True where a command was killed that left a folder to work in.
 pub fn left_work(home: &Home) -> bool {
-    work_folders(home).any(|(_, path)| seize(&path).is_some()) || has_left_landing(home)
+    work_folders(home).any(|(_, path)| take_folder(&path).is_some()) || has_left_landing(home)
 }
 
 /// True where a run died after its seal and before the ledger knew of its landing.
@@ -102,7 +102,7 @@ fn is_of_run(folder: &str) -> bool {
 
 fn clear_work(harness: &Harness, done: &mut Recovered) {
     for (name, path) in work_folders(&harness.home) {
-        let Some(_dead) = seize(&path) else { continue };
+        let Some(_dead) = take_folder(&path) else { continue };
         let has_begun = [TAKE, ROLLBACK, STATEMENT].iter().any(|what| name.starts_with(what));
         let ended = if has_begun { recover_begun(harness, &path) } else { Ok(None) };
         match ended.and_then(|cut| remove_left(&path).map(|()| cut).map_err(|error| error.to_string())) {
@@ -180,7 +180,7 @@ fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> R
 /// before.
 fn find_spent(harness: &Harness, run_id: &RunId) -> Option<Digest> {
     let entries = entries(harness, run_id).unwrap_or_default();
-    let used = entries.iter().find(|entry| entry.is(EntryKind::ApprovalUsed));
+    let used = entries.iter().find(|entry| entry.is_kind(EntryKind::ApprovalUsed));
     let named = used.and_then(|entry| entry.body["request"].as_str()?.parse().ok());
     named.or_else(|| find_mark_of(harness, run_id))
 }

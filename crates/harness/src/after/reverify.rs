@@ -24,14 +24,14 @@ use crate::home::baseline::CarryBaselineError;
 use crate::home::cause::ErrorCause;
 use crate::home::clock::RunClock;
 use crate::home::scratch::Work;
-use crate::home::token::{canary, suffix};
+use crate::home::token::{canary, random_suffix};
 use crate::home::watch::Watch;
 use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::availability;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 use crate::run::stated;
-use crate::run::supervise::Setting;
+use crate::run::supervise::SupervisionTerms;
 use crate::seal::verification::altered_files;
 use trees::Rebuilt;
 use untrusted_fs::own_files::{self, OwnOptions as _};
@@ -129,7 +129,7 @@ pub struct Reverified {
 }
 
 /// Holds the verification of a bundle again, under its own contract or under `contract`.
-pub fn reverify(
+pub fn reverify_bundle(
     harness: &Harness,
     bundle: &VerifiedBundle,
     contract: Option<&TaskContract>,
@@ -147,7 +147,7 @@ pub fn reverify(
         let (expected, found) = (report.task_id.to_string(), contract.task_id.to_string());
         return Err(ReverifyError::AnotherTask { expected, found });
     }
-    let clock = RunClock::start().map_err(ReverifyError::Clock)?;
+    let clock = RunClock::start_clock().map_err(ReverifyError::Clock)?;
     let work = work(harness)?;
     let rebuilt = trees::rebuild(harness, bundle, report, &own, work.path())?;
     let rules = decision.path_rules(contract).map_err(keep_cause)?;
@@ -157,7 +157,8 @@ pub fn reverify(
         return Err(ReverifyError::Sandbox(shortfall));
     }
     let canary = canary().map_err(keep_cause)?;
-    let setting = Setting { harness, contract, run_id: &report.run_id, work: work.path(), profile, canary: &canary };
+    let setting =
+        SupervisionTerms { harness, contract, run_id: &report.run_id, work: work.path(), profile, canary: &canary };
     let mut examined = Examined::default();
     if contract.verification_commands.is_empty() {
         examined.coverage.insert(Coverage::NoVerification);
@@ -165,8 +166,8 @@ pub fn reverify(
         let mounts = crate::judge::environment::digests(harness, &contract.environment.mounts)?;
         let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
-        examined = Examiner::new(setting, watch, trees, None, furnished).examine()?;
-        let patch = own_files::read(bundle.join(names::PATCH));
+        examined = Examiner::new(setting, watch, trees, None, furnished).examine_all()?;
+        let patch = own_files::read_file(bundle.join(names::PATCH));
         let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.into()))?;
         examined.note_altered(&altered_files(&patch, &rules));
     }
@@ -186,7 +187,7 @@ pub fn reverify(
     let reverification = held.compose(harness, report, clock)?;
     // What the exam's programs said goes into both.
     let mut censor = crate::run::scan::censor(&canary);
-    let clean = censor.document(EntryKind::EvidenceReverified.name(), &reverification);
+    let clean = censor.censor_document(EntryKind::EvidenceReverified.name(), &reverification);
     let clean = clean.map_err(keep_cause)?;
     let reverification = clean.unwrap_or(reverification);
     let log = censor.bytes(names::TEST_LOG, &log).into_owned();
@@ -209,20 +210,20 @@ pub(crate) fn carry_baseline(harness: &Harness, bundle: &VerifiedBundle) -> Resu
     let path = work.path().join(names::BASELINE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path);
     let mut file = io::BufWriter::new(file.map_err(|error| failed(error.into()))?);
-    crate::home::baseline::write(&listing, &mut store.reader(), &mut file).map_err(failed)?;
+    crate::home::baseline::write_tar(&listing, &mut store.reader(), &mut file).map_err(failed)?;
     file.flush().map_err(|error| failed(error.into()))?;
     let found = crate::home::baseline::tree_id(&path).map_err(failed)?;
-    trees::same("baseline", &listing.tree_id().to_string(), found)?;
+    trees::check_same("baseline", &listing.tree_id().to_string(), found)?;
     Ok(CarriedBaseline { path, _work: work })
 }
 
 fn work(harness: &Harness) -> Result<Work, ReverifyError> {
-    Work::make(&harness.home, "reverify").map_err(ReverifyError::Work)
+    Work::make_area(&harness.home, "reverify").map_err(ReverifyError::Work)
 }
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
     let path = bundle.join(name);
-    let bytes = own_files::read(&path).map_err(ErrorCause::from);
+    let bytes = own_files::read_file(&path).map_err(ErrorCause::from);
     let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).map_err(ErrorCause::from));
     read.map_err(|why| ReverifyError::Read(path, why))
 }
@@ -275,9 +276,9 @@ impl Held<'_> {
             verdict_now,
             holds: verdict_now == report.status,
             blockers,
-            verification: Verification::of(passes, poisoned),
+            verification: Verification::of_passes(passes, poisoned),
             coverage: coverage.into_iter().collect(),
-            harness: SignedHarness::of(&harness.host),
+            harness: SignedHarness::of_host(&harness.host),
             key: harness.key.public().key_id(),
             reverified_at: clock.now(),
         })
@@ -286,7 +287,7 @@ impl Held<'_> {
 
 /// Writes the signed statement beside the bundles and tells the ledger.
 fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> Result<PathBuf, ReverifyError> {
-    let end = suffix().map_err(keep_cause)?;
+    let end = random_suffix().map_err(keep_cause)?;
     let name = format!("reverified-{}-{end}", reverification.reverified_at.compact());
     let stated = stated::state(harness, bundle, &reverification.run_id, &name, |subject| ReverificationStatement {
         kind: STATEMENT_TYPE.to_owned(),

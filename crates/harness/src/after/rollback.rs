@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use contract::approval::RollbackAct;
 use contract::proof::OwnedRepositoryProof;
-use contract::text::{shell_word, shown};
+use contract::text::{shell_word, show_controls};
 use contract::{Report, RunId};
 use evidence::verify::VerifiedBundle;
 use evidence::{names, stop};
-use tree::{BranchName, CommitSpec, Forwarding, Listing, Oid, Removal, Source, Store, TreeError};
+use tree::{BranchName, CommitSpec, Forwarding, Listing, ObjectDatabase, Oid, Removal, SourceRepository, TreeError};
 use untrusted_fs::own_files;
 
 use crate::after::take::{Begun, is_rolled_back};
@@ -53,7 +53,7 @@ pub enum RollBackError {
 
 impl RollBackError {
     /// Command that helps, about a run.
-    pub fn remedy(&self, run: &str) -> String {
+    pub fn error_remedy(&self, run: &str) -> String {
         match self {
             Self::NothingLanded => "choose a run of stage 5 that passed: cto runs --status pass".to_owned(),
             Self::Proof(_) => format!("cto verify {run}"),
@@ -90,13 +90,13 @@ pub struct LandedChange {
 
 impl LandedChange {
     /// Reads it from the proof in the bundle.
-    pub fn read(bundle: &VerifiedBundle) -> Result<Self, RollBackError> {
+    pub fn read_proof(bundle: &VerifiedBundle) -> Result<Self, RollBackError> {
         let report: &Report = bundle.report();
         if report.target_commit.is_none() {
             return Err(RollBackError::NothingLanded);
         }
         let failed = |error: &dyn std::fmt::Display| RollBackError::Proof(error.to_string());
-        let bytes = own_files::read(bundle.dir().join(names::owned_proof(bundle.report().stage)))
+        let bytes = own_files::read_file(bundle.dir().join(names::owned_proof(bundle.report().stage)))
             .map_err(|error| failed(&error))?;
         let proof: OwnedRepositoryProof = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
         let landed = proof.landed.ok_or(RollBackError::NothingLanded)?;
@@ -127,22 +127,22 @@ impl LandedChange {
 
 /// Takes the change of a run back.
 pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> Result<RolledBack, RollBackError> {
-    let source = Source::open_target(&landed.repository).map_err(RollBackError::Target)?;
+    let source = SourceRepository::open_target(&landed.repository).map_err(RollBackError::Target)?;
     let unreadable = |what: &str| RollBackError::Proof(format!("it has no readable {what}"));
-    let branch = BranchName::parse(&landed.branch).map_err(|_| unreadable("branch"))?;
+    let branch = BranchName::parse_name(&landed.branch).map_err(|_| unreadable("branch"))?;
     let commit: Oid = landed.commit.parse().map_err(|_| unreadable("commit"))?;
-    let work = Work::make(&harness.home, ROLLBACK).map_err(RollBackError::Work)?;
+    let work = Work::make_area(&harness.home, ROLLBACK).map_err(RollBackError::Work)?;
     let begun = Begun {
         run_id: landed.run_id.clone(),
         repository: landed.repository.clone(),
         branch: landed.branch.clone(),
         rolled_back: Some(landed.commit.clone()),
     };
-    begun.write(work.path()).map_err(RollBackError::Work)?;
-    stop::here("rollback.begun");
+    begun.write_note(work.path()).map_err(RollBackError::Work)?;
+    stop::pass_place("rollback.begun");
     let is_said = is_rolled_back(harness, &landed.run_id).map_err(RollBackError::Ledger)?;
     let done = |act, work| {
-        stop::here("rollback.done");
+        stop::pass_place("rollback.done");
         RolledBack { act, _work: work }
     };
     if !landed.moved {
@@ -165,7 +165,7 @@ pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> 
 /// Repository in which a commit is searched.
 struct Reach<'a> {
     harness: &'a Harness,
-    source: &'a Source,
+    source: &'a SourceRepository,
     work: &'a Work,
 }
 
@@ -183,7 +183,8 @@ fn refuse_kept(
     if may_revert && source.find_branch(branch).map_err(RollBackError::Target)?.is_some() {
         return Ok(());
     }
-    let store = Store::create(&work.path().join("reach.git"), harness.git.clone()).map_err(RollBackError::Target)?;
+    let store = ObjectDatabase::create_store(&work.path().join("reach.git"), harness.git.clone())
+        .map_err(RollBackError::Target)?;
     match source.is_kept_beside(&store, branch, commit).map_err(RollBackError::Target)? {
         false => Ok(()),
         true => Err(RollBackError::Kept {
@@ -200,7 +201,7 @@ fn stays(landed: &LandedChange, why: &str) -> RollBackError {
 
 struct Reverting<'a> {
     harness: &'a Harness,
-    source: &'a Source,
+    source: &'a SourceRepository,
     landed: &'a LandedChange,
     branch: &'a BranchName,
     commit: Oid,
@@ -211,7 +212,7 @@ impl Reverting<'_> {
     /// Makes one commit on top of the branch in which the files that the run changed are as
     /// before it. If a file was changed since, nothing is made.
     fn revert(&self, is_said: bool) -> Result<RollbackAct, RollBackError> {
-        let store = Store::create(&self.work.path().join("store.git"), self.harness.git.clone());
+        let store = ObjectDatabase::create_store(&self.work.path().join("store.git"), self.harness.git.clone());
         let store = store.map_err(RollBackError::Target)?;
         let tip = match self.source.find_branch(self.branch).map_err(RollBackError::Target)? {
             Some(tree::Landing::There(Some(tip))) => tip,
@@ -219,20 +220,20 @@ impl Reverting<'_> {
         };
         let base: Oid = self.landed.parent.parse().map_err(|_| self.refuse("the run's parent cannot be read"))?;
         self.source.fetch_commit_into(&store, tip).map_err(RollBackError::Target)?;
-        let list = |commit: Oid| store.list(commit).map_err(RollBackError::Target);
+        let list = |commit: Oid| store.list_tree(commit).map_err(RollBackError::Target);
         let (before, after, now) = (list(base)?, list(self.commit)?, list(tip)?);
         if !is_said && is_undone(&before, &after, &now) {
             return Ok(RollbackAct::Reverted { commit: tip.to_string() });
         }
         let reverted = match undo_changes(&before, &after, &now) {
             Ok(reverted) => reverted,
-            Err(path) => return Err(self.refuse(&format!("`{}` changed since", shown(&path)))),
+            Err(path) => return Err(self.refuse(&format!("`{}` changed since", show_controls(&path)))),
         };
         let settings = self.source.settings(&store).map_err(RollBackError::Target)?;
         let author = find_identity(&store, settings, &self.harness.git_configuration).map_err(RollBackError::Target)?;
         let author = author.map_err(RollBackError::NoIdentity)?;
         let message = format!("Revert the change of {}\n\nThis reverts commit {}.\n", self.landed.branch, self.commit);
-        let clock = RunClock::start().map_err(RollBackError::Clock)?;
+        let clock = RunClock::start_clock().map_err(RollBackError::Clock)?;
         let tree = store.put_listing(&reverted).map_err(RollBackError::Target)?;
         let spec = CommitSpec {
             tree,
@@ -282,12 +283,12 @@ fn undo_changes(base: &Listing, commit: &Listing, tip: &Listing) -> Result<Listi
 
 #[cfg(test)]
 mod tests {
-    use tree::{Entry, Mode};
+    use tree::{ListingEntry, PathMode};
 
     use super::*;
 
     fn listing(rows: &[(&str, &str)]) -> Listing {
-        let entry = |digit: &str| Entry { mode: Mode::File, oid: digit.repeat(40).parse().unwrap() };
+        let entry = |digit: &str| ListingEntry { mode: PathMode::File, oid: digit.repeat(40).parse().unwrap() };
         Listing(rows.iter().map(|(path, digit)| (path.as_bytes().to_vec(), entry(digit))).collect())
     }
 

@@ -33,7 +33,7 @@ pub struct FileSecret {
 
 /// File that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct UnreadFile {
+pub struct UnscannedFile {
     pub file: String,
     pub reason: String,
 }
@@ -44,7 +44,7 @@ pub struct ScannedFiles {
     pub files_scanned: u64,
     pub bytes_scanned: u64,
     pub hits: Vec<FileSecret>,
-    pub unread: Vec<UnreadFile>,
+    pub unread: Vec<UnscannedFile>,
 }
 
 /// Searches files, folders and, for the path `-`, the given standard input for shapes of
@@ -86,7 +86,7 @@ impl ScannedFiles {
                     Err(error) => self.unread(name, &error),
                 }
             } else if kind.is_file() {
-                match own_files::open(&path) {
+                match own_files::open_file(&path) {
                     Ok(file) => self.text(&name, file, scanner),
                     Err(error) => self.unread(name, &error),
                 }
@@ -95,7 +95,7 @@ impl ScannedFiles {
     }
 
     fn unread(&mut self, file: String, error: &io::Error) {
-        self.unread.push(UnreadFile { file, reason: error.to_string() });
+        self.unread.push(UnscannedFile { file, reason: error.to_string() });
     }
 
     fn text(&mut self, name: &str, mut text: impl Read, scanner: &Scanner) {
@@ -108,7 +108,7 @@ impl ScannedFiles {
                 Ok(0) => break,
                 Ok(len) => {
                     lines.read(&piece[..len]);
-                    let hits = redactor.push(&piece[..len], &mut redacted);
+                    let hits = redactor.push_piece(&piece[..len], &mut redacted);
                     self.hits.extend(hits.iter().map(|hit| lines.placed(name, hit)));
                     lines.forget();
                 }
@@ -116,7 +116,7 @@ impl ScannedFiles {
                 Err(error) => return self.unread(name.to_owned(), &error),
             }
         }
-        let hits = redactor.finish(&mut redacted);
+        let hits = redactor.finish_stream(&mut redacted);
         self.hits.extend(hits.iter().map(|hit| lines.placed(name, hit)));
         self.bytes_scanned += lines.read_to;
     }

@@ -24,13 +24,13 @@ use tree::{BranchName, CommitSpec, Landing, Oid};
 use crate::home::cause::ErrorCause;
 use crate::home::clock::RunClock;
 use crate::home::scratch::Work;
-use crate::home::token::suffix;
+use crate::home::token::random_suffix;
 use crate::run::harness::Harness;
 use crate::run::stated;
 pub use error::TakeError;
 use left::entry_body;
 pub(crate) use left::{Begun, TAKE, is_rolled_back, recover_begun};
-use scene::Scene;
+use scene::TakeScene;
 use untrusted_fs::own_files;
 
 /// Bundle to take, and the options of the act.
@@ -59,7 +59,7 @@ pub struct TookPatch {
 }
 
 /// Puts the patch of a run on a new branch, or finds it there already.
-pub fn take(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
+pub fn take_run(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
     let report = ask.bundle.report();
     let contract: TaskContract = read(ask.bundle.dir(), names::CONTRACT)?;
     require_worth(report)?;
@@ -67,8 +67,8 @@ pub fn take(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeEr
         Some(branch) => branch,
         None => words::default_branch(report, &contract)?,
     };
-    let work = Work::make(&harness.home, left::TAKE).map_err(TakeError::Work)?;
-    let scene = Scene::build(harness, &ask, report, &contract, work.path())?;
+    let work = Work::make_area(&harness.home, left::TAKE).map_err(TakeError::Work)?;
+    let scene = TakeScene::build_scene(harness, &ask, report, &contract, work.path())?;
     let author = scene.author(&ask)?;
     let begun = Begun {
         run_id: report.run_id.clone(),
@@ -76,10 +76,10 @@ pub fn take(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeEr
         branch: branch.to_string(),
         rolled_back: None,
     };
-    begun.write(work.path()).map_err(TakeError::Work)?;
-    stop::here("take.begun");
+    begun.write_note(work.path()).map_err(TakeError::Work)?;
+    stop::pass_place("take.begun");
     let lock = Lock::take(harness, report)?;
-    stop::here("take.locked");
+    stop::pass_place("take.locked");
     let taking = Taking { harness, report, scene: &scene, bundle: ask.bundle.dir(), branch, token: work.token() };
     let took = taking.take(author);
     lock.release();
@@ -105,7 +105,7 @@ fn require_worth(report: &Report) -> Result<(), TakeError> {
 
 fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, TakeError> {
     let path = bundle.join(name);
-    let bytes = own_files::read(&path).map_err(ErrorCause::from);
+    let bytes = own_files::read_file(&path).map_err(ErrorCause::from);
     let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).map_err(ErrorCause::from));
     read.map_err(|why| TakeError::Read(path, why))
 }
@@ -120,7 +120,7 @@ struct Lock {
 impl Lock {
     fn take(harness: &Harness, report: &Report) -> Result<Self, TakeError> {
         let folder = stated::folder(harness, &report.run_id).map_err(|error| TakeError::Record(error.into()))?;
-        let held = own_files::open(&folder).and_then(|held| held.lock().map(|()| held));
+        let held = own_files::open_file(&folder).and_then(|held| held.lock().map(|()| held));
         let held = held.map_err(|error| TakeError::Lock(folder.clone(), error))?;
         Ok(Self { folder, _held: held })
     }
@@ -134,7 +134,7 @@ impl Lock {
 struct Taking<'a> {
     harness: &'a Harness,
     report: &'a Report,
-    scene: &'a Scene,
+    scene: &'a TakeScene,
     bundle: &'a Path,
     branch: BranchName,
     /// Bears what is not whole yet in the repository.
@@ -143,12 +143,12 @@ struct Taking<'a> {
 
 impl Taking<'_> {
     fn take(&self, author: Person) -> Result<TookPatch, TakeError> {
-        let clock = RunClock::start().map_err(TakeError::Clock)?;
+        let clock = RunClock::start_clock().map_err(TakeError::Clock)?;
         let message = words::message(self.report, self.scene.patch_sha256);
         if let Some(found) = self.scene.source.find_branch(&self.branch).map_err(TakeError::Git)? {
             return self.there_already(found, &message, author, clock);
         }
-        let Scene { store, source, before, after, base, .. } = self.scene;
+        let TakeScene { store, source, before, after, base, .. } = self.scene;
         let spec = CommitSpec {
             tree: after.tree_id(),
             parents: &[*base],
@@ -158,16 +158,16 @@ impl Taking<'_> {
             message: &message,
         };
         let commit = store.put_commit(&spec).map_err(TakeError::Git)?;
-        stop::here("take.built");
+        stop::pass_place("take.built");
         source.put_objects(store, before, after, commit, &self.token).map_err(TakeError::Write)?;
-        stop::here("take.objects");
+        stop::pass_place("take.objects");
         match source.make_branch(&self.branch, commit, &self.token).map_err(TakeError::Write)? {
             Landing::Made => {}
             found => return self.there_already(found, &message, author, clock),
         }
-        stop::here("take.branch");
+        stop::pass_place("take.branch");
         let (taken, statement) = self.record(commit, author, clock)?;
-        stop::here("take.recorded");
+        stop::pass_place("take.recorded");
         Ok(TookPatch { taken, statement: Some(statement), was_there: false, files: self.report.changed_files.len() })
     }
 
@@ -204,7 +204,7 @@ impl Taking<'_> {
         let entries = entries.map_err(|error| TakeError::Record(error.into()))?;
         let (commit, branch) = (commit.to_string(), self.branch.as_str());
         let same = |entry: &Entry| entry.body["commit"] == commit && entry.body["branch"] == branch;
-        Ok(entries.iter().any(|entry| entry.is(EntryKind::PatchTaken) && same(entry)))
+        Ok(entries.iter().any(|entry| entry.is_kind(EntryKind::PatchTaken) && same(entry)))
     }
 
     fn taken(&self, commit: Oid, author: Person, clock: RunClock) -> Taken {
@@ -221,7 +221,7 @@ impl Taking<'_> {
             branch: self.branch.to_string(),
             commit: commit.to_string(),
             author,
-            harness: SignedHarness::of(&harness.host),
+            harness: SignedHarness::of_host(&harness.host),
             key: harness.key.public().key_id(),
             taken_at: clock.now(),
         }
@@ -231,7 +231,7 @@ impl Taking<'_> {
     fn record(&self, commit: Oid, author: Person, clock: RunClock) -> Result<(Taken, PathBuf), TakeError> {
         let failed = |problem: ErrorCause| TakeError::NotRecorded { branch: self.branch.clone(), problem };
         let taken = self.taken(commit, author, clock);
-        let end = suffix().map_err(|error| failed(error.into()))?;
+        let end = random_suffix().map_err(|error| failed(error.into()))?;
         let name = format!("taken-{}-{end}", taken.taken_at.compact());
         let make = |subject| TakenStatement {
             kind: STATEMENT_TYPE.to_owned(),
@@ -241,7 +241,7 @@ impl Taking<'_> {
         };
         let stated = stated::state(self.harness, self.bundle, &taken.run_id, &name, make);
         let stated = stated.map_err(|error| failed(error.into()))?;
-        stop::here("take.stated");
+        stop::pass_place("take.stated");
         let body = entry_body(&taken, &stated);
         let kind = EntryKind::PatchTaken;
         let appended = self.harness.ledger().append(kind, Some(&taken.run_id), taken.taken_at, &body);

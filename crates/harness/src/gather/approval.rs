@@ -117,7 +117,7 @@ pub(crate) fn refresh_approval(
     read: &RequestRecord,
 ) -> Result<ApprovalFacts, FindApprovalError> {
     let mut now = facts.clone();
-    now.terms = Policies::read(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
+    now.terms = Policies::read_files(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
     // A ledger that was put back meanwhile no longer says that the request was used.
     now.continuity = check_continuity(harness)?;
     let ledger = harness.ledger();
@@ -128,8 +128,8 @@ pub(crate) fn refresh_approval(
     }
     let changed = read.read_changed(&ledger)?;
     let record = changed.as_ref().unwrap_or(read);
-    let people = People::read(&harness.records)?;
-    let standing = |key: &_, namespace: &str, at| people.judge(key, namespace, at);
+    let people = People::read_lists(&harness.records)?;
+    let standing = |key: &_, namespace: &str, at| people.judge_key(key, namespace, at);
     let known: Vec<Digest> = request.approvals.iter().map(|approval| approval.sha256).collect();
     let approvals = record.approvals.iter().map(|document| document.recorded(&standing));
     request.approvals = approvals.filter(|approval| known.contains(&approval.sha256)).collect();
@@ -166,7 +166,7 @@ impl ChosenRequest {
         now: Stamp,
     ) -> Result<Self, FindApprovalError> {
         let is_lapsed = has_lapsed(unrequested, &row, now);
-        let record = RequestRecord::read(&scene.harness.ledger(), row)?;
+        let record = RequestRecord::read_request(&scene.harness.ledger(), row)?;
         let plan_now = match &record.request {
             Some(request) => unrequested.as_requested(&request.plan.requester_fingerprint, &request.plan.nonce),
             None => unrequested.plan.clone(),
@@ -239,12 +239,12 @@ impl ChosenRequest {
 /// Request for the gate: documents by their signatures, keys by their standing at the time
 /// of their entries.
 fn describe_request(harness: &Harness, chosen: &ChosenRequest) -> Result<RequestFact, FindApprovalError> {
-    let people = People::read(&harness.records)?;
-    let standing = |key: &_, namespace: &str, at| people.judge(key, namespace, at);
+    let people = People::read_lists(&harness.records)?;
+    let standing = |key: &_, namespace: &str, at| people.judge_key(key, namespace, at);
     let ChosenRequest { record, plan_now, used_mark, .. } = chosen;
     let words = RequestWords::of(record);
     let signature = record.signature.clone().map(|signature| {
-        let standing = people.judge(signature.key(), RequestSchema::NAMESPACE, record.recorded_at);
+        let standing = people.judge_key(signature.key(), RequestSchema::NAMESPACE, record.recorded_at);
         signature.into_fact(standing)
     });
     let differing = match &record.request {
@@ -290,7 +290,7 @@ impl RequestWords {
         // The text of another renderer is not made here: what was shown is then what the
         // request says.
         let packet_digest = match plan.packet_renderer == PACKET_RENDERER_VERSION {
-            true => Digest::of(render_packet_of(plan, record.row.request).as_bytes()),
+            true => Digest::of_bytes(render_packet_of(plan, record.row.request).as_bytes()),
             false => request.packet_digest,
         };
         Self {

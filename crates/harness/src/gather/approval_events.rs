@@ -11,7 +11,7 @@ pub(crate) fn granted_events(decision: &Decision) -> Vec<(EventKind, Value)> {
     let (Some(request), Some(counted)) = (&facts.request, counted_approvals(&decision.inputs)) else {
         return Vec::new();
     };
-    let mut events = vec![(EventKind::ApprovalRequested, requested(request))];
+    let mut events = vec![(EventKind::ApprovalRequested, requested_data(request))];
     for approval in counted.approvals {
         events.push((EventKind::ApprovalGranted, granted(approval)));
         if approval.document.break_glass_reason.is_some() {
@@ -22,7 +22,7 @@ pub(crate) fn granted_events(decision: &Decision) -> Vec<(EventKind, Value)> {
 }
 
 /// Data of `approval.requested`.
-pub(crate) fn requested(request: &RequestFact) -> Value {
+pub(crate) fn requested_data(request: &RequestFact) -> Value {
     json!({
         "actor": request.requester_fingerprint,
         "request": request.name,

@@ -54,22 +54,22 @@ pub enum DecideError {
 
 /// The Eligibility Decision, and what else was seen on the way.
 #[derive(Debug)]
-pub struct Answer {
+pub struct DecideAnswer {
     pub decision: Decision,
     /// Exam files; none if the baseline was not read.
-    pub exam: Option<ExamFiles>,
+    pub exam: Option<ExamShare>,
 }
 
 /// Share of the baseline that belongs to the exam set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExamFiles {
+pub struct ExamShare {
     pub protected: usize,
     pub all: usize,
 }
 
 /// The Eligibility Decision alone: nothing is run and nothing of it stays on disk.
-pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<Answer, DecideError> {
-    let clock = crate::home::clock::RunClock::start().map_err(DecideError::Clock)?;
+pub fn decide_only(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Result<DecideAnswer, DecideError> {
+    let clock = crate::home::clock::RunClock::start_clock().map_err(DecideError::Clock)?;
     let digest = task.contract.digest().map_err(DecideError::Encode)?;
     let (settings, _) = settings(harness, task, ask, clock.started());
     let inputs = Inputs {
@@ -90,7 +90,7 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     };
     let first = gate::decide(&task.contract, inputs).map_err(DecideError::Encode)?;
     if !first.is_pending() {
-        return Ok(Answer { decision: first, exam: None });
+        return Ok(DecideAnswer { decision: first, exam: None });
     }
     let inputs = first.inputs;
     let settings = &inputs.settings;
@@ -102,7 +102,7 @@ pub fn decide(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) -> Resu
     let exam = copy.and_then(|copy| exam_files(task, settings, &facts, &copy.baseline.listing));
     let inputs = Inputs { target: Some(facts), approval, ..inputs };
     let decision = gate::decide(&task.contract, inputs).map_err(DecideError::Encode)?;
-    Ok(Answer { decision, exam })
+    Ok(DecideAnswer { decision, exam })
 }
 
 /// Placeholder for the approval of a run that needs one: it is looked up once the target is
@@ -123,14 +123,14 @@ fn look_for_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<Option<FoundAp
     }
 }
 
-fn exam_files(task: &Task, settings: &SettingFacts, facts: &TargetFacts, baseline: &Listing) -> Option<ExamFiles> {
+fn exam_files(task: &Task, settings: &SettingFacts, facts: &TargetFacts, baseline: &Listing) -> Option<ExamShare> {
     let rules = settings.path_rules(&task.contract, &facts.ecosystems).ok()?;
     let protected = baseline.0.keys().filter(|path| rules.is_protected(path)).count();
-    Some(ExamFiles { protected, all: baseline.0.len() })
+    Some(ExamShare { protected, all: baseline.0.len() })
 }
 
 /// A run that was decided on.
-pub(crate) enum Decided<'a> {
+pub(crate) enum DecidedRun<'a> {
     Refused(RefusedRun<'a>),
     /// Stage 1: the gates are all there is.
     Preflight(PreflightRun<'a>),
@@ -287,15 +287,15 @@ struct Gathering<'a> {
 impl<'a> RunFile<'a> {
     /// Asks the gate, gathers what the next phase needs, asks again. Writes contract and
     /// decision before anything else.
-    pub(crate) fn decide(self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
+    pub(crate) fn decide_run(self, hold_beside: HoldBeside<'_>) -> Result<DecidedRun<'a>, Stopped> {
         Gathering { run: self, preparation: Preparation::default() }.decide(hold_beside)
     }
 }
 
 impl<'a> Gathering<'a> {
-    fn decide(mut self, hold_beside: HoldBeside<'_>) -> Result<Decided<'a>, Stopped> {
+    fn decide(mut self, hold_beside: HoldBeside<'_>) -> Result<DecidedRun<'a>, Stopped> {
         self.run.step(Step::Gates, StepState::Began, "")?;
-        self.run.event(EventKind::RunStarted, self.run.started_data())?;
+        self.run.add_event(EventKind::RunStarted, self.run.started_data())?;
         let (settings, equipped) = settings(self.run.harness, self.run.task, self.run.ask, self.run.clock.started());
         self.preparation.equipped = equipped;
         self.run.conceal_target(settings.target_admission.as_ref());
@@ -307,27 +307,27 @@ impl<'a> Gathering<'a> {
             }
             judged => (judged, None),
         };
-        stop::here("decision.made");
+        stop::pass_place("decision.made");
         self.run.record_decision(judged.decision())?;
-        stop::here("decision.recorded");
+        stop::pass_place("decision.recorded");
         let passed = judged.decision().passed_gates.len();
         let required = judged.decision().required_gates.len();
         let detail = format!("{passed} of {required}");
         match (judged, target) {
             (Judged::Admitted(admission), Some(target)) => {
                 self.run.step(Step::Gates, StepState::Ended, &detail)?;
-                Ok(Decided::Admitted(AdmittedRun::new(self, admission)?, Box::new(target)))
+                Ok(DecidedRun::Admitted(AdmittedRun::new(self, admission)?, Box::new(target)))
             }
             (Judged::Admitted(admission), None) => {
                 self.run.step(Step::Gates, StepState::Ended, &detail)?;
-                Ok(Decided::Preflight(PreflightRun(AdmittedRun::new(self, admission)?)))
+                Ok(DecidedRun::Preflight(PreflightRun(AdmittedRun::new(self, admission)?)))
             }
             (Judged::Refused(refused), _) => {
                 let Self { mut run, mut preparation } = self;
-                preparation.model.close(&mut run)?;
+                preparation.model.close_bridge(&mut run)?;
                 run.step(Step::Gates, StepState::Refused, &detail)?;
                 run.record_refusal(refused.decision())?;
-                Ok(Decided::Refused(RefusedRun { run, preparation, refused }))
+                Ok(DecidedRun::Refused(RefusedRun { run, preparation, refused }))
             }
             // All facts were given, so nothing can be pending; treated as what it would be:
             // not admitted.
@@ -342,9 +342,9 @@ impl<'a> Gathering<'a> {
         hold_beside: HoldBeside<'_>,
     ) -> Result<(Judged, Target), Stopped> {
         self.run.prepare_stages()?;
-        stop::here("work.making");
+        stop::pass_place("work.making");
         self.run.make_work()?;
-        stop::here("work.made");
+        stop::pass_place("work.made");
         let mut target = inspect(self.run.harness, self.run.task, self.run.ask, settings, &self.run.work)?;
         target.facts.baseline_run = self.run_baseline(settings, hold_beside)?;
         if let Some(copy) = &target.copy {
@@ -353,11 +353,11 @@ impl<'a> Gathering<'a> {
         }
         let approval = self.look_for_approval(settings, &target)?;
         target.settle_branch(self.run.task, approval.as_ref())?;
-        self.run.trace("preflight.target", json!(target.facts))?;
+        self.run.add_trace("preflight.target", json!(target.facts))?;
         let mut reached = Reached { target: Some(&target.facts), approval, ..Reached::default() };
         let mut judged = self.judge(settings, reached.clone())?;
         if let (Judged::Pending(_), Some(facts)) = (&judged, &settings.model) {
-            reached.answer = Some(self.preparation.model.ask(&mut self.run, facts)?);
+            reached.answer = Some(self.preparation.model.ask_model(&mut self.run, facts)?);
             judged = self.judge(settings, reached.clone())?;
         }
         if let (Judged::Pending(_), Some(copy)) = (&judged, &target.copy) {
@@ -382,7 +382,7 @@ impl<'a> Gathering<'a> {
         self.preparation.approval_coverage = coverage;
         self.preparation.approval_record = record;
         let took = self.run.clock.elapsed().saturating_sub(began);
-        self.run.trace("approval.found", json!({"micros": took.as_micros()}))?;
+        self.run.add_trace("approval.found", json!({"micros": took.as_micros()}))?;
         Ok(Some(input))
     }
 
@@ -430,11 +430,11 @@ impl<'a> Gathering<'a> {
         facts: &TargetFacts,
     ) -> Result<BaselineExamFacts, Stopped> {
         let run = &mut self.run;
-        let layer = match environment::prepare(run, copy)? {
+        let layer = match environment::prepare_environment(run, copy)? {
             Ok(layer) => layer,
             Err(why) => return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() }),
         };
-        stop::here("environment.prepared");
+        stop::pass_place("environment.prepared");
         let rules = settings.path_rules(&run.task.contract, &facts.ecosystems)?;
         let listing = &copy.baseline.listing;
         let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
@@ -442,13 +442,13 @@ impl<'a> Gathering<'a> {
         let furnished = Furnished { mounts, layer: layer.clone(), baseline: None };
         let examiner = Examiner::new(run.setting(), run.watch, trees, None, furnished);
         let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
-        stop::here("baseline.examined");
+        stop::pass_place("baseline.examined");
         run.sandboxes.add_setup(setup);
         run.add_cells(cells)?;
-        let mut facts = held.facts(&run.task.contract);
+        let mut facts = held.exam_facts(&run.task.contract);
         // A limit that the baseline's own tests reach is one that every result would reach.
         facts.unprepared = blocks.into_iter().next().map(|(_, why)| why);
-        run.trace("preflight.baseline_exam", json!(facts))?;
+        run.add_trace("preflight.baseline_exam", json!(facts))?;
         self.preparation.layer = layer;
         self.preparation.baseline = Some(held);
         self.preparation.baseline_log = log;
@@ -479,10 +479,10 @@ impl<'a> Gathering<'a> {
         };
         let inputs = run.clean(names::DECISION, inputs)?;
         let _ = run.journal().note_inputs(&inputs);
-        let judged = gate::judge(run.id(), &run.task.contract, inputs)?;
+        let judged = gate::judge_request(run.id(), &run.task.contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});
-        run.trace("preflight.judged", data)?;
+        run.add_trace("preflight.judged", data)?;
         Ok(judged)
     }
 }
@@ -510,7 +510,7 @@ impl RunFile<'_> {
     }
 
     fn announce_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
-        self.event(
+        self.add_event(
             EventKind::TaskContractCreated,
             json!({"contract_digest": self.contract_digest, "task_id": decision.task_id}),
         )?;
@@ -521,7 +521,7 @@ impl RunFile<'_> {
             "missing_gates": decision.missing_gates,
             "selected_backend": decision.selected_backend,
         });
-        self.event(EventKind::EligibilityDecided, decided)?;
+        self.add_event(EventKind::EligibilityDecided, decided)?;
         Ok(())
     }
 
@@ -530,7 +530,7 @@ impl RunFile<'_> {
     pub(crate) fn catch_up(&mut self, decision: &Decision) -> Result<(), Stopped> {
         let seen = |run: &Self, kind| run.draft.events_seen().contains(&kind);
         if !seen(self, EventKind::RunStarted) {
-            self.event(EventKind::RunStarted, self.started_data())?;
+            self.add_event(EventKind::RunStarted, self.started_data())?;
         }
         if !seen(self, EventKind::TaskContractCreated) {
             self.announce_decision(decision)?;
@@ -553,7 +553,7 @@ impl RunFile<'_> {
                 "reason": refusal.reason,
             });
             let at = self.clock.now();
-            self.draft.event(at, EventKind::BackendGateBlocked, data)?;
+            self.draft.add_event(at, EventKind::BackendGateBlocked, data)?;
         }
         self.write_gate_markers(decision)
     }
@@ -563,10 +563,10 @@ impl RunFile<'_> {
         let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(()) };
         let is_asked = decision.missing_gates.contains(&Gate::Approval);
         let Some(request) = facts.request.as_ref().filter(|_| is_asked) else { return Ok(()) };
-        self.event(EventKind::ApprovalRequested, approval_events::requested(request))?;
+        self.add_event(EventKind::ApprovalRequested, approval_events::requested_data(request))?;
         if decision.refusals.iter().any(|refusal| refusal.reason == Reason::ApprovalDenied) {
             let data = request.denials.last().map(approval_events::denied).unwrap_or_default();
-            self.event(EventKind::ApprovalDenied, data)?;
+            self.add_event(EventKind::ApprovalDenied, data)?;
         }
         Ok(())
     }
@@ -585,7 +585,7 @@ impl RunFile<'_> {
         }
         let missing_tests = decision.missing_gates.contains(&Gate::VerificationCommandPresent);
         if missing_tests {
-            self.event(EventKind::VerificationCompleted, json!({"result": "not_run"}))?;
+            self.add_event(EventKind::VerificationCompleted, json!({"result": "not_run"}))?;
         }
         Ok(())
     }

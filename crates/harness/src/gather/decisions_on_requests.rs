@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use views::{ApprovalTally, FindRequestError, RequestRecord, RequestState, count_approvals, find_request};
 
 use crate::gather::people::{People, Policies, ReadTrustError};
-use crate::gather::requests::{ProposeRequestError, RecordRequestError, keep_copy, make_nonce, remember};
+use crate::gather::requests::{ProposeRequestError, RecordRequestError, keep_copy, make_nonce, remember_entry};
 use crate::home::clock::{ReadClockError, RunClock};
 use crate::run::harness::Harness;
 
@@ -88,14 +88,14 @@ pub fn open_request(
     reference: &str,
 ) -> Result<OpenedRequest, OpenRequestError> {
     let row = find_request(ledger, reference)?;
-    let record = RequestRecord::read(ledger, row)?;
+    let record = RequestRecord::read_request(ledger, row)?;
     let request = record.request.clone().ok_or_else(|| OpenRequestError::Unreadable(record.name()))?;
-    let clock = RunClock::start()?.started();
+    let clock = RunClock::start_clock()?.started();
     let now = ledger.latest_time()?.map_or(clock, |latest| latest.max(clock));
-    let terms = Policies::read(places)?.terms(record.row.stage, request.plan.repository.path.as_deref());
-    let people = People::read(places)?;
-    let counted = count_approvals(&record, &terms, &|key, namespace, at| people.judge(key, namespace, at), now);
-    let state = RequestState::of(&record.row, &counted, now);
+    let terms = Policies::read_files(places)?.terms(record.row.stage, request.plan.repository.path.as_deref());
+    let people = People::read_lists(places)?;
+    let counted = count_approvals(&record, &terms, &|key, namespace, at| people.judge_key(key, namespace, at), now);
+    let state = RequestState::state_of(&record.row, &counted, now);
     Ok(OpenedRequest { record, request, terms, counted, state, now, clock })
 }
 
@@ -236,7 +236,7 @@ pub fn record_decision(
         let expected = signed.key_fingerprint.to_owned();
         return Err(RecordDecisionError::OtherKey { found: fingerprint, expected });
     }
-    let people = People::read(&harness.records).map_err(RecordRequestError::from)?;
+    let people = People::read_lists(&harness.records).map_err(RecordRequestError::from)?;
     let standing = people.judge_signing_now(signature.key(), ApprovalSchema::NAMESPACE, opened.now);
     if standing != SignerStanding::Allowed {
         return Err(RecordDecisionError::NotAllowed { fingerprint, standing });
@@ -249,7 +249,7 @@ pub fn record_decision(
         detail.insert("unprotected".to_owned(), json!(true));
     }
     let digest: Digest = opened.request.request_digest;
-    stop::here("step.recording");
+    stop::pass_place("step.recording");
     let position = harness.ledger().request_stepped(digest, signed.step, opened.now, &detail);
     let position = position.map_err(|error| match error {
         AppendEntryError::RequestUnusable { why, .. } => {
@@ -257,12 +257,12 @@ pub fn record_decision(
         }
         other => RecordRequestError::from(other).into(),
     })?;
-    stop::here("step.recorded");
-    remember(harness, position)?;
-    stop::here("step.remembered");
+    stop::pass_place("step.recorded");
+    remember_entry(harness, position)?;
+    stop::pass_place("step.remembered");
     let name = copy_name(opened, signed.step);
     keep_copy(harness, &opened.record.name(), &name, signed.text, Some(signed.armour))?;
-    stop::here("step.copied");
+    stop::pass_place("step.copied");
     Ok(position)
 }
 

@@ -4,14 +4,14 @@ use contract::engine::{EngineSetting, RungFact};
 use contract::report::Report;
 use contract::signer::SignerStanding;
 use contract::{ModelPair, Stage};
-use ledger::Found;
+use ledger::FoundRuns;
 use views::{RungIdentity, RungSource, RungTerms, VerifyMemo, verify_run};
 
 use crate::gather::people::People;
 use crate::run::harness::Harness;
 
 /// The rung that a stage rests on, for this engine, source and pair; none below the first.
-pub(crate) fn below(
+pub(crate) fn rung_below(
     harness: &Harness,
     engine: &str,
     source_id: &str,
@@ -36,9 +36,9 @@ fn rests_on(stage: Stage) -> Option<Stage> {
 /// Asks the rungs of this home; none where nothing was ever recorded.
 pub(crate) fn ask_rungs<T>(harness: &Harness, ask: impl FnOnce(&RungSource<'_>) -> T) -> Option<T> {
     // Without its list of keys nobody may sign, and no outcome counts.
-    let people = People::read(&harness.records).ok();
+    let people = People::read_lists(&harness.records).ok();
     let standing = |key: &_, namespace: &str, at| {
-        people.as_ref().map_or(SignerStanding::NotListed, |people| people.judge(key, namespace, at))
+        people.as_ref().map_or(SignerStanding::NotListed, |people| people.judge_key(key, namespace, at))
     };
     // A connection of its own: bundles are verified in between, and other runs do not wait
     // for that.
@@ -58,6 +58,6 @@ pub(crate) fn ask_rungs<T>(harness: &Harness, ask: impl FnOnce(&RungSource<'_>) 
 /// The report of the run that the rung below rests on.
 pub(crate) fn proof(harness: &Harness, engine: &EngineSetting) -> Option<Report> {
     let Some(RungFact::Validated { run_id, .. }) = &engine.below else { return None };
-    let Ok(Found::One(row)) = harness.ledger().run_find(run_id) else { return None };
+    let Ok(FoundRuns::One(row)) = harness.ledger().run_find(run_id) else { return None };
     verify_run(harness.home.bundles(), &[harness.key.public()], &row)
 }

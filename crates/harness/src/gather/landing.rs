@@ -6,7 +6,7 @@ use contract::approval::RepositoryKind;
 use contract::decision::LandingFacts;
 use contract::taken::Person;
 use contract::{Digest, TaskContract};
-use tree::{Author, BranchName, Landing, Oid, Source, Store, TreeError, UsedMark};
+use tree::{Author, BranchName, Landing, ObjectDatabase, Oid, SourceRepository, TreeError, UsedMark};
 
 use crate::gather::off_limits::find_off_limits;
 use crate::judge::copy::{Baseline, LandingRepository};
@@ -32,19 +32,24 @@ impl LandingRepository {
         let root = work.join(DISPOSABLE);
         make_dir(&root)?;
         tree::materialise(&baseline.store, &baseline.listing, &root)?;
-        let known = find_identity(&baseline.store, tree::Settings::default(), &harness.git_configuration)?;
+        let known = find_identity(&baseline.store, tree::GitSettings::default(), &harness.git_configuration)?;
         let nobody = || Person { name: NOBODY.name.to_owned(), email: NOBODY.email.to_owned() };
         let author = known.unwrap_or_else(|_| nobody());
         let by = Author { name: &author.name, email: &author.email };
         tree::work_repository(&root, &baseline.store, commit, &baseline.listing, by)?;
-        let source = Source::open(&root)?;
+        let source = SourceRepository::open_repository(&root)?;
         Self::look(harness, RepositoryKind::Disposable, source, Ok(author), &work.join("disposable-status"))
     }
 
     /// Opens the admitted target a second time: to be written to, where the first was only
     /// read.
-    pub(crate) fn open_admitted(harness: &Harness, store: &Store, path: &Path, work: &Path) -> Result<Self, TreeError> {
-        let source = Source::open_target(path)?;
+    pub(crate) fn open_admitted(
+        harness: &Harness,
+        store: &ObjectDatabase,
+        path: &Path,
+        work: &Path,
+    ) -> Result<Self, TreeError> {
+        let source = SourceRepository::open_target(path)?;
         let author = find_identity(store, source.settings(store)?, &harness.git_configuration)?;
         let off_limits = find_off_limits(harness, &source);
         let landing = Self::look(harness, RepositoryKind::Admitted, source, author, &work.join("landing-status"))?;
@@ -54,19 +59,23 @@ impl LandingRepository {
     fn look(
         harness: &Harness,
         kind: RepositoryKind,
-        source: Source,
+        source: SourceRepository,
         author: Result<Person, &'static str>,
         scratch: &Path,
     ) -> Result<Self, TreeError> {
         make_dir(scratch)?;
         let before = source.digest(None)?;
-        let status = source.status(&harness.git, scratch)?;
+        let status = source.dirty_paths(&harness.git, scratch)?;
         let start_clean = status.dirty.is_empty() && status.unfinished.is_empty();
         Ok(Self { kind, source, before, start_clean, author, off_limits: None })
     }
 
     /// The place as it is now. Nobody looks for a branch whose name waits for the request.
-    pub(crate) fn facts(&self, contract: &TaskContract, digest: Option<Digest>) -> Result<LandingFacts, TreeError> {
+    pub(crate) fn landing_facts(
+        &self,
+        contract: &TaskContract,
+        digest: Option<Digest>,
+    ) -> Result<LandingFacts, TreeError> {
         let identity_missing = self.author.as_ref().err().map(|key| (*key).to_owned());
         let empty = LandingFacts {
             branch: String::new(),
@@ -81,9 +90,9 @@ impl LandingRepository {
         }
         let request = digest.map(request_part);
         let places = BranchPlaces { task: &contract.task_id, request: request.as_deref(), run: None };
-        let branch = places.fill(&contract.branch_policy);
+        let branch = places.fill_policy(&contract.branch_policy);
         let is_open = ["<request>", "<run>"].iter().any(|place| branch.contains(place));
-        let in_the_way = match BranchName::parse(&branch) {
+        let in_the_way = match BranchName::parse_name(&branch) {
             Ok(_) if is_open => None,
             Ok(name) => self.source.find_branch(&name)?.map(|found| describe_landing(&branch, &found)),
             Err(problem) => Some(format!("`{branch}` is no name of a branch: {problem}")),

@@ -5,14 +5,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::decision::OffLimitsTree;
-use tree::Source;
+use tree::SourceRepository;
 use untrusted_fs::own_files;
 
 use crate::run::harness::Harness;
 
 /// Tree that forbids changing a repository. A linked work tree is also checked by the git
 /// directory that it shares, since that is where a commit goes.
-pub(crate) fn find_off_limits(harness: &Harness, source: &Source) -> Option<OffLimitsTree> {
+pub(crate) fn find_off_limits(harness: &Harness, source: &SourceRepository) -> Option<OffLimitsTree> {
     let trees = OffLimitsTrees {
         protected_roots: &harness.named_repositories.protected_roots,
         home: harness.home.root(),

@@ -26,13 +26,13 @@ pub struct People(PersonSigners);
 
 impl People {
     /// Reads the lists of keys. An unreadable list is an error, never an empty one.
-    pub fn read(places: &RecordPlaces) -> Result<Self, ReadTrustError> {
-        PersonSigners::read(places).map(Self).map_err(ReadTrustError::Signers)
+    pub fn read_lists(places: &RecordPlaces) -> Result<Self, ReadTrustError> {
+        PersonSigners::read_lists(places).map(Self).map_err(ReadTrustError::Signers)
     }
 
     /// Judges a key for a namespace at a time.
-    pub fn judge(&self, key: &SignerKey, namespace: &str, at: Stamp) -> SignerStanding {
-        self.0.judge(key, namespace, at)
+    pub fn judge_key(&self, key: &SignerKey, namespace: &str, at: Stamp) -> SignerStanding {
+        self.0.judge_key(key, namespace, at)
     }
 
     /// Judges a key that signs now. A compromised key signs nothing new, whatever the clock
@@ -56,7 +56,7 @@ pub struct Policies {
 
 impl Policies {
     /// Reads the approval policies of home and workspace.
-    pub fn read(places: &RecordPlaces) -> Result<Self, ReadTrustError> {
+    pub fn read_files(places: &RecordPlaces) -> Result<Self, ReadTrustError> {
         let (home, workspace) = load_approval_policy(places)?;
         Ok(Self { home, workspace })
     }
@@ -73,7 +73,8 @@ impl Policies {
 /// that lead nowhere are compared as texts.
 fn is_of_rule(target: &str, path: &str) -> bool {
     let is_same_text = target.trim_end_matches('/') == path.trim_end_matches('/');
-    is_same_text || RepositoryPlace::find(Path::new(target)).lies_in(&RepositoryPlace::find(Path::new(path)))
+    is_same_text
+        || RepositoryPlace::find_place(Path::new(target)).lies_in(&RepositoryPlace::find_place(Path::new(path)))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use contract::statement::SignedHarness;
 use contract::task::Limits;
 use contract::{Digest, Stage, canonical_digest};
 use evidence::names;
-use ledger::Found as FoundRun;
+use ledger::FoundRuns as FoundRun;
 
 use crate::gather::ladder;
 use crate::gather::people::{Policies, ReadTrustError};
@@ -23,7 +23,7 @@ use crate::gather::plan_records::list_planned_records;
 use crate::gather::target::Target;
 use crate::home::ask::Ask;
 use crate::home::engines::FAKE;
-use crate::home::task::{ContinuedRun, Origin, Task};
+use crate::home::task::{ContinuedRun, Task, TreeOrigin};
 use crate::judge::environment;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
@@ -86,7 +86,7 @@ pub(crate) fn build_plan(
     let repository = plan_repository(scene)?;
     let listing = target.copy.as_ref().map(|copy| &copy.baseline.listing).ok_or_else(|| unread(target))?;
     let head_paths: Vec<&[u8]> = listing.0.keys().map(Vec::as_slice).collect();
-    let terms = Policies::read(&harness.records)?.terms(ask.stage, repository.path.as_deref());
+    let terms = Policies::read_files(&harness.records)?.terms(ask.stage, repository.path.as_deref());
     let engine = plan_engine(scene)?;
     let ledger_id = harness.ledger().ledger_id().to_owned();
     let plan = Plan {
@@ -107,7 +107,7 @@ pub(crate) fn build_plan(
         evidence: find_evidence(scene, &engine.source_id),
         engine,
         repository,
-        harness: SignedHarness::of(&harness.host),
+        harness: SignedHarness::of_host(&harness.host),
         ledger_id,
         instance_id: harness.instance,
         requester_fingerprint: requester_fingerprint.to_owned(),
@@ -134,12 +134,12 @@ fn plan_repository(scene: &PlanScene<'_>) -> Result<PlannedRepository, BuildPlan
         // The files of a case: the tree says everything about them.
         None => format!("case\n{head_tree}\n"),
     };
-    let checked_out = source.map(tree::Source::checked_out).transpose()?.flatten();
+    let checked_out = source.map(tree::SourceRepository::checked_out).transpose()?.flatten();
     let observed = PlannedRepository {
         kind: RepositoryKind::Disposable,
         name: String::new(),
         path: None,
-        identity: Digest::of(identity.as_bytes()),
+        identity: Digest::of_bytes(identity.as_bytes()),
         owner: String::new(),
         risk_classification: String::new(),
         head_commit,
@@ -160,8 +160,8 @@ fn plan_repository(scene: &PlanScene<'_>) -> Result<PlannedRepository, BuildPlan
 /// A repository that is made for the run, from the files of a case or from a source.
 fn name_disposable(task: &Task, observed: PlannedRepository) -> PlannedRepository {
     let made_from = match &task.origin {
-        Origin::Repository(path) | Origin::Target(path) => last_part(path),
-        Origin::Case(_) => task.contract.task_id.to_string(),
+        TreeOrigin::Repository(path) | TreeOrigin::Target(path) => last_part(path),
+        TreeOrigin::Case(_) => task.contract.task_id.to_string(),
     };
     let (owner, risk) = OWN_REPOSITORY;
     PlannedRepository {
@@ -175,8 +175,8 @@ fn name_disposable(task: &Task, observed: PlannedRepository) -> PlannedRepositor
 
 fn origin_path(task: &Task) -> Option<String> {
     match &task.origin {
-        Origin::Repository(path) | Origin::Target(path) => Some(path.display().to_string()),
-        Origin::Case(_) => None,
+        TreeOrigin::Repository(path) | TreeOrigin::Target(path) => Some(path.display().to_string()),
+        TreeOrigin::Case(_) => None,
     }
 }
 
@@ -276,7 +276,7 @@ fn find_evidence(scene: &PlanScene<'_>, source_id: &str) -> Vec<EvidencePointer>
         return Vec::new();
     }
     let pair = settings.model.as_ref().and_then(|model| model.requested.as_ref());
-    let rung = ladder::below(harness, &ask.engine, source_id, pair, ask.stage);
+    let rung = ladder::rung_below(harness, &ask.engine, source_id, pair, ask.stage);
     let Some(RungFact::Validated { run_id, .. }) = rung else { return Vec::new() };
     let Ok(FoundRun::One(row)) = harness.ledger().run_find(&run_id) else { return Vec::new() };
     let path = PathBuf::from(run_id).join(names::ATTESTATION).display().to_string();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use contract::approval::{PlannedRecord, RecordKind};
 use contract::decision::SettingFacts;
-use contract::record::{Found, TargetStatus};
+use contract::record::{FoundRecord, TargetStatus};
 use contract::{Digest, Stamp};
 use cortex::list_records;
 
@@ -61,11 +61,11 @@ pub(crate) fn list_planned_records(harness: &Harness, ask: &Ask, settings: &Sett
 
 fn plan_record<T>(
     kind: RecordKind,
-    found: &Found<T>,
+    found: &FoundRecord<T>,
     file: String,
     words: impl Fn(&T) -> RecordWords<'_>,
 ) -> Option<PlannedRecord> {
-    let Found::Record { sha256, record, signed_by } = found else { return None };
+    let FoundRecord::Record { sha256, record, signed_by } = found else { return None };
     let RecordWords { status, approval_source, review_trigger } = words(record);
     Some(PlannedRecord {
         kind,
@@ -83,11 +83,11 @@ fn plan_record<T>(
 fn model_file(harness: &Harness, ask: &Ask, sha256: Option<Digest>) -> String {
     let named = file_name(ask.model.admission_file.as_deref());
     let listed = || {
-        let now: Stamp = RunClock::start().ok()?.started();
+        let now: Stamp = RunClock::start_clock().ok()?.started();
         let rows = list_records(&harness.records, now).ok()?;
         let row = rows
             .into_iter()
-            .find(|row| row.kind == cortex::RecordKind::ModelAdmission && row.sha256 == sha256 && sha256.is_some())?;
+            .find(|row| row.kind == cortex::ListedKind::ModelAdmission && row.sha256 == sha256 && sha256.is_some())?;
         file_name(Some(&row.file))
     };
     named.or_else(listed).unwrap_or_else(|| "model admission".to_owned())

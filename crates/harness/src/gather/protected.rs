@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use contract::Reason;
 use contract::report::{ProtectedRoot, RootState};
-use contract::text::{listed, shown};
-use tree::{Source, SourceDigest, SourceProblem, TreeError, folder_digest};
+use contract::text::{listed, show_controls};
+use tree::{SourceDigest, SourceProblem, SourceRepository, TreeError, folder_digest};
 
 use crate::run::file::{RunFile, Stopped};
 
@@ -45,7 +45,8 @@ pub(crate) fn compare_roots(run: &RunFile<'_>, seen: &[SeenRoot]) -> Result<Vec<
 
 /// The blocker of protected trees that are not what they were.
 pub(crate) fn judge_roots(roots: &[ProtectedRoot]) -> Option<(Reason, String)> {
-    let changed: Vec<String> = roots.iter().filter(|root| root.is_changed()).map(|root| shown(&root.path)).collect();
+    let changed: Vec<String> =
+        roots.iter().filter(|root| root.is_changed()).map(|root| show_controls(&root.path)).collect();
     let text =
         format!("protected trees are not what they were before the run: {}", listed(changed.iter().cloned(), NAMED));
     (!changed.is_empty()).then_some((Reason::SourceRepositoryMutated, text))
@@ -73,7 +74,7 @@ fn read_root(
     earlier: Option<&SourceDigest>,
     scratch: &Path,
 ) -> Result<(RootState, SourceDigest), TreeError> {
-    let source = match Source::open(path) {
+    let source = match SourceRepository::open_repository(path) {
         Err(TreeError::Source { problem: SourceProblem::NotARepository | SourceProblem::Bare, .. }) => {
             let digest = folder_digest(path, earlier)?;
             return Ok((RootState { sha256: Some(digest.sha256.clone()), ..RootState::default() }, digest));
@@ -81,7 +82,7 @@ fn read_root(
         opened => opened?,
     };
     let digest = source.digest(earlier)?;
-    let status = source.status(&run.harness.git, scratch)?;
+    let status = source.dirty_paths(&run.harness.git, scratch)?;
     let state = RootState {
         head: Some(source.head_commit().to_string()),
         clean: Some(status.dirty.is_empty() && status.unfinished.is_empty()),

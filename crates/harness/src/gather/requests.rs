@@ -57,7 +57,7 @@ pub enum ProposeRequestError {
     /// summary.
     #[error(
         "`{}` of the contract looks like a secret ({}), and a request is kept in the ledger",
-        contract::text::shown(&.0.field), .0.rule
+        contract::text::show_controls(&.0.field), .0.rule
     )]
     Secret(ContractSecret),
 }
@@ -117,7 +117,7 @@ pub fn propose_request(
     if let Some(secret) = secret_in(&canonical_bytes(&task.contract)?)? {
         return Err(ProposeRequestError::Secret(secret));
     }
-    let now = RunClock::start()?.started();
+    let now = RunClock::start_clock()?.started();
     let (settings, _) = settings(harness, task, ask, now);
     let contract_digest = task.contract.digest()?;
     let inputs = Inputs {
@@ -221,7 +221,7 @@ pub fn record_request(
 ) -> Result<RequestRecord, RecordRequestError> {
     let ProposedRequest { request, text, existing, missing, command, now, .. } = proposed;
     if let Some(row) = existing {
-        return Ok(RequestRecord::read(&harness.ledger(), row.clone())?);
+        return Ok(RequestRecord::read_request(&harness.ledger(), row.clone())?);
     }
     if let Some(armour) = armour {
         let found = verify_signature(armour, text.as_bytes(), RequestSchema::NAMESPACE)?.fingerprint();
@@ -243,24 +243,24 @@ pub fn record_request(
     };
     let beginning = note_beginning(harness);
     beginning.map_err(|error| RecordRequestError::Write(harness.home.root().join("trust/continuity.json"), error))?;
-    stop::here("request.recording");
+    stop::pass_place("request.recording");
     let position = harness.ledger().request_recorded(*now, &intent)?;
-    stop::here("request.recorded");
-    remember(harness, position)?;
-    stop::here("request.remembered");
-    let row = harness.ledger().request(request.request_digest)?;
+    stop::pass_place("request.recorded");
+    remember_entry(harness, position)?;
+    stop::pass_place("request.remembered");
+    let row = harness.ledger().request_row(request.request_digest)?;
     let unknown =
         AppendEntryError::RequestUnusable { request: request.request_digest, why: ledger::UnusableRequest::Unknown };
-    let record = RequestRecord::read(&harness.ledger(), row.ok_or(unknown)?)?;
+    let record = RequestRecord::read_request(&harness.ledger(), row.ok_or(unknown)?)?;
     keep_copy(harness, &record.name(), "request.json", text, armour)?;
     let packet = render_packet(&request.plan).map_err(AppendEntryError::from)?;
     keep_copy(harness, &record.name(), "packet.txt", &packet, None)?;
-    stop::here("request.copied");
+    stop::pass_place("request.copied");
     Ok(record)
 }
 
 /// Remembers the entry for the check of continuity.
-pub(crate) fn remember(harness: &Harness, position: Position) -> Result<(), RecordRequestError> {
+pub(crate) fn remember_entry(harness: &Harness, position: Position) -> Result<(), RecordRequestError> {
     note_entry(harness, position)
         .map_err(|error| RecordRequestError::Write(harness.home.root().join("trust/continuity.json"), error))
 }
@@ -276,9 +276,9 @@ pub(crate) fn keep_copy(
     let folder = requests_folder(harness, request);
     let failed = |error| RecordRequestError::Write(folder.clone(), error);
     DirBuilder::new().mode(0o700).recursive(true).create(&folder).map_err(failed)?;
-    own_files::write(folder.join(name), text).map_err(failed)?;
+    own_files::write_file(folder.join(name), text).map_err(failed)?;
     match armour {
-        Some(armour) => own_files::write(folder.join(format!("{name}.sig")), armour).map_err(failed),
+        Some(armour) => own_files::write_file(folder.join(format!("{name}.sig")), armour).map_err(failed),
         None => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use crate::gather::model;
 use crate::gather::source_target::find_source_target;
 use crate::home::ask::Ask;
 use crate::home::engines::Engine;
-use crate::home::placement::Places;
+use crate::home::placement::HostPlaces;
 use crate::home::task::Task;
 use crate::judge::environment;
 use crate::run::harness::Harness;
@@ -22,7 +22,7 @@ use crate::run::{availability, halt};
 
 /// Gathers it; and the engine's program, where it was looked for and is the one.
 pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) -> (SettingFacts, Option<Equipped>) {
-    let mut engine = harness.engines.find(&ask.engine);
+    let mut engine = harness.engines.find_engine(&ask.engine);
     if stop::has_defect("gate_left_open")
         && let Some(engine) = &mut engine
     {
@@ -33,12 +33,12 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
         Some(engine) => engine.wire(),
         None => task.fake.as_ref().and_then(|fake| fake.wire),
     };
-    let halted = halt::look(&harness.switch).is_some();
+    let halted = halt::look_for_halt(&harness.switch).is_some();
     let gated = engine.is_some();
     let engine_unavailable = (!gated && task.fake.is_none())
         .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
     let model = wire.map(|wire| {
-        let mut facts = model::facts(&harness.models, &harness.records, wire, &ask.model, now);
+        let mut facts = model::model_facts(&harness.models, &harness.records, wire, &ask.model, now);
         facts.auth_bridge = engine.as_ref().and_then(|engine| model::auth_bridge(&harness.models, &facts, engine));
         facts
     });
@@ -76,11 +76,11 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
 /// that may lie in a folder of the tree.
 fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<String>, Vec<HiddenProgram>) {
     let environment = &task.contract.environment;
-    let searched = harness.tools.path(&environment.path, profile);
+    let searched = harness.tools.search_path(&environment.path, profile);
     if environment.path.iter().any(|dir| !dir.starts_with('/')) {
         return (Vec::new(), Vec::new());
     }
-    let places = (profile != Profile::None).then(|| Places::new(&harness.tools, environment));
+    let places = (profile != Profile::None).then(|| HostPlaces::new(&harness.tools, environment));
     let on_host = |dir: &PathBuf| places.as_ref().map_or_else(|| Some(dir.clone()), |places| places.host_path(dir));
     let hosts: Vec<PathBuf> = searched.iter().filter_map(on_host).collect();
     let of_environment = environment.setup.iter().chain(&environment.build);
@@ -96,7 +96,7 @@ fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<St
         if name.contains('/') || find(name, &hosts).is_some() {
             continue;
         }
-        let everywhere = harness.tools.path(&environment.path, Profile::None);
+        let everywhere = harness.tools.search_path(&environment.path, Profile::None);
         match find(name, &everywhere).as_deref().and_then(Path::parent) {
             Some(directory) => {
                 hidden.push(HiddenProgram { name: name.clone(), directory: directory.display().to_string() });
@@ -108,7 +108,7 @@ fn missing_programs(harness: &Harness, task: &Task, profile: Profile) -> (Vec<St
 }
 
 /// The folder of a program that is named by its whole path, if a sandbox does not show it.
-fn hidden_place(places: &Places, name: &str) -> Option<String> {
+fn hidden_place(places: &HostPlaces, name: &str) -> Option<String> {
     let path = Path::new(name);
     let in_tree = path.starts_with(crate::home::placement::TREE);
     let is_hidden = path.is_absolute() && !in_tree && places.host_path(path).is_none();

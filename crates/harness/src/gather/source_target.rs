@@ -27,10 +27,10 @@ pub(crate) fn find_source_target(harness: &Harness, task: &Task, ask: &Ask) -> O
 }
 
 fn find_admitted(source: &Path, targets: &[NamedTarget]) -> Option<SourceTarget> {
-    let source = RepositoryPlace::find(source);
+    let source = RepositoryPlace::find_place(source);
     let mut admitted = targets.iter().filter(|target| target.is_admitted);
     admitted.find_map(|NamedTarget { file, path, .. }| {
-        let target = RepositoryPlace::find(path);
+        let target = RepositoryPlace::find_place(path);
         source.lies_in(&target).then(|| SourceTarget::Admitted {
             file: file.display().to_string(),
             source: source.top().display().to_string(),

@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use contract::approval::{ApprovalInput, RequestFact};
 use contract::decision::{Profile, SettingFacts, TargetFacts};
 use contract::exam::ecosystems_of;
-use contract::fake::Step;
+use contract::fake::FakeStep;
 use contract::paths::PathSet;
 use contract::task::SourceClassification;
 use contract::text::path_text;
 use contract::{Ecosystem, Stage};
 use tree::{
-    Author, CommitSpec, Entry, FileAge, Listing, Manifest, Mode, Oid, Source, SourceBaseline, SourceProblem,
-    SourceStatus, Store, TreeError,
+    Author, CommitSpec, FileAge, Listing, ListingEntry, Manifest, ObjectDatabase, Oid, PathMode, SourceBaseline,
+    SourceProblem, SourceRepository, SourceStatus, TreeError,
 };
 
 use untrusted_fs::own_files;
 
 use crate::home::ask::Ask;
-use crate::home::task::{BaselineFile, Origin, Task};
+use crate::home::task::{BaselineFile, Task, TreeOrigin};
 use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository, SourceBefore};
 use crate::run::harness::Harness;
 
@@ -53,8 +53,8 @@ impl<'a> BaselineFrom<'a> {
     fn of(task: &'a Task, stage: Stage, settings: &'a SettingFacts) -> Self {
         match (&task.origin, &settings.target_admission) {
             (_, Some(target)) if stage >= Stage::OWNED_REPOSITORY => Self::Repository(Path::new(&target.path)),
-            (Origin::Case(files), _) if stage < Stage::OWNED_REPOSITORY => Self::Files(files),
-            (Origin::Repository(path), _) if stage < Stage::OWNED_REPOSITORY => Self::Repository(path),
+            (TreeOrigin::Case(files), _) if stage < Stage::OWNED_REPOSITORY => Self::Files(files),
+            (TreeOrigin::Repository(path), _) if stage < Stage::OWNED_REPOSITORY => Self::Repository(path),
             _ => Self::Nothing,
         }
     }
@@ -89,7 +89,7 @@ fn inspect_baseline(
     settings: &SettingFacts,
     work: &Path,
 ) -> Result<Target, TreeError> {
-    let store = Store::create(&work.join("store.git"), harness.git.clone())?;
+    let store = ObjectDatabase::create_store(&work.join("store.git"), harness.git.clone())?;
     let root = work.join("tree");
     match BaselineFrom::of(task, ask.stage, settings) {
         BaselineFrom::Files(files) => inspect_case(task, files, store, root),
@@ -137,7 +137,7 @@ impl Target {
             }
             (None, _) => return Ok(()),
         };
-        self.facts.landing = Some(landing.facts(&task.contract, None)?);
+        self.facts.landing = Some(landing.landing_facts(&task.contract, None)?);
         copy.landing = Some(landing);
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Target {
         let is_unused = |request: &&RequestFact| request.consumed_by.is_none() && request.used_mark.is_none();
         let request = facts.request.as_ref().filter(is_unused).map(|request| request.request_digest);
         if let Some(landing) = self.copy.as_ref().and_then(|copy| copy.landing.as_ref()) {
-            self.facts.landing = Some(landing.facts(&task.contract, request)?);
+            self.facts.landing = Some(landing.landing_facts(&task.contract, request)?);
         }
         Ok(())
     }
@@ -159,13 +159,13 @@ impl Target {
 fn inspect_case(
     task: &Task,
     files: &BTreeMap<String, BaselineFile>,
-    store: Store,
+    store: ObjectDatabase,
     root: PathBuf,
 ) -> Result<Target, TreeError> {
     let mut listing = Listing::default();
     for (path, file) in files {
-        let mode = if file.executable { Mode::Executable } else { Mode::File };
-        listing.0.insert(path.clone().into_bytes(), Entry { mode, oid: store.put_blob(&file.bytes)? });
+        let mode = if file.executable { PathMode::Executable } else { PathMode::File };
+        listing.0.insert(path.clone().into_bytes(), ListingEntry { mode, oid: store.put_blob(&file.bytes)? });
     }
     let tree = store.put_listing(&listing)?;
     let (name, email, unix_time) = CASE_AUTHOR;
@@ -182,7 +182,7 @@ fn inspect_case(
 /// Everything that is read of a source repository before a run. Nothing of it is read again
 /// before the run is over.
 struct ReadSource {
-    source: Source,
+    source: SourceRepository,
     before: SourceBefore,
     baseline: SourceBaseline,
     status: SourceStatus,
@@ -190,21 +190,28 @@ struct ReadSource {
 
 impl ReadSource {
     /// A target may be bare: it is written to through its objects and references alone.
-    fn read(harness: &Harness, path: &Path, stage: Stage, store: &Store, work: &Path) -> Result<Self, TreeError> {
+    fn read(
+        harness: &Harness,
+        path: &Path,
+        stage: Stage,
+        store: &ObjectDatabase,
+        work: &Path,
+    ) -> Result<Self, TreeError> {
         let scratch = work.join("status");
         make_dir(&scratch)?;
         let is_target = stage >= Stage::OWNED_REPOSITORY;
-        let source = if is_target { Source::open_target(path)? } else { Source::open(path)? };
+        let source =
+            if is_target { SourceRepository::open_target(path)? } else { SourceRepository::open_repository(path)? };
         let before = SourceBefore::Whole(source.digest(None)?);
         let baseline = source.baseline(store)?;
-        let status = source.status(&harness.git, &scratch)?;
+        let status = source.dirty_paths(&harness.git, &scratch)?;
         Ok(Self { source, before, baseline, status })
     }
 
     /// Reads a commit instead of what is checked out. The work tree may be in any state,
     /// and people may work in it.
-    fn read_at(path: &Path, named: &str, store: &Store) -> Result<Self, TreeError> {
-        let source = Source::open(path)?;
+    fn read_at(path: &Path, named: &str, store: &ObjectDatabase) -> Result<Self, TreeError> {
+        let source = SourceRepository::open_repository(path)?;
         let before = SourceBefore::References { named: named.to_owned(), references: source.references()? };
         let commit = source.find_commit(store, named)?;
         let baseline = source.baseline_at(store, commit)?;
@@ -216,7 +223,7 @@ impl ReadSource {
         harness: &Harness,
         task: &Task,
         profile: Profile,
-        store: Store,
+        store: ObjectDatabase,
         root: PathBuf,
     ) -> Result<Target, TreeError> {
         let Self { source, before, baseline, status } = self;
@@ -244,7 +251,7 @@ fn lay_out(baseline: Baseline, commit: Oid, root: PathBuf) -> Result<Copy, TreeE
     make_dir(&root)?;
     tree::materialise(&baseline.store, &baseline.listing, &root)?;
     tree::work_repository(&root, &baseline.store, commit, &baseline.listing, AUTHOR)?;
-    let manifest = Manifest::record(&root, &baseline.listing)?;
+    let manifest = Manifest::record_workspace(&root, &baseline.listing)?;
     let manifest = Some(manifest);
     let (begun, source, landing) = (None, None, None);
     Ok(Copy { root, baseline, commit, manifest, _checkout: None, source, begun, landing, absent: Vec::new() })
@@ -281,7 +288,7 @@ fn put_patch(task: &Task, copy: Copy) -> Result<Copy, TreeError> {
     // Another time than the index has for it, so that git sees the change.
     let age_of = |_: &[u8]| FileAge::Changed;
     tree::rematerialise_aged(store, (listing, &begun), &copy.root, &|_| false, &age_of)?;
-    let manifest = Some(Manifest::record(&copy.root, &begun)?);
+    let manifest = Some(Manifest::record_workspace(&copy.root, &begun)?);
     Ok(Copy { manifest, begun: Some(begun), ..copy })
 }
 
@@ -296,9 +303,9 @@ fn make_dir(path: &Path) -> Result<(), TreeError> {
 /// A fixture may ask for a tree that is not clean; the gate must find it.
 fn start_dirty(task: &Task, root: &Path) -> Result<(), TreeError> {
     for step in task.fake.iter().flat_map(|fake| &fake.steps) {
-        if let Step::StartDirty { path, text } = step {
+        if let FakeStep::StartDirty { path, text } = step {
             let path = root.join(path);
-            own_files::write(&path, text).map_err(|source| TreeError::Io { doing: "writing", path, source })?;
+            own_files::write_file(&path, text).map_err(|source| TreeError::Io { doing: "writing", path, source })?;
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use tar::EntryType;
-use tree::{BlobReader, Entry, Listing, Mode, Oid};
+use tree::{BlobReader, Listing, ListingEntry, Oid, PathMode};
 use untrusted_fs::own_files;
 
 /// Larger files are not carried, so that none has to be held in memory that is larger.
@@ -32,7 +32,7 @@ pub(crate) enum CarryBaselineError {
 }
 
 /// Writes every file of a listing; the same bytes for the same tree.
-pub(crate) fn write(
+pub(crate) fn write_tar(
     listing: &Listing,
     blobs: &mut BlobReader<'_>,
     to: &mut impl Write,
@@ -40,7 +40,7 @@ pub(crate) fn write(
     let mut out = TarWriter::new(TarForm::CarriedBaseline, to);
     for (path, entry) in &listing.0 {
         let unfit = |why| CarryBaselineError::Unfit(path.clone(), why);
-        if entry.mode == Mode::Gitlink {
+        if entry.mode == PathMode::Gitlink {
             return Err(unfit("is a submodule, whose files are elsewhere"));
         }
         let bytes = blobs.blob(entry.oid)?;
@@ -49,29 +49,29 @@ pub(crate) fn write(
         }
         add(&mut out, path, entry.mode, &bytes)?;
     }
-    out.finish()?;
+    out.write_end()?;
     Ok(())
 }
 
-fn add(out: &mut TarWriter<impl Write>, path: &[u8], mode: Mode, bytes: &[u8]) -> io::Result<()> {
+fn add(out: &mut TarWriter<impl Write>, path: &[u8], mode: PathMode, bytes: &[u8]) -> io::Result<()> {
     match mode {
-        Mode::Link => out.add(path, TarKind::Link(bytes), &[]),
-        Mode::Executable => out.add(path, TarKind::Executable, bytes),
-        Mode::File | Mode::Gitlink => out.add(path, TarKind::File, bytes),
+        PathMode::Link => out.add_entry(path, TarKind::Link(bytes), &[]),
+        PathMode::Executable => out.add_entry(path, TarKind::Executable, bytes),
+        PathMode::File | PathMode::Gitlink => out.add_entry(path, TarKind::File, bytes),
     }
 }
 
 /// The id of the tree that a tar holds; nothing of it is kept.
 pub(crate) fn tree_id(path: &Path) -> Result<Oid, CarryBaselineError> {
-    read(path, |bytes| Ok(Oid::of("blob", bytes))).map(|listing| listing.tree_id())
+    read_tar(path, |bytes| Ok(Oid::of_object("blob", bytes))).map(|listing| listing.tree_id())
 }
 
 /// The listing of a tar; every content is handed to `put`, which gives its id.
-pub(crate) fn read(
+pub(crate) fn read_tar(
     path: &Path,
     mut put: impl FnMut(&[u8]) -> Result<Oid, tree::TreeError>,
 ) -> Result<Listing, CarryBaselineError> {
-    let mut archive = tar::Archive::new(BufReader::new(own_files::open(path)?));
+    let mut archive = tar::Archive::new(BufReader::new(own_files::open_file(path)?));
     let mut listing = Listing::default();
     let (mut long_name, mut long_link) = (None, None);
     // Entry by entry as they stand: what an entry says of the next one is read here, within
@@ -99,9 +99,9 @@ pub(crate) fn read(
                 let executable = entry.header().mode()? & 0o111 != 0;
                 let mut bytes = Vec::new();
                 entry.by_ref().take(LARGEST).read_to_end(&mut bytes)?;
-                (if executable { Mode::Executable } else { Mode::File }, bytes)
+                (if executable { PathMode::Executable } else { PathMode::File }, bytes)
             }
-            EntryType::Symlink => (Mode::Link, long_link.take().or(short).ok_or_else(|| unfit("leads nowhere"))?),
+            EntryType::Symlink => (PathMode::Link, long_link.take().or(short).ok_or_else(|| unfit("leads nowhere"))?),
             _ => return Err(unfit("is neither a file nor a link")),
         };
         let plain = Path::new(std::ffi::OsStr::from_bytes(&name)).components();
@@ -112,7 +112,7 @@ pub(crate) fn read(
             return Err(unfit("is one file too many"));
         }
         let oid = put(&bytes)?;
-        if listing.0.insert(name.clone(), Entry { mode, oid }).is_some() {
+        if listing.0.insert(name.clone(), ListingEntry { mode, oid }).is_some() {
             return Err(unfit("is there twice"));
         }
     }
@@ -139,34 +139,34 @@ mod tests {
     use super::*;
 
     /// Contents of every kind that a listing may have, in a tar of ours.
-    fn tar(files: &[(&str, Mode, &str)]) -> Vec<u8> {
+    fn tar(files: &[(&str, PathMode, &str)]) -> Vec<u8> {
         let mut out = TarWriter::new(TarForm::CarriedBaseline, Vec::new());
         for (name, mode, text) in files {
             add(&mut out, name.as_bytes(), *mode, text.as_bytes()).unwrap();
         }
-        out.finish().unwrap()
+        out.write_end().unwrap()
     }
 
     fn read_bytes(bytes: &[u8]) -> Result<Listing, CarryBaselineError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tar");
-        untrusted_fs::own_files::write(&path, bytes).unwrap();
-        read(&path, |bytes| Ok(Oid::of("blob", bytes)))
+        untrusted_fs::own_files::write_file(&path, bytes).unwrap();
+        read_tar(&path, |bytes| Ok(Oid::of_object("blob", bytes)))
     }
 
     #[test]
     fn every_kind_of_file_comes_back() {
         let (deep, far) = (format!("{}/a", "d/".repeat(200)).replace("//", "/"), "../".repeat(100) + "a//./b/");
         let files = [
-            ("a", Mode::File, "one"),
-            ("b/run", Mode::Executable, ""),
-            ("c", Mode::Link, "./a//b/../"),
-            (&deep, Mode::File, "deep"),
-            ("e", Mode::Link, &far),
+            ("a", PathMode::File, "one"),
+            ("b/run", PathMode::Executable, ""),
+            ("c", PathMode::Link, "./a//b/../"),
+            (&deep, PathMode::File, "deep"),
+            ("e", PathMode::Link, &far),
         ];
         let listing = read_bytes(&tar(&files)).unwrap();
         let expected = files.iter().map(|(name, mode, text)| {
-            (name.as_bytes().to_vec(), Entry { mode: *mode, oid: Oid::of("blob", text.as_bytes()) })
+            (name.as_bytes().to_vec(), ListingEntry { mode: *mode, oid: Oid::of_object("blob", text.as_bytes()) })
         });
         assert_eq!(listing.0, expected.collect());
     }
@@ -203,7 +203,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_come_to_an_end(at in 0_usize..4000, bytes in proptest::collection::vec(proptest::num::u8::ANY, 1..600)) {
-            let mut whole = tar(&[("a", Mode::File, "one"), ("b", Mode::Link, "a"), ("c", Mode::Executable, "x")]);
+            let mut whole = tar(&[("a", PathMode::File, "one"), ("b", PathMode::Link, "a"), ("c", PathMode::Executable, "x")]);
             let at = at.min(whole.len());
             whole.splice(at.., bytes.iter().copied());
             let _ = read_bytes(&whole);

@@ -23,7 +23,7 @@ impl RunClock {
     /// Reads the wall clock, once. Everything later is measured by the monotonic clock, so
     /// that times of a run never go backwards.
     #[expect(clippy::disallowed_methods, reason = "the one door to the wall clock")]
-    pub fn start() -> Result<Self, ReadClockError> {
+    pub fn start_clock() -> Result<Self, ReadClockError> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|_| ReadClockError)?;
         let start = Stamp::from_unix(stop::set_off(since_epoch)).ok_or(ReadClockError)?;
         Ok(Self { start, base: start, began: Instant::now() })
@@ -31,8 +31,8 @@ impl RunClock {
 
     /// Clock of a run that another process began: never earlier than `last`, the last
     /// moment it recorded.
-    pub(crate) fn resume(start: Stamp, last: Stamp) -> Result<Self, ReadClockError> {
-        let now = Self::start()?;
+    pub(crate) fn resume_at(start: Stamp, last: Stamp) -> Result<Self, ReadClockError> {
+        let now = Self::start_clock()?;
         Ok(Self { start, base: now.base.max(last).max(start), ..now })
     }
 

@@ -92,7 +92,7 @@ impl Engine {
 
 impl Engines {
     /// None for the fake engine and for names that are no engine's.
-    pub fn find(&self, id: &str) -> Option<Engine> {
+    pub fn find_engine(&self, id: &str) -> Option<Engine> {
         let config = self.configured.get(id).cloned().unwrap_or_default();
         let definition = built_in(id).or_else(|| config.definition.clone())?;
         Some(Engine { id: id.to_owned(), definition, config })
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(definition.unmet_names(definition.wire).len(), 0, "{id}: every name has a value");
             assert!(contract::engine::is_engine_id(id) && Engines::default().is_known(id));
         }
-        assert!(Engines::default().find(FAKE).is_none() && Engines::default().is_known(FAKE));
+        assert!(Engines::default().find_engine(FAKE).is_none() && Engines::default().is_known(FAKE));
         assert!(!Engines::default().is_known("other"));
     }
 }

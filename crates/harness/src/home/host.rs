@@ -30,7 +30,7 @@ impl Tools {
     /// The search path of a supervised program: the contract's, the system's, and of the
     /// operator's all without a sandbox, in one only what it shows. Their Rust comes before
     /// the system's where it does so for them.
-    pub fn path(&self, first: &[String], profile: Profile) -> Vec<PathBuf> {
+    pub fn search_path(&self, first: &[String], profile: Profile) -> Vec<PathBuf> {
         let mut dirs: Vec<PathBuf> = first.iter().map(PathBuf::from).collect();
         let shown = self.rust_programs();
         dirs.extend(shown.filter(|dir| self.is_before_system(dir)).cloned());
@@ -66,7 +66,7 @@ impl Tools {
 
 /// A file's identity without reading it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct FileSighting {
     device: u64,
     inode: u64,
     size: u64,
@@ -74,9 +74,9 @@ pub(crate) struct Seen {
     changed: (i64, i64),
 }
 
-impl Seen {
+impl FileSighting {
     /// Stat of a file by which a change to it shows.
-    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         let stat = own_files::metadata(path)?;
         Ok(Self {
             device: stat.dev(),
@@ -92,24 +92,25 @@ impl Seen {
 /// more than a small run.
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
-    harness: Seen,
+    harness: FileSighting,
     harness_sha256: Digest,
-    git: Seen,
+    git: FileSighting,
     git_version: String,
 }
 
 /// Gathers the facts, from the cache where the executables are the same.
-pub(crate) fn facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFacts, GatherHostError> {
-    let (harness, git_seen) = (Seen::of(exe)?, Seen::of(git.program())?);
+pub(crate) fn gather_facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFacts, GatherHostError> {
+    let (harness, git_seen) = (FileSighting::of_file(exe)?, FileSighting::of_file(git.program())?);
     let file = cache.join("executables.json");
-    let remembered = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
+    let remembered =
+        own_files::read_file(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
     let known = match remembered.filter(|known| known.harness == harness && known.git == git_seen) {
         Some(known) => known,
         None => {
             let version = git.version()?.to_string();
             let known = Remembered {
                 harness,
-                harness_sha256: Digest::of(&own_files::read(exe)?),
+                harness_sha256: Digest::of_bytes(&own_files::read_file(exe)?),
                 git: git_seen,
                 git_version: version,
             };
@@ -138,7 +139,7 @@ fn remember(file: &Path, known: &Remembered) {
 /// Writes a file whole or not at all.
 pub(crate) fn write_aside(file: &Path, bytes: &[u8]) {
     let aside = file.with_extension(format!("new-{}", std::process::id()));
-    if own_files::write(&aside, bytes).and_then(|()| fs::rename(&aside, file)).is_err() {
+    if own_files::write_file(&aside, bytes).and_then(|()| fs::rename(&aside, file)).is_err() {
         let _ = fs::remove_file(&aside);
     }
 }
@@ -166,10 +167,10 @@ mod tests {
     fn rust_comes_where_the_operator_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let rust = folder.path().to_owned();
-        own_files::write(rust.join("rustup"), "").unwrap();
+        own_files::write_file(rust.join("rustup"), "").unwrap();
         let position = |operator_path: Vec<PathBuf>, dir: &Path| {
             let tools = Tools { operator_path, rustup_home: Some("/x".into()) };
-            tools.path(&["/first".to_owned()], Profile::Strict).iter().position(|known| known == dir)
+            tools.search_path(&["/first".to_owned()], Profile::Strict).iter().position(|known| known == dir)
         };
         let system = || PathBuf::from("/usr/bin");
         for (operator_path, expected) in [

@@ -121,7 +121,7 @@ const SHARED_MARK: &str = "-shared";
 
 /// The clock that requests to an object store are dated by.
 pub fn read_clock() -> Option<Stamp> {
-    RunClock::start().ok().map(|clock| clock.started())
+    RunClock::start_clock().ok().map(|clock| clock.started())
 }
 
 fn network(path: &Path) -> Option<&'static str> {
@@ -143,7 +143,7 @@ fn shared_mark(ledger: &Path) -> PathBuf {
 
 impl Home {
     /// Makes the folders where they are missing.
-    pub fn create(place: &HomePlace) -> Result<Self, OpenHomeError> {
+    pub fn create_folders(place: &HomePlace) -> Result<Self, OpenHomeError> {
         Self::at(place)?.require_private()?;
         let home = Self::create_to_halt(place)?;
         home.mark_shared()?;
@@ -157,7 +157,7 @@ impl Home {
         if mark.own_exists() {
             return Ok(());
         }
-        match own_files::write(&mark, b"") {
+        match own_files::write_file(&mark, b"") {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(OpenHomeError::Io(mark, error)),
             _ => Ok(()),
         }
@@ -179,7 +179,7 @@ impl Home {
             Some(server) => server.clone(),
         };
         let store = place.evidence.clone().map(|place| ObjectStore::at_place(place, read_clock));
-        Ok(Self { bundles: Bundles::in_home(&root).sharing(store), root, ledger })
+        Ok(Self { bundles: Bundles::in_home(&root).sharing_store(store), root, ledger })
     }
 
     /// The same for the kill switch, which works in a home that is refused for everything else.
@@ -269,7 +269,7 @@ impl Home {
     }
 
     /// Space that a run has set aside.
-    pub(crate) fn reserve(&self, run: &RunId) -> PathBuf {
+    pub(crate) fn reserve_path(&self, run: &RunId) -> PathBuf {
         self.root.join("reserve").join(run.as_str())
     }
 
@@ -320,11 +320,11 @@ impl Home {
 
     /// This home on this machine: the digest of the machine's id, the file system's and the folder's number. Another for a copy.
     pub fn instance(&self) -> Result<Digest, OpenHomeError> {
-        let machine = own_files::read("/etc/machine-id").unwrap_or_default();
+        let machine = own_files::read_file("/etc/machine-id").unwrap_or_default();
         let folder = own_files::metadata(&self.root).map_err(|error| self.failed(error))?;
         let system = rustix::fs::statvfs(&self.root).map_err(|error| self.failed(error.into()))?.f_fsid;
         let text = format!("{}\n{system:x}\n{:x}\n", String::from_utf8_lossy(&machine).trim(), folder.ino());
-        Ok(Digest::of(text.as_bytes()))
+        Ok(Digest::of_bytes(text.as_bytes()))
     }
 
     /// Private key that signs bundles.
@@ -344,7 +344,7 @@ impl Home {
 
     /// Opens the ledger.
     pub fn ledger(&self) -> Result<Ledger, OpenHomeError> {
-        Ledger::open_place(&self.ledger, &|place| stop::here(place)).map_err(OpenHomeError::Ledger)
+        Ledger::open_place(&self.ledger, &|place| stop::pass_place(place)).map_err(OpenHomeError::Ledger)
     }
 
     /// For commands that only look: makes nothing, and is `None` where nothing was ever recorded.
@@ -363,7 +363,7 @@ impl Home {
 
     /// The public halves this home trusts bundles of.
     pub fn trusted_keys(&self) -> Result<Vec<PublicKey>, OpenHomeError> {
-        match HarnessKey::open(&self.harness_key_path()) {
+        match HarnessKey::open_file(&self.harness_key_path()) {
             Ok(key) => Ok(std::iter::once(key.public()).chain(self.unpacked_keys()).collect()),
             Err(ReadKeyError::Io(_, error)) if error.kind() == io::ErrorKind::NotFound => {
                 Ok(self.unpacked_keys().collect())
@@ -375,6 +375,6 @@ impl Home {
     /// Keys of the harnesses whose packs this home was made of.
     pub(crate) fn unpacked_keys(&self) -> impl Iterator<Item = PublicKey> + use<> {
         let text = own_files::read_to_string(self.root.join(UNPACKED_KEYS)).unwrap_or_default();
-        text.lines().filter_map(PublicKey::parse).collect::<Vec<_>>().into_iter()
+        text.lines().filter_map(PublicKey::parse_line).collect::<Vec<_>>().into_iter()
     }
 }

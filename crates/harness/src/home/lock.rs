@@ -32,7 +32,7 @@ pub(crate) fn wait_alone(folder: &Path) -> io::Result<Option<File>> {
 
 /// Takes a folder exclusively; none while another process holds it, or if it is gone. A
 /// folder whose permissions lock its owner out is opened up.
-pub(crate) fn seize(folder: &Path) -> Option<File> {
+pub(crate) fn take_folder(folder: &Path) -> Option<File> {
     let _ = untrusted_fs::grant_owner(folder);
     let held = open_folder(folder).ok()?;
     (held.try_lock().is_ok() && is_at(&held, folder)).then_some(held)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bridge::{Credential, Limits, NetworkClass, Price, ResponsesWire, ShapeShim};
+use bridge::{Credential, NetworkClass, Price, ResponsesWire, ShapeShim, UseLimits};
 use contract::ModelPair;
 
 /// Meaning of the classes that records name, on this machine. Holds where credentials come
@@ -18,7 +18,7 @@ pub struct ModelSettings {
     /// Settings of models by `PROVIDER/MODEL`.
     pub models: BTreeMap<String, ModelSetting>,
     /// Limits of all pairs together.
-    pub limits_per_day: Limits,
+    pub limits_per_day: UseLimits,
 }
 
 /// One pair, as this machine reaches it.
@@ -41,7 +41,7 @@ pub struct ModelSetting {
     /// Declared changes to requests.
     pub shape: ShapeShim,
     /// Daily limits of this pair.
-    pub limits_per_day: Limits,
+    pub limits_per_day: UseLimits,
 }
 
 /// A proxy that tunnels to the endpoint.

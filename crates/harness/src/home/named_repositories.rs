@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contract::record::TargetStatus;
 use contract::source;
-use contract::text::shown;
+use contract::text::show_controls;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::home::cause::ErrorCause;
@@ -31,7 +31,7 @@ pub struct NamedRepositories {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{} cannot be read, and an engine may be told of the repository it names: {why}",
-    shown(&.file.display().to_string())
+    show_controls(&.file.display().to_string())
 )]
 pub(crate) struct ReadTargetError {
     pub(crate) file: PathBuf,
@@ -95,8 +95,8 @@ fn read_fields(file: &Path) -> Result<Option<(PathBuf, bool)>, ErrorCause> {
     let text = own_files::read_to_string(file)?;
     let source::Reading { node, problems } = source::read(&file.display().to_string(), &text);
     let node = node.filter(|_| problems.is_empty()).ok_or("it is neither JSON nor YAML")?;
-    let Some(named) = node.get(FIELD).map(source::Node::to_value) else { return Ok(None) };
-    let is_draft = node.get(STATUS).is_some_and(|status| status.to_value() == TargetStatus::NotAdmitted.as_str());
+    let Some(named) = node.get_child(FIELD).map(source::Node::to_value) else { return Ok(None) };
+    let is_draft = node.get_child(STATUS).is_some_and(|status| status.to_value() == TargetStatus::NotAdmitted.as_str());
     match named.as_str() {
         None if named.is_null() => Ok(None),
         Some("") => Ok(None),
@@ -125,7 +125,7 @@ mod tests {
             ("broken.json", "{", Err(())),
         ] {
             let file = folder.path().join(name);
-            own_files::write(&file, text).unwrap();
+            own_files::write_file(&file, text).unwrap();
             let found = read_fields(&file).map_err(drop);
             assert_eq!(
                 found,
@@ -141,10 +141,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let admissions = folder.path().join("target");
         std::fs::create_dir(&admissions).unwrap();
-        own_files::write(admissions.join("one.yaml"), "target_repository_path: /srv/one\n").unwrap();
-        own_files::write(admissions.join("one.yaml.sig"), "no record").unwrap();
+        own_files::write_file(admissions.join("one.yaml"), "target_repository_path: /srv/one\n").unwrap();
+        own_files::write_file(admissions.join("one.yaml.sig"), "no record").unwrap();
         let other = folder.path().join("two.json");
-        own_files::write(&other, r#"{"target_repository_path": "/srv/two"}"#).unwrap();
+        own_files::write_file(&other, r#"{"target_repository_path": "/srv/two"}"#).unwrap();
         let named = NamedRepositories {
             admissions: Some(admissions),
             admission_files: vec![other],

@@ -60,7 +60,7 @@ pub(crate) fn conflict(target: &Path) -> Option<PathBuf> {
 
 /// A file or folder of the host and its place inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedPath {
     /// Path on the host.
     pub(crate) source: PathBuf,
     /// Path inside.
@@ -69,9 +69,9 @@ pub(crate) struct Placed {
     is_moved: bool,
 }
 
-impl Placed {
+impl PlacedPath {
     /// Place of a contract's mount: the chosen target, else one by the rules above.
-    pub(crate) fn of(mount: &Mount) -> Self {
+    pub(crate) fn of_mount(mount: &Mount) -> Self {
         let source = Path::new(&mount.source);
         match &mount.target {
             Some(target) => Self { source: source.to_owned(), target: target.into(), is_moved: false },
@@ -108,18 +108,18 @@ impl Placed {
 
 /// Everything of the host that a contract's sandboxes show beside the system.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Places(Vec<Placed>);
+pub(crate) struct HostPlaces(Vec<PlacedPath>);
 
-impl Places {
+impl HostPlaces {
     /// The operator's Rust toolchain and the contract's mounts.
     pub(crate) fn new(tools: &Tools, environment: &Environment) -> Self {
-        let tools = tools.shown().into_iter().map(|place| Placed::by_itself(&place));
-        Self(tools.chain(environment.mounts.iter().map(Placed::of)).collect())
+        let tools = tools.shown().into_iter().map(|place| PlacedPath::by_itself(&place));
+        Self(tools.chain(environment.mounts.iter().map(PlacedPath::of_mount)).collect())
     }
 
     /// Mounts of a sandbox, all read-only.
-    pub(crate) fn mounts(&self) -> Vec<sandbox::Mount> {
-        let read_only = |source: &Path, target: &Path| sandbox::Mount {
+    pub(crate) fn mounts(&self) -> Vec<sandbox::HostMount> {
+        let read_only = |source: &Path, target: &Path| sandbox::HostMount {
             source: source.to_owned(),
             target: target.to_owned(),
             access: Access::ReadOnly,
@@ -128,7 +128,7 @@ impl Places {
         let targets = targets.map(|placed| read_only(&placed.source, &placed.target));
         // A place that the contract chose is never covered.
         let is_free = |path: &&Path| !self.0.iter().any(|placed| placed.overlaps(path));
-        let own = self.0.iter().filter_map(Placed::own_path).filter(is_free).map(|path| read_only(path, path));
+        let own = self.0.iter().filter_map(PlacedPath::own_path).filter(is_free).map(|path| read_only(path, path));
         targets.chain(own).collect()
     }
 
@@ -163,13 +163,13 @@ fn join(place: &Path, below: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn places(mounts: &[(&str, Option<&str>)]) -> Places {
+    fn places(mounts: &[(&str, Option<&str>)]) -> HostPlaces {
         let mount = |(source, target): &(&str, Option<&str>)| Mount {
             source: (*source).to_owned(),
             target: target.map(str::to_owned),
         };
         let environment = Environment { mounts: mounts.iter().map(mount).collect(), ..Environment::default() };
-        Places::new(&Tools::default(), &environment)
+        HostPlaces::new(&Tools::default(), &environment)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use evidence::verify::VerifiedBundle;
 use serde::Deserialize;
 use untrusted_fs::own_files;
 
-use crate::home::watch::{Step, StepState, Told};
+use crate::home::watch::{Step, StepReport, StepState};
 
 /// The trace's word for a step.
 pub(crate) const STEP: &str = "step";
@@ -47,13 +47,13 @@ struct Data {
 
 /// Last step: sealing ends when the bundle is closed, so it comes from the report and not
 /// from the trace.
-pub(crate) fn sealed(report: &Report) -> Told {
+pub(crate) fn sealed(report: &Report) -> StepReport {
     let detail = format!("{} files", report.artifact_paths.len());
-    Told::new(Step::Seal, StepState::Ended, &detail, report.run_started_at, report.run_finished_at)
+    StepReport::new(Step::Seal, StepState::Ended, &detail, report.run_started_at, report.run_finished_at)
 }
 
 /// The steps of a bundle, in order; empty where it was made before steps were recorded.
-pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<Told>, ReadStepsError> {
+pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<StepReport>, ReadStepsError> {
     let (bundle, report) = (bundle.dir(), bundle.report());
     if let Some(trace) = read(&bundle.join(INTERRUPTED))? {
         return Ok(steps(&trace, report));
@@ -69,7 +69,7 @@ pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<Told>, ReadStepsErr
 fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadStepsError> {
     let failed = |error| ReadStepsError { path: path.to_owned(), error };
     let mut bytes = Vec::new();
-    match own_files::open(path) {
+    match own_files::open_file(path) {
         Ok(file) => file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
@@ -78,17 +78,17 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadStepsError> {
 }
 
 /// A run that was killed may have left half a line; what is no step is passed over.
-fn steps(trace: &[u8], report: &Report) -> Vec<Told> {
+fn steps(trace: &[u8], report: &Report) -> Vec<StepReport> {
     let told = trace.split(|byte| *byte == b'\n').filter_map(|line| read_step(line, report.run_started_at));
     told.take(MOST).collect()
 }
 
 /// The step that a line of a trace tells; none if it tells something else.
-pub(crate) fn read_step(line: &[u8], started: Stamp) -> Option<Told> {
+pub(crate) fn read_step(line: &[u8], started: Stamp) -> Option<StepReport> {
     let line: Line = serde_json::from_slice(line).ok()?;
     if line.step != STEP {
         return None;
     }
     let Data { step, state, detail } = serde_json::from_value(line.data).ok()?;
-    Some(Told::new(step, state, &detail, started, line.time))
+    Some(StepReport::new(step, state, &detail, started, line.time))
 }

@@ -22,8 +22,8 @@ pub(crate) struct Reserve {
 
 impl Reserve {
     /// Reserves the space. Fails if the disk is too full to seal a run.
-    pub(crate) fn take(home: &Home, run_id: &RunId) -> io::Result<Self> {
-        let reserve = Self { path: home.reserve(run_id) };
+    pub(crate) fn take_space(home: &Home, run_id: &RunId) -> io::Result<Self> {
+        let reserve = Self { path: home.reserve_path(run_id) };
         let mut file = File::create_new(&reserve.path)?;
         match fallocate(&file, FallocateFlags::empty(), 0, BYTES) {
             // A file system that cannot set space aside takes it when it is written.
@@ -37,7 +37,7 @@ impl Reserve {
 
     /// Gives back what a dead run had set aside.
     pub(crate) fn release(home: &Home, run_id: &RunId) {
-        drop(Self { path: home.reserve(run_id) });
+        drop(Self { path: home.reserve_path(run_id) });
     }
 }
 

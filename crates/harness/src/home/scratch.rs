@@ -7,8 +7,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::home::layout::Home;
-use crate::home::lock::seize;
-use crate::home::token::suffix;
+use crate::home::lock::take_folder;
+use crate::home::token::random_suffix;
 
 /// Tries at a folder: a recovery that looks between the making and the locking takes it for
 /// a dead one's and removes it.
@@ -23,11 +23,11 @@ pub(crate) struct Work {
 
 impl Work {
     /// `what` it is for becomes part of its name.
-    pub(crate) fn make(home: &Home, what: &str) -> io::Result<Self> {
+    pub(crate) fn make_area(home: &Home, what: &str) -> io::Result<Self> {
         for _ in 0..TRIES {
-            let path = home.work().join(format!("{what}-{}-{}", std::process::id(), suffix()?));
+            let path = home.work().join(format!("{what}-{}-{}", std::process::id(), random_suffix()?));
             DirBuilder::new().mode(0o700).recursive(true).create(&path)?;
-            if let Some(held) = seize(&path) {
+            if let Some(held) = take_folder(&path) {
                 return Ok(Self { path, _held: held });
             }
         }

@@ -21,7 +21,7 @@ pub struct BaselineFile {
 
 /// Origin of the engine's tree.
 #[derive(Debug, Clone)]
-pub enum Origin {
+pub enum TreeOrigin {
     /// The files of a case, committed with a fixed author and date.
     Case(BTreeMap<String, BaselineFile>),
     /// An owned local repository, which is copied.
@@ -36,7 +36,7 @@ pub struct Task {
     /// Resolved contract.
     pub contract: TaskContract,
     /// Origin of the tree.
-    pub origin: Origin,
+    pub origin: TreeOrigin,
     /// Script of the fake engine; only cases have one.
     pub fake: Option<FakeSteps>,
     /// Events that a run of this task must have.
@@ -69,7 +69,7 @@ pub struct ContinuedRun {
 impl ContinuedRun {
     /// Facts about the continued run, for plan and report.
     pub(crate) fn facts(&self) -> ContinuedFrom {
-        ContinuedFrom { run_id: self.run_id.clone(), patch_sha256: Digest::of(&self.patch) }
+        ContinuedFrom { run_id: self.run_id.clone(), patch_sha256: Digest::of_bytes(&self.patch) }
     }
 }
 
@@ -93,11 +93,11 @@ pub enum LoadTaskError {
     Invalid(Problems),
     #[error(
         "there is no case or contract file `{}`{}",
-        contract::text::shown(.name),
+        contract::text::show_controls(.name),
         describe_suggestion(.suggestion.as_deref())
     )]
     Unknown { name: String, suggestion: Option<String> },
-    #[error("cannot read {}: {}", contract::text::shown(&.0.display().to_string()), .1)]
+    #[error("cannot read {}: {}", contract::text::show_controls(&.0.display().to_string()), .1)]
     Read(PathBuf, #[source] io::Error),
     /// A contract names no repository to work on.
     #[error("{0} names no repository to work on")]
@@ -118,17 +118,17 @@ impl Task {
     /// Default stage: 2 for a case, 3 with a repository.
     pub fn default_stage(&self) -> Stage {
         match self.origin {
-            Origin::Case(_) => Stage::ARTIFICIAL_FIXTURE,
-            Origin::Repository(_) => Stage::COPIED_REPOSITORY,
-            Origin::Target(_) => Stage::OWNED_REPOSITORY,
+            TreeOrigin::Case(_) => Stage::ARTIFICIAL_FIXTURE,
+            TreeOrigin::Repository(_) => Stage::COPIED_REPOSITORY,
+            TreeOrigin::Target(_) => Stage::OWNED_REPOSITORY,
         }
     }
 
     /// The repository that the task works on, where it works on one.
     pub(crate) fn repository(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::Repository(path) => Some(path),
-            Origin::Case(_) | Origin::Target(_) => None,
+            TreeOrigin::Repository(path) => Some(path),
+            TreeOrigin::Case(_) | TreeOrigin::Target(_) => None,
         }
     }
 
@@ -136,15 +136,15 @@ impl Task {
     /// beside it.
     pub(crate) fn target(&self) -> Option<String> {
         match &self.origin {
-            Origin::Target(path) => Some(path.display().to_string()),
-            Origin::Case(_) | Origin::Repository(_) => self.contract.target_repository.clone(),
+            TreeOrigin::Target(path) => Some(path.display().to_string()),
+            TreeOrigin::Case(_) | TreeOrigin::Repository(_) => self.contract.target_repository.clone(),
         }
     }
 
     /// True if the baseline is so small that several copies in memory do not matter.
     pub(crate) fn is_small(&self) -> bool {
         const SMALL: usize = 16 << 20;
-        matches!(&self.origin, Origin::Case(files) if files.values().map(|file| file.bytes.len()).sum::<usize>() < SMALL)
+        matches!(&self.origin, TreeOrigin::Case(files) if files.values().map(|file| file.bytes.len()).sum::<usize>() < SMALL)
     }
 
     /// A built-in case, or a cheat that is played on one.
@@ -163,7 +163,7 @@ impl Task {
         let files = folder.baseline().map(|(path, file)| {
             (path.to_owned(), BaselineFile { bytes: file.bytes.to_vec(), executable: file.executable })
         });
-        Ok(Self::from_case(case, Origin::Case(files.collect())))
+        Ok(Self::from_case(case, TreeOrigin::Case(files.collect())))
     }
 
     /// The case a cheat is played on, with the id, the steps and the end of the cheat.
@@ -173,7 +173,7 @@ impl Task {
         let folder = cheat.case().ok_or_else(|| unknown(&cheat.on))?;
         let mut task = Self::from_folder(folder)?;
         let (speaks, wire) = (cheat.fake.speaks, cheat.fake.wire);
-        let (steps, claims) = cheat.fake.resolve(|name| {
+        let (steps, claims) = cheat.fake.resolve_patches(|name| {
             let file = folder.file(name).ok_or_else(|| unknown(name))?;
             Ok::<_, LoadTaskError>(String::from_utf8_lossy(file.bytes).into_owned())
         })?;
@@ -199,7 +199,7 @@ impl Task {
 
     /// A case folder, a `case.yaml`, or a contract file; `repository` overrides where the
     /// tree comes from.
-    pub fn load(path: &Path, repository: Option<&Path>) -> Result<Self, LoadTaskError> {
+    pub fn load_task(path: &Path, repository: Option<&Path>) -> Result<Self, LoadTaskError> {
         let file = if path.own_is_dir() { path.join("case.yaml") } else { path.to_owned() };
         let bytes = read_regular(&file).map_err(|error| LoadTaskError::Read(file.clone(), error))?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -208,15 +208,15 @@ impl Task {
         let mut task = if is_case(&file, &bytes) {
             let case = load_case(&shown, &bytes, &beside).map_err(LoadTaskError::Invalid)?;
             let origin = match repository {
-                Some(_) => Origin::Case(BTreeMap::new()),
-                None => Origin::Case(read_baseline(&folder.join("files"))?),
+                Some(_) => TreeOrigin::Case(BTreeMap::new()),
+                None => TreeOrigin::Case(read_baseline(&folder.join("files"))?),
             };
             Self::from_case(case, origin)
         } else {
             let contract = load_contract(&shown, &bytes, &beside).map_err(LoadTaskError::Invalid)?;
             let named = contract.source_repository.as_ref().map(|path| folder.join(path));
-            let target = contract.target_repository.as_ref().map(|path| Origin::Target(folder.join(path)));
-            let copied = repository.map(Path::to_owned).or(named).map(Origin::Repository);
+            let target = contract.target_repository.as_ref().map(|path| TreeOrigin::Target(folder.join(path)));
+            let copied = repository.map(Path::to_owned).or(named).map(TreeOrigin::Repository);
             let origin = copied.or(target).ok_or(LoadTaskError::NoRepository(file))?;
             let unsaid = list_unsaid(&shown, &bytes);
             Self { unsaid, ..Self::from_contract(contract, origin) }
@@ -233,13 +233,13 @@ impl Task {
         let beside = |_: &str| Err("there is no folder beside this contract".to_owned());
         let contract = load_contract(name, text.as_bytes(), &beside).map_err(LoadTaskError::Invalid)?;
         let unsaid = list_unsaid(name, text.as_bytes());
-        let mut task = Self { unsaid, ..Self::from_contract(contract, Origin::Repository(repository.to_owned())) };
+        let mut task = Self { unsaid, ..Self::from_contract(contract, TreeOrigin::Repository(repository.to_owned())) };
         task.work_on(repository);
         Ok(task)
     }
 
     /// A contract alone, without anything that only a case has.
-    pub fn from_contract(contract: TaskContract, origin: Origin) -> Self {
+    pub fn from_contract(contract: TaskContract, origin: TreeOrigin) -> Self {
         Self {
             contract,
             origin,
@@ -255,10 +255,10 @@ impl Task {
     /// records this, and so does its digest.
     pub fn work_on(&mut self, repository: &Path) {
         self.contract.source_repository = Some(repository.display().to_string());
-        self.origin = Origin::Repository(repository.to_owned());
+        self.origin = TreeOrigin::Repository(repository.to_owned());
     }
 
-    fn from_case(case: Case, origin: Origin) -> Self {
+    fn from_case(case: Case, origin: TreeOrigin) -> Self {
         Self {
             contract: case.contract,
             origin,
@@ -275,7 +275,7 @@ impl Task {
 fn list_unsaid(file: &str, bytes: &[u8]) -> Vec<&'static str> {
     let reading = std::str::from_utf8(bytes).ok().map(|text| contract::source::read(file, text));
     let Some(node) = reading.and_then(|reading| reading.node) else { return Vec::new() };
-    DEFAULTED.into_iter().filter(|key| node.get(key).is_none()).collect()
+    DEFAULTED.into_iter().filter(|key| node.get_child(key).is_none()).collect()
 }
 
 /// A case is known by its name or by the keys only a case has.
@@ -284,8 +284,9 @@ fn is_case(file: &Path, bytes: &[u8]) -> bool {
         return true;
     }
     let reading = std::str::from_utf8(bytes).ok().map(|text| contract::source::read(&file.display().to_string(), text));
-    let has =
-        |node: &Node| ["fake", "expect", "required_events", "allowed_writes"].iter().any(|key| node.get(key).is_some());
+    let has = |node: &Node| {
+        ["fake", "expect", "required_events", "allowed_writes"].iter().any(|key| node.get_child(key).is_some())
+    };
     reading.and_then(|reading| reading.node).is_some_and(|node| has(&node))
 }
 
@@ -298,7 +299,7 @@ fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     if kind.len() > LARGEST_CASE {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is too large"));
     }
-    own_files::read(path)
+    own_files::read_file(path)
 }
 
 fn read_baseline(root: &Path) -> Result<BTreeMap<String, BaselineFile>, LoadTaskError> {
@@ -330,7 +331,7 @@ fn collect(
             *left = left
                 .checked_sub(metadata.len())
                 .ok_or_else(|| LoadTaskError::Baseline(entry.path(), "the baseline is too large"))?;
-            let bytes = own_files::read(entry.path()).map_err(|error| LoadTaskError::Read(entry.path(), error))?;
+            let bytes = own_files::read_file(entry.path()).map_err(|error| LoadTaskError::Read(entry.path(), error))?;
             files.insert(name, BaselineFile { bytes, executable: metadata.permissions().mode() & 0o111 != 0 });
         } else {
             return Err(LoadTaskError::Baseline(entry.path(), "it is not a regular file"));

@@ -3,7 +3,7 @@
 use std::io;
 
 /// Four letters and digits that are not mistaken for each other.
-pub(crate) fn suffix() -> io::Result<String> {
+pub(crate) fn random_suffix() -> io::Result<String> {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;

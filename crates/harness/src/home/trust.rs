@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use crate::home::layout::{Home, OpenHomeError};
-use crate::home::token::suffix;
+use crate::home::token::random_suffix;
 
 /// A file of `trust/` that `cto trust` changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl TrustFile {
     }
 
     /// Path in a home.
-    pub fn path(self, home: &Home) -> PathBuf {
+    pub fn path_in(self, home: &Home) -> PathBuf {
         home.root().join("trust").join(self.name())
     }
 }
@@ -79,7 +79,7 @@ pub fn change_trust<E: From<ChangeTrustError>>(
     now: Stamp,
     edit: impl FnOnce(&[u8]) -> Result<Option<TrustEdit>, E>,
 ) -> Result<bool, E> {
-    let path = file.path(home);
+    let path = file.path_in(home);
     let failed = |error| ChangeTrustError::File { path: path.clone(), error };
     let folder = own_files::open_folder(home.root().join("trust")).map_err(failed)?;
     folder.lock().map_err(failed)?;
@@ -87,7 +87,7 @@ pub fn change_trust<E: From<ChangeTrustError>>(
     let Some(change) = edit(before.as_deref().unwrap_or_default())? else { return Ok(false) };
     let aside = write_aside(&path, &change.bytes).map_err(failed)?;
     let told = tell_ledger(home, file, now, before.as_deref(), &change);
-    stop::here("trust.told");
+    stop::pass_place("trust.told");
     let placed = told.and_then(|()| fs::rename(&aside, &path).and_then(|()| folder.sync_all()).map_err(failed));
     if let Err(error) = placed {
         let _ = fs::remove_file(&aside);
@@ -105,8 +105,8 @@ fn tell_ledger(
 ) -> Result<(), ChangeTrustError> {
     let body = json!({
         "act": change.act,
-        "after": Digest::of(&change.bytes),
-        "before": before.map(Digest::of),
+        "after": Digest::of_bytes(&change.bytes),
+        "before": before.map(Digest::of_bytes),
         "detail": change.detail,
         "file": file.name(),
         "home": home.instance()?,
@@ -116,7 +116,7 @@ fn tell_ledger(
 }
 
 fn write_aside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    let aside = path.with_file_name(format!(".new-{}-{}", std::process::id(), suffix()?));
+    let aside = path.with_file_name(format!(".new-{}-{}", std::process::id(), random_suffix()?));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&aside)?;
     file.write_all(bytes)?;
     file.sync_all()?;
@@ -124,7 +124,7 @@ fn write_aside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
 }
 
 fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match own_files::read(path) {
+    match own_files::read_file(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -150,11 +150,11 @@ pub fn find_unlogged_trust(home: &Home) -> Result<Vec<TrustLog>, FindTrustError>
     let own = if home.shares_ledger() { Some(home.instance()?.to_string()) } else { None };
     let mut unlogged = Vec::new();
     for file in TrustFile::ALL {
-        let path = file.path(home);
+        let path = file.path_in(home);
         let found = read_if_there(&path).map_err(|error| FindTrustError::File { path: path.clone(), error })?;
         let last = entries.iter().rev().find(|entry| is_about(entry, file, own.as_deref()));
         let logged = last.and_then(|entry| entry.body["after"].as_str());
-        if found.as_deref().map(|bytes| Digest::of(bytes).to_string()).as_deref() != logged {
+        if found.as_deref().map(|bytes| Digest::of_bytes(bytes).to_string()).as_deref() != logged {
             unlogged.push(TrustLog { file, path, never_logged: last.is_none() });
         }
     }
@@ -202,26 +202,26 @@ mod tests {
     #[test]
     fn a_change_is_in_the_ledger_and_one_by_hand_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::create(&HomePlace::from(folder.path().join("home"))).unwrap();
+        let home = Home::create_folders(&HomePlace::from(folder.path().join("home"))).unwrap();
         assert!(find_unlogged_trust(&home).unwrap().is_empty());
         assert!(add(&home, "a\n") && add(&home, "b\n"));
-        let path = TrustFile::AllowedSigners.path(&home);
+        let path = TrustFile::AllowedSigners.path_in(&home);
         assert_eq!(own_files::read_to_string(&path).unwrap(), "a\nb\n");
         assert!(find_unlogged_trust(&home).unwrap().is_empty(), "the control");
         let entries = home.ledger().unwrap().entries_of(&[EntryKind::TrustChanged], Some(now())).unwrap();
         assert_eq!((entries.len(), &entries[0].body["before"]), (2, &Value::Null));
         assert_eq!(entries[0].body["after"], entries[1].body["before"]);
-        own_files::write(&path, "a\nb\nc\n").unwrap();
+        own_files::write_file(&path, "a\nb\nc\n").unwrap();
         let found = find_unlogged_trust(&home).unwrap();
         assert_eq!((found.len(), found[0].file, found[0].never_logged), (1, TrustFile::AllowedSigners, false));
-        own_files::write(TrustFile::Workspaces.path(&home), "/srv\n").unwrap();
+        own_files::write_file(TrustFile::Workspaces.path_in(&home), "/srv\n").unwrap();
         assert!(find_unlogged_trust(&home).unwrap()[1].never_logged);
     }
 
     #[test]
     fn nothing_counts_that_the_ledger_does_not_know() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::create(&HomePlace::from(folder.path().join("home"))).unwrap();
+        let home = Home::create_folders(&HomePlace::from(folder.path().join("home"))).unwrap();
         std::fs::create_dir(home.ledger_place().as_file().unwrap()).unwrap();
         let edit = |_: &[u8]| {
             Ok::<_, ChangeTrustError>(Some(TrustEdit { bytes: b"a".to_vec(), act: "key_added", detail: Value::Null }))

@@ -54,7 +54,7 @@ pub enum StepState {
 /// Report about a step. The trace records the same, so that a run can be shown again as it
 /// was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StepReport {
     pub step: Step,
     pub state: StepState,
     pub detail: String,
@@ -62,7 +62,7 @@ pub struct Told {
     pub at: Duration,
 }
 
-impl Told {
+impl StepReport {
     /// At this moment of a run that started then.
     pub(crate) fn new(step: Step, state: StepState, detail: &str, started: Stamp, now: Stamp) -> Self {
         let micros = now.timestamp().as_microsecond().saturating_sub(started.timestamp().as_microsecond());
@@ -125,7 +125,7 @@ impl LiveUsage {
 
 /// Observer of a run. Called from the run's own threads: it must not block.
 pub trait WatchRun: Sync {
-    fn step(&self, told: &Told);
+    fn step(&self, told: &StepReport);
 
     /// Takes a fact for a live display. By default nobody looks.
     fn live(&self, _: &LiveFact) {}
@@ -141,7 +141,7 @@ pub trait WatchRun: Sync {
 pub struct Quiet;
 
 impl WatchRun for Quiet {
-    fn step(&self, _: &Told) {}
+    fn step(&self, _: &StepReport) {}
 }
 
 /// Observer and cancellation signal of a run.

@@ -6,16 +6,18 @@ use std::path::PathBuf;
 use contract::approval::RepositoryKind;
 use contract::decision::OffLimitsTree;
 use contract::taken::Person;
-use tree::{Checkout, Limits, Listing, Manifest, Oid, References, Source, SourceDigest, Store};
+use tree::{
+    CaptureLimits, Checkout, Listing, Manifest, ObjectDatabase, Oid, References, SourceDigest, SourceRepository,
+};
 
 /// Limits on a result; beyond them is `budget_exceeded`.
-pub(crate) const CAPTURE_LIMITS: Limits =
-    Limits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
+pub(crate) const CAPTURE_LIMITS: CaptureLimits =
+    CaptureLimits { entries: 200_000, total_bytes: 1 << 30, file_bytes: 256 << 20, depth: 128 };
 
 /// Reference of the harness's diff. Kept outside of everything that an engine can write.
 pub(crate) struct Baseline {
     /// Object store of the run.
-    pub(crate) store: Store,
+    pub(crate) store: ObjectDatabase,
     /// Every path of the baseline.
     pub(crate) listing: Listing,
     pub(crate) tree: Oid,
@@ -34,7 +36,7 @@ pub(crate) struct Copy {
     /// Keeps a checkout from the cache in its place.
     pub(crate) _checkout: Option<Checkout>,
     /// The source repository and what it was before, where there is one.
-    pub(crate) source: Option<(Source, SourceBefore)>,
+    pub(crate) source: Option<(SourceRepository, SourceBefore)>,
     /// Tree that the engine starts from, where that is not the baseline.
     pub(crate) begun: Option<Listing>,
     /// The repository that gets the result's commit, where one does.
@@ -62,7 +64,7 @@ impl Copy {
 /// or the admitted target.
 pub(crate) struct LandingRepository {
     pub(crate) kind: RepositoryKind,
-    pub(crate) source: Source,
+    pub(crate) source: SourceRepository,
     /// State of the repository before the run.
     pub(crate) before: SourceDigest,
     /// True if the repository was clean when the run started.

@@ -6,8 +6,8 @@
 use contract::Reason;
 use contract::paths::PathRules;
 use contract::product::{ContentKind, content_kind, tool_leftover};
-use contract::text::{listed, path_text, shown};
-use tree::{Change, Entry, Mode, Store, TreeError};
+use contract::text::{listed, path_text, show_controls};
+use tree::{ListingEntry, ObjectDatabase, PathChange, PathMode, TreeError};
 
 /// At most this many are named in a sentence.
 const NAMED: usize = 5;
@@ -23,11 +23,15 @@ pub(crate) struct Products {
 
 /// Looks for products among added and changed files. A product of the baseline that stays
 /// as it was is no change.
-pub(crate) fn judge_products(store: &Store, rules: &PathRules, changes: &[Change]) -> Result<Products, TreeError> {
+pub(crate) fn judge_products(
+    store: &ObjectDatabase,
+    rules: &PathRules,
+    changes: &[PathChange],
+) -> Result<Products, TreeError> {
     let mut reader = store.reader();
     let mut products = Products::default();
     for change in changes {
-        let Some(after) = written(change) else { continue };
+        let Some(after) = written_entry(change) else { continue };
         let kind = content_kind(&change.path, &reader.blob(after.oid)?);
         let named = rules.names_literally(&change.path);
         match refused(rules, change, after, kind) {
@@ -41,16 +45,16 @@ pub(crate) fn judge_products(store: &Store, rules: &PathRules, changes: &[Change
 }
 
 /// The file that a change leaves, where its content is new.
-pub(crate) fn written(change: &Change) -> Option<Entry> {
-    let is_file = |entry: &Entry| matches!(entry.mode, Mode::File | Mode::Executable);
-    let is_new = |after: &Entry| change.before.is_none_or(|before| before.oid != after.oid || !is_file(&before));
+pub(crate) fn written_entry(change: &PathChange) -> Option<ListingEntry> {
+    let is_file = |entry: &ListingEntry| matches!(entry.mode, PathMode::File | PathMode::Executable);
+    let is_new = |after: &ListingEntry| change.before.is_none_or(|before| before.oid != after.oid || !is_file(&before));
     change.after.filter(|after| is_file(after) && is_new(after))
 }
 
 /// Objection to a file unless the contract names it; none if it is no product.
-fn refused(rules: &PathRules, change: &Change, after: Entry, kind: ContentKind) -> Option<&'static str> {
+fn refused(rules: &PathRules, change: &PathChange, after: ListingEntry, kind: ContentKind) -> Option<&'static str> {
     // New data of the exam is absent from the exam's tree, where nothing can run on it.
-    let data_of_exam = change.before.is_none() && after.mode == Mode::File && rules.is_protected(&change.path);
+    let data_of_exam = change.before.is_none() && after.mode == PathMode::File && rules.is_protected(&change.path);
     tool_leftover(&change.path).or(match kind {
         ContentKind::Text | ContentKind::Inert => None,
         ContentKind::Machine(what) => Some(what),
@@ -62,7 +66,7 @@ fn refused(rules: &PathRules, change: &Change, after: Entry, kind: ContentKind) 
 impl Products {
     /// The blocker that the refused ones make.
     pub(crate) fn blocker(&self) -> Option<(Reason, String)> {
-        let each = self.refused.iter().map(|(path, what)| format!("`{}` ({what})", shown(&path_text(path))));
+        let each = self.refused.iter().map(|(path, what)| format!("`{}` ({what})", show_controls(&path_text(path))));
         let text = format!("the patch carries what builds make: {}", listed(each, NAMED));
         (!self.refused.is_empty()).then_some((Reason::BuildProductInPatch, text))
     }
@@ -76,27 +80,27 @@ mod tests {
     use super::*;
     use crate::run::tests::{Trial, contract};
 
-    const FILE: Mode = Mode::File;
+    const FILE: PathMode = PathMode::File;
 
-    fn entry(mode: Mode, oid: u8) -> Entry {
-        Entry { mode, oid: Oid([oid; 20]) }
+    fn entry(mode: PathMode, oid: u8) -> ListingEntry {
+        ListingEntry { mode, oid: Oid([oid; 20]) }
     }
 
     #[test]
     fn only_a_file_with_new_content_is_written() {
-        let link = Mode::Link;
+        let link = PathMode::Link;
         for (before, after, is_written) in [
             (None, Some(entry(FILE, 1)), true),
-            (None, Some(entry(Mode::Executable, 1)), true),
+            (None, Some(entry(PathMode::Executable, 1)), true),
             (Some(entry(FILE, 1)), Some(entry(FILE, 2)), true),
             (Some(entry(link, 1)), Some(entry(FILE, 1)), true),
-            (Some(entry(FILE, 1)), Some(entry(Mode::Executable, 1)), false),
+            (Some(entry(FILE, 1)), Some(entry(PathMode::Executable, 1)), false),
             (None, Some(entry(link, 1)), false),
-            (None, Some(entry(Mode::Gitlink, 1)), false),
+            (None, Some(entry(PathMode::Gitlink, 1)), false),
             (Some(entry(FILE, 1)), None, false),
         ] {
-            let change = Change { path: b"a".to_vec(), before, after };
-            assert_eq!(written(&change), after.filter(|_| is_written), "{change:?}");
+            let change = PathChange { path: b"a".to_vec(), before, after };
+            assert_eq!(written_entry(&change), after.filter(|_| is_written), "{change:?}");
         }
     }
 
@@ -104,14 +108,14 @@ mod tests {
     const DATA: &[u8] = b"\x00\x01\x02\xff\xfe";
 
     /// One file of a patch: what stands against it, and the paths that it carries by name.
-    fn judge(allowed: &str, path: &str, content: &[u8], mode: Mode, is_new: bool) -> (Option<String>, usize) {
+    fn judge(allowed: &str, path: &str, content: &[u8], mode: PathMode, is_new: bool) -> (Option<String>, usize) {
         let trial = Trial::new();
-        let store = Store::create(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
+        let store = ObjectDatabase::create_store(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
         let rules = contract(json!({"allowed_paths": [allowed]})).path_rules(&[contract::Ecosystem::Python]).unwrap();
         let before = (!is_new).then_some(entry(FILE, 1));
-        let after = Some(Entry { mode, oid: store.put_blob(content).unwrap() });
+        let after = Some(ListingEntry { mode, oid: store.put_blob(content).unwrap() });
         let products =
-            judge_products(&store, &rules, &[Change { path: path.as_bytes().to_vec(), before, after }]).unwrap();
+            judge_products(&store, &rules, &[PathChange { path: path.as_bytes().to_vec(), before, after }]).unwrap();
         let blocker = products.blocker();
         assert!(blocker.iter().all(|(reason, _)| *reason == Reason::BuildProductInPatch));
         (blocker.map(|(_, text)| text), products.carried.len())
@@ -135,7 +139,7 @@ mod tests {
         for (path, mode, is_new) in [
             ("data/a.bin", FILE, true),
             ("tests/data/a.bin", FILE, false),
-            ("tests/data/a.bin", Mode::Executable, true),
+            ("tests/data/a.bin", PathMode::Executable, true),
         ] {
             let (text, _) = judge("**", path, DATA, mode, is_new);
             assert!(text.is_some_and(|text| text.contains("neither text nor a picture")), "{path} {mode:?} {is_new}");

@@ -16,7 +16,7 @@ pub struct DocumentSubject {
 
 impl DocumentSubject {
     /// Subject of a document that tells nothing of an engine's source.
-    pub fn of(kind: CollectionKind, bundles: Vec<CitedBundle>) -> Self {
+    pub fn of_kind(kind: CollectionKind, bundles: Vec<CitedBundle>) -> Self {
         Self { kind, bundles, engine: None, model: None }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::home::layout::Home;
 use crate::home::replay::read_step;
-use crate::home::watch::{LiveFact, LiveUsage, Told};
+use crate::home::watch::{LiveFact, LiveUsage, StepReport};
 use crate::run::journal::{Journal, NotedProgram};
 
 /// Bytes that one look reads of a file; more is read by the next one.
@@ -31,7 +31,7 @@ pub struct AttachedRun {
 /// Something that the run wrote since the last look.
 #[derive(Debug)]
 pub enum AttachedFact {
-    Step(Told),
+    Step(StepReport),
     Live(LiveFact),
 }
 
@@ -56,7 +56,7 @@ impl GrowingFile {
 
     /// The whole lines that are new.
     fn read_lines(&mut self) -> io::Result<Vec<Vec<u8>>> {
-        let mut file = match untrusted_fs::own_files::open(&self.path) {
+        let mut file = match untrusted_fs::own_files::open_file(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -78,7 +78,7 @@ impl AttachedRun {
             started,
             trace: GrowingFile::new(&folder, names::TRACE),
             events: GrowingFile::new(&folder, names::EVENTS),
-            journal: Journal::of(home, run_id),
+            journal: Journal::of_run(home, run_id),
             requests_made: 0,
             program: None,
         }
@@ -179,7 +179,7 @@ mod tests {
     fn only_whole_lines_are_read_and_each_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut growing = GrowingFile::new(folder.path(), "a");
-        let write = |text: &str| untrusted_fs::own_files::write(folder.path().join("a"), text).unwrap();
+        let write = |text: &str| untrusted_fs::own_files::write_file(folder.path().join("a"), text).unwrap();
         assert!(growing.read_lines().unwrap().is_empty(), "it is not there yet");
         write("one\ntw");
         assert_eq!(growing.read_lines().unwrap(), [b"one".to_vec()]);

@@ -13,7 +13,7 @@ use sandbox::{Availability, probe_host};
 use serde::{Deserialize, Serialize};
 use untrusted_fs::own_files;
 
-use crate::home::host::{Seen, boot_id};
+use crate::home::host::{FileSighting, boot_id};
 use crate::home::scratch::Work;
 use crate::run::harness::Harness;
 
@@ -25,7 +25,7 @@ struct Worked {
     boot_id: String,
     kernel: String,
     uid: u32,
-    harness: Seen,
+    harness: FileSighting,
 }
 
 /// The profiles that can be applied here; and why `strict` is not among them, if it is not.
@@ -41,13 +41,13 @@ pub(crate) fn profiles(harness: &Harness, asked: Profile) -> (Vec<Profile>, Opti
 
 fn shortfall(harness: &Harness) -> Option<Shortfall> {
     let file = harness.home.cache().join(FILE);
-    let now = Seen::of(&harness.exe).ok().map(|seen| Worked {
+    let now = FileSighting::of_file(&harness.exe).ok().map(|seen| Worked {
         boot_id: boot_id(),
         kernel: harness.host.kernel.clone(),
         uid: rustix::process::geteuid().as_raw(),
         harness: seen,
     });
-    let worked = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Worked>(&bytes).ok());
+    let worked = own_files::read_file(&file).ok().and_then(|bytes| serde_json::from_slice::<Worked>(&bytes).ok());
     if now.is_some() && worked == now {
         return None;
     }
@@ -70,7 +70,7 @@ fn shortfall(harness: &Harness) -> Option<Shortfall> {
 
 /// Builds one, probes it and throws it away.
 fn probe(harness: &Harness) -> std::io::Result<Availability> {
-    let work = Work::make(&harness.home, "probe")?;
+    let work = Work::make_area(&harness.home, "probe")?;
     Ok(probe_host(&harness.supervisor, work.path()))
 }
 

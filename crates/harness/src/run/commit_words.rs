@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use contract::report::{CheckResult, PassKind, Verification};
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Coverage, Digest, RunId, TaskId};
 use evidence::render::counts_text;
 use tree::{BranchName, BranchNameProblem};
@@ -19,7 +19,7 @@ const REQUEST_DIGITS: usize = 12;
 
 /// Name that a branch policy gives and that git refuses.
 #[derive(Debug, thiserror::Error)]
-#[error("the contract's branch policy makes `{}`, which is no name of a branch: {problem}", shown(.name))]
+#[error("the contract's branch policy makes `{}`, which is no name of a branch: {problem}", show_controls(.name))]
 pub(crate) struct NameBranchError {
     pub(crate) name: String,
     #[source]
@@ -38,7 +38,7 @@ pub(crate) struct BranchPlaces<'a> {
 
 impl BranchPlaces<'_> {
     /// The policy with its places filled in.
-    pub(crate) fn fill(&self, policy: &str) -> String {
+    pub(crate) fn fill_policy(&self, policy: &str) -> String {
         let mut name = policy.replace("<task>", self.task.as_str());
         for (place, value) in [("<request>", self.request), ("<run>", self.run)] {
             if let Some(value) = value {
@@ -50,8 +50,8 @@ impl BranchPlaces<'_> {
 
     /// Fills the contract's branch policy in. Fails if git would refuse the name.
     pub(crate) fn name_branch(&self, policy: &str) -> Result<BranchName, NameBranchError> {
-        let name = self.fill(policy);
-        BranchName::parse(&name).map_err(|problem| NameBranchError { name, problem })
+        let name = self.fill_policy(policy);
+        BranchName::parse_name(&name).map_err(|problem| NameBranchError { name, problem })
     }
 }
 
@@ -101,7 +101,7 @@ impl CommitWords<'_> {
     }
 
     fn subject(&self) -> String {
-        let title = shown(self.title.trim());
+        let title = show_controls(self.title.trim());
         let cut: String = title.chars().take(SUBJECT).collect();
         if cut.trim().is_empty() { self.task.to_string() } else { cut.trim().to_owned() }
     }
@@ -123,7 +123,7 @@ mod tests {
             ("a b", "a b", None),
             ("x/<other>", "x/<other>", Some("x/<other>")),
         ] {
-            assert_eq!(open.fill(policy), before);
+            assert_eq!(open.fill_policy(policy), before);
             let name = filled.name_branch(policy);
             assert_eq!(name.as_ref().ok().map(BranchName::as_str), after, "{policy}");
         }

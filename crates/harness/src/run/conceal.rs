@@ -14,8 +14,8 @@ pub(crate) const REDACTED: &str = "redacted:sha256:";
 
 /// Path as a salted digest: without the run's salt, knowing the path does not reveal it in
 /// the text.
-pub(crate) fn salted(salt: &str, path: &str) -> String {
-    format!("{REDACTED}{}", Digest::of(format!("{salt}\0{path}").as_bytes()))
+pub(crate) fn salted_digest(salt: &str, path: &str) -> String {
+    format!("{REDACTED}{}", Digest::of_bytes(format!("{salt}\0{path}").as_bytes()))
 }
 
 /// True if the admission opens the target for a run of this stage.
@@ -49,7 +49,7 @@ impl RunFile<'_> {
         paths.sort();
         paths.dedup();
         for path in &paths {
-            let instead = salted(&self.canary, path);
+            let instead = salted_digest(&self.canary, path);
             self.draft.censor_mut().conceal(path, &instead);
         }
         if !paths.is_empty() {

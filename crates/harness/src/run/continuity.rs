@@ -35,7 +35,7 @@ fn file_of(harness: &Harness) -> PathBuf {
 pub(crate) fn note_beginning(harness: &Harness) -> io::Result<()> {
     let ledger = harness.ledger();
     let folder = lock_folder(harness)?;
-    let is_first = matches!(memory::read(&file_of(harness)), Ok(None))
+    let is_first = matches!(memory::read_memory(&file_of(harness)), Ok(None))
         && ledger.requests_recent(None, 1).map_err(io::Error::other)?.is_empty();
     if !is_first {
         return Ok(());
@@ -49,7 +49,7 @@ pub(crate) fn note_beginning(harness: &Harness) -> io::Result<()> {
 pub(crate) fn note_entry(harness: &Harness, position: Position) -> io::Result<()> {
     let ledger = harness.ledger();
     let folder = lock_folder(harness)?;
-    let remembered = memory::read(&file_of(harness));
+    let remembered = memory::read_memory(&file_of(harness));
     match weigh_memory(harness, &ledger, remembered).map_err(io::Error::other)? {
         LedgerContinuity::Known => remember(harness, &ledger, &folder, position),
         LedgerContinuity::Unknown { .. } => Ok(()),
@@ -59,7 +59,7 @@ pub(crate) fn note_entry(harness: &Harness, position: Position) -> io::Result<()
 fn remember(harness: &Harness, ledger: &Ledger, folder: &File, position: Position) -> io::Result<()> {
     let ledger_id = ledger.identity().map_err(io::Error::other)?;
     let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
-    memory::remember(&file_of(harness), folder, &last)
+    memory::remember_entry(&file_of(harness), folder, &last)
 }
 
 fn lock_folder(harness: &Harness) -> io::Result<File> {
@@ -76,7 +76,7 @@ pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, Re
         folder.lock_shared()?;
         Ok(folder)
     });
-    let remembered = memory::read(&file_of(harness));
+    let remembered = memory::read_memory(&file_of(harness));
     drop(locked);
     weigh_memory(harness, &ledger, remembered)
 }
@@ -160,7 +160,7 @@ pub fn continue_ledger(
     let ledger_id = ledger.identity().map_err(|error| ContinueLedgerError::Write(io::Error::other(error)))?;
     drop(ledger);
     let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
-    let written = lock_folder(harness).and_then(|folder| memory::replace(&file_of(harness), &folder, &last));
+    let written = lock_folder(harness).and_then(|folder| memory::replace_memory(&file_of(harness), &folder, &last));
     written.map_err(ContinueLedgerError::Write)?;
     Ok(position)
 }
@@ -194,7 +194,7 @@ mod tests {
             seq: first.seq,
             hash: first.hash,
         };
-        memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &known).unwrap();
+        memory::replace_memory(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &known).unwrap();
         let second = append(&trial);
         note_entry(&trial.harness, second).unwrap();
         let LedgerContinuity::Unknown { why } = check_continuity(&trial.harness).unwrap() else {
@@ -213,25 +213,26 @@ mod tests {
         let first = append(&trial);
         note_entry(&trial.harness, first).unwrap();
         let own = trial.harness.instance;
-        let known = memory::read(&file_of(&trial.harness)).unwrap().unwrap();
+        let known = memory::read_memory(&file_of(&trial.harness)).unwrap().unwrap();
         for (instance, remembered) in [
-            (Digest::of(b"another machine"), known.clone()),
+            (Digest::of_bytes(b"another machine"), known.clone()),
             (own, LastEntry { ledger_id: "another".to_owned(), ..known.clone() }),
-            (own, LastEntry { hash: Digest::of(b"lost"), ..known.clone() }),
+            (own, LastEntry { hash: Digest::of_bytes(b"lost"), ..known.clone() }),
         ] {
             trial.harness.instance = instance;
-            memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &remembered).unwrap();
+            memory::replace_memory(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &remembered)
+                .unwrap();
             note_beginning(&trial.harness).unwrap();
             note_entry(&trial.harness, append(&trial)).unwrap();
-            assert_eq!(memory::read(&file_of(&trial.harness)).unwrap(), Some(remembered.clone()));
+            assert_eq!(memory::read_memory(&file_of(&trial.harness)).unwrap(), Some(remembered.clone()));
             let now = check_continuity(&trial.harness).unwrap();
             assert!(matches!(now, LedgerContinuity::Unknown { .. }), "{remembered:?}");
         }
         trial.harness.instance = own;
-        memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &known).unwrap();
+        memory::replace_memory(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &known).unwrap();
         let next = append(&trial);
         note_entry(&trial.harness, next).unwrap();
-        assert_eq!(memory::read(&file_of(&trial.harness)).unwrap().unwrap().seq, next.seq, "the control");
+        assert_eq!(memory::read_memory(&file_of(&trial.harness)).unwrap().unwrap().seq, next.seq, "the control");
     }
 
     #[test]
@@ -244,24 +245,24 @@ mod tests {
         note_entry(&trial.harness, second).unwrap();
         note_entry(&trial.harness, first).unwrap();
         assert_eq!(
-            memory::read(&file_of(&trial.harness)).unwrap().unwrap().seq,
+            memory::read_memory(&file_of(&trial.harness)).unwrap().unwrap().seq,
             second.seq,
             "an older entry is not remembered again"
         );
         assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known, "the control");
 
-        let lost = Position { seq: second.seq + 1, hash: Digest::of(b"lost") };
-        let wrong = Position { seq: second.seq, hash: Digest::of(b"another") };
+        let lost = Position { seq: second.seq + 1, hash: Digest::of_bytes(b"lost") };
+        let wrong = Position { seq: second.seq, hash: Digest::of_bytes(b"another") };
         let own = trial.harness.instance;
         for (instance, position, expected) in [
             (own, lost, "the ledger lacks entries"),
             (own, wrong, "the ledger has another history"),
-            (Digest::of(b"another machine"), second, "this home is a copy"),
+            (Digest::of_bytes(b"another machine"), second, "this home is a copy"),
         ] {
             trial.harness.instance = instance;
             let ledger_id = trial.harness.ledger().ledger_id().to_owned();
             let entry = LastEntry { ledger_id, instance_id: own, seq: position.seq, hash: position.hash };
-            memory::replace(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &entry).unwrap();
+            memory::replace_memory(&file_of(&trial.harness), &lock_folder(&trial.harness).unwrap(), &entry).unwrap();
             let LedgerContinuity::Unknown { why } = check_continuity(&trial.harness).unwrap() else {
                 panic!("{expected}")
             };

@@ -1,6 +1,6 @@
 //! The object store before a run and at the use of an approval: tried out before anything rests on it, asked before and told after a use.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, RunId, Stage};
 use ledger::{ObjectStore, ProbeStoreError, ReadLedgerError, StoreProbe, UseObjectError, WitnessedUse};
 
@@ -57,7 +57,7 @@ pub(crate) fn check_evidence(harness: &Harness, stage: Stage) -> Result<(), Chec
         return Err(CheckEvidenceError::Unguarded { stage, store: ours, rights: name_rights(probe) });
     }
     match harness.ledger().bind_evidence(&ours, false)?.filter(|known| *known != ours) {
-        Some(known) => Err(CheckEvidenceError::OtherStore { stage, known: shown(&known), ours }),
+        Some(known) => Err(CheckEvidenceError::OtherStore { stage, known: show_controls(&known), ours }),
         None => Ok(()),
     }
 }
@@ -106,7 +106,7 @@ mod tests {
         let store = ObjectStore::at_place(EvidencePlace::Folder(folder.path().to_owned()), || None);
         let [one, two] =
             ["20260101T000000Z-t-aaaa", "20260101T000000Z-t-bbbb"].map(|id| id.to_owned().try_into().unwrap());
-        let request = Digest::of(b"request");
+        let request = Digest::of_bytes(b"request");
         assert_eq!(ask_witness(&store, request, &one).unwrap(), None);
         assert_eq!(tell_witness(&store, request, &one), None);
         assert_eq!(tell_witness(&store, request, &one), None, "the same run again");
@@ -122,7 +122,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = ObjectStore::at_place(EvidencePlace::Folder(folder.path().to_owned()), || None);
         let run = "20260101T000000Z-t-aaaa".to_owned().try_into().unwrap();
-        let request = Digest::of(b"request");
+        let request = Digest::of_bytes(b"request");
         let at = folder.path().join("approval-use").join(request.to_string());
         std::fs::create_dir_all(at).unwrap();
         let said = tell_witness(&store, request, &run).unwrap();

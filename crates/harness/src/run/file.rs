@@ -11,7 +11,7 @@ use contract::statement::SignedLedger;
 use contract::{CollectionKind, Digest, EventKind, RunId, Stamp, TaskContract, TaskId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
 use ledger::{RunIntent, RunStarted};
-use sandbox::Stage;
+use sandbox::SandboxStage;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -24,8 +24,8 @@ use crate::home::layout::OpenHomeError;
 use crate::home::replay;
 use crate::home::reserve::Reserve;
 use crate::home::task::Task;
-use crate::home::token::{canary, suffix};
-use crate::home::watch::{LiveFact, Step, StepState, Told, Watch};
+use crate::home::token::{canary, random_suffix};
+use crate::home::watch::{LiveFact, Step, StepReport, StepState, Watch};
 use crate::run::about::DocumentSubject;
 use crate::run::evidence_store::{CheckEvidenceError, check_evidence};
 use crate::run::halt::Halted;
@@ -34,8 +34,8 @@ use crate::run::journal::NotedStep;
 use crate::run::lease::{ClaimedTurn, HeldLease};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::scan::{ContractSecret, allowances, censor, secret_in};
-use crate::run::standing::Standing;
-use crate::run::supervise::{self, Setting};
+use crate::run::standing::RunStanding;
+use crate::run::supervise::{self, SupervisionTerms};
 
 /// Reason why a run did not start. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub enum OpenRunError {
     /// The contract contains a secret, which would get into every bundle.
     #[error(
         "`{}` of the contract looks like a secret ({}), and a contract is kept in every bundle",
-        contract::text::shown(&.0.field), .0.rule
+        contract::text::show_controls(&.0.field), .0.rule
     )]
     Secret(ContractSecret),
     #[error(transparent)]
@@ -125,14 +125,14 @@ pub(crate) struct RunFile<'a> {
     /// Everything short-lived: the engine's copy, private homes, the harness's own object store, verification trees.
     pub(crate) work: PathBuf,
     /// Supervising stages that are ready before they are needed; only an ungated request never gets any.
-    pub(crate) stages: VecDeque<Stage>,
+    pub(crate) stages: VecDeque<SandboxStage>,
     /// Given back when the run is sealed.
     pub(crate) reserve: Option<Reserve>,
     /// Content of the decoys in this run's sandboxes.
     pub(crate) canary: String,
     /// The engine's sandbox as it was probed before the engine started.
     pub(crate) posture: Option<Posture>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: RunStanding,
     pub(crate) sandboxes: Sandboxes,
     /// Notes of the steps that are done, for the recovery of a run that dies.
     pub(crate) found: BTreeMap<NotedStep, Value>,
@@ -157,7 +157,7 @@ const ID_TRIES: usize = 64;
 
 impl<'a> RunFile<'a> {
     /// Takes an id and its lock, then writes the intent; from there on the run is accounted for, whatever happens.
-    pub(crate) fn open(
+    pub(crate) fn open_run(
         harness: &'a Harness,
         task: &'a Task,
         ask: &'a Ask,
@@ -186,7 +186,7 @@ impl<'a> RunFile<'a> {
         document: Option<DocumentSubject>,
         turn: Option<&ClaimedTurn>,
     ) -> Result<Self, OpenRunError> {
-        let clock = RunClock::start().map_err(OpenRunError::Clock)?;
+        let clock = RunClock::start_clock().map_err(OpenRunError::Clock)?;
         check_evidence(harness, ask.stage).map_err(OpenRunError::Evidence)?;
         let contract_digest = accept_contract(&task.contract)?;
         let canary = canary().map_err(|error| OpenRunError::Io("random numbers".into(), error))?;
@@ -194,12 +194,12 @@ impl<'a> RunFile<'a> {
             Some(turn) => claim_given(harness, &turn.run_id)?,
             None => claim(harness, task, document.as_ref().map(|document| document.kind), &clock)?,
         };
-        stop::here("run.claimed");
-        let reserve = Reserve::take(&harness.home, &run_id).map_err(|error| {
+        stop::pass_place("run.claimed");
+        let reserve = Reserve::take_space(&harness.home, &run_id).map_err(|error| {
             let _ = fs::remove_dir(&dir);
             OpenRunError::Io(harness.home.root().to_owned(), error)
         })?;
-        stop::here("run.reserved");
+        stop::pass_place("run.reserved");
         let lease_until = harness.lease_end().map_err(OpenRunError::Clock)?;
         let ledger = harness.ledger();
         let before = ledger.head().map_err(OpenRunError::ReadLedger)?;
@@ -219,11 +219,11 @@ impl<'a> RunFile<'a> {
             let _ = fs::remove_dir(&dir);
             return Err(OpenRunError::Ledger(error));
         }
-        stop::here("run.intended");
+        stop::pass_place("run.intended");
         let work = harness.home.work_run(&run_id);
         let ledger_at_start = SignedLedger { id: ledger.ledger_id().to_owned(), head: before.hash, seq: before.seq };
         drop(ledger);
-        let mut draft = Draft::begin(dir, run_id, lock, clock.started(), censor(&canary))
+        let mut draft = Draft::begin_draft(dir, run_id, lock, clock.started(), censor(&canary))
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
         draft.censor_mut().allow(allowances(&task.contract));
         watch.observer.live(&LiveFact::Opened { run_id: draft.run_id().clone() });
@@ -243,7 +243,7 @@ impl<'a> RunFile<'a> {
             canary,
             posture: None,
             reserve: Some(reserve),
-            standing: Standing::default(),
+            standing: RunStanding::default(),
             sandboxes: Sandboxes::default(),
             found: BTreeMap::new(),
         })
@@ -255,45 +255,45 @@ impl<'a> RunFile<'a> {
     }
 
     /// Adds an event that carries the reasons it is the event of.
-    pub(crate) fn event(&mut self, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
+    pub(crate) fn add_event(&mut self, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
         let mut carried = self.standing.carried_by(kind);
         if let Value::Object(data) = data {
             carried.extend(data);
         }
-        self.draft.event(self.clock.now(), kind, Value::Object(carried))
+        self.draft.add_event(self.clock.now(), kind, Value::Object(carried))
     }
 
     /// Appends to the trace, with the run's own time.
-    pub(crate) fn trace(&mut self, step: &str, data: Value) -> Result<(), WriteArtifactError> {
-        self.draft.trace(self.clock.now(), step, data)
+    pub(crate) fn add_trace(&mut self, step: &str, data: Value) -> Result<(), WriteArtifactError> {
+        self.draft.add_trace(self.clock.now(), step, data)
     }
 
     /// Writes an artifact; each name can be written once.
-    pub(crate) fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteArtifactError> {
-        self.draft.write(name, bytes, self.clock.now())
+    pub(crate) fn write_artifact(&mut self, name: &str, bytes: &[u8]) -> Result<(), WriteArtifactError> {
+        self.draft.write_artifact(name, bytes, self.clock.now())
     }
 
     /// A document as it may be written down. To be asked before anything is judged or digested that others judge again.
     pub(crate) fn clean<T: Serialize + DeserializeOwned>(&mut self, file: &str, document: T) -> Result<T, Stopped> {
-        Ok(self.draft.censor_mut().document(file, &document)?.unwrap_or(document))
+        Ok(self.draft.censor_mut().censor_document(file, &document)?.unwrap_or(document))
     }
 
     /// A marker in `backend/` that other tools look for.
     pub(crate) fn marker(&mut self, name: &str, text: &str) -> Result<(), WriteArtifactError> {
-        self.write(&format!("backend/{name}"), format!("{text}\n").as_bytes())
+        self.write_artifact(&format!("backend/{name}"), format!("{text}\n").as_bytes())
     }
 
     /// Tells whoever looks on of a step and records what was told.
     pub(crate) fn step(&mut self, step: Step, state: StepState, detail: &str) -> Result<(), WriteArtifactError> {
         let now = self.clock.now();
-        self.draft.trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;
-        self.watch.observer.step(&Told::new(step, state, detail, self.clock.started(), now));
+        self.draft.add_trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;
+        self.watch.observer.step(&StepReport::new(step, state, detail, self.clock.started(), now));
         Ok(())
     }
 
     /// The surroundings of what this run starts.
-    pub(crate) fn setting(&self) -> Setting<'_> {
-        Setting {
+    pub(crate) fn setting(&self) -> SupervisionTerms<'_> {
+        SupervisionTerms {
             harness: self.harness,
             contract: &self.task.contract,
             run_id: self.id(),
@@ -312,14 +312,14 @@ impl<'a> RunFile<'a> {
     /// known.
     pub(crate) fn prepare_stages(&mut self) -> Result<(), Stopped> {
         for _ in 0..2 {
-            self.stages.push_back(supervise::prepare(&self.harness.supervisor, self.ask.sandbox)?);
+            self.stages.push_back(supervise::prepare_stage(&self.harness.supervisor, self.ask.sandbox)?);
         }
         Ok(())
     }
 
     /// Runs a program in a stage that is ready, or in a new one.
-    pub(crate) fn take_stage(&mut self) -> Result<Stage, Stopped> {
-        let prepare = || supervise::prepare(&self.harness.supervisor, self.ask.sandbox);
+    pub(crate) fn take_stage(&mut self) -> Result<SandboxStage, Stopped> {
+        let prepare = || supervise::prepare_stage(&self.harness.supervisor, self.ask.sandbox);
         Ok(self.stages.pop_front().map_or_else(prepare, Ok)?)
     }
 
@@ -369,7 +369,7 @@ fn claim(
             continue;
         }
         let dir = harness.home.active_run(&run_id);
-        match Draft::claim(&dir) {
+        match Draft::claim_folder(&dir) {
             Ok(lock) if lock.metadata().is_ok_and(|folder| folder.nlink() > 0) => return Ok((run_id, dir, lock)),
             // A recovery that looked between the making and the locking took it for a dead run's and removes it.
             Ok(_) => {}
@@ -386,7 +386,7 @@ fn claim_given(harness: &Harness, run_id: &RunId) -> Result<(RunId, PathBuf, fs:
     let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
     if !harness.home.bundles().has_bundle(run_id) {
         for _ in 0..ID_TRIES {
-            match Draft::claim(&dir) {
+            match Draft::claim_folder(&dir) {
                 Ok(lock) if lock.metadata().is_ok_and(|folder| folder.nlink() > 0) => {
                     return Ok((run_id.clone(), dir, lock));
                 }
@@ -408,7 +408,7 @@ pub fn accept_contract(contract: &TaskContract) -> Result<Digest, OpenRunError> 
     let bytes = canonical_bytes(contract).map_err(OpenRunError::Encode)?;
     match secret_in(&bytes).map_err(OpenRunError::Encode)? {
         Some(secret) => Err(OpenRunError::Secret(secret)),
-        None => Ok(Digest::of(&bytes)),
+        None => Ok(Digest::of_bytes(&bytes)),
     }
 }
 
@@ -421,13 +421,13 @@ pub fn name_queued_run(time: Stamp, task: &TaskId) -> io::Result<RunId> {
 fn name_run(time: &str, task: &TaskId, kind: Option<CollectionKind>, attempt: usize) -> io::Result<RunId> {
     let named = match kind {
         Some(CollectionKind::Refresh) if attempt == 0 => RunId::without_suffix(time, task),
-        _ => RunId::new(time, task, &suffix()?),
+        _ => RunId::new(time, task, &random_suffix()?),
     };
     named.map_err(io::Error::other)
 }
 
 /// An object with the given entries and those of `more`.
-pub(crate) fn with(more: Map<String, Value>, data: Value) -> Value {
+pub(crate) fn merged_with(more: Map<String, Value>, data: Value) -> Value {
     let mut all = more;
     if let Value::Object(data) = data {
         all.extend(data);

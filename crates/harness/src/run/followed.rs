@@ -10,7 +10,7 @@ use untrusted_fs::own_files::OwnPath as _;
 use crate::home::watch::{LONGEST_LINE, LiveFact, Watch, WatchRun};
 use crate::run::journal::{Journal, NotedProgram};
 use crate::run::scan::redact_shapes;
-use crate::run::supervise::Setting;
+use crate::run::supervise::SupervisionTerms;
 
 /// Lines of output that are noted: the newest.
 const NOTED_LINES: usize = 3;
@@ -28,23 +28,32 @@ pub(crate) struct FollowedProgram<'a> {
 
 impl<'a> FollowedProgram<'a> {
     /// Announces a program that is about to start.
-    pub(crate) fn announce(setting: &Setting<'_>, watch: Watch<'a>, name: &str, limit: Duration) -> Self {
+    pub(crate) fn announce_program(
+        setting: &SupervisionTerms<'_>,
+        watch: Watch<'a>,
+        name: &str,
+        limit: Duration,
+    ) -> Self {
         let observer = Some(watch.observer).filter(|observer| observer.is_live());
         if let Some(observer) = observer {
             observer.live(&LiveFact::ProgramStarted { name: name.to_owned(), limit, began: None });
         }
         let home = &setting.harness.home;
         let is_going_on = home.active_run(setting.run_id).own_exists();
-        let note = is_going_on.then(|| ProgramNote::begin(Journal::of(home, setting.run_id), name, limit));
+        let note = is_going_on.then(|| ProgramNote::begin(Journal::of_run(home, setting.run_id), name, limit));
         Self { observer, note: note.map(RefCell::new) }
     }
 
     /// Runs `start` with a watch that hears every line.
-    pub(crate) fn hear<T>(&self, watch: Watch<'_>, start: impl FnOnce(&mut sandbox::Watch<'_>) -> T) -> T {
+    pub(crate) fn run_heard<T>(
+        &self,
+        watch: Watch<'_>,
+        start: impl FnOnce(&mut sandbox::SupervisorWatch<'_>) -> T,
+    ) -> T {
         let mut on_line = |line: Line<'_>| self.hear_line(line.bytes);
         let mut on_tick = || self.note_now();
         let is_heard = self.observer.is_some() || self.note.is_some();
-        let mut watch = sandbox::Watch {
+        let mut watch = sandbox::SupervisorWatch {
             cancel: Some(watch.cancel),
             stop: None,
             on_line: is_heard.then_some(&mut on_line as &mut dyn FnMut(Line<'_>)),
@@ -142,9 +151,9 @@ mod tests {
     #[test]
     fn a_note_has_the_newest_lines_without_secrets_and_goes_with_its_program() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::create(&folder.path().to_owned().into()).unwrap();
+        let home = Home::create_folders(&folder.path().to_owned().into()).unwrap();
         let run_id = RunId::try_from("20261115T003955Z-made-b9tc".to_owned()).unwrap();
-        let journal = Journal::of(&home, &run_id);
+        let journal = Journal::of_run(&home, &run_id);
         let mut note = ProgramNote::begin(journal.clone(), "setup 1", Duration::from_secs(60));
         assert_eq!(journal.read_program().unwrap().0.lines, Vec::<String>::new(), "it is told before it prints");
         let key = ["AKIA", "Z7QXM3LKJ2PDW5RT"].concat();

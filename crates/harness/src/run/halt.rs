@@ -25,7 +25,7 @@ use untrusted_fs::own_files::{self, OwnOptions as _};
 
 use crate::home::clock::{ReadClockError, RunClock};
 use crate::home::layout::{Home, OpenHomeError};
-use crate::home::token::suffix;
+use crate::home::token::random_suffix;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 
@@ -57,7 +57,7 @@ impl Halted {
     /// The reason, to stand behind a sentence.
     pub(crate) fn because(&self) -> String {
         match self {
-            Self::By(Halt { reason: Some(reason), .. }) => format!(": {}", contract::text::shown(reason)),
+            Self::By(Halt { reason: Some(reason), .. }) => format!(": {}", contract::text::show_controls(reason)),
             Self::By(_) => String::new(),
             Self::Unreadable(problem) => format!(": its record cannot be read ({problem})"),
         }
@@ -77,7 +77,7 @@ impl Harness {
     /// Obeys the kill switch of another home, for a harness whose own home exists for one
     /// question only.
     #[must_use]
-    pub fn heeding(mut self, home: &Path) -> Self {
+    pub fn heeding_halt(mut self, home: &Path) -> Self {
         self.switch = Home::halt_path_in(home);
         self
     }
@@ -85,11 +85,11 @@ impl Harness {
 
 /// State of a home's kill switch; none if it is not set.
 pub fn halted(home: &Path) -> Option<Halted> {
-    look(&Home::halt_path_in(home))
+    look_for_halt(&Home::halt_path_in(home))
 }
 
 /// None only if it is certain that there is no record.
-pub(crate) fn look(record: &Path) -> Option<Halted> {
+pub(crate) fn look_for_halt(record: &Path) -> Option<Halted> {
     match own_files::symlink_metadata(record) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
         Err(error) => Some(Halted::Unreadable(error.to_string())),
@@ -100,7 +100,7 @@ pub(crate) fn look(record: &Path) -> Option<Halted> {
 
 fn read(record: &Path) -> io::Result<Halt> {
     let mut bytes = Vec::new();
-    own_files::open(record)?.take(LARGEST).read_to_end(&mut bytes)?;
+    own_files::open_file(record)?.take(LARGEST).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
 
@@ -127,25 +127,25 @@ pub enum HaltSet {
 }
 
 /// Sets the switch.
-pub fn halt(home: &Home, reason: Option<&str>) -> Result<HaltSet, HaltError> {
-    let set_at = RunClock::start().map_err(HaltError::Clock)?.started();
+pub fn set_halt(home: &Home, reason: Option<&str>) -> Result<HaltSet, HaltError> {
+    let set_at = RunClock::start_clock().map_err(HaltError::Clock)?.started();
     let halt = Halt { schema_version: "1".to_owned(), set_at, reason: reason.map(str::to_owned) };
     let path = home.halt_path();
     let placed = place(&path, &halt).map_err(|error| HaltError::Record(path.clone(), error))?;
     if !placed {
-        let found = look(&path).unwrap_or_else(|| Halted::Unreadable("it was lifted just now".to_owned()));
+        let found = look_for_halt(&path).unwrap_or_else(|| Halted::Unreadable("it was lifted just now".to_owned()));
         return Ok(HaltSet::Before(found));
     }
-    stop::here("halt.placed");
+    stop::pass_place("halt.placed");
     record(home, EntryKind::HaltSet, halt.set_at, &json!({"reason": halt.reason, "set_at": halt.set_at}))?;
     Ok(HaltSet::Now(halt))
 }
 
 /// Puts the record in place by one rename; false if there is one.
 fn place(path: &Path, halt: &Halt) -> io::Result<bool> {
-    let aside = path.with_extension(format!("new-{}-{}", std::process::id(), suffix()?));
+    let aside = path.with_extension(format!("new-{}-{}", std::process::id(), random_suffix()?));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&aside)?;
-    stop::here("halt.placing");
+    stop::pass_place("halt.placing");
     let renamed = file
         .write_all(&canonical_bytes(halt)?)
         .and_then(|()| file.sync_all())
@@ -160,7 +160,7 @@ fn place(path: &Path, halt: &Halt) -> io::Result<bool> {
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| own_files::open(folder)?.sync_all())
+    path.parent().map_or(Ok(()), |folder| own_files::open_file(folder)?.sync_all())
 }
 
 fn record(home: &Home, kind: EntryKind, time: Stamp, body: &serde_json::Value) -> Result<(), HaltError> {
@@ -177,16 +177,16 @@ pub enum Resumed {
 
 /// Lifts the switch. The ledger gets its entry first: a switch that cannot be accounted for
 /// stays set.
-pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
+pub fn lift_halt(home: &Home) -> Result<Resumed, HaltError> {
     let path = home.halt_path();
-    let Some(halted) = look(&path) else { return Ok(Resumed::WasNotSet) };
+    let Some(halted) = look_for_halt(&path) else { return Ok(Resumed::WasNotSet) };
     let (set_at, reason) = match &halted {
         Halted::By(halt) => (Some(halt.set_at), halt.reason.clone()),
         Halted::Unreadable(_) => (None, None),
     };
-    let now = RunClock::start().map_err(HaltError::Clock)?.started();
+    let now = RunClock::start_clock().map_err(HaltError::Clock)?.started();
     record(home, EntryKind::HaltLifted, now, &json!({"reason": reason, "set_at": set_at}))?;
-    stop::here("resume.said");
+    stop::pass_place("resume.said");
     let removed = match own_files::symlink_metadata(&path) {
         Ok(kind) if kind.is_dir() => fs::remove_dir(&path),
         _ => fs::remove_file(&path),
@@ -202,7 +202,7 @@ pub fn resume(home: &Home) -> Result<Resumed, HaltError> {
 
 /// Lookout for a run, which is cancelled by its caller or by the kill switch; it knows by
 /// which.
-pub(crate) struct Lookout<'a> {
+pub(crate) struct HaltLookout<'a> {
     record: &'a Path,
     caller: &'a AtomicBool,
     cancel: AtomicBool,
@@ -212,7 +212,7 @@ pub(crate) struct Lookout<'a> {
     lease_lost: AtomicBool,
 }
 
-impl<'a> Lookout<'a> {
+impl<'a> HaltLookout<'a> {
     /// Lookout for one run; `caller` is the signal of the process.
     pub(crate) fn new(record: &'a Path, caller: &'a AtomicBool) -> Self {
         Self {
@@ -240,7 +240,7 @@ impl<'a> Lookout<'a> {
 
     /// True when the run is to end.
     fn look(&self) -> bool {
-        if let Some(halted) = look(self.record) {
+        if let Some(halted) = look_for_halt(self.record) {
             let _ = self.seen.set(halted);
         }
         let lost = self.lease_lost.load(Ordering::Relaxed);

@@ -85,11 +85,11 @@ impl OpenHarnessError {
 
 impl Harness {
     /// `exe` is the own executable: it supervises engines and is the fake engine.
-    pub fn open(home: &HomePlace, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
-        let home = Home::create(home).map_err(OpenHarnessError::Home)?;
+    pub fn open_home(home: &HomePlace, exe: PathBuf, tools: Tools) -> Result<Self, OpenHarnessError> {
+        let home = Home::create_folders(home).map_err(OpenHarnessError::Home)?;
         let instance = home.instance().map_err(OpenHarnessError::Home)?;
-        let git = tree::Git::find(&tools.operator_path).map_err(OpenHarnessError::Git)?;
-        let host = host::facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
+        let git = tree::Git::find_git(&tools.operator_path).map_err(OpenHarnessError::Git)?;
+        let host = host::gather_facts(&exe, &git, &home.cache()).map_err(OpenHarnessError::Host)?;
         let key = home.harness_key().map_err(OpenHarnessError::Home)?;
         let ledger = Mutex::new(home.ledger().map_err(OpenHarnessError::Home)?);
         let (supervisor, strict_shortfall) = (Supervisor::new(exe.clone()), OnceLock::new());

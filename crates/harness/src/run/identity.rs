@@ -4,15 +4,15 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::taken::Person;
-use tree::{Git, Settings, Source, Store, TreeError};
+use tree::{Git, GitSettings, ObjectDatabase, SourceRepository, TreeError};
 use untrusted_fs::own_files;
 
 /// Finds name and address, each by itself, as git does: in the repository's own
 /// configuration, then in the operator's files, the strongest first. `Err` names the key
 /// that is not set.
 pub(crate) fn find_identity(
-    store: &Store,
-    repository: Settings,
+    store: &ObjectDatabase,
+    repository: GitSettings,
     files: &[PathBuf],
 ) -> Result<Result<Person, &'static str>, TreeError> {
     let mut layers = vec![repository];
@@ -20,7 +20,7 @@ pub(crate) fn find_identity(
         layers.push(tree::operator_settings(store, file)?);
     }
     let find = |key: &str| {
-        let found = layers.iter().filter_map(|layer| layer.get(key)).find(|value| !value.trim().is_empty());
+        let found = layers.iter().filter_map(|layer| layer.get_value(key)).find(|value| !value.trim().is_empty());
         found.map(|value| value.trim().to_owned())
     };
     Ok(match (find("user.name"), find("user.email")) {
@@ -43,13 +43,13 @@ pub fn find_owner(
     if folder.uid() != rustix::process::geteuid().as_raw() {
         return None;
     }
-    let store = Store::create(&scratch.join("owner.git"), Git::find(path).ok()?).ok()?;
-    let settings = Source::open(repository).ok()?.settings(&store).ok()?;
+    let store = ObjectDatabase::create_store(&scratch.join("owner.git"), Git::find_git(path).ok()?).ok()?;
+    let settings = SourceRepository::open_repository(repository).ok()?.settings(&store).ok()?;
     find_identity(&store, settings, git_configuration).ok()?.ok()
 }
 
 /// Finds the operator by their own files of git, for records that they agree to.
 pub fn find_operator(scratch: &Path, path: &[PathBuf], git_configuration: &[PathBuf]) -> Option<Person> {
-    let store = Store::create(&scratch.join("operator.git"), Git::find(path).ok()?).ok()?;
-    find_identity(&store, Settings::default(), git_configuration).ok()?.ok()
+    let store = ObjectDatabase::create_store(&scratch.join("operator.git"), Git::find_git(path).ok()?).ok()?;
+    find_identity(&store, GitSettings::default(), git_configuration).ok()?.ok()
 }

@@ -66,7 +66,7 @@ pub(crate) enum NotedStep {
 
 impl NotedFindings {
     /// Takes out the findings of a step, in its own type; those of a step that noted none are empty. None if they cannot be read.
-    pub(crate) fn take<T: DeserializeOwned + Default>(&mut self, step: NotedStep) -> Option<T> {
+    pub(crate) fn take_findings<T: DeserializeOwned + Default>(&mut self, step: NotedStep) -> Option<T> {
         self.findings.remove(&step).map_or_else(|| Some(T::default()), |found| serde_json::from_value(found).ok())
     }
 }
@@ -86,7 +86,7 @@ pub(crate) struct NotedProgram {
 
 impl Journal {
     /// Notes of one run.
-    pub(crate) fn of(home: &Home, run_id: &RunId) -> Self {
+    pub(crate) fn of_run(home: &Home, run_id: &RunId) -> Self {
         Self { folder: folder(home), run_id: run_id.clone() }
     }
 
@@ -118,7 +118,7 @@ impl Journal {
 
     /// Inputs of the decision, if they were noted and can be read.
     pub(crate) fn read_inputs(&self) -> Option<Inputs> {
-        serde_json::from_slice(&own_files::read(self.place(INPUTS)).ok()?).ok()
+        serde_json::from_slice(&own_files::read_file(self.place(INPUTS)).ok()?).ok()
     }
 
     /// Notes the sandbox of a setup or a check before its program starts, if none was noted.
@@ -131,7 +131,7 @@ impl Journal {
 
     /// Posture of the engine's sandbox, if it was noted and can be read.
     pub(crate) fn read_posture(&self) -> Option<Posture> {
-        serde_json::from_slice(&own_files::read(self.place(POSTURE)).ok()?).ok()
+        serde_json::from_slice(&own_files::read_file(self.place(POSTURE)).ok()?).ok()
     }
 
     /// Notes the program that runs now. Other notes are written by another thread, so that this one is made aside by itself.
@@ -141,7 +141,7 @@ impl Journal {
 
     /// The program that runs now, and when that was written.
     pub(crate) fn read_program(&self) -> Option<(NotedProgram, SystemTime)> {
-        let mut file = own_files::open(self.place(PROGRAM)).ok()?;
+        let mut file = own_files::open_file(self.place(PROGRAM)).ok()?;
         let written = file.metadata().ok()?.modified().ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
@@ -161,12 +161,12 @@ impl Journal {
         file.write_all(note)?;
         file.sync_all()?;
         fs::rename(aside, self.place(LANDING))?;
-        own_files::open(&self.folder)?.sync_all()
+        own_files::open_file(&self.folder)?.sync_all()
     }
 
     /// Note about a landing, if there is one.
     pub(crate) fn read_landing(&self) -> Option<Vec<u8>> {
-        own_files::read(self.place(LANDING)).ok()
+        own_files::read_file(self.place(LANDING)).ok()
     }
 
     /// Adds the record of a request that has ended.
@@ -179,17 +179,17 @@ impl Journal {
 
     /// Findings of the finished steps, if they were noted and can be read.
     pub(crate) fn read_findings(&self) -> Option<NotedFindings> {
-        serde_json::from_slice(&own_files::read(self.place(FINDINGS)).ok()?).ok()
+        serde_json::from_slice(&own_files::read_file(self.place(FINDINGS)).ok()?).ok()
     }
 
     /// The records that stand there whole.
     pub(crate) fn read_usage(&self) -> Vec<UsageRecord> {
-        let bytes = own_files::read(self.place(USAGE)).unwrap_or_default();
+        let bytes = own_files::read_file(self.place(USAGE)).unwrap_or_default();
         bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
     }
 
     /// Removes the notes of a run that is sealed.
-    pub(crate) fn remove(&self) {
+    pub(crate) fn remove_notes(&self) {
         for what in [FINDINGS, INPUTS, LANDING, ASIDE, POSTURE, PROGRAM, PROGRAM_ASIDE, USAGE] {
             let _ = fs::remove_file(self.place(what));
         }
@@ -213,7 +213,7 @@ pub(crate) fn noted_landings(home: &Home) -> Vec<RunId> {
 pub(crate) fn sweep_journals(home: &Home) {
     for run_id in noted_runs(home) {
         if !home.active_run(&run_id).own_exists() {
-            Journal::of(home, &run_id).remove();
+            Journal::of_run(home, &run_id).remove_notes();
         }
     }
 }
@@ -234,7 +234,7 @@ fn keep_found(findings: &mut BTreeMap<NotedStep, Value>, step: NotedStep, found:
 impl RunFile<'_> {
     /// Notes of this run.
     pub(crate) fn journal(&self) -> Journal {
-        Journal::of(&self.harness.home, self.id())
+        Journal::of_run(&self.harness.home, self.id())
     }
 
     /// Notes what the run has found so far, with what a step has found of its own.
@@ -279,10 +279,10 @@ mod tests {
         let noted = NotedFindings { findings, ..NotedFindings::default() };
         let bytes = serde_json::to_vec(&noted).unwrap();
         let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(read.take::<Value>(NotedStep::Engine), Some(json!({"status": 1})));
-        assert_eq!(read.take::<Value>(NotedStep::Taken), Some(json!({"status": 2})));
-        assert_eq!(read.take::<Vec<u8>>(NotedStep::Checked), Some(Vec::new()), "a step that noted nothing");
+        assert_eq!(read.take_findings::<Value>(NotedStep::Engine), Some(json!({"status": 1})));
+        assert_eq!(read.take_findings::<Value>(NotedStep::Taken), Some(json!({"status": 2})));
+        assert_eq!(read.take_findings::<Vec<u8>>(NotedStep::Checked), Some(Vec::new()), "a step that noted nothing");
         let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(read.take::<Vec<u8>>(NotedStep::Engine), None, "not of this type");
+        assert_eq!(read.take_findings::<Vec<u8>>(NotedStep::Engine), None, "not of this type");
     }
 }

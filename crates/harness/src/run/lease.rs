@@ -84,7 +84,7 @@ pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<Bel
 
 fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
     let owner = harness.instance;
-    let now = harness.ledger().store_time(RunClock::start()?.started())?;
+    let now = harness.ledger().store_time(RunClock::start_clock()?.started())?;
     let taken = harness.ledger().lease_taken_over(run_id, owner, now, now.after(harness.lease));
     Ok(taken?.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
 }
@@ -93,7 +93,7 @@ fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorC
 /// that before it was moved.
 pub(crate) fn is_lost(harness: &Harness, run_id: &RunId) -> bool {
     let ledger = harness.ledger();
-    let Ok(ledger::Found::One(row)) = ledger.run_find(run_id.as_str()) else { return false };
+    let Ok(ledger::FoundRuns::One(row)) = ledger.run_find(run_id.as_str()) else { return false };
     let is_other = |owner: Digest| owner != harness.instance;
     if row.sealed_seq.is_some() {
         return row.owner.is_some_and(is_other) && !is_sealed_here(harness, &row);
@@ -104,14 +104,14 @@ pub(crate) fn is_lost(harness: &Harness, run_id: &RunId) -> bool {
 /// True if the bundle that the ledger speaks of is the one that lies here.
 fn is_sealed_here(harness: &Harness, row: &RunRow) -> bool {
     let attestation = harness.home.bundles().bundle_dir(&row.run_id).join(names::ATTESTATION);
-    own_files::read(attestation).is_ok_and(|bytes| row.attestation_sha256 == Some(Digest::of(&bytes)))
+    own_files::read_file(attestation).is_ok_and(|bytes| row.attestation_sha256 == Some(Digest::of_bytes(&bytes)))
 }
 
 impl Harness {
     /// The end of a lease that begins now, by the clock of the ledger's server where it has one. Not to be asked by whoever holds the
     /// ledger.
     pub(crate) fn lease_end(&self) -> Result<Stamp, ReadClockError> {
-        let now = RunClock::start()?.started();
+        let now = RunClock::start_clock()?.started();
         Ok(self.ledger().store_time(now).unwrap_or(now).after(self.lease))
     }
 
@@ -153,7 +153,7 @@ impl Harness {
 
     /// Renews the lease of a run.
     pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64) -> Result<LeaseBeat, ErrorCause> {
-        let now = RunClock::start()?.started();
+        let now = RunClock::start_clock()?.started();
         Ok(self.ledger().lease_kept(run_id, epoch, self.lease, now)?)
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct LeaseDeadline {
 
 impl LeaseDeadline {
     /// Renews the lease: others could take the run over once it has lapsed. Refused where somebody has.
-    pub(crate) fn begin(run: &RunFile<'_>) -> Result<Self, Stopped> {
+    pub(crate) fn begin_lease(run: &RunFile<'_>) -> Result<Self, Stopped> {
         let deadline = Self { renewed: Instant::now(), most: run.harness.lease / 2 };
         let Some(lease) = run.lease else {
             return Ok(Self { most: Duration::MAX, ..deadline });

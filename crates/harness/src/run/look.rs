@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use contract::case::load_contract;
 use contract::decision::{Profile, Shortfall};
-use contract::sandbox::{Attempt, Cell};
+use contract::sandbox::{Attempt, SandboxRecord};
 use contract::{RunId, TaskContract};
 use gate::conduct::judge_conduct;
 use sandbox::{Access, Applied, Upper, WorkspaceFrom};
@@ -15,12 +15,12 @@ use sandbox::{Access, Applied, Upper, WorkspaceFrom};
 use crate::home::cause::ErrorCause;
 use crate::home::clock::RunClock;
 use crate::home::scratch::Work;
-use crate::home::token::{canary, suffix};
+use crate::home::token::{canary, random_suffix};
 use crate::run::availability;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 use crate::run::sandboxes::Cells;
-use crate::run::supervise::{Setting, exit_code, space};
+use crate::run::supervise::{SupervisionTerms, exit_code, space};
 
 /// Command to run, and the folder to run it over.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub struct Looked {
     pub timed_out: bool,
     /// Confinement that was in force.
     pub applied: Applied,
-    pub cell: Option<Cell>,
+    pub cell: Option<SandboxRecord>,
     /// Attempts that the recorders saw, judged.
     pub attempts: Vec<Attempt>,
     /// Limits that are known to have been hit.
@@ -99,12 +99,12 @@ pub fn look_around(
         Some(contract) => contract.clone(),
         None => plain().map_err(|errors| keep_cause(format!("{errors:?}")))?,
     };
-    let clock = RunClock::start().map_err(keep_cause)?;
-    let letters = suffix().map_err(keep_cause)?;
+    let clock = RunClock::start_clock().map_err(keep_cause)?;
+    let letters = random_suffix().map_err(keep_cause)?;
     let run_id = RunId::new(&clock.started().compact(), &contract.task_id, &letters).map_err(keep_cause)?;
-    let work = Work::make(&harness.home, "look").map_err(keep_cause)?;
+    let work = Work::make_area(&harness.home, "look").map_err(keep_cause)?;
     let canary = canary().map_err(keep_cause)?;
-    let setting = Setting {
+    let setting = SupervisionTerms {
         harness,
         contract: &contract,
         run_id: &run_id,
@@ -116,27 +116,28 @@ pub fn look_around(
 }
 
 fn run(
-    setting: &Setting<'_>,
+    setting: &SupervisionTerms<'_>,
     look: &Look,
     cancel: &AtomicBool,
     on_line: &mut dyn FnMut(sandbox::Line<'_>),
 ) -> Result<Looked, LookError> {
     let space = space(&setting.contract.limits);
     let from = WorkspaceFrom::Layers { lower: vec![look.folder.clone()], upper: Upper::Memory(space) };
-    let mut quarters = setting.quarters("look", look.folder.clone())?.layered(Vec::new(), from);
+    let mut quarters = setting.make_mounts("look", look.folder.clone())?.with_layers(Vec::new(), from);
     for Shown { host, name } in &look.shown {
-        let _ = quarters.show(host, name, Access::ReadOnly);
+        let _ = quarters.show_path(host, name, Access::ReadOnly);
     }
     let program = look.argv.first().cloned().unwrap_or_default();
     let mut spec = setting.spec(&look.argv, None, &quarters, look.wall).ok_or(LookError::NotFound(program))?;
     spec.stdin = look.stdin.clone();
     let stage = setting.harness.supervisor.prepare().map_err(keep_cause)?;
-    let mut watch = sandbox::Watch { cancel: Some(cancel), stop: None, on_line: Some(on_line), on_tick: None };
-    let confined = stage.confine(spec).map_err(keep_cause)?;
+    let mut watch =
+        sandbox::SupervisorWatch { cancel: Some(cancel), stop: None, on_line: Some(on_line), on_tick: None };
+    let confined = stage.confine_spec(spec).map_err(keep_cause)?;
     let before = confined.applied().clone();
-    let ended = confined.start(&mut watch).map_err(keep_cause)?;
+    let ended = confined.start_program(&mut watch).map_err(keep_cause)?;
     let mut cells = Cells::default();
-    cells.add("sandbox", &ended);
+    cells.add_sandbox("sandbox", &ended);
     let attempts = cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     Ok(Looked {
         exit: exit_code(&ended),

@@ -7,7 +7,7 @@ use evidence::names;
 use serde_json::json;
 
 use crate::run::file::{RunFile, Stopped};
-use crate::run::supervise::wall;
+use crate::run::supervise::wall_limit;
 
 /// Attempts that become events; `sandbox.json` has more.
 const ATTEMPT_EVENTS: usize = 100;
@@ -25,7 +25,7 @@ pub(crate) struct EngineLimits<'a> {
 }
 
 /// `sandbox.json` of this run.
-pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDocument {
+pub(crate) fn sandbox_document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDocument {
     let sandboxes = &run.sandboxes;
     let confined = sandboxes.applied() != Profile::None;
     let unlimited = ["processes", "disk_bytes_of_the_tree"].map(str::to_owned);
@@ -37,7 +37,7 @@ pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDo
         kernel: run.harness.host.kernel.clone(),
         path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
         variables: run.setting().variables(),
-        wall_seconds: engine.wall_seconds.unwrap_or(wall(run).as_secs()),
+        wall_seconds: engine.wall_seconds.unwrap_or(wall_limit(run).as_secs()),
         limits: engine.limits.to_vec(),
         not_enforced: if confined { Vec::new() } else { unlimited.to_vec() },
         postures: sandboxes.postures().to_vec(),
@@ -52,7 +52,7 @@ pub(crate) fn document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDo
 /// becomes an event.
 pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Result<(), Stopped> {
     for (reason, text) in judge_attempts(&attempts) {
-        run.standing.block(reason, text, names::SANDBOX);
+        run.standing.block_run(reason, text, names::SANDBOX);
     }
     let events = attempts
         .iter()
@@ -76,7 +76,7 @@ pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Res
         if let (true, Some(data)) = (more > 0 && number + 1 == ATTEMPT_EVENTS, data.as_object_mut()) {
             data.insert("more".to_owned(), json!(more));
         }
-        run.draft.event(run.clock.now(), EventKind::SandboxRefused, data)?;
+        run.draft.add_event(run.clock.now(), EventKind::SandboxRefused, data)?;
     }
     run.sandboxes.add_attempts(attempts);
     Ok(())

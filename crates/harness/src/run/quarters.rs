@@ -7,9 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use contract::decision::Profile;
-use sandbox::{Access, Canary, Confinement, Mount, Space, Upper, Watched, Workspace, WorkspaceFrom};
+use sandbox::{Access, Canary, ConfinedWorkspace, Confinement, HostMount, Space, Upper, Watched, WorkspaceFrom};
 
-use crate::home::placement::{DECOYS, Places, TMP, is_system};
+use crate::home::placement::{DECOYS, HostPlaces, TMP, is_system};
 pub(crate) use crate::home::placement::{GIVEN, TREE};
 
 /// Paths of one program, on the host and as the program sees them.
@@ -21,8 +21,8 @@ pub(crate) struct Quarters {
     /// Layers between the tree and what is written; the first on top.
     layers: Vec<PathBuf>,
     workspace: WorkspaceFrom,
-    mounts: Vec<Mount>,
-    places: Places,
+    mounts: Vec<HostMount>,
+    places: HostPlaces,
     /// Private home, as the program sees it.
     pub(crate) home: PathBuf,
     /// Private temporary folder, as the program sees it.
@@ -31,14 +31,14 @@ pub(crate) struct Quarters {
 
 impl Quarters {
     /// On the host's own paths.
-    pub(crate) fn open(root: PathBuf, home: PathBuf, tmp: PathBuf) -> Self {
+    pub(crate) fn on_host(root: PathBuf, home: PathBuf, tmp: PathBuf) -> Self {
         let workspace = WorkspaceFrom::Directory(root.clone());
-        let (layers, mounts, places) = (Vec::new(), Vec::new(), Places::default());
+        let (layers, mounts, places) = (Vec::new(), Vec::new(), HostPlaces::default());
         Self { profile: Profile::None, root, layers, workspace, mounts, places, home, tmp }
     }
 
     /// In a sandbox.
-    pub(crate) fn confined(root: PathBuf, places: Places) -> Self {
+    pub(crate) fn confined(root: PathBuf, places: HostPlaces) -> Self {
         let (home, tmp) = (PathBuf::from(sandbox::HOME_DEFAULT), PathBuf::from(TMP));
         let workspace = WorkspaceFrom::Directory(root.clone());
         let (layers, mounts) = (Vec::new(), places.mounts());
@@ -46,19 +46,19 @@ impl Quarters {
     }
 
     /// Puts layers of unchangeable files under the tree; changes go above them.
-    pub(crate) fn layered(mut self, layers: Vec<PathBuf>, workspace: WorkspaceFrom) -> Self {
+    pub(crate) fn with_layers(mut self, layers: Vec<PathBuf>, workspace: WorkspaceFrom) -> Self {
         self.layers = layers;
         self.workspace = workspace;
         self
     }
 
     /// Shows something of the host and says where the program finds it.
-    pub(crate) fn show(&mut self, host: &Path, name: &str, access: Access) -> PathBuf {
+    pub(crate) fn show_path(&mut self, host: &Path, name: &str, access: Access) -> PathBuf {
         if self.profile == Profile::None {
             return host.to_owned();
         }
         let target = Path::new(GIVEN).join(name);
-        self.mounts.push(Mount { source: host.to_owned(), target: target.clone(), access });
+        self.mounts.push(HostMount { source: host.to_owned(), target: target.clone(), access });
         target
     }
 
@@ -128,7 +128,7 @@ impl Quarters {
             return None;
         }
         Some(Confinement {
-            workspace: Workspace { target: PathBuf::from(TREE), from: self.workspace.clone() },
+            workspace: ConfinedWorkspace { target: PathBuf::from(TREE), from: self.workspace.clone() },
             home: self.home.clone(),
             private: space,
             mounts: self.mounts.clone(),

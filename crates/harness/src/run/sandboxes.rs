@@ -3,7 +3,7 @@
 
 use contract::decision::Profile;
 use contract::sandbox::{
-    Attempt, Cell, EnvironmentRecord, LimitBy, LimitKind, MountDigest, Posture, RecorderKind, RecorderState,
+    Attempt, EnvironmentRecord, LimitBy, LimitKind, MountDigest, Posture, RecorderKind, RecorderState, SandboxRecord,
     SetupRecord,
 };
 use contract::{Coverage, Event, EventKind};
@@ -17,16 +17,22 @@ use crate::run::file::{RunFile, Stopped};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Cells {
     postures: Vec<Posture>,
-    cells: Vec<Cell>,
+    cells: Vec<SandboxRecord>,
 }
 
 impl Cells {
     /// Records one sandbox. A program without a sandbox leaves no record.
-    pub(crate) fn add(&mut self, name: &str, ended: &Ended) {
+    pub(crate) fn add_sandbox(&mut self, name: &str, ended: &Ended) {
         let Some(applied) = &ended.applied else { return };
         let posture = self.place_posture(&applied.posture);
         let (ids, seen) = (applied.ids, applied.seen.clone());
-        self.cells.push(Cell { name: name.to_owned(), posture, ids, limit_hits: ended.limit_hits.clone(), seen });
+        self.cells.push(SandboxRecord {
+            name: name.to_owned(),
+            posture,
+            ids,
+            limit_hits: ended.limit_hits.clone(),
+            seen,
+        });
     }
 
     /// Index of the posture in the list, which holds each different one once.
@@ -39,7 +45,7 @@ impl Cells {
     }
 
     /// Adds the sandboxes of another step; equal postures are kept once.
-    pub(crate) fn extend(&mut self, more: Self) {
+    pub(crate) fn add_all(&mut self, more: Self) {
         for mut cell in more.cells {
             let Some(posture) = more.postures.get(cell.posture) else { continue };
             cell.posture = self.place_posture(posture);
@@ -48,7 +54,7 @@ impl Cells {
     }
 
     /// The cell that ended last.
-    pub(crate) fn last(&self) -> Option<&Cell> {
+    pub(crate) fn last(&self) -> Option<&SandboxRecord> {
         self.cells.last()
     }
 
@@ -95,7 +101,7 @@ impl Sandboxes {
     }
 
     /// Sandboxes in the order of their start.
-    pub(crate) fn cells(&self) -> &[Cell] {
+    pub(crate) fn cells(&self) -> &[SandboxRecord] {
         &self.cells.cells
     }
 
@@ -157,7 +163,7 @@ impl RunFile<'_> {
     /// Adds cells, with what their recorders noted as it may be kept. Judged only
     /// afterwards, so that it can be judged again.
     pub(crate) fn add_cells(&mut self, cells: Cells) -> Result<(), Stopped> {
-        self.sandboxes.cells.extend(cells);
+        self.sandboxes.cells.add_all(cells);
         let cells = std::mem::take(&mut self.sandboxes.cells.cells);
         self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;
         Ok(())

@@ -10,7 +10,7 @@ use evidence::censor::ReadBaseline;
 use evidence::{Censor, names};
 use secrets::{Allowance, Known, KnownClass, RuleSet, Scanner};
 use serde_json::{Value, json};
-use tree::{Oid, Store};
+use tree::{ObjectDatabase, Oid};
 
 use crate::run::file::{RunFile, Stopped};
 use crate::run::quarters::decoy_key_id;
@@ -78,9 +78,9 @@ fn field_of(scanner: &Scanner, value: &Value, at: String) -> Option<String> {
 
 /// Reads the files of a baseline commit. What cannot be read is not in the baseline, as far
 /// as anybody can tell.
-pub(crate) fn baseline_reader(store: Store, commit: Oid) -> ReadBaseline {
+pub(crate) fn baseline_reader(store: ObjectDatabase, commit: Oid) -> ReadBaseline {
     Box::new(move |take| {
-        let Ok(listing) = store.list(commit) else { return };
+        let Ok(listing) = store.list_tree(commit) else { return };
         let mut reader = store.reader();
         for entry in listing.0.values().filter(|entry| entry.mode.is_regular()) {
             if let Ok(content) = reader.blob(entry.oid) {
@@ -95,7 +95,7 @@ impl RunFile<'_> {
     pub(crate) fn conclude_scan(&mut self) -> Result<SecretScan, Stopped> {
         let scan = self.draft.censor().result(self.draft.files().len() + LAST_FILES.len());
         for (reason, text, file) in judge_hits(&scan.hits) {
-            self.standing.block(reason, text, file);
+            self.standing.block_run(reason, text, file);
         }
         if self.draft.censor().is_patch_redacted() {
             self.standing.cover(Coverage::PatchRedacted);
@@ -104,7 +104,7 @@ impl RunFile<'_> {
             self.standing.cover(Coverage::SecretAllowed);
         }
         let data = json!({"files_scanned": scan.files_scanned, "hits": scan.hits.len(), "status": scan.status});
-        self.event(EventKind::SecretScanCompleted, data)?;
+        self.add_event(EventKind::SecretScanCompleted, data)?;
         Ok(scan)
     }
 }

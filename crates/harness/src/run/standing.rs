@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 /// Blockers, coverage and exceptions of a run so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Standing {
+pub(crate) struct RunStanding {
     blockers: Vec<Blocker>,
     coverage: BTreeSet<Coverage>,
     not_applicable: BTreeMap<String, String>,
@@ -22,10 +22,10 @@ pub(crate) struct Standing {
     engine_started: bool,
 }
 
-impl Standing {
+impl RunStanding {
     /// Adds a blocker with the reason's general remedy. One blocker a reason: further texts
     /// join the first.
-    pub(crate) fn block(&mut self, reason: Reason, text: impl Into<String>, evidence: &str) {
+    pub(crate) fn block_run(&mut self, reason: Reason, text: impl Into<String>, evidence: &str) {
         self.block_with(reason, text, reason.remedy(), evidence);
     }
 
@@ -52,7 +52,7 @@ impl Standing {
     }
 
     /// True if this reason blocks the run.
-    pub(crate) fn has(&self, reason: Reason) -> bool {
+    pub(crate) fn has_reason(&self, reason: Reason) -> bool {
         self.blockers.iter().any(|blocker| blocker.reason == reason)
     }
 
@@ -72,7 +72,7 @@ impl Standing {
     }
 
     /// Takes a code back that a later step disproved.
-    pub(crate) fn uncover(&mut self, code: Coverage) {
+    pub(crate) fn remove_code(&mut self, code: Coverage) {
         self.coverage.remove(&code);
     }
 
@@ -82,7 +82,7 @@ impl Standing {
     }
 
     /// Says why a part of a bundle does not apply to this run; the first reason stays.
-    pub(crate) fn skip(&mut self, part: &str, why: &str) {
+    pub(crate) fn skip_part(&mut self, part: &str, why: &str) {
         self.not_applicable.entry(part.to_owned()).or_insert_with(|| why.to_owned());
     }
 

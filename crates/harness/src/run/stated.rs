@@ -61,9 +61,9 @@ pub(crate) fn state<T: Serialize>(
         move |error: io::Error| StateError::Io(path, error)
     };
     let attestation = bundle.join(names::ATTESTATION);
-    let sha256 = Digest::of(&own_files::read(&attestation).map_err(failed(&attestation))?);
+    let sha256 = Digest::of_bytes(&own_files::read_file(&attestation).map_err(failed(&attestation))?);
     let subject = vec![Subject { name: names::ATTESTATION.to_owned(), digest: SubjectDigest { sha256 } }];
-    let bytes = evidence::dsse::sign(&make(subject), &harness.key).map_err(StateError::Encode)?;
+    let bytes = evidence::dsse::sign_statement(&make(subject), &harness.key).map_err(StateError::Encode)?;
     let folder = folder(harness, run)?;
     let file = format!("{name}.dsse.json");
     let path = folder.join(&file);
@@ -73,14 +73,14 @@ pub(crate) fn state<T: Serialize>(
     let mut opened =
         OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&part).map_err(failed(&part))?;
     opened.write_all(&bytes).and_then(|()| opened.sync_all()).map_err(failed(&part))?;
-    stop::here("stated.written");
+    stop::pass_place("stated.written");
     fs::rename(&part, &path).map_err(failed(&path))?;
-    own_files::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
+    own_files::open_file(&folder).and_then(|folder| folder.sync_all()).map_err(failed(&folder))?;
     Ok(Stated {
         path,
         name: Bundles::statement_name(run, &file),
         attestation_sha256: sha256,
-        statement_sha256: Digest::of(&bytes),
+        statement_sha256: Digest::of_bytes(&bytes),
     })
 }
 
@@ -110,14 +110,14 @@ pub(crate) fn state_document(
         let failed = |error: io::Error| StateError::Io(path.clone(), error);
         let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&part).map_err(failed)?;
         opened.write_all(bytes).and_then(|()| opened.sync_all()).map_err(failed)?;
-        stop::here(if file.ends_with(".sig") { "statement.signature" } else { "statement.document" });
+        stop::pass_place(if file.ends_with(".sig") { "statement.signature" } else { "statement.document" });
         fs::rename(&part, &path).map_err(failed)?;
     }
-    let synced = own_files::open(&folder).and_then(|folder| folder.sync_all());
+    let synced = own_files::open_file(&folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| StateError::Io(folder.clone(), error))?;
     Ok(StatedDocument {
         path: folder.join(file),
         name: Bundles::statement_name(run, file),
-        statement_sha256: Digest::of(bytes),
+        statement_sha256: Digest::of_bytes(bytes),
     })
 }

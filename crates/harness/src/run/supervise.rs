@@ -7,10 +7,10 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Confined, Ended, How, LimitKind, Space, Spec, Stage, SuperviseError, Supervisor};
+use sandbox::{Confined, Ended, How, LimitKind, SandboxStage, Space, Spec, SuperviseError, Supervisor};
 use untrusted_fs::own_files::OwnPath as _;
 
-use crate::home::placement::Places;
+use crate::home::placement::HostPlaces;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::run::journal::Journal;
@@ -33,7 +33,7 @@ const OPEN_FILES: u64 = 4096;
 /// On whose terms programs are supervised, and where: all that a program's surroundings
 /// depend on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct SupervisionTerms<'a> {
     pub(crate) harness: &'a Harness,
     /// Contract whose environment and limits hold.
     pub(crate) contract: &'a TaskContract,
@@ -46,7 +46,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) canary: &'a str,
 }
 
-impl Setting<'_> {
+impl SupervisionTerms<'_> {
     /// Makes a folder of the work area.
     pub(crate) fn dir(&self, name: &str) -> Result<PathBuf, Stopped> {
         let path = self.work.join(name);
@@ -56,16 +56,16 @@ impl Setting<'_> {
 
     /// A place to run programs in: `root` is the tree, `name` the part of the work area
     /// that is theirs.
-    pub(crate) fn quarters(&self, name: &str, root: PathBuf) -> Result<Quarters, Stopped> {
+    pub(crate) fn make_mounts(&self, name: &str, root: PathBuf) -> Result<Quarters, Stopped> {
         if self.profile == Profile::None {
-            return Ok(Quarters::open(root, self.dir(&format!("{name}/home"))?, self.dir(&format!("{name}/tmp"))?));
+            return Ok(Quarters::on_host(root, self.dir(&format!("{name}/home"))?, self.dir(&format!("{name}/tmp"))?));
         }
-        Ok(Quarters::confined(root, Places::new(&self.harness.tools, &self.contract.environment)))
+        Ok(Quarters::confined(root, HostPlaces::new(&self.harness.tools, &self.contract.environment)))
     }
 
     /// Search path of its programs.
     pub(crate) fn path(&self) -> Vec<PathBuf> {
-        self.harness.tools.path(&self.contract.environment.path, self.profile)
+        self.harness.tools.search_path(&self.contract.environment.path, self.profile)
     }
 
     /// Starts empty; only what is declared here or in the contract passes.
@@ -100,7 +100,7 @@ impl Setting<'_> {
 
     /// The names of the variables that every program gets.
     pub(crate) fn variables(&self) -> Vec<String> {
-        let nowhere = Quarters::open(PathBuf::from("/"), PathBuf::from("/"), PathBuf::from("/"));
+        let nowhere = Quarters::on_host(PathBuf::from("/"), PathBuf::from("/"), PathBuf::from("/"));
         let names = self.environment(&nowhere).into_iter().map(|(name, _)| name);
         let mut names: Vec<String> = names.chain([MARKER.to_owned()]).collect();
         names.sort();
@@ -123,7 +123,7 @@ impl Setting<'_> {
         full.extend(argv.iter().skip(1).cloned());
         let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), self.run_id.mark()));
         spec.env = self.environment(quarters);
-        spec.limits = sandbox::Limits {
+        spec.limits = sandbox::ProcessLimits {
             memory_bytes: Some(memory_bytes),
             file_bytes: Some(disk_bytes),
             open_files: Some(OPEN_FILES),
@@ -136,29 +136,34 @@ impl Setting<'_> {
     }
 }
 
-impl Setting<'_> {
+impl SupervisionTerms<'_> {
     /// Runs a program, in its sandbox where the profile has one.
-    pub(crate) fn run(&self, stage: Stage, spec: Spec, watch: &mut sandbox::Watch<'_>) -> Result<Ended, Stopped> {
+    pub(crate) fn run_program(
+        &self,
+        stage: SandboxStage,
+        spec: Spec,
+        watch: &mut sandbox::SupervisorWatch<'_>,
+    ) -> Result<Ended, Stopped> {
         if spec.confinement.is_none() {
-            return Ok(stage.run(&spec, watch)?);
+            return Ok(stage.run_program(&spec, watch)?);
         }
-        Ok(self.confine(stage, spec)?.start(watch)?)
+        Ok(self.confine_program(stage, spec)?.start_program(watch)?)
     }
 
     /// Builds a sandbox and notes it before anything runs in it, for a recovery if the run
     /// dies there.
-    pub(crate) fn confine(&self, stage: Stage, spec: Spec) -> Result<Confined, Stopped> {
-        let confined = stage.confine(spec)?;
+    pub(crate) fn confine_program(&self, stage: SandboxStage, spec: Spec) -> Result<Confined, Stopped> {
+        let confined = stage.confine_spec(spec)?;
         // Only a run that goes on has notes; a sealed one is looked at again without any.
         if self.harness.home.active_run(self.run_id).own_exists() {
-            let _ = Journal::of(&self.harness.home, self.run_id).note_posture(&confined.applied().posture);
+            let _ = Journal::of_run(&self.harness.home, self.run_id).note_posture(&confined.applied().posture);
         }
         Ok(confined)
     }
 }
 
 /// A stage for a program of this profile, ready before the program is known.
-pub(crate) fn prepare(supervisor: &Supervisor, profile: Profile) -> Result<Stage, SuperviseError> {
+pub(crate) fn prepare_stage(supervisor: &Supervisor, profile: Profile) -> Result<SandboxStage, SuperviseError> {
     if profile == Profile::None { supervisor.prepare() } else { supervisor.prepare_confined() }
 }
 
@@ -182,7 +187,7 @@ pub(crate) fn exit_code(ended: &Ended) -> Option<i32> {
 
 /// The limits that ended a program or made it fail, in words; `None` where it ended well or
 /// no limit is known to be the cause.
-pub(crate) fn exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
+pub(crate) fn limits_exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
     if exit_code(ended) == Some(0) && !ended.disk_exceeded && !ended.output_exceeded {
         return None;
     }
@@ -205,7 +210,7 @@ pub(crate) fn exceeded(ended: &Ended, limits: &Limits) -> Option<String> {
 }
 
 /// The smaller of the contract's limit and the one asked for.
-pub(crate) fn wall(run: &RunFile<'_>) -> Duration {
+pub(crate) fn wall_limit(run: &RunFile<'_>) -> Duration {
     let contract = run.task.contract.limits.wall_seconds;
     Duration::from_secs(run.ask.timeout_seconds.map_or(contract, |asked| asked.min(contract)))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use contract::{Digest, RunId, TaskContract};
-use sandbox::{Ended, How, Kept, Leftovers};
+use sandbox::{Ended, How, KeptOutput, Leftovers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ impl Trial {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home").into();
-        let harness = Harness::open(&home, "/bin/sh".into(), Tools::default()).unwrap();
+        let harness = Harness::open_home(&home, "/bin/sh".into(), Tools::default()).unwrap();
         let run_id = "20260101T000000Z-t-aaaa".to_owned().try_into().unwrap();
         Self { harness, run_id, folder }
     }
@@ -69,7 +69,7 @@ pub(crate) fn ended(code: i32, stdout: &str) -> Ended {
     }
 }
 
-pub(crate) fn kept(text: &str) -> Kept {
-    let sha256 = *Digest::of(text.as_bytes()).as_bytes();
-    Kept { head: text.as_bytes().to_vec(), tail: Vec::new(), total: text.len() as u64, sha256 }
+pub(crate) fn kept(text: &str) -> KeptOutput {
+    let sha256 = *Digest::of_bytes(text.as_bytes()).as_bytes();
+    KeptOutput { head: text.as_bytes().to_vec(), tail: Vec::new(), total: text.len() as u64, sha256 }
 }

@@ -63,7 +63,7 @@ pub(crate) fn unmark_used(harness: &Harness, request: Digest) -> io::Result<()> 
 pub(crate) fn find_mark_of(harness: &Harness, run_id: &RunId) -> Option<Digest> {
     let marks = own_files::read_dir(harness.home.root().join("used")).into_iter().flatten().flatten();
     let names_run = |path: PathBuf| {
-        own_files::read(path).is_ok_and(|bytes| bytes.trim_ascii_end() == run_id.to_string().as_bytes())
+        own_files::read_file(path).is_ok_and(|bytes| bytes.trim_ascii_end() == run_id.to_string().as_bytes())
     };
     let mut named = marks.filter(|entry| names_run(entry.path()));
     named.find_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_mark_is_made_once() {
         let trial = Trial::new();
-        let request = Digest::of(b"request");
+        let request = Digest::of_bytes(b"request");
         let mark = || mark_used(&trial.harness, request, &trial.run_id, MarkDurability::Synced).unwrap();
         assert_eq!(find_mark_of(&trial.harness, &trial.run_id), None);
         assert_eq!((mark(), mark()), (true, false));

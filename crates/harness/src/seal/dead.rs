@@ -27,7 +27,7 @@ use crate::home::cause::ErrorCause;
 use crate::home::clock::RunClock;
 use crate::home::model_settings::ModelAsk;
 use crate::home::reserve::Reserve;
-use crate::home::task::{Origin, Task};
+use crate::home::task::{Task, TreeOrigin};
 use crate::home::watch::{Quiet, Watch};
 use crate::run::about::DocumentSubject;
 use crate::run::file::Stopped;
@@ -38,8 +38,8 @@ use crate::run::supervise::MARKER;
 use crate::seal::landing::{RecoveredLanding, finished_landing, record_landing, settle_landing};
 use crate::seal::report::{Evidence, ledger_entry, remove_work};
 
+use remains::DeadScene;
 pub(crate) use remains::Remains;
-use remains::Scene;
 pub(crate) use restored::Restored;
 use untrusted_fs::own_files;
 
@@ -139,14 +139,14 @@ pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<Option<
         None => hand_in(),
     };
     handed_in.map_err(|error| RecoverError::Seal(run_id.to_string(), error.into()))?;
-    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
+    let now = RunClock::start_clock().map_err(|error| RecoverError::Ledger(error.into()))?.now();
     harness
         .ledger()
         .run_sealed(&ledger_entry(&sealed, now, lease))
         .map_err(|error| RecoverError::Ledger(error.into()))?;
     let landing = finish_landing(harness, run_id)?;
     remove_work(&harness.home, run_id);
-    Journal::of(&harness.home, run_id).remove();
+    Journal::of_run(&harness.home, run_id).remove_notes();
     Ok(Some(RecordedBundle { landing }))
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn finish_landing(harness: &Harness, run_id: &RunId) -> Result<Option
     let Some(landing) = finished_landing(&harness.home, run_id) else { return Ok(None) };
     let dir = harness.home.bundles().bundle_dir(run_id);
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
-    let now = RunClock::start().map_err(|error| RecoverError::Ledger(error.into()))?.now();
+    let now = RunClock::start_clock().map_err(|error| RecoverError::Ledger(error.into()))?.now();
     record_landing(harness, &sealed, now).map_err(|error| RecoverError::Ledger(error.into()))?;
     // The bundle of a run that died in its landing has told what became of it.
     Ok(sealed.report.target_commit.is_some().then_some(landing))
@@ -168,9 +168,9 @@ pub(crate) fn finish_landing(harness: &Harness, run_id: &RunId) -> Result<Option
 
 /// Sealed bundle as its `seal` returned it.
 fn read_sealed(dir: &Path) -> io::Result<Sealed> {
-    let report_bytes = own_files::read(dir.join(names::REPORT))?;
+    let report_bytes = own_files::read_file(dir.join(names::REPORT))?;
     let report: Report = serde_json::from_slice(&report_bytes)?;
-    let attestation_sha256 = Digest::of(&own_files::read(dir.join(names::ATTESTATION))?);
+    let attestation_sha256 = Digest::of_bytes(&own_files::read_file(dir.join(names::ATTESTATION))?);
     let files = report.artifact_paths.len();
     Ok(Sealed { dir: dir.to_owned(), report, report_bytes, attestation_sha256, files })
 }
@@ -204,15 +204,15 @@ pub(crate) fn seal_dead(
     dead: Dead<'_>,
 ) -> Result<(Sealed, Option<RecoveredLanding>), RecoverError> {
     let failed = |error: ErrorCause| RecoverError::Seal(run_id.to_string(), error);
-    sandbox::sweep(&(MARKER.to_owned(), run_id.mark()));
+    sandbox::kill_marked(&(MARKER.to_owned(), run_id.mark()));
     Reserve::release(&harness.home, run_id);
     let entries = entries(harness, run_id)?;
     let started = entries
         .iter()
-        .find(|entry| entry.is(EntryKind::RunStarted))
+        .find(|entry| entry.is_kind(EntryKind::RunStarted))
         .ok_or_else(|| failed("the ledger has no intent of it".into()))?;
     let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.into()))?;
-    let engine_intent = entries.iter().find(|entry| entry.is(EntryKind::EngineStarting));
+    let engine_intent = entries.iter().find(|entry| entry.is_kind(EntryKind::EngineStarting));
     let same_boot = intent.detail.boot_id == crate::home::host::boot_id();
     let why = dead.cause(same_boot);
     let ask = Ask {
@@ -229,17 +229,17 @@ pub(crate) fn seal_dead(
         at: None,
     };
     let Detail { contract, kind, bundles, .. } = intent.detail;
-    let document = kind.map(|kind| DocumentSubject::of(kind, bundles));
-    let origin = Origin::Repository(PathBuf::new());
+    let document = kind.map(|kind| DocumentSubject::of_kind(kind, bundles));
+    let origin = TreeOrigin::Repository(PathBuf::new());
     let task = Task::from_contract(contract, origin);
     let cancel = AtomicBool::new(false);
     let landing = settle_landing(&harness.home, run_id);
     let watch = Watch { cancel: &cancel, observer: &Quiet };
-    let scene = Scene { harness, task: &task, ask: &ask, document, watch, same_boot, landing: landing.as_ref() };
+    let scene = DeadScene { harness, task: &task, ask: &ask, document, watch, same_boot, landing: landing.as_ref() };
     let old = dead.left.as_ref().map(|(dir, _)| dir.as_path());
     let sealed = scene.remains(run_id, started, engine_intent, old, &why, &dead);
     let sealed = sealed
-        .and_then(|remains| Evidence::from(remains).report()?.seal(SealedBy::Recover))
+        .and_then(|remains| Evidence::from(remains).report()?.seal_run(SealedBy::Recover))
         .map_err(|error| failed(error.into()))?;
     if let Some((dir, _)) = &dead.left {
         remove_all(dir)?;

@@ -100,7 +100,7 @@ impl<'a> Verified<'a> {
         let protected_roots = compare_roots(&run, preparation.protected())?;
         let mut landing = LandedResult { protected_roots, ..LandedResult::default() };
         if let Some((reason, text)) = judge_roots(&landing.protected_roots) {
-            run.standing.block(reason, text, names::REPORT);
+            run.standing.block_run(reason, text, names::REPORT);
         }
         judge_again(&mut run, &engine, preparation.equipped())?;
         if let Some(material) = material {
@@ -133,14 +133,14 @@ impl LandedResult {
                 Err(problem) => problem.hold_against(run)?,
             }
         }
-        stop::here("landing.looking");
+        stop::pass_place("landing.looking");
         let seen = self.look_again(run, repository)?;
         if let Some(dirty) = judge_end(&seen) {
             self.undo(run, material, dirty)?;
         }
         let traced =
             json!({"after": seen.after, "before": seen.before, "clean": seen.ending_clean, "landed": self.landed});
-        run.trace("landing.compared", traced)?;
+        run.add_trace("landing.compared", traced)?;
         self.repository = Some(seen);
         Ok(())
     }
@@ -158,7 +158,7 @@ impl LandedResult {
         };
         let scratch = run.work_dir("landing-end")?;
         let look = || -> Result<_, TreeError> {
-            let status = source.status(&run.harness.git, &scratch)?;
+            let status = source.dirty_paths(&run.harness.git, &scratch)?;
             Ok((source.head_now()?, source.digest(Some(before))?, status))
         };
         match look() {
@@ -190,7 +190,7 @@ impl LandedResult {
                 }
             },
         };
-        run.standing.block(Reason::DirtyEndingTree, text, names::TRACE);
+        run.standing.block_run(Reason::DirtyEndingTree, text, names::TRACE);
         Ok(())
     }
 }

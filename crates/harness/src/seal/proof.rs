@@ -5,7 +5,7 @@ mod landed;
 
 use std::path::{Path, PathBuf};
 
-use contract::proof::{Compared, ComparedRun, Comparison, CopiedRepository, NoTargetInspection};
+use contract::proof::{Compared, ComparedRun, CopiedRepository, NoTargetInspection, TreeComparison};
 use contract::report::CheckResult;
 use contract::{BUNDLE_VERSION, EventKind, Report, Stage};
 use evidence::names;
@@ -13,32 +13,32 @@ use ledger::Bundles;
 use untrusted_fs::own_files;
 
 use crate::run::file::{RunFile, Stopped};
-use crate::seal::report::Account;
-use crate::work::engines::Given;
+use crate::seal::report::RunAccount;
+use crate::work::engines::SearchedPlaces;
 
 /// Writes the proofs that the run's stage asks for.
-pub(crate) fn write(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+pub(crate) fn write_proofs(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), Stopped> {
     if !run.standing.engine_started() {
         return Ok(());
     }
     if run.ask.stage >= Stage::OWNED_REPOSITORY {
-        run.standing.skip(names::STAGE_2, "the run has an admitted target");
+        run.standing.skip_part(names::STAGE_2, "the run has an admitted target");
     } else {
         no_target_inspection(run, account)?;
     }
     if run.ask.stage >= Stage::DISPOSABLE_REPOSITORY {
-        run.standing.skip(names::STAGE_3, "the stage has a proof of its own");
-        return landed::write(run, account);
+        run.standing.skip_part(names::STAGE_3, "the stage has a proof of its own");
+        return landed::write_proof(run, account);
     }
     copied_repository(run, account)
 }
 
-fn no_target_inspection(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+fn no_target_inspection(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), Stopped> {
     let (Some(given), Some(other)) = (account.engine().given(), account.preparation().compared_with()) else {
-        run.standing.skip(names::STAGE_2, "the fake engine is what others are compared with");
+        run.standing.skip_part(names::STAGE_2, "the fake engine is what others are compared with");
         return Ok(());
     };
-    let Given { places, looked_for, writable } = given.clone();
+    let SearchedPlaces { places, looked_for, writable } = given.clone();
     let proof = NoTargetInspection {
         schema_version: BUNDLE_VERSION.to_owned(),
         run_id: run.id().clone(),
@@ -72,7 +72,7 @@ const ORDERED: &[EventKind] = &[
     EventKind::VerificationCompleted,
 ];
 
-fn compare(run: &RunFile<'_>, account: &Account, other: &Report) -> Comparison {
+fn compare(run: &RunFile<'_>, account: &RunAccount, other: &Report) -> TreeComparison {
     let (taken, verification) = (account.taken(), account.checked().verification());
     // The two logs are closed after this proof.
     let open = [names::EVENTS, names::TRACE].map(str::to_owned);
@@ -101,7 +101,7 @@ fn compare(run: &RunFile<'_>, account: &Account, other: &Report) -> Comparison {
             .values()
             .all(|at| at.written_at >= report.run_started_at && at.checked_at <= report.run_finished_at)
     };
-    Comparison {
+    TreeComparison {
         report_shape: Compared::new(
             mine.iter().filter(later).cloned().collect(),
             theirs.filter(later).cloned().collect(),
@@ -125,13 +125,13 @@ fn of_its_own(name: &str) -> bool {
         || name == names::ATTESTATION
 }
 
-fn copied_repository(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+fn copied_repository(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), Stopped> {
     let (Some(before), after) = account.taken().source() else {
         let why = match account.taken().source_at() {
             Some(_) => "the source was taken from a commit, and its work tree was not looked at",
             None => "no repository was copied",
         };
-        run.standing.skip(names::STAGE_3, why);
+        run.standing.skip_part(names::STAGE_3, why);
         return Ok(());
     };
     let (before, after) = (before.clone(), after.cloned());

@@ -6,9 +6,9 @@ use contract::event::first_missing;
 use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Coverage, Decision, EventKind, Reason, RunId, Stage, Stamp};
-use evidence::seal::{SealBundleError, Sealed, Signing, seal};
+use evidence::seal::{SealBundleError, Sealed, Signing, seal_draft};
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::{names, stop};
 use ledger::{AppendEntryError, Bundles, EngineIdentity, FIRST_EPOCH, PlaceBundleError, RunSeal, RunSealed};
@@ -17,13 +17,13 @@ use serde_json::json;
 use crate::gather::decide::{PreflightRun, Preparation, RefusedRun};
 use crate::home::layout::Home;
 use crate::home::replay;
-use crate::home::task::Origin;
+use crate::home::task::TreeOrigin;
 use crate::home::watch::{Step, StepState};
 use crate::run::file::{RunFile, Stopped, memory_path};
 use crate::run::journal::Journal;
 use crate::run::lease::{HeldLease, is_lost};
 use crate::run::posture;
-use crate::run::standing::Standing;
+use crate::run::standing::RunStanding;
 use crate::seal::dead::{Remains, Restored};
 use crate::seal::landing::{Landed, LandedResult, record_landing};
 use crate::seal::proof;
@@ -31,10 +31,10 @@ use crate::seal::verification::CheckedResult;
 use crate::work::engines::{Blocked, BlockedRun, EngineRun};
 use crate::work::result::TakenResult;
 
-use compose::{compose, duration_ms, source_status};
+use compose::{compose_report, duration_ms, source_status};
 
 /// Findings of every step of a run, in the types of the steps. A step that was not reached found nothing.
-pub(crate) struct Account {
+pub(crate) struct RunAccount {
     decision: Decision,
     preparation: Preparation,
     engine: EngineRun,
@@ -43,7 +43,7 @@ pub(crate) struct Account {
     landing: LandedResult,
 }
 
-impl Account {
+impl RunAccount {
     /// Decision of the gates.
     pub(crate) fn decision(&self) -> &Decision {
         &self.decision
@@ -84,7 +84,7 @@ impl Account {
 /// Material of a bundle. Only a step that ends a run can make it, from its own result.
 pub(crate) struct Evidence<'a> {
     run: RunFile<'a>,
-    account: Account,
+    account: RunAccount,
     ending: Ending,
 }
 
@@ -101,7 +101,8 @@ enum Ending {
 impl<'a> From<Remains<'a>> for Evidence<'a> {
     fn from(remains: Remains<'a>) -> Self {
         let (run, Restored { decision, model, engine, taken, checked, landing }) = remains.into_parts();
-        let account = Account { decision, preparation: Preparation::recovered(model), engine, taken, checked, landing };
+        let account =
+            RunAccount { decision, preparation: Preparation::recovered(model), engine, taken, checked, landing };
         Self { run, account, ending: Ending::Interrupted }
     }
 }
@@ -109,7 +110,7 @@ impl<'a> From<Remains<'a>> for Evidence<'a> {
 impl<'a> From<RefusedRun<'a>> for Evidence<'a> {
     fn from(refused: RefusedRun<'a>) -> Self {
         let (run, preparation, refused) = refused.into_parts();
-        Self { run, account: Account::without_engine(refused.into_decision(), preparation), ending: Ending::Refused }
+        Self { run, account: RunAccount::without_engine(refused.into_decision(), preparation), ending: Ending::Refused }
     }
 }
 
@@ -118,7 +119,7 @@ impl<'a> From<PreflightRun<'a>> for Evidence<'a> {
         let (run, preparation, admission) = preflight.into_parts();
         Self {
             run,
-            account: Account::without_engine(admission.into_decision(), preparation),
+            account: RunAccount::without_engine(admission.into_decision(), preparation),
             ending: Ending::Preflight,
         }
     }
@@ -127,7 +128,7 @@ impl<'a> From<PreflightRun<'a>> for Evidence<'a> {
 impl<'a> From<BlockedRun<'a>> for Evidence<'a> {
     fn from(blocked: BlockedRun<'a>) -> Self {
         let (run, admission, preparation, engine, blocked) = blocked.into_parts();
-        let account = Account { engine, ..Account::without_engine(admission.into_decision(), preparation) };
+        let account = RunAccount { engine, ..RunAccount::without_engine(admission.into_decision(), preparation) };
         Self { run, account, ending: Ending::Blocked(blocked) }
     }
 }
@@ -136,7 +137,7 @@ impl<'a> From<Landed<'a>> for Evidence<'a> {
     fn from(landed: Landed<'a>) -> Self {
         let (run, admission, preparation, engine, taken, checked, landing) = landed.into_parts();
         let decision = admission.into_decision();
-        let account = Account { decision, preparation, engine, taken, checked, landing };
+        let account = RunAccount { decision, preparation, engine, taken, checked, landing };
         Self { run, account, ending: Ending::Verified }
     }
 }
@@ -165,42 +166,46 @@ impl<'a> Evidence<'a> {
         account.complete(&mut run, ending)?;
         run.step(Step::Seal, StepState::Began, "")?;
         run.reserve = None;
-        stop::here("report.beginning");
+        stop::pass_place("report.beginning");
         account.cover(&mut run);
         keep_baseline(&mut run, &account.taken)?;
-        stop::here("baseline.kept");
-        let (sandbox, at) = (posture::document(&run, account.engine.limits()), run.clock.now());
+        stop::pass_place("baseline.kept");
+        let (sandbox, at) = (posture::sandbox_document(&run, account.engine.limits()), run.clock.now());
         let sandbox = run.draft.write_document(names::SANDBOX, &sandbox, at)?;
-        proof::write(&mut run, &account)?;
+        proof::write_proofs(&mut run, &account)?;
         expected_artifacts(&mut run);
         let probe = postures(&sandbox).and_then(|place| probe_sha256(&sandbox[place]));
         let missing = required_events(&mut run);
         // What the report will hold is looked at before it is said what was found.
-        let report = compose(&run, &account, missing, run.draft.censor().result(0), probe);
+        let report = compose_report(&run, &account, missing, run.draft.censor().result(0), probe);
         let report = run.clean(names::REPORT, report)?;
         let scan = run.conclude_scan()?;
         let report = if scan.hits.is_empty() {
             Report { secret_scan: scan, ..at_the_end(&run, report) }
         } else {
-            let report = compose(&run, &account, missing, scan, probe);
+            let report = compose_report(&run, &account, missing, scan, probe);
             run.clean(names::REPORT, report)?
         };
         let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
         let carried = run.standing.carried_by(EventKind::RunCompleted);
-        run.draft.event(report.run_finished_at, EventKind::RunCompleted, crate::run::file::with(carried, completed))?;
-        stop::here("run.completed");
+        run.draft.add_event(
+            report.run_finished_at,
+            EventKind::RunCompleted,
+            crate::run::file::merged_with(carried, completed),
+        )?;
+        stop::pass_place("run.completed");
         Ok(Reported { run, report })
     }
 }
 
-impl Account {
+impl RunAccount {
     /// Completes what the way in which the run ended leaves out.
     fn complete(&mut self, run: &mut RunFile<'_>, ending: Ending) -> Result<(), Stopped> {
         let decision = json!({"decision_id": self.decision.decision_id});
         match ending {
             Ending::Refused => {
                 self.end_without_engine(run, "the decision is a refusal; nothing was verified")?;
-                run.trace("refused", decision)?;
+                run.add_trace("refused", decision)?;
             }
             Ending::Preflight => {
                 let why = match run.document {
@@ -208,10 +213,10 @@ impl Account {
                     Some(_) => "a document about other bundles starts no engine",
                 };
                 self.end_without_engine(run, why)?;
-                run.trace("preflight.passed", decision)?;
+                run.add_trace("preflight.passed", decision)?;
             }
             Ending::Blocked(Blocked { why, .. }) => {
-                self.end_without_engine(run, &format!("the engine was not started: {}", shown(&why)))?;
+                self.end_without_engine(run, &format!("the engine was not started: {}", show_controls(&why)))?;
             }
             Ending::Interrupted => self.end_interrupted(run)?,
             Ending::Verified => {}
@@ -222,15 +227,15 @@ impl Account {
     /// A refused run has every artifact too, each saying why it is empty.
     fn end_without_engine(&mut self, run: &mut RunFile<'_>, why: &str) -> Result<(), Stopped> {
         skip_missing_events(run, why);
-        run.standing.skip("verification", why);
-        run.standing.skip(names::PATCH, why);
-        run.write(names::PATCH, b"")?;
+        run.standing.skip_part("verification", why);
+        run.standing.skip_part(names::PATCH, why);
+        run.write_artifact(names::PATCH, b"")?;
         if !run.standing.engine_started() {
             run.marker("engine-not-started.txt", why)?;
         }
         let sentence = describe_unverified(&run.standing, why);
         let log = [self.preparation.take_baseline_log(), format!("{sentence}\n").into_bytes()].concat();
-        Ok(run.write(names::TEST_LOG, &log)?)
+        Ok(run.write_artifact(names::TEST_LOG, &log)?)
     }
 
     /// Keeps what an interrupted run left of its result in its bundle; what it did not leave is said to be unknown, not empty.
@@ -243,7 +248,7 @@ impl Account {
         };
         skip_missing_events(run, why);
         if self.checked.verification().passes.is_empty() {
-            run.standing.skip("verification", why);
+            run.standing.skip_part("verification", why);
         }
         if !run.draft.files().contains_key(names::PATCH) {
             let untaken = if run.standing.engine_started() {
@@ -251,9 +256,9 @@ impl Account {
             } else {
                 "the run was interrupted before its engine started"
             };
-            run.standing.skip(CHANGED_FILES, untaken);
-            run.standing.skip(names::PATCH, untaken);
-            run.write(names::PATCH, b"")?;
+            run.standing.skip_part(CHANGED_FILES, untaken);
+            run.standing.skip_part(names::PATCH, untaken);
+            run.write_artifact(names::PATCH, b"")?;
         }
         if !run.standing.engine_started() {
             run.marker("engine-not-started.txt", why)?;
@@ -261,7 +266,7 @@ impl Account {
             run.marker("nothing-left.txt", why)?;
         }
         if !run.draft.files().contains_key(names::TEST_LOG) {
-            run.write(names::TEST_LOG, format!("{why}\n").as_bytes())?;
+            run.write_artifact(names::TEST_LOG, format!("{why}\n").as_bytes())?;
         }
         Ok(())
     }
@@ -273,7 +278,7 @@ impl Account {
             run.standing.cover_all(run.sandboxes.gaps());
         }
         if self.decision.inputs.approval.is_none() {
-            run.standing.skip("approval.requested", "this stage needs no approval");
+            run.standing.skip_part("approval.requested", "this stage needs no approval");
         }
         let model = self.preparation.model().gaps(run, &self.decision.inputs);
         run.standing.cover_all(model);
@@ -288,14 +293,14 @@ impl Account {
         }
         if !run.draft.files().contains_key(names::MODEL_USAGE) {
             let why = "no model was asked, or the run was interrupted before its use was written";
-            run.standing.skip(names::MODEL_USAGE, why);
+            run.standing.skip_part(names::MODEL_USAGE, why);
         }
     }
 }
 
 impl Reported<'_> {
     /// Signs, makes durable, moves into place, tells the ledger, clears the work area.
-    pub(crate) fn seal(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
+    pub(crate) fn seal_run(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
         let Self { run, report } = self;
         // Before the bundle takes its place: one that comes too late counts for nothing.
         if is_lost(run.harness, run.id()) {
@@ -309,16 +314,16 @@ impl Reported<'_> {
                 scope.spawn(move || remove_work(&run.harness.home, &run_id));
             }
             let bundles = run.harness.home.bundles();
-            seal(run.draft, report, signing, |finished, run_id| {
-                let placed = bundles.publish(finished, run_id, &|place| stop::here(place));
+            seal_draft(run.draft, report, signing, |finished, run_id| {
+                let placed = bundles.publish(finished, run_id, &|place| stop::pass_place(place));
                 placed.map_err(|PlaceBundleError { path, error }| SealBundleError::Sync(path, error))
             })
         })?;
         // First, so that a run that the ledger calls sealed can be looked at from every home.
         run.harness.home.bundles().hand_in(&sealed.report.run_id, sealed.attestation_sha256)?;
-        stop::here("bundle.handed_in");
+        stop::pass_place("bundle.handed_in");
         // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
-        stop::here("ledger.telling");
+        stop::pass_place("ledger.telling");
         let told = run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease));
         if let Err(AppendEntryError::AlreadySealed { .. } | AppendEntryError::LeaseLost { .. }) = &told {
             // Another instance took the run over since it was looked for: what stands among the bundles would count for nothing.
@@ -326,10 +331,10 @@ impl Reported<'_> {
             let _ = run.harness.home.bundles().keep_late(&sealed.report.run_id, &draft);
         }
         told?;
-        stop::here("ledger.landing");
+        stop::pass_place("ledger.landing");
         record_landing(run.harness, &sealed, run.clock.now())?;
-        Journal::of(&run.harness.home, &sealed.report.run_id).remove();
-        stop::here("ledger.told");
+        Journal::of_run(&run.harness.home, &sealed.report.run_id).remove_notes();
+        stop::pass_place("ledger.told");
         run.watch.observer.step(&replay::sealed(&sealed.report));
         Ok(sealed)
     }
@@ -369,7 +374,7 @@ pub(crate) fn remove_work(home: &Home, run_id: &RunId) {
 fn skip_missing_events(run: &mut RunFile<'_>, why: &str) {
     for kind in NEEDS_ENGINE.iter().chain(&[EventKind::VerificationCompleted]) {
         if !run.draft.events_seen().contains(kind) {
-            run.standing.skip(kind.name(), why);
+            run.standing.skip_part(kind.name(), why);
         }
     }
 }
@@ -377,21 +382,21 @@ fn skip_missing_events(run: &mut RunFile<'_>, why: &str) {
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
 fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopped> {
     let is_own = run.ask.stage < Stage::OWNED_REPOSITORY;
-    if let (Origin::Case(files), Some(_), true) = (&run.task.origin, taken.tree(), is_own) {
+    if let (TreeOrigin::Case(files), Some(_), true) = (&run.task.origin, taken.tree(), is_own) {
         let mut archive = TarWriter::new(TarForm::BundleBaseline, Vec::new());
         for (path, file) in files {
             let kind = if file.executable { TarKind::Executable } else { TarKind::File };
-            let added = archive.add(path.as_bytes(), kind, &file.bytes);
+            let added = archive.add_entry(path.as_bytes(), kind, &file.bytes);
             added.map_err(|error| Stopped::Io(path.into(), error))?;
         }
-        let bytes = archive.finish().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
+        let bytes = archive.write_end().map_err(|error| Stopped::Io(names::BASELINE.into(), error))?;
         if files.values().any(|file| !run.draft.censor().is_clean(&file.bytes)) {
-            run.standing.skip(names::BASELINE, "it holds what looks like a secret");
+            run.standing.skip_part(names::BASELINE, "it holds what looks like a secret");
         } else {
             run.draft.write_clean(names::BASELINE, &bytes, run.clock.now())?;
         }
     } else {
-        run.standing.skip(names::BASELINE, "only runs of cases whose result was captured keep it");
+        run.standing.skip_part(names::BASELINE, "only runs of cases whose result was captured keep it");
     }
     Ok(())
 }
@@ -401,20 +406,20 @@ fn expected_artifacts(run: &mut RunFile<'_>) {
     let files = run.draft.files();
     let missing = judge_artifacts(&run.task.contract.evidence_expectations, |name| files.contains_key(name));
     for (reason, text) in missing {
-        run.standing.block(reason, text, names::REPORT);
+        run.standing.block_run(reason, text, names::REPORT);
     }
 }
 
 /// A blocker for each expected artifact that was not written.
 fn judge_artifacts(expected: &[String], is_written: impl Fn(&str) -> bool) -> Vec<(Reason, String)> {
     let missing = expected.iter().filter(|name| !is_written(name));
-    let text = |name: &String| format!("`{}` is expected by the contract and was not written", shown(name));
+    let text = |name: &String| format!("`{}` is expected by the contract and was not written", show_controls(name));
     missing.map(|name| (Reason::ArtifactWriteFailure, text(name))).collect()
 }
 
 /// The line of `test.log` where nothing was verified.
-fn describe_unverified<'w>(standing: &Standing, why: &'w str) -> &'w str {
-    match standing.has(Reason::MissingTestCommand) {
+fn describe_unverified<'w>(standing: &RunStanding, why: &'w str) -> &'w str {
+    match standing.has_reason(Reason::MissingTestCommand) {
         true => "No verification command is given; nothing was run.",
         false => why,
     }
@@ -431,14 +436,14 @@ fn required_events(run: &mut RunFile<'_>) -> Option<EventKind> {
     seen.extend([EventKind::SecretScanCompleted, EventKind::RunCompleted]);
     let missing = first_missing(&run.task.required_events, &seen)?;
     if let Some((reason, text)) = judge_missing_event(&run.standing, missing) {
-        run.standing.block(reason, text, names::EVENTS);
+        run.standing.block_run(reason, text, names::EVENTS);
     }
     Some(missing)
 }
 
 /// The blocker that a missing event makes. Where something else stopped the run, `not_applicable` already says why the event cannot
 /// exist.
-fn judge_missing_event(standing: &Standing, missing: EventKind) -> Option<(Reason, String)> {
+fn judge_missing_event(standing: &RunStanding, missing: EventKind) -> Option<(Reason, String)> {
     let is_excused = standing.is_blocked() && standing.not_applicable().contains_key(missing.name());
     let text = format!("`{missing}` is required and is absent or out of order");
     (standing.engine_started() && !is_excused).then_some((Reason::MissingRequiredEvent, text))
@@ -448,10 +453,10 @@ fn judge_missing_event(standing: &Standing, missing: EventKind) -> Option<(Reaso
 mod tests {
     use super::*;
 
-    fn blocked() -> Standing {
-        let mut standing = Standing::default();
+    fn blocked() -> RunStanding {
+        let mut standing = RunStanding::default();
         standing.note_engine_started();
-        standing.block(Reason::EngineFailed, "e", "");
+        standing.block_run(Reason::EngineFailed, "e", "");
         standing
     }
 
@@ -468,15 +473,15 @@ mod tests {
         let missing = EventKind::PatchApplied;
         let text = "`patch.applied` is required and is absent or out of order".to_owned();
         let expected = Some((Reason::MissingRequiredEvent, text));
-        let mut started = Standing::default();
+        let mut started = RunStanding::default();
         assert_eq!(judge_missing_event(&started, missing), None, "control: no engine started");
         started.note_engine_started();
         assert_eq!(judge_missing_event(&started, missing), expected);
-        started.skip(missing.name(), "nothing changed");
+        started.skip_part(missing.name(), "nothing changed");
         assert_eq!(judge_missing_event(&started, missing), expected, "nothing stands against the run");
         let mut explained = blocked();
         assert_eq!(judge_missing_event(&explained, missing), expected, "it is not said why");
-        explained.skip(missing.name(), "the engine failed");
+        explained.skip_part(missing.name(), "the engine failed");
         assert_eq!(judge_missing_event(&explained, missing), None, "control: it is");
     }
 
@@ -484,7 +489,7 @@ mod tests {
     fn the_log_says_that_there_is_no_command_where_that_is_why() {
         let mut standing = blocked();
         assert_eq!(describe_unverified(&standing, "why"), "why", "control");
-        standing.block(Reason::MissingTestCommand, "m", "");
+        standing.block_run(Reason::MissingTestCommand, "m", "");
         assert_eq!(describe_unverified(&standing, "why"), "No verification command is given; nothing was run.");
     }
 }

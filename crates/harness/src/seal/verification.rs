@@ -9,7 +9,7 @@ use evidence::{names, stop};
 use gate::Admission;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tree::{Listing, Oid, Store};
+use tree::{Listing, ObjectDatabase, Oid};
 
 use crate::gather::decide::Preparation;
 use crate::home::watch::{Step, StepState};
@@ -18,10 +18,10 @@ use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::NotedStep;
 use crate::run::posture;
-use crate::run::supervise::{TIMEOUT_MARKER, wall};
+use crate::run::supervise::{TIMEOUT_MARKER, wall_limit};
 use crate::work::claims;
 use crate::work::engines::EngineRun;
-use crate::work::result::{Captured, ExamMaterial, TakenResult, prove, record_patch};
+use crate::work::result::{Captured, ExamMaterial, TakenResult, prove_result, record_patch};
 
 /// Findings of the verification. Only this module fills it.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl CheckedResult {
 /// Everything that a landing is made from.
 pub(crate) struct LandingMaterial {
     pub(crate) repository: LandingRepository,
-    pub(crate) store: Store,
+    pub(crate) store: ObjectDatabase,
     pub(crate) before: Listing,
     pub(crate) after: Listing,
     /// The recorded HEAD.
@@ -97,7 +97,7 @@ impl<'a> Captured<'a> {
         let (patch, examined) = std::thread::scope(|scope| {
             let patch = scope.spawn(|| match oversize {
                 Some(why) => Ok(Err(why)),
-                None => prove(&baseline, &listing),
+                None => prove_result(&baseline, &listing),
             });
             let examined = match (ending, skipped) {
                 (Err(stopped), _) => Err(stopped),
@@ -105,31 +105,31 @@ impl<'a> Captured<'a> {
                 (Ok(()), None) => {
                     let trees =
                         Trees { store: &baseline.store, baseline: &baseline.listing, result: &listing, rules: &rules };
-                    Examiner::new(run.setting(), run.watch, trees, stage, furnished).examine()
+                    Examiner::new(run.setting(), run.watch, trees, stage, furnished).examine_all()
                 }
             };
             (patch.join(), examined)
         });
         let patch =
             patch.map_err(|_| Stopped::Io(names::PATCH.into(), std::io::Error::other("the thread ended early")))?;
-        stop::here("exam.held");
+        stop::pass_place("exam.held");
         let patch = patch?;
         let altered = patch.as_ref().map_or(Vec::new(), |proof| altered_files(&proof.patch, &rules));
         record_patch(&mut run, &mut taken, patch, tree)?;
         run.note_found(NotedStep::Taken, &taken);
-        stop::here("patch.recorded");
+        stop::pass_place("patch.recorded");
         let mut examined = examined?;
         examined.note_altered(&altered);
         let verification = record(&mut run, preparation.take_baseline_log(), examined)?;
         let mut checked = CheckedResult { verification, claims: Vec::new() };
-        stop::here("exam.recorded");
+        stop::pass_place("exam.recorded");
         if engine.has_timed_out() {
             late_engine(&mut run, &taken, &checked.verification);
         }
         announce(&mut run, &checked.verification)?;
         run.note_found(NotedStep::Checked, &checked);
         checked.claims =
-            claims::judge(&mut run, engine.claims(), taken.changed_files(), &checked.verification, commits);
+            claims::judge_claims(&mut run, engine.claims(), taken.changed_files(), &checked.verification, commits);
         run.step(Step::Verify, StepState::Ended, &summary(&checked.verification))?;
         let landing = landing.map(|(repository, base)| LandingMaterial {
             repository,
@@ -157,7 +157,7 @@ fn skip(run: &mut RunFile<'_>, why: &str) -> Examined {
         }
         _ => format!("No verification was run: {why}."),
     };
-    run.standing.skip("verification", &sentence);
+    run.standing.skip_part("verification", &sentence);
     examined.log = format!("{sentence}\n").into_bytes();
     examined
 }
@@ -169,29 +169,29 @@ fn record(run: &mut RunFile<'_>, baseline_log: Vec<u8>, examined: Examined) -> R
     run.add_cells(cells)?;
     posture::hold_against(run, attempts)?;
     let log = [baseline_log, log].concat();
-    run.write(names::TEST_LOG, &log)?;
+    run.write_artifact(names::TEST_LOG, &log)?;
     for check in &late {
-        run.trace("timeout", json!({"at": check.name, "timeout_seconds": check.seconds}))?;
+        run.add_trace("timeout", json!({"at": check.name, "timeout_seconds": check.seconds}))?;
         if !run.draft.files().contains_key(&format!("backend/{TIMEOUT_MARKER}")) {
             run.marker(TIMEOUT_MARKER, &format!("{} was ended after {} s", check.name, check.seconds))?;
         }
     }
     if products_rebuilt {
-        run.standing.uncover(Coverage::ProductNotRebuilt);
+        run.standing.remove_code(Coverage::ProductNotRebuilt);
     }
     run.standing.cover_all(coverage);
     for (reason, text) in blocks {
-        run.standing.block(reason, text, names::TEST_LOG);
+        run.standing.block_run(reason, text, names::TEST_LOG);
     }
-    Ok(Verification::of(passes, poisoned))
+    Ok(Verification::of_passes(passes, poisoned))
 }
 
 fn announce(run: &mut RunFile<'_>, verification: &Verification) -> Result<(), Stopped> {
     let (checks, result) = (verification.passes.len(), verification.result);
-    if checks > 0 || run.standing.has(Reason::ReviewerRejected) {
-        run.event(EventKind::VerificationCompleted, json!({"checks": checks, "result": result}))?;
+    if checks > 0 || run.standing.has_reason(Reason::ReviewerRejected) {
+        run.add_event(EventKind::VerificationCompleted, json!({"checks": checks, "result": result}))?;
     } else {
-        run.standing.skip(EventKind::VerificationCompleted.name(), "nothing was verified");
+        run.standing.skip_part(EventKind::VerificationCompleted.name(), "nothing was verified");
     }
     Ok(())
 }
@@ -200,8 +200,8 @@ fn announce(run: &mut RunFile<'_>, verification: &Verification) -> Result<(), St
 fn late_engine(run: &mut RunFile<'_>, taken: &TakenResult, verification: &Verification) {
     let all_hold = verification.result == CheckResult::Pass;
     let is_valid = all_hold && !taken.changed_files().is_empty() && !run.standing.is_blocked();
-    let (reason, text) = judge_lateness(is_valid, wall(run).as_secs());
-    run.standing.block(reason, text, "backend/provider-timeout.txt");
+    let (reason, text) = judge_lateness(is_valid, wall_limit(run).as_secs());
+    run.standing.block_run(reason, text, "backend/provider-timeout.txt");
 }
 
 fn judge_lateness(is_valid: bool, seconds: u64) -> (Reason, String) {

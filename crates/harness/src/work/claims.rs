@@ -14,7 +14,7 @@ use tree::{FoundCommit, Oid};
 
 use crate::gather::engine::equip::Equipped;
 use crate::run::file::RunFile;
-use crate::run::standing::Standing;
+use crate::run::standing::RunStanding;
 use crate::work::engines::Layered;
 
 /// Claimed commit ids, and whether each is a commit of the result; None where it cannot be
@@ -22,7 +22,7 @@ use crate::work::engines::Layered;
 pub(crate) type Commits = Vec<(String, Option<bool>)>;
 
 /// Whose words the engine's output is in.
-pub(crate) fn speech(run: &RunFile<'_>, equipped: Option<&Equipped>) -> Speech {
+pub(crate) fn output_speech(run: &RunFile<'_>, equipped: Option<&Equipped>) -> Speech {
     match equipped {
         Some(equipped) => equipped.engine.definition.events,
         None => run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
@@ -30,8 +30,8 @@ pub(crate) fn speech(run: &RunFile<'_>, equipped: Option<&Equipped>) -> Speech {
 }
 
 /// Reads the claims in an engine's output, and in its log where it has one.
-pub(crate) fn hear(run: &RunFile<'_>, equipped: Option<&Equipped>, ended: &Ended, log: &[u8]) -> Vec<Claim> {
-    claims::extract(speech(run, equipped), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log)
+pub(crate) fn hear_claims(run: &RunFile<'_>, equipped: Option<&Equipped>, ended: &Ended, log: &[u8]) -> Vec<Claim> {
+    claims::extract(output_speech(run, equipped), &ended.stdout.text_bytes(), &ended.stderr.text_bytes(), log)
 }
 
 /// Looks claimed commits up while the workspace is still there. Its repository is the
@@ -63,7 +63,7 @@ pub(crate) fn look_up(claims: &[Claim], workspace: &Path, layers: Option<&Layere
 }
 
 /// Judges every claim; a structured one that is contradicted is a blocker.
-pub(crate) fn judge(
+pub(crate) fn judge_claims(
     run: &mut RunFile<'_>,
     claims: &[Claim],
     changed_files: &[String],
@@ -76,9 +76,9 @@ pub(crate) fn judge(
         tests_passed: tests_passed(&run.standing, verification),
         commits,
     };
-    let all = claims::judge(claims.to_vec(), &seen);
+    let all = claims::judge_all(claims.to_vec(), &seen);
     if let Some((reason, text)) = contradiction(&all) {
-        run.standing.block(reason, text, names::REPORT);
+        run.standing.block_run(reason, text, names::REPORT);
     }
     all
 }
@@ -99,18 +99,19 @@ fn contradiction(all: &[JudgedClaim]) -> Option<(Reason, String)> {
 }
 
 /// True if the tests pass, as far as it was seen: a check that ran out of time says neither.
-fn tests_passed(standing: &Standing, verification: &Verification) -> Option<bool> {
-    let shown = [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| standing.has(*reason));
+fn tests_passed(standing: &RunStanding, verification: &Verification) -> Option<bool> {
+    let shown =
+        [Reason::VerificationFailed, Reason::VerificationWeakened].iter().any(|reason| standing.has_reason(*reason));
     verification.tests_passed().filter(|passed| *passed || shown)
 }
 
 #[cfg(test)]
 mod tests {
-    use contract::claim::{ClaimVerdict, Source};
+    use contract::claim::{ClaimSource, ClaimVerdict};
 
     use super::*;
 
-    fn judged(saying: Saying, source: Source, verdict: ClaimVerdict, seen: &str) -> JudgedClaim {
+    fn judged(saying: Saying, source: ClaimSource, verdict: ClaimVerdict, seen: &str) -> JudgedClaim {
         let claim = Claim { saying, source, found_in: "result".to_owned() };
         JudgedClaim { claim, verdict, seen: seen.to_owned() }
     }
@@ -125,11 +126,11 @@ mod tests {
             ]
         };
         let text = "it says that it succeeded and that tests pass; tests fail; it says that it committed abc; there is no such commit";
-        let contradicted = contradiction(&said(Source::Structured, ClaimVerdict::Contradicted));
+        let contradicted = contradiction(&said(ClaimSource::Structured, ClaimVerdict::Contradicted));
         assert_eq!(contradicted, Some((Reason::ClaimContradicted, text.to_owned())));
-        assert_eq!(contradiction(&said(Source::Prose, ClaimVerdict::Contradicted)), None, "control: prose");
+        assert_eq!(contradiction(&said(ClaimSource::Prose, ClaimVerdict::Contradicted)), None, "control: prose");
         assert_eq!(
-            contradiction(&said(Source::Structured, ClaimVerdict::Unverifiable)),
+            contradiction(&said(ClaimSource::Structured, ClaimVerdict::Unverifiable)),
             None,
             "control: nobody can tell"
         );
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_check_that_shows_nothing_contradicts_no_claim() {
-        let failed = Verification::of(
+        let failed = Verification::of_passes(
             vec![contract::report::VerificationPass {
                 kind: contract::report::PassKind::Exam,
                 name: "exam 1".to_owned(),
@@ -150,11 +151,11 @@ mod tests {
             }],
             Vec::new(),
         );
-        let mut standing = Standing::default();
+        let mut standing = RunStanding::default();
         assert_eq!(tests_passed(&standing, &failed), None, "nothing stands against it");
-        standing.block(Reason::Timeout, "late", "");
+        standing.block_run(Reason::Timeout, "late", "");
         assert_eq!(tests_passed(&standing, &failed), None, "it ran out of time");
-        standing.block(Reason::VerificationFailed, "red", "");
+        standing.block_run(Reason::VerificationFailed, "red", "");
         assert_eq!(tests_passed(&standing, &failed), Some(false));
     }
 }

@@ -9,15 +9,15 @@ use std::os::fd::AsFd as _;
 use contract::paths::{PathRules, PathVerdict};
 use contract::proof::SourceState;
 use contract::report::SourceAt;
-use contract::text::{path_text, shown};
+use contract::text::{path_text, show_controls};
 use contract::{Coverage, Digest, Event, EventKind, Reason};
 use evidence::{names, stop};
 use gate::Admission;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tree::{
-    Beneath, Capture, Change, Listing, Oid, Proof, References, Refused, RefusedWhy, Source, Store, TreeError,
-    digest_references,
+    Capture, Listing, LowerLayers, ObjectDatabase, Oid, PathChange, Proof, References, RefusedPath, RefusedWhy,
+    SourceRepository, TreeError, digest_references,
 };
 
 use crate::gather::decide::Preparation;
@@ -26,7 +26,7 @@ use crate::home::watch::{Step, StepState};
 use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository, SourceBefore};
 use crate::judge::products::{Products, judge_products};
 use crate::run::file::{RunFile, Stopped};
-use crate::run::standing::Standing;
+use crate::run::standing::RunStanding;
 use crate::work::claims::{self, Commits};
 use crate::work::engines::{EngineRun, Layered, Worked, WorkedIn};
 
@@ -130,8 +130,8 @@ impl TakenResult {
         self.changed_files = paths.iter().map(|path| path_text(path)).collect();
     }
 
-    fn add_dirty(&mut self, standing: &mut Standing, path: String, why: &str) {
-        standing.block(Reason::DirtyEndingTree, format!("`{}` {why}", shown(&path)), names::REPORT);
+    fn add_dirty(&mut self, standing: &mut RunStanding, path: String, why: &str) {
+        standing.block_run(Reason::DirtyEndingTree, format!("`{}` {why}", show_controls(&path)), names::REPORT);
         self.dirty_paths.push(path);
     }
 }
@@ -192,7 +192,7 @@ impl<'a> Worked<'a> {
         if oversize.is_some() {
             unverifiable = Some("the result is too large for a patch");
         }
-        stop::here("result.taken");
+        stop::pass_place("result.taken");
         taken.check_source(&mut run, &copy)?;
         let commits = claims::look_up(engine.claims(), &copy.root, layers.as_ref(), tree);
         let landing = copy.landing.map(|repository| (repository, copy.commit));
@@ -216,8 +216,8 @@ impl TakenResult {
             Ok(captured) => captured,
             Err(TreeError::Limit { limit, path }) => {
                 let (reason, text) = judge_capture(&limit.to_string(), &path);
-                run.standing.block(reason, text, names::TRACE);
-                run.standing.skip(names::PATCH, "the result is too large to capture");
+                run.standing.block_run(reason, text, names::TRACE);
+                run.standing.skip_part(names::PATCH, "the result is too large to capture");
                 return Ok((copy.baseline.listing.clone(), Some("the result is too large to capture")));
             }
             Err(error) => return Err(error.into()),
@@ -231,7 +231,7 @@ impl TakenResult {
         let litter: HashSet<&String> = self.litter.iter().collect();
         refused.retain(|refused| !(may_be_litter(refused.why) && litter.contains(&path_text(&refused.path))));
         let refused = self.refuse(&mut run.standing, &refused);
-        let dirty = dirty || run.standing.has(Reason::DirtyEndingTree);
+        let dirty = dirty || run.standing.has_reason(Reason::DirtyEndingTree);
         let unverifiable = match (refused, dirty) {
             (true, _) => Some("the result holds a path that is refused"),
             (_, true) => Some("the result holds what the patch cannot carry"),
@@ -241,7 +241,7 @@ impl TakenResult {
     }
 
     /// Paths that may never be part of a result, whatever the contract allows.
-    fn refuse(&mut self, standing: &mut Standing, all: &[Refused]) -> bool {
+    fn refuse(&mut self, standing: &mut RunStanding, all: &[RefusedPath]) -> bool {
         for refused in all {
             let why = match refused.why {
                 RefusedWhy::LinkLeavesRepository => "is a link that leaves the repository",
@@ -250,15 +250,15 @@ impl TakenResult {
                 RefusedWhy::GitlinkChanged => "is a submodule that changed",
                 RefusedWhy::Unreadable => "cannot be read",
             };
-            let text = format!("`{}` {why}", shown(&path_text(&refused.path)));
-            standing.block(Reason::DisallowedFileChange, text, names::PATCH);
+            let text = format!("`{}` {why}", show_controls(&path_text(&refused.path)));
+            standing.block_run(Reason::DisallowedFileChange, text, names::PATCH);
             self.allowed_writes_passed = false;
         }
         !all.is_empty()
     }
 
     /// State that no patch carries: nested repositories, sockets, an unfinished merge.
-    fn note_leftovers(&mut self, standing: &mut Standing, captured: &Capture) -> bool {
+    fn note_leftovers(&mut self, standing: &mut RunStanding, captured: &Capture) -> bool {
         let nested = captured.nested_repositories.iter().map(|path| (path_text(path), "is a repository of its own"));
         let special = captured.special_files.iter().map(|path| (path_text(path), "is a socket, device or pipe"));
         let unfinished =
@@ -271,22 +271,22 @@ impl TakenResult {
         is_dirty
     }
 
-    fn judge_paths(&mut self, standing: &mut Standing, rules: &PathRules, changes: &[Change]) {
+    fn judge_paths(&mut self, standing: &mut RunStanding, rules: &PathRules, changes: &[PathChange]) {
         for (reason, text) in judged(rules, changes) {
             self.allowed_writes_passed = false;
             self.forbidden_paths_passed &= reason != Reason::ForbiddenPathChange;
-            standing.block(reason, text, names::PATCH);
+            standing.block_run(reason, text, names::PATCH);
         }
     }
 
     /// Holds products against the run; why it is not verified, if it is not.
-    fn record_products(&mut self, standing: &mut Standing, products: &Products) -> Option<&'static str> {
+    fn record_products(&mut self, standing: &mut RunStanding, products: &Products) -> Option<&'static str> {
         // Unless the build makes them again, which the exam finds out.
         if !products.carried.is_empty() {
             standing.cover(Coverage::ProductNotRebuilt);
         }
         let (reason, text) = products.blocker()?;
-        standing.block(reason, text, names::PATCH);
+        standing.block_run(reason, text, names::PATCH);
         self.allowed_writes_passed = false;
         Some("the result holds a product of a build")
     }
@@ -299,7 +299,7 @@ impl TakenResult {
             Some((source, SourceBefore::References { named, references })) => {
                 run.standing.cover(Coverage::SourceWorktreeNotCompared);
                 let at = compare_references(source, &copy.commit.to_string(), named, references);
-                run.trace("source.references", json!(at))?;
+                run.add_trace("source.references", json!(at))?;
                 self.source_at = Some(at);
                 return Ok(());
             }
@@ -313,7 +313,7 @@ impl TakenResult {
             found => found?,
         };
         self.source_after = Some(SourceState { head: head.to_string(), sha256: after.sha256.to_string() });
-        run.trace(
+        run.add_trace(
             "source.compared",
             json!({"after": after.sha256, "before": before.sha256, "head": source.head_commit().to_string()}),
         )?;
@@ -323,15 +323,15 @@ impl TakenResult {
 
     /// Holds a source repository against the run that is not the same, or that cannot be
     /// read, with the problem.
-    fn judge_source(&mut self, standing: &mut Standing, is_same: Result<bool, &str>) {
+    fn judge_source(&mut self, standing: &mut RunStanding, is_same: Result<bool, &str>) {
         let text = match is_same {
             Ok(true) => None,
             Ok(false) => Some("the source repository is not what it was before the run".to_owned()),
-            Err(problem) => Some(format!("the source repository can no longer be read: {}", shown(problem))),
+            Err(problem) => Some(format!("the source repository can no longer be read: {}", show_controls(problem))),
         };
         self.source_mutated = Some(text.is_some());
         if let Some(text) = text {
-            standing.block(Reason::SourceRepositoryMutated, text, names::TRACE);
+            standing.block_run(Reason::SourceRepositoryMutated, text, names::TRACE);
         }
     }
 }
@@ -341,7 +341,7 @@ const MOST_MOVED: usize = 20;
 
 /// Changes of HEAD and the references of a source. One that can no longer be read is listed
 /// as changed.
-fn compare_references(source: &Source, commit: &str, named: &str, before: &References) -> SourceAt {
+fn compare_references(source: &SourceRepository, commit: &str, named: &str, before: &References) -> SourceAt {
     let after = source.references().ok();
     let now = after.as_ref();
     let names = before.keys().chain(now.iter().flat_map(|after| after.keys()));
@@ -349,7 +349,7 @@ fn compare_references(source: &Source, commit: &str, named: &str, before: &Refer
     let moved = names.into_iter().filter(|name| before.get(*name) != now.and_then(|after| after.get(*name)));
     SourceAt {
         commit: commit.to_owned(),
-        named: shown(named),
+        named: show_controls(named),
         head_before: source.head_commit().to_string(),
         head_after: source.head_now().ok().map(|head| head.to_string()),
         references_before: digest_references(before),
@@ -363,11 +363,15 @@ fn capture(copy: &Copy, layers: Option<&Layered>) -> Result<Capture, TreeError> 
 }
 
 /// The tree as it is now, its new content in the given store.
-pub(crate) fn capture_into(copy: &Copy, layers: Option<&Layered>, store: &Store) -> Result<Capture, TreeError> {
+pub(crate) fn capture_into(
+    copy: &Copy,
+    layers: Option<&Layered>,
+    store: &ObjectDatabase,
+) -> Result<Capture, TreeError> {
     let listing = copy.begins_with();
     match (layers, &copy.manifest) {
         (Some(Layered { changes, layers }), _) => {
-            tree::capture_layer(changes.as_fd(), &Beneath { baseline: listing, layers }, store, &CAPTURE_LIMITS)
+            tree::capture_layer(changes.as_fd(), &LowerLayers { baseline: listing, layers }, store, &CAPTURE_LIMITS)
         }
         (None, Some(manifest)) => tree::capture(&copy.root, manifest, store, &CAPTURE_LIMITS),
         (None, None) => Ok(Capture { listing: listing.clone(), ..Capture::default() }),
@@ -383,32 +387,36 @@ fn may_be_litter(why: RefusedWhy) -> bool {
 }
 
 fn judge_capture(limit: &str, path: &[u8]) -> (Reason, String) {
-    let text = format!("the result is too large to capture: {limit} at `{}`", shown(&path_text(path)));
+    let text = format!("the result is too large to capture: {limit} at `{}`", show_controls(&path_text(path)));
     (Reason::BudgetExceeded, text)
 }
 
 /// Objections of the contract to each changed path.
-pub(crate) fn judged(rules: &PathRules, changes: &[Change]) -> Vec<(Reason, String)> {
+pub(crate) fn judged(rules: &PathRules, changes: &[PathChange]) -> Vec<(Reason, String)> {
     let allowed = rules.allowed.to_string();
-    let judge = |change: &Change| {
+    let judge = |change: &PathChange| {
         let path = path_text(&change.path);
         let done = match (&change.before, &change.after) {
             (None, _) => "added",
             (_, None) => "deleted",
             _ => "changed",
         };
-        match rules.judge(&change.path) {
+        match rules.judge_path(&change.path) {
             PathVerdict::Allowed => None,
             PathVerdict::Forbidden => {
-                Some((Reason::ForbiddenPathChange, format!("`{}` is forbidden and was {done}", shown(&path))))
+                Some((Reason::ForbiddenPathChange, format!("`{}` is forbidden and was {done}", show_controls(&path))))
             }
             PathVerdict::Protected => Some((
                 Reason::ProtectedFileChanged,
-                format!("`{}` belongs to the exam and was {done}; it is restored before verification", shown(&path)),
+                format!(
+                    "`{}` belongs to the exam and was {done}; it is restored before verification",
+                    show_controls(&path)
+                ),
             )),
-            PathVerdict::Outside => {
-                Some((Reason::DisallowedFileChange, format!("`{}` was {done}; allowed: {allowed}", shown(&path))))
-            }
+            PathVerdict::Outside => Some((
+                Reason::DisallowedFileChange,
+                format!("`{}` was {done}; allowed: {allowed}", show_controls(&path)),
+            )),
         }
     };
     if stop::has_defect("paths_unjudged") {
@@ -429,8 +437,8 @@ fn judge_size(files: usize, bytes: impl FnOnce() -> Result<u64, TreeError>) -> R
 }
 
 /// Patch of a result and the tree it makes, or the obstacle.
-pub(crate) fn prove(baseline: &Baseline, listing: &Listing) -> Result<Result<Proof, String>, TreeError> {
-    let proof = baseline.store.prove(&baseline.listing, listing, LARGEST_PATCH)?;
+pub(crate) fn prove_result(baseline: &Baseline, listing: &Listing) -> Result<Result<Proof, String>, TreeError> {
+    let proof = baseline.store.prove_patch(&baseline.listing, listing, LARGEST_PATCH)?;
     Ok(proof.ok_or_else(|| format!("the patch has more than {LARGEST_PATCH} bytes")))
 }
 
@@ -453,18 +461,18 @@ pub(crate) fn record_patch(
         "forbidden_paths_passed": taken.forbidden_paths_passed,
         "result_tree": result.to_string(),
     });
-    run.event(EventKind::GitDiffChecked, checked)?;
+    run.add_event(EventKind::GitDiffChecked, checked)?;
     let detail = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     run.step(Step::Diff, StepState::Ended, &detail)?;
     Ok(())
 }
 
 fn record_oversize(run: &mut RunFile<'_>, taken: &mut TakenResult, why: String) -> Result<(), Stopped> {
-    run.standing.block(Reason::BudgetExceeded, why, names::TRACE);
-    run.standing.skip(names::PATCH, "the patch is too large to keep");
-    run.standing.skip(EventKind::PatchApplied.name(), "the patch is too large to keep");
+    run.standing.block_run(Reason::BudgetExceeded, why, names::TRACE);
+    run.standing.skip_part(names::PATCH, "the patch is too large to keep");
+    run.standing.skip_part(EventKind::PatchApplied.name(), "the patch is too large to keep");
     taken.changed_files.clear();
-    run.write(names::PATCH, b"")?;
+    run.write_artifact(names::PATCH, b"")?;
     Ok(())
 }
 
@@ -473,14 +481,14 @@ fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize)
     let differs = judge_proof(&found, result);
     let same = differs.is_none();
     if let Some((reason, text)) = differs {
-        run.standing.block(reason, text, names::PATCH);
+        run.standing.block_run(reason, text, names::PATCH);
     }
     let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
     run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
     if !patch.is_empty() {
-        let sha256 = Digest::of(&patch);
+        let sha256 = Digest::of_bytes(&patch);
         let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
-        run.event(EventKind::PatchApplied, applied)?;
+        run.add_event(EventKind::PatchApplied, applied)?;
     }
     Ok(())
 }
@@ -488,25 +496,25 @@ fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize)
 /// The blocker of a patch that makes another tree than the result, or none: then `found`
 /// says why.
 fn judge_proof(found: &str, result: Oid) -> Option<(Reason, String)> {
-    let text = format!("expected tree {result}, found {}", shown(found));
+    let text = format!("expected tree {result}, found {}", show_controls(found));
     (found != result.to_string()).then_some((Reason::PatchNotReproducible, text))
 }
 
 /// Handles a result without a change: a failure if a change was promised, and nothing to
 /// verify.
 fn no_change(run: &mut RunFile<'_>, engine: &EngineRun) -> Option<&'static str> {
-    run.standing.skip(EventKind::PatchApplied.name(), "nothing changed");
+    run.standing.skip_part(EventKind::PatchApplied.name(), "nothing changed");
     if !run.task.contract.diff_required {
         return None;
     }
     if let Some((reason, text)) = judge_no_change(&run.standing, engine.has_ended_well()) {
-        run.standing.block(reason, text, names::PATCH);
+        run.standing.block_run(reason, text, names::PATCH);
     }
     Some("nothing changed")
 }
 
 /// The blocker that a missing change makes; something worse explains it.
-fn judge_no_change(standing: &Standing, has_ended_well: bool) -> Option<(Reason, &'static str)> {
+fn judge_no_change(standing: &RunStanding, has_ended_well: bool) -> Option<(Reason, &'static str)> {
     let text = "the engine ended well and changed nothing";
     (has_ended_well && !standing.is_blocked()).then_some((Reason::NoDiff, text))
 }

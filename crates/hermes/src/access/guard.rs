@@ -14,7 +14,7 @@ use axum::response::Response;
 use super::Role;
 use super::session::session_name;
 use crate::respond::{login_wanted, plain_refusal};
-use crate::route_table::{Route, RouteAccess, find_route};
+use crate::route_table::{PageRoute, RouteAccess, find_route};
 use crate::source::{OperatorAct, OperatorActKind};
 use crate::state::ConsoleState;
 
@@ -56,7 +56,7 @@ pub(crate) async fn guard_request(
     mut request: Request,
     next: Next,
 ) -> Response {
-    if !state.rates.admit(peer.ip()) {
+    if !state.rates.admit_request(peer.ip()) {
         return plain_refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; wait a second");
     }
     let headers = request.headers();
@@ -70,12 +70,12 @@ pub(crate) async fn guard_request(
     let route = pattern.as_deref().and_then(|path| find_route(request.method(), path));
     let refusal = refuse_origin(&state, &request).or_else(|| refuse_viewer(&viewer, route, &request));
     if let Some((refusal, text)) = refusal {
-        if let Some(act) = route.and_then(Route::act)
-            && state.refusals.admit(peer.ip())
+        if let Some(act) = route.and_then(PageRoute::act)
+            && state.refusals.admit_request(peer.ip())
         {
             let act = refused_act(act, &viewer, request.uri().path(), text);
             // A ledger that cannot be written changes nothing about the refusal.
-            let _ = state.ask(move |source| source.record_act(&act)).await;
+            let _ = state.ask_source(move |source| source.record_act(&act)).await;
         }
         return refusal;
     }
@@ -118,7 +118,7 @@ fn refuse_origin(state: &ConsoleState, request: &Request) -> Option<Refusal> {
     (!is_own).then(|| (plain_refusal(StatusCode::FORBIDDEN, text), text))
 }
 
-fn refuse_viewer(viewer: &Viewer, route: Option<&Route>, request: &Request) -> Option<Refusal> {
+fn refuse_viewer(viewer: &Viewer, route: Option<&PageRoute>, request: &Request) -> Option<Refusal> {
     let refuse = |status, text| Some((plain_refusal(status, text), text));
     match route.map(|route| route.access) {
         Some(RouteAccess::Open) => None,

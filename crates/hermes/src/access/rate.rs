@@ -29,7 +29,7 @@ impl RateLimiter {
     }
 
     /// True if one more request of the address is within its rate.
-    pub(crate) fn admit(&self, address: IpAddr) -> bool {
+    pub(crate) fn admit_request(&self, address: IpAddr) -> bool {
         self.admit_at(address, Instant::now())
     }
 

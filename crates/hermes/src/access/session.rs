@@ -200,7 +200,7 @@ impl Sessions {
 
 /// Short name of a session for the ledger, which gives no access.
 pub(crate) fn session_name(value: &str) -> String {
-    Digest::of(value.as_bytes()).to_string().chars().take(12).collect()
+    Digest::of_bytes(value.as_bytes()).to_string().chars().take(12).collect()
 }
 
 fn find<'a, T>(all: &'a BTreeMap<String, T>, value: &str) -> Option<&'a T> {

@@ -78,7 +78,7 @@ impl Drop for CountedViewer {
 
 impl LiveFeed {
     /// Adds lines as they stand in the file, and says once that the run's process is gone.
-    pub(super) fn extend(&self, lines: Vec<Vec<u8>>, is_interrupted: bool) {
+    pub(super) fn add_lines(&self, lines: Vec<Vec<u8>>, is_interrupted: bool) {
         let mut state = self.lock();
         let before = state.frames.len();
         state.frames.extend(lines.iter().map(|line| frame_of(line)));
@@ -94,7 +94,7 @@ impl LiveFeed {
     }
 
     /// Ends the feed and wakes every viewer.
-    pub(super) fn end(&self, end: FeedEnd) {
+    pub(super) fn end_feed(&self, end: FeedEnd) {
         self.lock().end = Some(end);
         self.news.send_replace(());
     }
@@ -173,13 +173,13 @@ mod tests {
     #[test]
     fn every_viewer_gets_everything_once() {
         let feed = Arc::new(LiveFeed::default());
-        feed.extend(vec![br#"{"seq":0}"#.to_vec()], false);
-        feed.extend(vec![br#"{"seq":1}"#.to_vec()], true);
-        feed.extend(Vec::new(), true);
+        feed.add_lines(vec![br#"{"seq":0}"#.to_vec()], false);
+        feed.add_lines(vec![br#"{"seq":1}"#.to_vec()], true);
+        feed.add_lines(Vec::new(), true);
         let (frames, end) = feed.frames_behind(0);
         let ids: Vec<_> = frames.iter().map(|(seq, _)| *seq).collect();
         assert_eq!((ids, end), (vec![Some(0), Some(1), None], None), "an interruption is said once");
-        feed.end(FeedEnd::Sealed);
+        feed.end_feed(FeedEnd::Sealed);
         assert_eq!(feed.frames_behind(3), (Vec::new(), Some(FeedEnd::Sealed)));
         let viewer = feed.count_in();
         assert_eq!(feed.count_viewers(), 1);

@@ -41,7 +41,7 @@ pub(super) async fn perform_act(
         text,
     };
     state
-        .ask(move |source| {
+        .ask_source(move |source| {
             let done = match is_own {
                 true => source.record_act(&entry(true, "begun".to_owned())).and_then(|()| work(source)),
                 false => Err(SourceError::refused("this form was sent before, or is not of this session")),

@@ -1,7 +1,7 @@
 //! Colours of terminal output as classes. Everything that is no colour is shown as text,
 //! and nothing is interpreted.
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 /// A piece of a line in one colour.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ fn class_of_codes(codes: &str, before: &'static str) -> &'static str {
 
 fn push(parts: &mut Vec<ColouredText>, class: &'static str, text: &str) {
     if !text.is_empty() {
-        parts.push(ColouredText { class, text: shown(text) });
+        parts.push(ColouredText { class, text: show_controls(text) });
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn approvals_page(
     Extension(viewer): Extension<Viewer>,
     Query(query): Query<ApprovalsQuery>,
 ) -> Response {
-    match state.ask(move |source| source.list_requests(query.cursor.as_deref())).await {
+    match state.ask_source(move |source| source.list_requests(query.cursor.as_deref())).await {
         Ok(page) => {
             let frame = Frame::new(&state, &viewer, "/approvals", "Approvals");
             html_page(StatusCode::OK, &ApprovalsPage { frame, page })
@@ -75,7 +75,7 @@ async fn show_request(
     reference: String,
     refused: Option<SourceError>,
 ) -> Response {
-    let facts = match state.ask(move |source| source.view_request(&reference)).await {
+    let facts = match state.ask_source(move |source| source.view_request(&reference)).await {
         Ok(facts) => facts,
         Err(error) => return error_response(state, viewer, error),
     };
@@ -141,7 +141,7 @@ pub(crate) async fn approve_request(
         let facts = source.view_request(&name)?;
         if !facts.may_capture {
             return Err(SourceError::refused("approving in the browser is not switched on")
-                .hint(format!("cto approve {}", facts.summary.request)));
+                .with_hint(format!("cto approve {}", facts.summary.request)));
         }
         // The packet that was on the page is the one that is signed.
         if facts.packet_digest.to_string() != packet_digest {

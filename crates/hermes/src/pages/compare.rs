@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use contract::text::shown;
+use contract::text::show_controls;
 use serde::Deserialize;
 use views::{Lane, LaneComparison};
 
@@ -59,7 +59,7 @@ pub(crate) async fn compare_page(
     let references = query.references();
     let (comparison, problem) = match references.len() {
         0 => (None, None),
-        _ => match state.ask(move |source| source.compare_runs(&references)).await {
+        _ => match state.ask_source(move |source| source.compare_runs(&references)).await {
             Ok(comparison) => (Some(comparison), None),
             Err(error) => (None, Some(error.text)),
         },
@@ -98,6 +98,6 @@ fn rows_of(comparison: &LaneComparison) -> Vec<LaneRow> {
         }),
         accepted,
         row("Claims contradicted", |lane| format!("{} of {}", lane.claims_contradicted, lane.claims)),
-        row("Remedy", |lane| lane.remedy.as_deref().map_or_else(|| "–".to_owned(), shown)),
+        row("Remedy", |lane| lane.remedy.as_deref().map_or_else(|| "–".to_owned(), show_controls)),
     ]
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
-use contract::text::shown;
+use contract::text::show_controls;
 
 use crate::access::Viewer;
 use crate::respond::html_page;
@@ -45,7 +45,7 @@ impl Frame {
     pub(crate) fn new(state: &ConsoleState, viewer: &Viewer, here: &'static str, title: impl Into<String>) -> Self {
         let token = viewer.session.as_deref().and_then(|session| state.sessions.logout_token(session));
         Self {
-            title: shown(&title.into()),
+            title: show_controls(&title.into()),
             here,
             role: viewer.role.map_or("", crate::Role::as_str),
             logout: token.unwrap_or_default(),

@@ -54,7 +54,7 @@ pub(crate) async fn log_in(
     Path(token): Path<String>,
 ) -> Response {
     let Some((role, value)) = state.sessions.log_in(&token) else {
-        if state.refusals.admit(peer.ip()) {
+        if state.refusals.admit_request(peer.ip()) {
             // A ledger that cannot be written changes nothing about the refusal.
             let _ = record(&state, &viewer, OperatorActKind::Login, "none", false).await;
         }
@@ -116,5 +116,5 @@ async fn record(
 ) -> Result<(), SourceError> {
     let text = if allowed { "done" } else { "the link was used or has lapsed" }.to_owned();
     let act = OperatorAct { act, subject: subject.to_owned(), session: viewer.name(), allowed, text };
-    state.ask(move |source| source.record_act(&act)).await
+    state.ask_source(move |source| source.record_act(&act)).await
 }

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use contract::Stamp;
-use contract::text::shown;
+use contract::text::show_controls;
 use views::SpendRow;
 
 use super::spend::SpendText;
@@ -100,7 +100,7 @@ pub(crate) async fn overview_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
 ) -> Response {
-    match state.ask(|source| source.view_overview()).await {
+    match state.ask_source(|source| source.view_overview()).await {
         Ok(facts) => html_page(StatusCode::OK, &OverviewPage::of(Frame::new(&state, &viewer, "/", "Overview"), facts)),
         Err(error) => error_response(&state, &viewer, error),
     }
@@ -123,7 +123,7 @@ impl OverviewPage {
             bars: draw_bars(&facts.days, tallest),
             day_labels: label_days(&facts.days),
             rates: facts.rates.iter().map(RateRow::of).collect(),
-            spend: sum_models(&facts.spend).iter().rev().take(MOST_SPEND).map(SpendText::of).collect(),
+            spend: sum_models(&facts.spend).iter().rev().take(MOST_SPEND).map(SpendText::of_row).collect(),
             facts,
         }
     }
@@ -147,7 +147,7 @@ impl WaitingRow {
             _ => ("shield", String::new()),
         };
         let since = one.since.map_or_else(String::new, |since| format!("{} ago", age_text(&age_of(since, now))));
-        Self { icon, href, text: shown(&one.text), since, remedy: shown(&one.remedy) }
+        Self { icon, href, text: show_controls(&one.text), since, remedy: show_controls(&one.remedy) }
     }
 }
 
@@ -155,8 +155,8 @@ impl RunningRow {
     fn of(one: &RunningFacts, now: Stamp) -> Self {
         Self {
             run_id: one.run_id.clone(),
-            task_id: shown(&one.task_id),
-            engine: shown(&one.engine),
+            task_id: show_controls(&one.task_id),
+            engine: show_controls(&one.engine),
             stage: one.stage,
             phase: format!("{:?}", one.phase).to_lowercase(),
             age: age_text(&age_of(one.started_at, now)),
@@ -244,7 +244,15 @@ impl RateRow {
         let at = (rate.passed * 100).checked_div(rate.ran).unwrap_or(0);
         let (low, high) = (rate.low / 10, rate.high.div_ceil(10));
         let label = format!("{} passed {} of {}, between {low} and {high} percent", rate.engine, rate.passed, rate.ran);
-        Self { engine: shown(&rate.engine), passed: rate.passed, ran: rate.ran, at, low, high, label: shown(&label) }
+        Self {
+            engine: show_controls(&rate.engine),
+            passed: rate.passed,
+            ran: rate.ran,
+            at,
+            low,
+            high,
+            label: show_controls(&label),
+        }
     }
 }
 

@@ -41,7 +41,8 @@ pub(crate) async fn records_page(
     Extension(viewer): Extension<Viewer>,
     Query(RecordsQuery { from }): Query<RecordsQuery>,
 ) -> Response {
-    let asked = state.ask(move |source| Ok::<_, SourceError>((source.list_records()?, source.view_board(from)?))).await;
+    let asked =
+        state.ask_source(move |source| Ok::<_, SourceError>((source.list_records()?, source.view_board(from)?))).await;
     match asked {
         Ok((records, board)) => {
             let frame = Frame::new(&state, &viewer, "/records", "Records");

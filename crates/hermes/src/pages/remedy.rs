@@ -4,15 +4,15 @@ use contract::remedy;
 
 /// Words of a remedy, and its command; either may be empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Remedy {
+pub(super) struct RemedyWords {
     pub(super) words: String,
     pub(super) command: String,
 }
 
-impl Remedy {
+impl RemedyWords {
     /// Takes the command out of a sentence such as `see it: cto diff RUN; widen allowed_paths`.
-    pub(super) fn of(text: &str) -> Self {
-        let parts = remedy::Remedy::parse(text);
+    pub(super) fn of_text(text: &str) -> Self {
+        let parts = remedy::Remedy::parse_text(text);
         Self { words: parts.words(), command: parts.command.unwrap_or_default().to_owned() }
     }
 }
@@ -30,7 +30,10 @@ mod tests {
             ("see it: git status (in the source)", "see it; (in the source)", "git status"),
             ("raise limits.wall_seconds", "raise limits.wall_seconds", ""),
         ] {
-            assert_eq!(Remedy::of(text), Remedy { words: words.to_owned(), command: command.to_owned() });
+            assert_eq!(
+                RemedyWords::of_text(text),
+                RemedyWords { words: words.to_owned(), command: command.to_owned() }
+            );
         }
     }
 }

@@ -9,12 +9,12 @@ use axum::response::Response;
 use axum::{Extension, Form};
 use contract::paths::PathVerdict;
 use contract::report::{CheckResult, Report};
-use contract::text::shown;
+use contract::text::show_controls;
 use ledger::RunStatus;
 use serde::Deserialize;
 
 use super::act::{AskedAct, make_act_token, perform_act};
-use super::remedy::Remedy;
+use super::remedy::RemedyWords;
 use super::run_ident::{IdentCell, ident_of};
 use super::run_timeline::{EventRow, TimelineLane, draw_timeline};
 use super::text::{millis_text, money_text, time_text};
@@ -60,7 +60,7 @@ struct ReasonRow {
     code: &'static str,
     text: String,
     evidence: String,
-    remedy: Remedy,
+    remedy: RemedyWords,
 }
 
 struct ClaimRow {
@@ -119,12 +119,12 @@ pub(crate) async fn run_page(
     let asked = reference.clone();
     // The mark is older than the facts, so that a change between the two makes the next
     // look a new one.
-    let mark = state.ask(move |source| Ok(source.mark_run(&asked))).await.ok().flatten();
+    let mark = state.ask_source(move |source| Ok(source.mark_run(&asked))).await.ok().flatten();
     if let Some(part) = mark.and_then(|mark| state.pages.recall(&reference, mark)) {
         return kept_page(&state, &viewer, part);
     }
     let asked = reference.clone();
-    match state.ask(move |source| source.view_run(&asked)).await {
+    match state.ask_source(move |source| source.view_run(&asked)).await {
         Ok(facts) => show_run(&state, &viewer, facts, (&reference, mark)),
         Err(error) => error_response(&state, &viewer, error),
     }
@@ -147,7 +147,7 @@ pub(crate) async fn stop_run(
 
 /// The page of the run, with what was not done and why.
 async fn show_refusal(state: &Arc<ConsoleState>, viewer: &Viewer, run: String, refused: &SourceError) -> Response {
-    let facts = match state.ask(move |source| source.view_run(&run)).await {
+    let facts = match state.ask_source(move |source| source.view_run(&run)).await {
         Ok(facts) => facts,
         Err(error) => return error_response(state, viewer, error),
     };
@@ -174,7 +174,7 @@ fn show_run(state: &ConsoleState, viewer: &Viewer, facts: RunFacts, asked: (&str
     let Ok(text) = page.as_main().render() else { return html_page(StatusCode::OK, &page) };
     let part = Arc::new(CachedPart::new(title, text));
     if let (run, Some(mark)) = asked {
-        state.pages.keep(run, mark, &part);
+        state.pages.keep_part(run, mark, &part);
     }
     kept_page(state, viewer, part)
 }
@@ -269,7 +269,7 @@ fn word_of(facts: &RunFacts) -> &'static str {
 
 fn meta_of(facts: &RunFacts) -> Vec<String> {
     let row = &facts.row;
-    let mut meta = vec![row.task_id.to_string(), shown(&row.engine), format!("stage {}", row.stage)];
+    let mut meta = vec![row.task_id.to_string(), show_controls(&row.engine), format!("stage {}", row.stage)];
     meta.extend(row.duration_ms.map(|ms| format!("took {}", millis_text(ms))));
     meta.push(format!("started {}", time_text(row.started_at)));
     meta.push(format!("purpose {}", row.purpose.as_str()));
@@ -282,9 +282,9 @@ fn reasons_of(facts: &RunFacts) -> Vec<ReasonRow> {
     let Some(report) = &facts.report else { return Vec::new() };
     let rows = report.blockers.iter().map(|blocker| ReasonRow {
         code: blocker.reason.code(),
-        text: shown(&blocker.text),
-        evidence: shown(&blocker.evidence),
-        remedy: Remedy::of(&shown(&report.fill_remedy(&blocker.remedy))),
+        text: show_controls(&blocker.text),
+        evidence: show_controls(&blocker.evidence),
+        remedy: RemedyWords::of_text(&show_controls(&report.fill_remedy(&blocker.remedy))),
     });
     rows.collect()
 }
@@ -303,9 +303,9 @@ fn next_of(facts: &RunFacts) -> Vec<String> {
 impl ClaimRow {
     fn of(judged: &contract::claim::JudgedClaim) -> Self {
         Self {
-            text: shown(&judged.claim.saying.to_string()),
-            place: shown(&judged.claim.found_in),
-            seen: shown(&judged.seen),
+            text: show_controls(&judged.claim.saying.to_string()),
+            place: show_controls(&judged.claim.found_in),
+            seen: show_controls(&judged.seen),
             verdict: judged.verdict.as_str(),
         }
     }
@@ -328,10 +328,11 @@ impl PatchFileRow {
                 PatchLineKind::Removed => "−",
                 _ => " ",
             },
-            text: shown(&patch.text),
+            text: show_controls(&patch.text),
         });
-        let (added, removed, path) = (file.added, file.removed, shown(&file.path));
-        let (verdict, glob) = (verdict_word(file.verdict), file.glob.as_deref().map_or_else(String::new, shown));
+        let (added, removed, path) = (file.added, file.removed, show_controls(&file.path));
+        let (verdict, glob) =
+            (verdict_word(file.verdict), file.glob.as_deref().map_or_else(String::new, show_controls));
         let rule = rule_text(file.verdict, glob.is_empty());
         Self { path, verdict, rule, glob, added, removed, lines: lines.collect() }
     }
@@ -359,7 +360,7 @@ fn passes_of(report: &Report) -> Vec<PassRow> {
         PassRow {
             kind: pass.kind.as_str(),
             ran_on: pass.kind.ran_on(),
-            command: shown(&pass.argv.join(" ")),
+            command: show_controls(&pass.argv.join(" ")),
             executed: number(|counts| counts.executed),
             passed: number(|counts| counts.passed),
             failed: number(|counts| counts.failed),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use contract::text::shown;
+use contract::text::show_controls;
 use sha2::{Digest as _, Sha256};
 
 use super::Frame;
@@ -66,7 +66,7 @@ struct FileHead<'a> {
 
 /// Renders a sealed run with its bundle as one HTML file that needs no network.
 pub fn render_run_file(facts: RunFacts, bundle: &RunFileBundle) -> Result<String, RenderRunError> {
-    let title = shown(&format!("Run {}", facts.row.run_id));
+    let title = show_controls(&format!("Run {}", facts.row.run_id));
     let page = RunPageText::offline(Frame::outside(title.as_str()), facts);
     let verifier = VERIFIER.concat();
     let policy = make_policy(&[CONSOLE_STYLE], &[CONSOLE_SCRIPT, &verifier]);

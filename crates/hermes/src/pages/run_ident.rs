@@ -1,6 +1,6 @@
 //! The identity strip of a run: the same six cells in every state.
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 use crate::source::RunFacts;
 
@@ -19,19 +19,19 @@ pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
     vec![
         IdentCell {
             label: "Contract",
-            main: shown(&report.title),
+            main: show_controls(&report.title),
             subs: vec![short(&report.contract_digest.to_string())],
         },
         IdentCell {
             label: "Engine",
-            main: shown(&report.engine.id),
-            subs: vec![shown(&report.engine.source_id), short(&report.engine.executable_sha256.to_string())],
+            main: show_controls(&report.engine.id),
+            subs: vec![show_controls(&report.engine.source_id), short(&report.engine.executable_sha256.to_string())],
         },
         IdentCell {
             label: "Model, from the wire",
             main: model
                 .and_then(|model| model.requested.as_ref())
-                .map_or("none".to_owned(), |pair| shown(&pair.to_string())),
+                .map_or("none".to_owned(), |pair| show_controls(&pair.to_string())),
             subs: model
                 .map(|model| format!("{} of {} answered", model.used.answered, model.used.requests))
                 .into_iter()
@@ -45,7 +45,7 @@ pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
         IdentCell {
             label: "Approval",
             main: format!("{:?}", report.approval_status).to_lowercase().replace("notrequired", "not required"),
-            subs: vec![shown(&report.allowed_mutation_scope)],
+            subs: vec![show_controls(&report.allowed_mutation_scope)],
         },
         IdentCell {
             label: "Signature",
@@ -61,7 +61,7 @@ fn bare_ident(facts: &RunFacts) -> Vec<IdentCell> {
     let cell = |label, main: String| IdentCell { label, main, subs: Vec::new() };
     vec![
         cell("Contract", facts.row.task_id.to_string()),
-        cell("Engine", shown(&facts.row.engine)),
+        cell("Engine", show_controls(&facts.row.engine)),
         cell("Model, from the wire", none()),
         cell("Sandbox, measured", none()),
         cell("Approval", none()),
@@ -70,5 +70,5 @@ fn bare_ident(facts: &RunFacts) -> Vec<IdentCell> {
 }
 
 fn short(digest: &str) -> String {
-    shown(digest).chars().take(16).collect()
+    show_controls(digest).chars().take(16).collect()
 }

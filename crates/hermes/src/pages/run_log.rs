@@ -56,7 +56,7 @@ pub(crate) async fn log_page(
 ) -> Response {
     let (asked, name, run) = (query.asked(), query.name, reference.clone());
     let search = asked.search.clone();
-    match state.ask(move |source| source.read_log(&run, &name, &asked)).await {
+    match state.ask_source(move |source| source.read_log(&run, &name, &asked)).await {
         Ok(window) => {
             let lines = window.lines.iter().map(|(number, line)| (*number, colour_line(line))).collect();
             let frame = Frame::new(&state, &viewer, "/runs", window.name.clone());

@@ -1,6 +1,6 @@
 //! The timeline of a run: five lanes of marks, and the list of events.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Event, EventKind};
 use serde_json::{Map, Value};
 
@@ -110,7 +110,7 @@ pub(crate) fn describe_data(data: &Map<String, Value>) -> String {
         Value::String(text) => format!("{key} {text}"),
         other => format!("{key} {other}"),
     });
-    let text = shown(&facts.collect::<Vec<_>>().join(", "));
+    let text = show_controls(&facts.collect::<Vec<_>>().join(", "));
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,

@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use contract::text::shown;
+use contract::text::show_controls;
 use serde::Deserialize;
 use views::{RunPage, RunSummary};
 
@@ -89,7 +89,7 @@ pub(crate) async fn runs_page(
 ) -> Response {
     let asked = query.asked();
     let words = asked.query.clone();
-    let found = state.ask(move |source| source.list_runs(&asked)).await;
+    let found = state.ask_source(move |source| source.list_runs(&asked)).await;
     let (page, problem, status) = match found {
         Ok(page) => (page, None, StatusCode::OK),
         Err(error) if error.kind == SourceErrorKind::Invalid => {
@@ -116,7 +116,7 @@ impl RunRowText {
             task: row.task_id.to_string(),
             kind: run.kind.map_or_else(String::new, |kind| kind.to_string()),
             answer: run.answer.as_ref().map_or_else(String::new, views::RunAnswer::word),
-            engine: shown(&row.engine),
+            engine: show_controls(&row.engine),
             stage: row.stage.to_string(),
             why: why_text(run),
             tests: match (row.tests_passed, row.tests_executed) {

@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use contract::text::shown;
+use contract::text::show_controls;
 use views::SpendRow;
 
 use super::text::{money_text, number_text};
@@ -42,10 +42,10 @@ pub(crate) async fn spend_page(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
 ) -> Response {
-    match state.ask(|source| source.view_spend()).await {
+    match state.ask_source(|source| source.view_spend()).await {
         Ok(facts) => {
             let frame = Frame::new(&state, &viewer, "/spend", "Spend");
-            let rows = facts.rows.iter().rev().map(SpendText::of).collect();
+            let rows = facts.rows.iter().rev().map(SpendText::of_row).collect();
             html_page(StatusCode::OK, &SpendPage { frame, limits: limits_of(&facts), rows, facts })
         }
         Err(error) => error_response(&state, &viewer, error),
@@ -53,12 +53,12 @@ pub(crate) async fn spend_page(
 }
 
 impl SpendText {
-    pub(super) fn of(row: &SpendRow) -> Self {
+    pub(super) fn of_row(row: &SpendRow) -> Self {
         let open = if row.open_runs > 0 { format!(", {} not settled", row.open_runs) } else { String::new() };
         Self {
             day: row.day.clone(),
-            engine: row.engine.as_deref().map_or_else(|| "unknown".to_owned(), shown),
-            pair: shown(&row.pair),
+            engine: row.engine.as_deref().map_or_else(|| "unknown".to_owned(), show_controls),
+            pair: show_controls(&row.pair),
             runs: format!("{}{open}", row.runs),
             requests: number_text(row.requests),
             tokens: number_text(row.tokens),

@@ -1,7 +1,7 @@
 //! Words, icons and short forms that templates ask for.
 
 use contract::Stage;
-use contract::text::shown;
+use contract::text::show_controls;
 
 /// Word, class and icon of each state that is shown. The icon's shape tells the state as
 /// well as its colour.
@@ -49,7 +49,7 @@ pub(crate) fn icon_of(word: impl AsRef<str>) -> &'static str {
 
 /// Words of a code: underscores become blanks.
 pub(crate) fn words_of(word: impl AsRef<str>) -> String {
-    shown(&word.as_ref().replace('_', " "))
+    show_controls(&word.as_ref().replace('_', " "))
 }
 
 /// A number with a comma between thousands.
@@ -62,39 +62,39 @@ pub(crate) fn number_text(number: u64) -> String {
 
 /// First characters of a digest.
 pub(crate) fn first_of(digest: impl AsRef<str>) -> String {
-    shown(digest.as_ref()).chars().take(8).collect()
+    show_controls(digest.as_ref()).chars().take(8).collect()
 }
 
 /// Last characters of a digest.
 pub(crate) fn last_of(digest: impl AsRef<str>) -> String {
-    let digest = shown(digest.as_ref());
+    let digest = show_controls(digest.as_ref());
     digest.chars().skip(digest.chars().count().saturating_sub(4)).collect()
 }
 
 /// Folder of a path with its slash; nothing for a bare name.
 pub(crate) fn folder_of(path: impl AsRef<str>) -> String {
-    path.as_ref().rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{}/", shown(folder)))
+    path.as_ref().rsplit_once('/').map_or_else(String::new, |(folder, _)| format!("{}/", show_controls(folder)))
 }
 
 /// File name of a path.
 pub(crate) fn name_of(path: impl AsRef<str>) -> String {
     let path = path.as_ref();
-    shown(path.rsplit_once('/').map_or(path, |(_, name)| name))
+    show_controls(path.rsplit_once('/').map_or(path, |(_, name)| name))
 }
 
 /// Foreign text with control characters neutralised.
 pub(crate) fn shown_text(text: impl AsRef<str>) -> String {
-    shown(text.as_ref())
+    show_controls(text.as_ref())
 }
 
 /// A text that may be absent; its absence is a dash.
 pub(crate) fn text_of<T: ToString>(text: &Option<T>) -> String {
-    text.as_ref().map_or_else(|| "–".to_owned(), |text| shown(&text.to_string()))
+    text.as_ref().map_or_else(|| "–".to_owned(), |text| show_controls(&text.to_string()))
 }
 
 /// Name of the model, or `none`.
 pub(crate) fn model_of<T: ToString>(model: &Option<T>) -> String {
-    model.as_ref().map_or_else(|| "none".to_owned(), |model| shown(&model.to_string()))
+    model.as_ref().map_or_else(|| "none".to_owned(), |model| show_controls(&model.to_string()))
 }
 
 /// Name of a stage by its number; empty for a number that is none.
@@ -114,7 +114,7 @@ pub(crate) fn age_text(seconds: &u64) -> String {
 
 /// A time without its fractions: `2026-11-18 12:31:54`.
 pub(crate) fn time_text(time: impl ToString) -> String {
-    shown(&time.to_string().chars().take(19).collect::<String>()).replacen('T', " ", 1)
+    show_controls(&time.to_string().chars().take(19).collect::<String>()).replacen('T', " ", 1)
 }
 
 /// `40 ms`, `9.2 s`, `5:18`.

@@ -7,7 +7,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use contract::text::shown;
+use contract::text::show_controls;
 use views::VerifyResult;
 
 use super::{Frame, error_response};
@@ -33,14 +33,14 @@ pub(crate) async fn verify_page(
     Path(reference): Path<String>,
 ) -> Response {
     let asked = reference.clone();
-    let result = match state.ask(move |source| source.verify_run(&asked)).await {
+    let result = match state.ask_source(move |source| source.verify_run(&asked)).await {
         Ok(result) => result,
         Err(error) => return error_response(&state, &viewer, error),
     };
-    let reference = shown(&reference);
+    let reference = show_controls(&reference);
     let errors = result.errors.iter().map(|error| {
         let text = format!("{}: expected {}, found {}", error.file, error.expected, error.found);
-        (shown(&error.check), shown(&text))
+        (show_controls(&error.check), show_controls(&text))
     });
     let page = VerifyPage {
         frame: Frame::new(&state, &viewer, "/runs", "Verify"),

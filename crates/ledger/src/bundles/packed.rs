@@ -46,7 +46,7 @@ impl PackedList {
             let left = LARGEST_PACKED.saturating_sub(content.len() as u64);
             let bytes = untrusted_fs::read_plain(folder, path.as_bytes(), left);
             let bytes = bytes.ok_or_else(|| io::Error::other(format!("{path} cannot be read, or is too large")))?;
-            files.push(PackedFile { path, sha256: Digest::of(&bytes), size: bytes.len() as u64 });
+            files.push(PackedFile { path, sha256: Digest::of_bytes(&bytes), size: bytes.len() as u64 });
             content.extend_from_slice(&bytes);
         }
         Ok((Self { files }, content))
@@ -63,7 +63,7 @@ impl PackedList {
     }
 
     /// Reads a list and refuses names and sizes that no bundle has.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, UnpackBundleError> {
+    pub(super) fn parse_list(bytes: &[u8]) -> Result<Self, UnpackBundleError> {
         let list: Self = serde_json::from_slice(bytes).map_err(|_| UnpackBundleError("its list cannot be read"))?;
         let is_ordered = list.files.windows(2).all(|pair| pair[0].path < pair[1].path);
         match is_ordered && list.files.iter().all(|file| is_inner_path(&file.path)) {
@@ -86,18 +86,18 @@ pub(super) struct PackedBundle<'a> {
 
 impl<'a> PackedBundle<'a> {
     /// Splits a packed bundle into its list and the bytes of its files.
-    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, UnpackBundleError> {
+    pub(super) fn parse_bundle(bytes: &'a [u8]) -> Result<Self, UnpackBundleError> {
         let (format, rest) = split_line(bytes).ok_or(UnpackBundleError("it has no format"))?;
         if format != FORMAT.as_bytes() {
             return Err(UnpackBundleError("it is of another format"));
         }
         let (list, mut rest) = split_line(rest).ok_or(UnpackBundleError("it has no list"))?;
-        let list = PackedList::parse(list)?;
+        let list = PackedList::parse_list(list)?;
         let mut contents = Vec::new();
         for file in &list.files {
             let size = usize::try_from(file.size).ok().filter(|size| *size <= rest.len());
             let (content, after) = rest.split_at(size.ok_or(UnpackBundleError("it ends in the middle"))?);
-            if Digest::of(content) != file.sha256 {
+            if Digest::of_bytes(content) != file.sha256 {
                 return Err(UnpackBundleError("a file has other bytes than its list says"));
             }
             contents.push(content);
@@ -167,7 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         DirBuilder::new().recursive(true).create(folder.path().join("backend/deep")).unwrap();
         for (path, text) in [("report.json", "{}"), ("backend/a.log", ""), ("backend/deep/b", "b\n")] {
-            own_files::write(folder.path().join(path), text).unwrap();
+            own_files::write_file(folder.path().join(path), text).unwrap();
         }
         let packed = pack_folder(folder.path()).unwrap();
         (folder, packed)
@@ -177,12 +177,12 @@ mod tests {
     fn a_bundle_comes_back_as_it_went() {
         let (folder, packed) = sample();
         let to = tempfile::tempdir().unwrap();
-        let bundle = PackedBundle::parse(&packed).unwrap();
+        let bundle = PackedBundle::parse_bundle(&packed).unwrap();
         bundle.lay_out(&to.path().join("bundle")).unwrap();
         assert_eq!(pack_folder(&to.path().join("bundle")).unwrap(), packed);
         assert!(bundle.list.matches_folder(folder.path()));
-        assert!(bundle.list.has_digest(Digest::of(b"{}")) && !bundle.list.has_digest(Digest::of(b"x")));
-        own_files::write(folder.path().join("more"), "").unwrap();
+        assert!(bundle.list.has_digest(Digest::of_bytes(b"{}")) && !bundle.list.has_digest(Digest::of_bytes(b"x")));
+        own_files::write_file(folder.path().join("more"), "").unwrap();
         assert!(!bundle.list.matches_folder(folder.path()), "a file more");
     }
 
@@ -190,26 +190,26 @@ mod tests {
     #[test]
     fn bytes_that_were_changed_are_no_bundle() {
         let (_folder, packed) = sample();
-        let whole = PackedBundle::parse(&packed).unwrap();
+        let whole = PackedBundle::parse_bundle(&packed).unwrap();
         let digests = |list: &PackedList| list.files.iter().map(|file| (file.sha256, file.size)).collect::<Vec<_>>();
         for place in 0..packed.len() {
             let mut changed = packed.clone();
             changed[place] ^= 1;
-            if let Ok(other) = PackedBundle::parse(&changed) {
+            if let Ok(other) = PackedBundle::parse_bundle(&changed) {
                 assert!(other.list != whole.list && digests(&other.list) == digests(&whole.list), "byte {place}");
             }
-            assert!(PackedBundle::parse(&packed[..place]).is_err(), "cut at {place}");
+            assert!(PackedBundle::parse_bundle(&packed[..place]).is_err(), "cut at {place}");
         }
-        assert!(PackedBundle::parse(&[packed.as_slice(), b"x"].concat()).is_err(), "a byte more");
-        assert!(PackedBundle::parse(&packed).is_ok(), "the control");
+        assert!(PackedBundle::parse_bundle(&[packed.as_slice(), b"x"].concat()).is_err(), "a byte more");
+        assert!(PackedBundle::parse_bundle(&packed).is_ok(), "the control");
     }
 
     #[test]
     fn a_list_stays_below_its_folder() {
         let list = |path: &str| {
-            let (sha256, size) = (Digest::of(b""), 0);
+            let (sha256, size) = (Digest::of_bytes(b""), 0);
             let list = PackedList { files: vec![PackedFile { path: path.to_owned(), sha256, size }] };
-            PackedList::parse(list.to_text().unwrap().as_bytes())
+            PackedList::parse_list(list.to_text().unwrap().as_bytes())
         };
         for path in ["", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/", "a/./b"] {
             assert!(list(path).is_err(), "{path}");

@@ -79,7 +79,7 @@ impl Bundles {
         }
         let Some(packed) = store.read_object(&object_name(attestation), LARGEST_PACKED)? else { return Ok(None) };
         let damaged = |why| ShareBundleError::Damaged { run: run.clone(), store: store.place().to_string(), why };
-        let bundle = PackedBundle::parse(&packed).map_err(damaged)?;
+        let bundle = PackedBundle::parse_bundle(&packed).map_err(damaged)?;
         if !bundle.list.has_digest(attestation) {
             return Err(ShareBundleError::Another { run: run.clone(), store: store.place().to_string() });
         }
@@ -100,7 +100,7 @@ impl Bundles {
         let held = own_files::open_folder(&part)?;
         held.lock()?;
         bundle.lay_out(&part.join(BUNDLE))?;
-        own_files::write(part.join(LIST_FILE), bundle.list.to_text()?)?;
+        own_files::write_file(part.join(LIST_FILE), bundle.list.to_text()?)?;
         // What lies there is damaged, or was fetched by another process just now.
         let _ = untrusted_fs::remove_tree(place);
         match fs::rename(&part, place) {
@@ -113,7 +113,7 @@ impl Bundles {
 /// A cached bundle that is as it was fetched, held.
 fn find_cached(place: &Path, attestation: Digest) -> Option<KeptBundle> {
     let list = untrusted_fs::read_plain(place, LIST_FILE.as_bytes(), LARGEST_LIST)?;
-    let list = PackedList::parse(&list).ok().filter(|list| list.has_digest(attestation))?;
+    let list = PackedList::parse_list(&list).ok().filter(|list| list.has_digest(attestation))?;
     let kept = KeptBundle::hold(place.join(BUNDLE), BundleOrigin::Shared)?;
     list.matches_folder(&kept.dir).then_some(kept)
 }
@@ -155,13 +155,13 @@ mod tests {
     impl Homes {
         fn bundles(&self, home: &str) -> Bundles {
             let place = EvidencePlace::Folder(self.folder.path().join("store"));
-            Bundles::in_home(&self.folder.path().join(home)).sharing(Some(ObjectStore::at_place(place, || None)))
+            Bundles::in_home(&self.folder.path().join(home)).sharing_store(Some(ObjectStore::at_place(place, || None)))
         }
 
         fn seal(&self, bundles: &Bundles, end: &str) -> RunId {
             let run = run_id(end);
             fs::create_dir_all(bundles.bundle_dir(&run)).unwrap();
-            own_files::write(bundles.bundle_dir(&run).join("seal"), [SEAL, end.as_bytes()].concat()).unwrap();
+            own_files::write_file(bundles.bundle_dir(&run).join("seal"), [SEAL, end.as_bytes()].concat()).unwrap();
             run
         }
     }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn digest(end: &str) -> Digest {
-        Digest::of(&[SEAL, end.as_bytes()].concat())
+        Digest::of_bytes(&[SEAL, end.as_bytes()].concat())
     }
 
     #[test]
@@ -185,13 +185,13 @@ mod tests {
         let look = || {
             let kept = theirs.fetch_bundle(&run, digest("aaaa")).unwrap().unwrap();
             assert_eq!((kept.origin, kept.held.is_some()), (BundleOrigin::Shared, true));
-            (own_files::read(kept.dir.join("seal")).unwrap(), kept.dir)
+            (own_files::read_file(kept.dir.join("seal")).unwrap(), kept.dir)
         };
         let (seal, dir) = look();
         assert_eq!(seal, b"signedaaaa");
-        own_files::write(dir.join("seal"), "other").unwrap();
+        own_files::write_file(dir.join("seal"), "other").unwrap();
         assert_eq!(look().0, b"signedaaaa", "a cached file that was changed is fetched again");
-        own_files::write(dir.join("more"), "x").unwrap();
+        own_files::write_file(dir.join("more"), "x").unwrap();
         assert!(!look().1.join("more").own_exists(), "and so is a folder with a file more");
     }
 
@@ -203,12 +203,12 @@ mod tests {
         ours.hand_in(&one, digest("aaaa")).unwrap();
         ours.hand_in(&two, digest("bbbb")).unwrap();
         let object = |end: &str| homes.folder.path().join("store/bundles").join(digest(end).to_string());
-        own_files::write(object("aaaa"), own_files::read(object("bbbb")).unwrap()).unwrap();
+        own_files::write_file(object("aaaa"), own_files::read_file(object("bbbb")).unwrap()).unwrap();
         let said = theirs.fetch_bundle(&one, digest("aaaa")).unwrap_err().to_string();
         assert!(said.contains("something else in the place of the bundle"), "{said}");
         let said = ours.hand_in(&one, digest("aaaa")).unwrap_err().to_string();
         assert!(said.contains("something else in the place of the bundle"), "{said}");
-        own_files::write(object("aaaa"), "x").unwrap();
+        own_files::write_file(object("aaaa"), "x").unwrap();
         let said = theirs.fetch_bundle(&one, digest("aaaa")).unwrap_err().to_string();
         assert!(said.contains("not what was handed in"), "{said}");
         assert!(theirs.fetch_bundle(&two, digest("bbbb")).unwrap().is_some(), "the control");

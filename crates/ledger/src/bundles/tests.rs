@@ -10,7 +10,7 @@ fn run(suffix: &str) -> RunId {
 fn home_with(places: &[PathBuf]) {
     for place in places {
         fs::create_dir_all(place).unwrap();
-        own_files::write(place.join("file"), place.as_os_str().as_encoded_bytes()).unwrap();
+        own_files::write_file(place.join("file"), place.as_os_str().as_encoded_bytes()).unwrap();
     }
 }
 
@@ -63,7 +63,7 @@ fn publishing_and_retiring_are_one_rename_each() {
     assert_eq!(placed, home.path().join(Bundles::bundle_name(&one)));
     assert_eq!(*passed.borrow(), [("seal.renamed", false, true)]);
     assert_eq!(bundles.publish(&draft, &one, &pass).unwrap_err().path, placed, "there is nothing to move");
-    let left = bundles.retire(&one).unwrap();
+    let left = bundles.retire_bundle(&one).unwrap();
     assert!(!bundles.has_bundle(&one) && left.join("file").own_exists());
     assert_eq!(bundles.list_retired().unwrap(), [left]);
 }
@@ -74,7 +74,7 @@ fn an_import_takes_no_place_that_is_taken() {
     let bundles = Bundles::in_home(home.path());
     let (first, second) = (bundles.undone_import_dir("1-x"), bundles.undone_import_dir("2-y"));
     home_with(&[first.join("bundle"), second.clone()]);
-    own_files::write(first.join(IMPORT_SIGNER_FILE), "ssh-ed25519 AAAA").unwrap();
+    own_files::write_file(first.join(IMPORT_SIGNER_FILE), "ssh-ed25519 AAAA").unwrap();
     assert_eq!(names(&bundles.list_undone_imports().unwrap()), [".part-1-x", ".part-2-y"]);
     assert!(bundles.list_imported().unwrap().is_empty(), "what is not done is no run");
     bundles.publish_import(&first, &run("came"), &|_| {}).unwrap();
@@ -127,7 +127,7 @@ fn what_lies_among_the_bundles_is_listed_whatever_its_name() {
     let home = tempfile::tempdir().unwrap();
     let bundles = Bundles::in_home(home.path());
     home_with(&[bundles.bundle_dir(&run("bbbb")), bundles.bundle_dir(&run("aaaa"))]);
-    own_files::write(home.path().join(BUNDLES_FOLDER).join("notes"), "").unwrap();
+    own_files::write_file(home.path().join(BUNDLES_FOLDER).join("notes"), "").unwrap();
     let listed = bundles.list_sealed().unwrap();
     let names: Vec<&str> = listed.iter().map(|folder| folder.name.as_str()).collect();
     assert_eq!(names, [run("aaaa").as_str(), run("bbbb").as_str(), "notes"]);

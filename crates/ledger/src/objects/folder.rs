@@ -26,7 +26,7 @@ impl FolderObjects {
     }
 
     /// Writes the bytes aside, makes them durable and gives them their name, which fails where it is taken.
-    pub(super) fn create(&self, name: &str, bytes: &[u8]) -> io::Result<Creation> {
+    pub(super) fn create_object(&self, name: &str, bytes: &[u8]) -> io::Result<Creation> {
         let (to, aside) = (self.root.join(name), self.root.join(INCOMING));
         let folder = to.parent().unwrap_or(&self.root);
         for folder in [folder, &aside] {
@@ -43,17 +43,17 @@ impl FolderObjects {
     }
 
     /// Nothing where there is no plain file of at most this size.
-    pub(super) fn read(&self, name: &str, limit: u64) -> Option<Vec<u8>> {
+    pub(super) fn read_object(&self, name: &str, limit: u64) -> Option<Vec<u8>> {
         untrusted_fs::read_plain(&self.root, name.as_bytes(), limit)
     }
 
     /// Writes over an object; only the probe tries to.
-    pub(super) fn overwrite(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        own_files::write(self.root.join(name), bytes)
+    pub(super) fn overwrite_object(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        own_files::write_file(self.root.join(name), bytes)
     }
 
     /// Removes an object; only the probe tries to.
-    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+    pub(super) fn remove_object(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.root.join(name))
     }
 }

@@ -59,7 +59,7 @@ impl ObjectStore {
         let objects = match &place {
             EvidencePlace::Folder(root) => Objects::Folder(FolderObjects::in_folder(root)),
             #[cfg(feature = "fleet")]
-            EvidencePlace::Bucket(bucket) => Objects::Bucket(s3::BucketObjects::of(bucket, clock)),
+            EvidencePlace::Bucket(bucket) => Objects::Bucket(s3::BucketObjects::at_place(bucket, clock)),
             #[cfg(not(feature = "fleet"))]
             EvidencePlace::Bucket(_) => {
                 let _ = clock;
@@ -77,9 +77,9 @@ impl ObjectStore {
     /// Makes an object, unless one of this name is there.
     pub fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Creation, UseObjectError> {
         let created = match &self.objects {
-            Objects::Folder(folder) => folder.create(name, bytes).map_err(ObjectFault::Io),
+            Objects::Folder(folder) => folder.create_object(name, bytes).map_err(ObjectFault::Io),
             #[cfg(feature = "fleet")]
-            Objects::Bucket(bucket) => bucket.create(name, bytes),
+            Objects::Bucket(bucket) => bucket.create_object(name, bytes),
             #[cfg(not(feature = "fleet"))]
             Objects::Unspoken => Err(ObjectFault::NoFleet),
         };
@@ -89,9 +89,9 @@ impl ObjectStore {
     /// The bytes of an object; `None` where there is none. One of more than `limit` bytes is refused.
     pub fn read_object(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, UseObjectError> {
         let read = match &self.objects {
-            Objects::Folder(folder) => Ok(folder.read(name, limit)),
+            Objects::Folder(folder) => Ok(folder.read_object(name, limit)),
             #[cfg(feature = "fleet")]
-            Objects::Bucket(bucket) => bucket.read(name, limit),
+            Objects::Bucket(bucket) => bucket.read_object(name, limit),
             #[cfg(not(feature = "fleet"))]
             Objects::Unspoken => Err(ObjectFault::NoFleet),
         };
@@ -102,9 +102,9 @@ impl ObjectStore {
     /// does.
     fn try_overwrite(&self, name: &str, bytes: &[u8]) -> Result<bool, UseObjectError> {
         let tried = match &self.objects {
-            Objects::Folder(folder) => folder.overwrite(name, bytes).map(|()| true).map_err(ObjectFault::Io),
+            Objects::Folder(folder) => folder.overwrite_object(name, bytes).map(|()| true).map_err(ObjectFault::Io),
             #[cfg(feature = "fleet")]
-            Objects::Bucket(bucket) => bucket.overwrite(name, bytes),
+            Objects::Bucket(bucket) => bucket.overwrite_object(name, bytes),
             #[cfg(not(feature = "fleet"))]
             Objects::Unspoken => Err(ObjectFault::NoFleet),
         };
@@ -114,9 +114,9 @@ impl ObjectStore {
     /// Tries to remove an object, which a guarded store refuses; true if it says that it did. Only the probe does.
     fn try_remove(&self, name: &str) -> Result<bool, UseObjectError> {
         let tried = match &self.objects {
-            Objects::Folder(folder) => folder.remove(name).map(|()| true).map_err(ObjectFault::Io),
+            Objects::Folder(folder) => folder.remove_object(name).map(|()| true).map_err(ObjectFault::Io),
             #[cfg(feature = "fleet")]
-            Objects::Bucket(bucket) => bucket.remove(name),
+            Objects::Bucket(bucket) => bucket.remove_object(name),
             #[cfg(not(feature = "fleet"))]
             Objects::Unspoken => Err(ObjectFault::NoFleet),
         };

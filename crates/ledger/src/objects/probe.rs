@@ -82,7 +82,7 @@ impl ObjectStore {
         }
         let again = self.create_object(&name, &second)?;
         let kept = self.read_object(&name, LARGEST_PROBE)?;
-        let is = |bytes: &[u8]| kept.as_deref().map(Digest::of) == Some(Digest::of(bytes));
+        let is = |bytes: &[u8]| kept.as_deref().map(Digest::of_bytes) == Some(Digest::of_bytes(bytes));
         match (again, &kept) {
             (Creation::Created, _) if is(&second) => {
                 return Err(

@@ -1,7 +1,7 @@
 //! The witness of approvals: one object for each request that was used, which says by which run. A database that was put back to an
 //! earlier moment has forgotten a use; the witness has not.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, RunId};
 
 use super::{Creation, ObjectFault, ObjectStore, UseObjectError};
@@ -24,7 +24,7 @@ impl ObjectStore {
         let said = self.read_object(&witness_name(request), LARGEST_WITNESS)?;
         Ok(said.map(|said| match said.trim_ascii_end() == run.as_str().as_bytes() {
             true => WitnessedUse::Ours,
-            false => WitnessedUse::Other(shown(String::from_utf8_lossy(said.trim_ascii_end()).as_ref())),
+            false => WitnessedUse::Other(show_controls(String::from_utf8_lossy(said.trim_ascii_end()).as_ref())),
         }))
     }
 

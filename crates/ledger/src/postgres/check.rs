@@ -45,7 +45,7 @@ impl PostgresStore {
             let page = self.find_entries(&json!({"after_seq": last, "limit": PAGE}))?;
             let Some(end) = page.last() else { return Ok(()) };
             last = end.entry.seq;
-            page.into_iter().for_each(|stored| replay.take(stored));
+            page.into_iter().for_each(|stored| replay.take_entry(stored));
         }
     }
 

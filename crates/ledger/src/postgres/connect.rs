@@ -64,14 +64,14 @@ impl From<postgres::Error> for ConnectServerError {
 }
 
 /// Connects. A server of another machine needs TLS with a verified certificate.
-pub(super) fn connect(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
+pub(super) fn connect_server(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
     let ServerPlace { address, password, authorities } = place;
     let mut config = plain_config(address);
     if let Some(password) = password {
         config.password(password.as_str());
     }
     let mut client = match authorities {
-        Some(file) => config.ssl_mode(SslMode::Require).connect(VerifiedTls::trusting(file)?)?,
+        Some(file) => config.ssl_mode(SslMode::Require).connect(VerifiedTls::trusting_authorities(file)?)?,
         None if address.is_loopback() => config.ssl_mode(SslMode::Disable).connect(NoTls)?,
         None => return Err(ConnectServerError::Unprotected),
     };
@@ -84,7 +84,7 @@ pub(super) fn connect(place: &ServerPlace, may_write: bool) -> Result<Link, Conn
 
 /// Connects to a server that may be starting: it says so, and is there in a moment.
 pub(super) fn connect_started(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
-    match connect(place, may_write) {
+    match connect_server(place, may_write) {
         Err(ConnectServerError::Starting(_)) => reconnect(place, may_write),
         done => done,
     }
@@ -94,7 +94,7 @@ pub(super) fn connect_started(place: &ServerPlace, may_write: bool) -> Result<Li
 pub(super) fn reconnect(place: &ServerPlace, may_write: bool) -> Result<Link, ConnectServerError> {
     let mut tries = RECONNECT_LIMIT.as_millis() / RECONNECT_PAUSE.as_millis();
     loop {
-        match connect(place, may_write) {
+        match connect_server(place, may_write) {
             Err(ConnectServerError::Server(_) | ConnectServerError::Starting(_)) if tries > 0 => {
                 tries -= 1;
                 std::thread::sleep(RECONNECT_PAUSE);

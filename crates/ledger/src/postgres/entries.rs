@@ -8,7 +8,7 @@ use postgres::Row;
 use serde_json::{Value, json};
 
 use super::PostgresStore;
-use super::column::{limit, number, typed, typed_or_null, unreadable, written};
+use super::column::{limit, number_column, signed_number, typed_column, typed_or_null, unreadable_column};
 use crate::entry::{Entry, Hashed, Position, StoredEntry};
 use crate::fault::StoreResult;
 use crate::kind::EntryKind;
@@ -19,7 +19,7 @@ impl PostgresStore {
     /// Last position of the chain; the genesis of an empty ledger.
     pub(crate) fn read_head(&self) -> StoreResult<Position> {
         let rows = self.ask("SELECT seq, hash FROM cto.read_head()", &[])?;
-        let read = |row: &Row| Ok(Position { seq: number(row, 0, "seq")?, hash: typed(row, 1, "hash")? });
+        let read = |row: &Row| Ok(Position { seq: number_column(row, 0, "seq")?, hash: typed_column(row, 1, "hash")? });
         rows.first().map_or(Ok(Position::GENESIS), read)
     }
 
@@ -43,9 +43,9 @@ impl PostgresStore {
 
     /// Position of an entry.
     pub(crate) fn read_position(&self, seq: u64) -> StoreResult<Option<Position>> {
-        let found = self.find_entries(&json!({"seq": written(seq)?}))?;
+        let found = self.find_entries(&json!({"seq": signed_number(seq)?}))?;
         let position = |stored: &StoredEntry| {
-            let hash = stored.entry.hash.parse().map_err(|_| unreadable("hash"))?;
+            let hash = stored.entry.hash.parse().map_err(|_| unreadable_column("hash"))?;
             Ok(Position { seq: stored.entry.seq, hash })
         };
         found.first().map(position).transpose()
@@ -83,7 +83,7 @@ impl PostgresStore {
 
     /// Entries after a position, bounded in number.
     pub(crate) fn entries_after(&self, seq: u64, most: usize) -> StoreResult<Vec<StoredEntry>> {
-        self.find_entries(&json!({"after_seq": written(seq)?, "limit": limit(most)}))
+        self.find_entries(&json!({"after_seq": signed_number(seq)?, "limit": limit(most)}))
     }
 
     /// Gives an empty ledger the id of the one that is moved here.
@@ -94,7 +94,7 @@ impl PostgresStore {
 
     /// Copies entries of another ledger as they are, digests included.
     pub(crate) fn copy_entries(&self, entries: &[StoredEntry]) -> StoreResult<()> {
-        let seqs: Vec<i64> = entries.iter().map(|stored| written(stored.entry.seq)).collect::<Result<_, _>>()?;
+        let seqs: Vec<i64> = entries.iter().map(|stored| signed_number(stored.entry.seq)).collect::<Result<_, _>>()?;
         let texts = |of: fn(&StoredEntry) -> &str| entries.iter().map(of).collect::<Vec<&str>>();
         let runs: Vec<Option<&str>> = entries.iter().map(|stored| stored.entry.run_id.as_deref()).collect();
         let (times, kinds) = (texts(|stored| &stored.entry.time), texts(|stored| &stored.entry.kind));
@@ -119,7 +119,7 @@ impl PostgresStore {
     /// The latest time of the entries between two that is later than a time. The first entry
     /// of such a time says at once that there is none, which is the case of every honest one.
     pub(crate) fn read_later_time(&self, from: u64, before: u64, than: Stamp) -> StoreResult<Option<Stamp>> {
-        let asked = json!({"after_seq": written(from)? - 1, "since": than.after(Duration::from_micros(1))});
+        let asked = json!({"after_seq": signed_number(from)? - 1, "since": than.after(Duration::from_micros(1))});
         let mut first = asked.clone();
         first["limit"] = json!(1);
         let is_between = |stored: &StoredEntry| stored.entry.seq < before;
@@ -128,18 +128,18 @@ impl PostgresStore {
         }
         let later = self.find_entries(&asked)?;
         let times = later.iter().take_while(|stored| is_between(stored)).map(|stored| stored.entry.time.parse());
-        Ok(times.collect::<Result<Vec<Stamp>, _>>().map_err(|_| unreadable("time"))?.into_iter().max())
+        Ok(times.collect::<Result<Vec<Stamp>, _>>().map_err(|_| unreadable_column("time"))?.into_iter().max())
     }
 
     /// The entry by which time last went back; 0 if it never did.
     pub(crate) fn time_base(&self) -> StoreResult<u64> {
         let rows = self.ask("SELECT cto.read_time_base()", &[])?;
-        rows.first().map_or(Ok(0), |row| number(row, 0, "time_base"))
+        rows.first().map_or(Ok(0), |row| number_column(row, 0, "time_base"))
     }
 
     /// The database has noted it with the entry.
     pub(crate) fn put_time_base(&self, seq: u64) -> StoreResult<()> {
-        if self.time_base()? == seq { Ok(()) } else { Err(unreadable("time_base")) }
+        if self.time_base()? == seq { Ok(()) } else { Err(unreadable_column("time_base")) }
     }
 
     /// Runs that entries of other kinds name.
@@ -152,7 +152,7 @@ impl PostgresStore {
     /// Appends an entry. The database checks the chain again.
     pub(crate) fn insert_entry(&self, entry: &Hashed<'_>, hash: Digest) -> StoreResult<()> {
         let Hashed { seq, time, kind, run_id, body, prev } = entry;
-        let (seq, hash) = (written(*seq)?, hash.to_string());
+        let (seq, hash) = (signed_number(*seq)?, hash.to_string());
         let sql = "SELECT cto.insert_entry($1, $2, $3, $4, $5, $6, $7)";
         self.ask(sql, &[&seq, time, kind, run_id, body, prev, &hash])?;
         Ok(())
@@ -163,7 +163,7 @@ fn from_row(row: &Row) -> StoreResult<StoredEntry> {
     Ok(StoredEntry {
         body: row.try_get(4)?,
         entry: Entry {
-            seq: number(row, 0, "seq")?,
+            seq: number_column(row, 0, "seq")?,
             time: row.try_get(1)?,
             kind: row.try_get(2)?,
             run_id: row.try_get(3)?,

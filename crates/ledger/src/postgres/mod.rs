@@ -124,7 +124,10 @@ impl PostgresStore {
 
     /// One writer at a time: the lock is taken before anything is read, and every statement after it sees what the last writer
     /// committed. A connection that is lost before the commit was asked for has changed nothing, so the work is done once more.
-    pub(crate) fn change<T, E: From<StoreFault>>(&self, mut work: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn change_in_turn<T, E: From<StoreFault>>(
+        &self,
+        mut work: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut tries = 0;
         loop {
             self.with_link(Link::begin_change)?;
@@ -172,7 +175,7 @@ impl PostgresStore {
         values: &[&(dyn ToSql + Sync)],
     ) -> StoreResult<T> {
         let rows = self.ask(sql, values)?;
-        let row = rows.first().ok_or_else(|| column::unreadable("answer"))?;
+        let row = rows.first().ok_or_else(|| column::unreadable_column("answer"))?;
         Ok(row.try_get(0)?)
     }
 }

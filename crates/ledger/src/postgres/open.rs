@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use postgres::error::SqlState;
 
 use super::connect::{ConnectServerError, connect_started};
-use super::schema::{SchemaFacts, VERSION, migrate, read_facts};
+use super::schema::{SchemaFacts, VERSION, migrate_server, read_facts};
 use super::{Link, PostgresStore, told};
 use crate::open_error::{OpenLedgerError, is_ledger_id, new_ledger_id};
 use crate::place::ServerPlace;
@@ -15,13 +15,13 @@ use crate::place::ServerPlace;
 impl PostgresStore {
     /// Opens it for reading and appending, makes it when there is none, and brings an older
     /// one forward.
-    pub(crate) fn open(place: &ServerPlace) -> Result<Self, OpenLedgerError> {
+    pub(crate) fn open_server(place: &ServerPlace) -> Result<Self, OpenLedgerError> {
         let fail = FailingServer(place);
         let mut link = fail.connect(true)?;
         let known = fail.read_facts(&mut link)?;
         if known.as_ref().is_none_or(|facts| facts.version < VERSION) {
             let id = new_ledger_id().map_err(|error| OpenLedgerError::Io { path: fail.path(), error })?;
-            migrate(&mut link.client, &id).map_err(|error| fail.migration(&error, known.as_ref()))?;
+            migrate_server(&mut link.client, &id).map_err(|error| fail.migration(&error, known.as_ref()))?;
         }
         fail.admit(link, true)
     }

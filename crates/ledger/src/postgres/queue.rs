@@ -5,7 +5,7 @@ use postgres::Row;
 use serde_json::{Value, json};
 
 use super::PostgresStore;
-use super::column::{as_written, limit, number, typed, typed_or_null, unreadable, written};
+use super::column::{as_written, limit, number_column, signed_number, typed_column, typed_or_null, unreadable_column};
 use crate::fault::StoreResult;
 use crate::queue::{ClaimAsk, QueueState, QueueTurn, QueuedRun};
 
@@ -15,7 +15,7 @@ impl PostgresStore {
     /// The server's clock; the caller's may be wrong.
     pub(crate) fn read_clock(&self, _now: Stamp) -> StoreResult<Stamp> {
         let text: String = self.ask_value("SELECT cto.queue_clock(0)", &[])?;
-        text.parse().map_err(|_| unreadable("clock"))
+        text.parse().map_err(|_| unreadable_column("clock"))
     }
 
     /// Row of a run in the queue, in any state.
@@ -49,12 +49,12 @@ impl PostgresStore {
         let made = self.read_queued(&run.run_id)?;
         let (submitted_at, not_before) = (as_written(run.submitted_at), run.not_before.map(as_written));
         let same = made == Some(QueuedRun { submitted_at, not_before, ..run.clone() });
-        if same { Ok(()) } else { Err(unreadable("the row of the queue")) }
+        if same { Ok(()) } else { Err(unreadable_column("the row of the queue")) }
     }
 
     /// Inserts the row of another ledger as it is.
     pub(crate) fn copy_queued(&self, run: &QueuedRun) -> StoreResult<()> {
-        let row = serde_json::to_string(run).map_err(|_| unreadable("the row of the queue"))?;
+        let row = serde_json::to_string(run).map_err(|_| unreadable_column("the row of the queue"))?;
         self.ask("SELECT cto.copy_queued($1::TEXT::JSON)", &[&row])?;
         Ok(())
     }
@@ -81,7 +81,7 @@ impl PostgresStore {
 
     /// Ends a claim early; the database takes no later end than the claim has.
     pub(crate) fn shorten_claim(&self, run_id: &RunId, turn: &QueueTurn) -> StoreResult<()> {
-        let (epoch, until) = (written(turn.epoch)?, turn.lease_until.map(|until| until.to_string()));
+        let (epoch, until) = (signed_number(turn.epoch)?, turn.lease_until.map(|until| until.to_string()));
         self.ask("SELECT cto.queue_shorten($1, $2, $3)", &[&run_id.as_str(), &epoch, &until])?;
         Ok(())
     }
@@ -111,20 +111,20 @@ fn from_row(row: &Row) -> StoreResult<QueuedRun> {
     let stage = u8::try_from(stage).ok().and_then(|stage| Stage::try_from(stage).ok());
     let state = QueueState::ALL.into_iter().find(|known| known.as_str() == state);
     Ok(QueuedRun {
-        run_id: typed(row, 0, "run_id")?,
-        seq: number(row, 1, "seq")?,
-        submitted_at: typed(row, 2, "submitted_at")?,
-        task_id: typed(row, 3, "task_id")?,
+        run_id: typed_column(row, 0, "run_id")?,
+        seq: number_column(row, 1, "seq")?,
+        submitted_at: typed_column(row, 2, "submitted_at")?,
+        task_id: typed_column(row, 3, "task_id")?,
         engine: row.try_get(4)?,
-        stage: stage.ok_or_else(|| unreadable("stage"))?,
+        stage: stage.ok_or_else(|| unreadable_column("stage"))?,
         workspace: row.try_get(6)?,
         target_key: row.try_get(7)?,
         priority: row.try_get(8)?,
         after: typed_or_null(row, 9, "after_run")?,
         not_before: typed_or_null(row, 10, "not_before")?,
-        labels: serde_json::from_str(&labels).map_err(|_| unreadable("labels"))?,
-        state: state.ok_or_else(|| unreadable("state"))?,
-        epoch: number(row, 13, "epoch")?,
+        labels: serde_json::from_str(&labels).map_err(|_| unreadable_column("labels"))?,
+        state: state.ok_or_else(|| unreadable_column("state"))?,
+        epoch: number_column(row, 13, "epoch")?,
         owner: typed_or_null(row, 14, "owner")?,
         lease_until: typed_or_null(row, 15, "lease_until")?,
         started_at: typed_or_null(row, 16, "started_at")?,

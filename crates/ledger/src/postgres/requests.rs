@@ -5,7 +5,7 @@ use postgres::Row;
 use serde_json::{Value, json};
 
 use super::PostgresStore;
-use super::column::{as_written, limit, number, number_or_null, typed, typed_or_null, unreadable};
+use super::column::{as_written, limit, number_column, number_or_null, typed_column, typed_or_null, unreadable_column};
 use crate::fault::StoreResult;
 use crate::request_row::RequestRow;
 
@@ -54,7 +54,7 @@ impl PostgresStore {
     pub(crate) fn put_request(&self, row: &RequestRow) -> StoreResult<()> {
         let requested_at = as_written(row.requested_at);
         let same = self.read_request(row.request)? == Some(RequestRow { requested_at, ..row.clone() });
-        if same { Ok(()) } else { Err(unreadable("the row of the request")) }
+        if same { Ok(()) } else { Err(unreadable_column("the row of the request")) }
     }
 }
 
@@ -62,12 +62,12 @@ fn from_row(row: &Row) -> StoreResult<RequestRow> {
     let stage: i16 = row.try_get(3)?;
     let stage = u8::try_from(stage).ok().and_then(|stage| Stage::try_from(stage).ok());
     Ok(RequestRow {
-        request: typed(row, 0, "request")?,
-        seq: number(row, 1, "seq")?,
-        task_id: typed(row, 2, "task_id")?,
-        stage: stage.ok_or_else(|| unreadable("stage"))?,
-        requested_at: typed(row, 4, "requested_at")?,
-        grants: number(row, 5, "grants")?,
+        request: typed_column(row, 0, "request")?,
+        seq: number_column(row, 1, "seq")?,
+        task_id: typed_column(row, 2, "task_id")?,
+        stage: stage.ok_or_else(|| unreadable_column("stage"))?,
+        requested_at: typed_column(row, 4, "requested_at")?,
+        grants: number_column(row, 5, "grants")?,
         held_seq: number_or_null(row, 6, "held_seq")?,
         denied_seq: number_or_null(row, 7, "denied_seq")?,
         revoked_seq: number_or_null(row, 8, "revoked_seq")?,

@@ -5,7 +5,9 @@ use postgres::Row;
 use serde_json::{Value, json};
 
 use super::PostgresStore;
-use super::column::{as_written, limit, number, number_or_null, typed, typed_or_null, unreadable, written};
+use super::column::{
+    as_written, limit, number_column, number_or_null, signed_number, typed_column, typed_or_null, unreadable_column,
+};
 use crate::fault::StoreResult;
 use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
 
@@ -72,7 +74,7 @@ impl PostgresStore {
 
     /// Runs sealed by entries in this range.
     pub(crate) fn sealed_between(&self, after: u64, up_to: u64) -> StoreResult<Vec<RunRow>> {
-        self.find_runs(&json!({"sealed_after": written(after)?, "sealed_up_to": written(up_to)?}))
+        self.find_runs(&json!({"sealed_after": signed_number(after)?, "sealed_up_to": signed_number(up_to)?}))
     }
 
     /// Runs that are not sealed, oldest first.
@@ -101,7 +103,7 @@ impl PostgresStore {
     /// Number of rows of a table.
     pub(super) fn count_rows(&self, table: &str) -> StoreResult<u64> {
         let rows = self.ask("SELECT cto.count_rows($1)", &[&table])?;
-        rows.first().map_or(Ok(0), |row| number(row, 0, "count"))
+        rows.first().map_or(Ok(0), |row| number_column(row, 0, "count"))
     }
 
     /// The database has counted it with the entry.
@@ -120,7 +122,7 @@ impl PostgresStore {
         let made = self.read_run(&run.run_id)?;
         let (started_at, finished_at) = (as_written(run.started_at), run.finished_at.map(as_written));
         let same = made == Some(RunRow { started_at, finished_at, ..run.clone() });
-        if same { Ok(()) } else { Err(unreadable("the row of the run")) }
+        if same { Ok(()) } else { Err(unreadable_column("the row of the run")) }
     }
 }
 
@@ -130,17 +132,17 @@ pub(super) fn from_row(row: &Row) -> StoreResult<RunRow> {
     let stage: i16 = row.try_get(5)?;
     let stage = u8::try_from(stage).ok().and_then(|stage| Stage::try_from(stage).ok());
     Ok(RunRow {
-        seq: number(row, 0, "seq")?,
-        run_id: typed(row, 1, "run_id")?,
-        task_id: typed(row, 3, "task_id")?,
+        seq: number_column(row, 0, "seq")?,
+        run_id: typed_column(row, 1, "run_id")?,
+        task_id: typed_column(row, 3, "task_id")?,
         engine: row.try_get(4)?,
-        stage: stage.ok_or_else(|| unreadable("stage"))?,
-        purpose: typed(row, 6, "purpose")?,
-        status: RunStatus::parse(&status).ok_or_else(|| unreadable("status"))?,
-        started_at: typed(row, 8, "started_at")?,
+        stage: stage.ok_or_else(|| unreadable_column("stage"))?,
+        purpose: typed_column(row, 6, "purpose")?,
+        status: RunStatus::parse_status(&status).ok_or_else(|| unreadable_column("status"))?,
+        started_at: typed_column(row, 8, "started_at")?,
         finished_at: typed_or_null(row, 9, "finished_at")?,
         duration_ms: number_or_null(row, 10, "duration_ms")?,
-        reasons: serde_json::from_str(&reasons).map_err(|_| unreadable("reasons"))?,
+        reasons: serde_json::from_str(&reasons).map_err(|_| unreadable_column("reasons"))?,
         tests_passed: number_or_null(row, 12, "tests_passed")?,
         tests_executed: number_or_null(row, 13, "tests_executed")?,
         attestation_sha256: typed_or_null(row, 14, "attestation_sha256")?,
@@ -162,5 +164,5 @@ fn read_identity(row: &Row) -> StoreResult<Option<EngineIdentity>> {
     let Some(source_id) = row.try_get(18)? else { return Ok(None) };
     let text: Option<String> = row.try_get(19)?;
     let model = text.filter(|text| !text.is_empty()).map(|text| text.parse::<ModelPair>()).transpose();
-    Ok(Some(EngineIdentity { source_id, model: model.map_err(|_| unreadable("model"))? }))
+    Ok(Some(EngineIdentity { source_id, model: model.map_err(|_| unreadable_column("model"))? }))
 }

@@ -56,7 +56,7 @@ fn has_schema(client: &mut Client) -> Result<bool, postgres::Error> {
 }
 
 /// Lays out an empty database and brings an older ledger forward, all the way or not at all; whoever comes second finds it done.
-pub(super) fn migrate(client: &mut Client, new_id: &str) -> Result<(), postgres::Error> {
+pub(super) fn migrate_server(client: &mut Client, new_id: &str) -> Result<(), postgres::Error> {
     let mut change = client.transaction()?;
     change.execute("SELECT pg_advisory_xact_lock($1)", &[&CHANGE_LOCK])?;
     let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'cto')";

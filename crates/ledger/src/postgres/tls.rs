@@ -13,7 +13,7 @@ use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
-use crate::tls::{PrepareTlsError, trusting};
+use crate::tls::{PrepareTlsError, trusting_authorities};
 
 /// Makes connections to servers for which one of these authorities vouches.
 #[derive(Clone)]
@@ -23,8 +23,8 @@ pub(super) struct VerifiedTls {
 
 impl VerifiedTls {
     /// TLS that trusts the authorities of a PEM file and no others.
-    pub(super) fn trusting(authorities: &Path) -> Result<Self, PrepareTlsError> {
-        Ok(Self { config: Arc::new(trusting(authorities)?) })
+    pub(super) fn trusting_authorities(authorities: &Path) -> Result<Self, PrepareTlsError> {
+        Ok(Self { config: Arc::new(trusting_authorities(authorities)?) })
     }
 }
 

@@ -52,7 +52,7 @@ impl QueueTurn {
     }
 
     /// Claims a run that waits.
-    pub fn claim(self, owner: Digest, until: Stamp) -> Option<Self> {
+    pub fn claim_run(self, owner: Digest, until: Stamp) -> Option<Self> {
         let claimed = || Self {
             state: QueueState::Claimed,
             epoch: self.epoch + 1,
@@ -64,7 +64,7 @@ impl QueueTurn {
     }
 
     /// Starts a run under the epoch of its claim. From here on its lease is that of a live run.
-    pub fn start(self, epoch: u64, now: Stamp) -> Result<Self, QueueRefusal> {
+    pub fn start_run(self, epoch: u64, now: Stamp) -> Result<Self, QueueRefusal> {
         self.check_claim(epoch)?;
         if self.is_past(now) {
             return Err(QueueRefusal::Lapsed);
@@ -82,7 +82,7 @@ impl QueueTurn {
     }
 
     /// Takes a claimed run out of the queue, by the word of the worker that claimed it.
-    pub fn refuse(self, epoch: u64) -> Result<Self, QueueRefusal> {
+    pub fn refuse_run(self, epoch: u64) -> Result<Self, QueueRefusal> {
         self.check_claim(epoch)?;
         Ok(self.cancel().0)
     }

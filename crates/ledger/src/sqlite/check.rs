@@ -32,8 +32,8 @@ impl SqliteStore {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             match entries::from_row(row) {
-                Ok(stored) => replay.take(stored),
-                Err(error) => replay.skip(row.get(0)?, &error),
+                Ok(stored) => replay.take_entry(stored),
+                Err(error) => replay.skip_entry(row.get(0)?, &error),
             }
         }
         Ok(())

@@ -5,8 +5,8 @@ use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 /// Text column as the type that it encodes.
-pub(super) fn typed<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<T> {
-    typed_or_null(row, column, name)?.ok_or_else(|| unreadable(column, name))
+pub(super) fn typed_column<T: DeserializeOwned>(row: &Row<'_>, column: usize, name: &str) -> rusqlite::Result<T> {
+    typed_or_null(row, column, name)?.ok_or_else(|| unreadable_column(column, name))
 }
 
 /// Text column as a type; none for NULL.
@@ -16,13 +16,14 @@ pub(super) fn typed_or_null<T: DeserializeOwned>(
     name: &str,
 ) -> rusqlite::Result<Option<T>> {
     let text: Option<String> = row.get(column)?;
-    let read =
-        |text: String| T::deserialize(text.into_deserializer()).map_err(|_: ValueError| unreadable(column, name));
+    let read = |text: String| {
+        T::deserialize(text.into_deserializer()).map_err(|_: ValueError| unreadable_column(column, name))
+    };
     text.map(read).transpose()
 }
 
 /// Error of a column whose value cannot be read.
-pub(super) fn unreadable(column: usize, name: &str) -> Error {
+pub(super) fn unreadable_column(column: usize, name: &str) -> Error {
     Error::InvalidColumnType(column, name.to_owned(), rusqlite::types::Type::Text)
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 use serde_json::Value;
 
 use super::SqliteStore;
-use super::column::{limit, typed};
+use super::column::{limit, typed_column};
 use super::requests::KINDS as KINDS_OF_REQUESTS;
 use crate::entry::{Entry, Hashed, Position, StoredEntry};
 use crate::fault::StoreResult;
@@ -87,13 +87,13 @@ impl SqliteStore {
     pub(crate) fn latest_time(&self) -> StoreResult<Option<Stamp>> {
         let sql = format!("SELECT time FROM entries WHERE seq >= {TIME_BASE} ORDER BY time DESC LIMIT 1");
         let mut statement = self.connection.prepare_cached(&sql)?;
-        Ok(statement.query_row([], |row| typed(row, 0, "time")).optional()?)
+        Ok(statement.query_row([], |row| typed_column(row, 0, "time")).optional()?)
     }
 
     /// The latest time of the entries between two that is later than a time.
     pub(crate) fn read_later_time(&self, from: u64, before: u64, than: Stamp) -> StoreResult<Option<Stamp>> {
         let mut statement = self.connection.prepare_cached(LATER_TIME)?;
-        let later = statement.query_row(params![from, before, than.to_string()], |row| typed(row, 0, "time"));
+        let later = statement.query_row(params![from, before, than.to_string()], |row| typed_column(row, 0, "time"));
         Ok(later.optional()?)
     }
 
@@ -152,7 +152,7 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Position> {
 }
 
 fn position_from_row(row: &Row<'_>) -> rusqlite::Result<Position> {
-    Ok(Position { seq: row.get(0)?, hash: typed(row, 1, "hash")? })
+    Ok(Position { seq: row.get(0)?, hash: typed_column(row, 1, "hash")? })
 }
 
 /// Entry of a row, in the order of the columns.
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn entries_about_models_are_a_range_of_their_index() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection, "").unwrap();
+        schema::create_schema(&connection, "").unwrap();
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", about_models())).unwrap();
         let plan: String = statement.raw_query().next().unwrap().unwrap().get(3).unwrap();
         assert!(plan.starts_with("SEARCH entries USING INDEX entries_of_models"), "{plan}");
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn later_times_are_a_range_of_their_index() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection, "").unwrap();
+        schema::create_schema(&connection, "").unwrap();
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {LATER_TIME}")).unwrap();
         let plan: String = statement.raw_query().next().unwrap().unwrap().get(3).unwrap();
         assert!(plan.starts_with("SEARCH entries USING COVERING INDEX entries_by_time"), "{plan}");
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn entries_about_a_request_are_a_range_of_their_index() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection, "").unwrap();
+        schema::create_schema(&connection, "").unwrap();
         let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM entries WHERE {} ORDER BY seq", about_request());
         let mut statement = connection.prepare(&sql).unwrap();
         let mut rows = statement.raw_query();

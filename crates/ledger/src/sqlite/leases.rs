@@ -6,7 +6,7 @@ use contract::{RunId, Stamp};
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::SqliteStore;
-use super::column::typed;
+use super::column::typed_column;
 use super::schema::WITH_LEASES;
 use crate::fault::StoreResult;
 use crate::runs::{Lease, LeaseBeat};
@@ -38,7 +38,7 @@ impl SqliteStore {
 
     /// Renews a lease in a change of its own, and looks if the run is to stop.
     pub(crate) fn keep_lease(&self, run_id: &RunId, epoch: u64, lease: Duration, now: Stamp) -> StoreResult<LeaseBeat> {
-        let is_held = self.change(|| self.renew_lease(run_id, epoch, now.after(lease)))?;
+        let is_held = self.change_in_turn(|| self.renew_lease(run_id, epoch, now.after(lease)))?;
         let is_stopping = self.read_queued(run_id)?.is_some_and(|run| run.stopping);
         Ok(LeaseBeat { is_held, is_stopping })
     }
@@ -51,5 +51,5 @@ impl SqliteStore {
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Lease> {
-    Ok(Lease { owner: typed(row, 0, "owner")?, epoch: row.get(1)?, until: typed(row, 2, "lease_until")? })
+    Ok(Lease { owner: typed_column(row, 0, "owner")?, epoch: row.get(1)?, until: typed_column(row, 2, "lease_until")? })
 }

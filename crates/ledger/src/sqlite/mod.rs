@@ -41,7 +41,7 @@ impl SqliteStore {
 
     /// An immediate transaction takes the one lock for writing before anything is read, and waits for it. So no change loses its
     /// turn half-way, and `work` is done once.
-    pub(crate) fn change<T, E: From<StoreFault>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub(crate) fn change_in_turn<T, E: From<StoreFault>>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = begun.map_err(StoreFault::from)?;
         self.require_version()?;

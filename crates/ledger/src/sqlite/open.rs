@@ -26,7 +26,7 @@ const LOG_PAGES: u32 = 200;
 impl SqliteStore {
     /// Opens the file for reading and appending, makes it when there is none, and brings an
     /// older one forward.
-    pub(crate) fn open(path: &Path, pass: &dyn Fn(&'static str)) -> Result<Self, OpenLedgerError> {
+    pub(crate) fn open_file(path: &Path, pass: &dyn Fn(&'static str)) -> Result<Self, OpenLedgerError> {
         let fail = Failing(path);
         look(path)
             .or_else(|error| match error.kind() {
@@ -47,7 +47,7 @@ impl SqliteStore {
         if store.version == schema::VERSION {
             return Ok(store);
         }
-        schema::migrate(&store.connection, pass).map_err(|error| fail.sqlite(error))?;
+        schema::migrate_file(&store.connection, pass).map_err(|error| fail.sqlite(error))?;
         fail.admit(store.connection)
     }
 
@@ -90,7 +90,7 @@ fn make_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
         Ok(_) => match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => own_files::open(parent)?.sync_all(),
+            Some(parent) => own_files::open_file(parent)?.sync_all(),
             None => Ok(()),
         },
     }
@@ -111,7 +111,7 @@ fn is_new(connection: &Connection) -> rusqlite::Result<bool> {
 fn create(connection: &Connection, fail: &Failing<'_>) -> Result<(), OpenLedgerError> {
     let id = new_ledger_id().map_err(|error| fail.io(error))?;
     use_log(connection).map_err(|error| fail.sqlite(error))?;
-    schema::create(connection, &id).map_err(|error| fail.sqlite(error))
+    schema::create_schema(connection, &id).map_err(|error| fail.sqlite(error))
 }
 
 /// Switching to the write-ahead log does not wait for its turn as other statements do, so
@@ -232,5 +232,5 @@ impl Failing<'_> {
 
 fn starts_like_sqlite(path: &Path) -> bool {
     let mut start = [0_u8; 16];
-    own_files::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
+    own_files::open_file(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *MAGIC
 }

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, Row, params};
 use serde_json::json;
 
 use super::SqliteStore;
-use super::column::{limit, typed, typed_or_null, unreadable};
+use super::column::{limit, typed_column, typed_or_null, unreadable_column};
 use super::schema::WITH_QUEUE;
 use crate::fault::StoreResult;
 use crate::queue::{ClaimAsk, QueueState, QueueTurn, QueuedRun};
@@ -61,13 +61,13 @@ impl SqliteStore {
 
     /// One worker at a time: the lock for writing is held from the lapse to the claim.
     pub(crate) fn claim_queued(&self, ask: &ClaimAsk) -> StoreResult<Option<QueuedRun>> {
-        self.change(|| {
+        self.change_in_turn(|| {
             let now = ask.now.to_string();
             let lapsed = "UPDATE queue SET state = 'queued', owner = NULL, lease_until = NULL \
                           WHERE state = 'claimed' AND lease_until <= ?1";
             self.connection.prepare_cached(lapsed)?.execute([&now])?;
             let Some(run) = self.next_queued(ask, &now)? else { return Ok(None) };
-            let Some(turn) = run.turn().claim(ask.owner, ask.now.after(ask.lease)) else { return Ok(None) };
+            let Some(turn) = run.turn().claim_run(ask.owner, ask.now.after(ask.lease)) else { return Ok(None) };
             self.put_turn(&run.run_id, &turn, None)?;
             self.read_queued(&run.run_id)
         })
@@ -151,22 +151,22 @@ impl SqliteStore {
 fn from_row(row: &Row<'_>) -> rusqlite::Result<QueuedRun> {
     let (stage, labels, state): (u8, String, String) = (row.get(5)?, row.get(11)?, row.get(12)?);
     Ok(QueuedRun {
-        run_id: typed(row, 0, "run_id")?,
+        run_id: typed_column(row, 0, "run_id")?,
         seq: row.get(1)?,
-        submitted_at: typed(row, 2, "submitted_at")?,
-        task_id: typed(row, 3, "task_id")?,
+        submitted_at: typed_column(row, 2, "submitted_at")?,
+        task_id: typed_column(row, 3, "task_id")?,
         engine: row.get(4)?,
-        stage: stage.try_into().map_err(|_| unreadable(5, "stage"))?,
+        stage: stage.try_into().map_err(|_| unreadable_column(5, "stage"))?,
         workspace: row.get(6)?,
         target_key: row.get(7)?,
         priority: row.get(8)?,
         after: typed_or_null(row, 9, "after_run")?,
         not_before: typed_or_null(row, 10, "not_before")?,
-        labels: serde_json::from_str(&labels).map_err(|_| unreadable(11, "labels"))?,
+        labels: serde_json::from_str(&labels).map_err(|_| unreadable_column(11, "labels"))?,
         state: QueueState::ALL
             .into_iter()
             .find(|known| known.as_str() == state)
-            .ok_or_else(|| unreadable(12, "state"))?,
+            .ok_or_else(|| unreadable_column(12, "state"))?,
         epoch: row.get(13)?,
         owner: typed_or_null(row, 14, "owner")?,
         lease_until: typed_or_null(row, 15, "lease_until")?,

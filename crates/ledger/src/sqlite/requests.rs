@@ -4,7 +4,7 @@ use contract::{Digest, RunId, Stage, TaskId};
 use rusqlite::{Error, OptionalExtension as _, Row, params};
 
 use super::SqliteStore;
-use super::column::{limit, typed, typed_or_null};
+use super::column::{limit, typed_column, typed_or_null};
 use super::entries::TIME_BASE;
 use super::schema::WITH_REQUESTS;
 use crate::fault::StoreResult;
@@ -108,11 +108,11 @@ fn undecided_query() -> String {
 fn from_row(row: &Row<'_>) -> rusqlite::Result<RequestRow> {
     let stage: u8 = row.get(3)?;
     Ok(RequestRow {
-        request: typed(row, 0, "request")?,
+        request: typed_column(row, 0, "request")?,
         seq: row.get(1)?,
-        task_id: typed(row, 2, "task_id")?,
+        task_id: typed_column(row, 2, "task_id")?,
         stage: Stage::try_from(stage).map_err(|_| Error::IntegralValueOutOfRange(3, stage.into()))?,
-        requested_at: typed(row, 4, "requested_at")?,
+        requested_at: typed_column(row, 4, "requested_at")?,
         grants: row.get(5)?,
         held_seq: row.get(6)?,
         denied_seq: row.get(7)?,
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn undecided_requests_are_a_range_of_their_index() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
-        super::super::schema::create(&connection, "").unwrap();
+        super::super::schema::create_schema(&connection, "").unwrap();
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", undecided_query())).unwrap();
         let steps: Vec<String> = statement.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>().unwrap();
         assert!(steps[0].starts_with("SEARCH requests USING INDEX requests_undecided"), "{steps:?}");

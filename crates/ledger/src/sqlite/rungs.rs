@@ -4,7 +4,7 @@ use contract::{Purpose, Stage};
 use rusqlite::{OptionalExtension as _, params};
 
 use super::SqliteStore;
-use super::column::{limit, typed};
+use super::column::{limit, typed_column};
 use super::runs::{read_identity, written_identity};
 use super::schema::WITH_IDENTITIES;
 use crate::fault::StoreResult;
@@ -90,7 +90,7 @@ impl SqliteStore {
         let Some(model) = next else { return Ok(None) };
         let mut statement = self.connection.prepare_cached(&newest_of_model_query())?;
         let newest = statement.query_row(params![engine, purpose.as_str(), model], |row| {
-            let started_at = typed(row, 2, "started_at")?;
+            let started_at = typed_column(row, 2, "started_at")?;
             Ok(read_identity(row, 0)?.map(|identity| IdentifiedRun { identity, started_at }))
         });
         Ok(newest.optional()?.flatten())
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn every_look_up_is_a_range_of_one_index() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection, "").unwrap();
+        schema::create_schema(&connection, "").unwrap();
         let rung = |part, place| rung_query("*", true, &part_condition(part, "collected_seq"), place);
         for (sql, index) in [
             (rung(RungPart::All, false), "runs_by_rung"),

@@ -4,7 +4,7 @@ use contract::{ModelPair, Purpose, RunId, Stage, TaskId};
 use rusqlite::{OptionalExtension as _, Params, Row, ToSql, params, params_from_iter};
 
 use super::SqliteStore;
-use super::column::{limit, typed, typed_or_null, unreadable};
+use super::column::{limit, typed_column, typed_or_null, unreadable_column};
 use super::schema::{WITH_ANSWERS, WITH_IDENTITIES, WITH_LEASES};
 use crate::fault::StoreResult;
 use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
@@ -225,16 +225,16 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let (status, reasons): (String, String) = (row.get(7)?, row.get(11)?);
     Ok(RunRow {
         seq: row.get(0)?,
-        run_id: typed(row, 1, "run_id")?,
-        task_id: typed(row, 3, "task_id")?,
+        run_id: typed_column(row, 1, "run_id")?,
+        task_id: typed_column(row, 3, "task_id")?,
         engine: row.get(4)?,
-        stage: Stage::try_from(row.get::<_, u8>(5)?).map_err(|_| unreadable(5, "stage"))?,
-        purpose: typed(row, 6, "purpose")?,
-        status: RunStatus::parse(&status).ok_or_else(|| unreadable(7, "status"))?,
-        started_at: typed(row, 8, "started_at")?,
+        stage: Stage::try_from(row.get::<_, u8>(5)?).map_err(|_| unreadable_column(5, "stage"))?,
+        purpose: typed_column(row, 6, "purpose")?,
+        status: RunStatus::parse_status(&status).ok_or_else(|| unreadable_column(7, "status"))?,
+        started_at: typed_column(row, 8, "started_at")?,
         finished_at: typed_or_null(row, 9, "finished_at")?,
         duration_ms: row.get(10)?,
-        reasons: serde_json::from_str(&reasons).map_err(|_| unreadable(11, "reasons"))?,
+        reasons: serde_json::from_str(&reasons).map_err(|_| unreadable_column(11, "reasons"))?,
         tests_passed: row.get(12)?,
         tests_executed: row.get(13)?,
         attestation_sha256: typed_or_null(row, 14, "attestation_sha256")?,
@@ -259,7 +259,7 @@ pub(super) fn read_identity(row: &Row<'_>, column: usize) -> rusqlite::Result<Op
     let text: Option<String> = row.get(column + 1)?;
     let text = text.filter(|text| !text.is_empty());
     let model = text.map(|text| text.parse::<ModelPair>()).transpose();
-    let model = model.map_err(|_| unreadable(column + 1, "model"))?;
+    let model = model.map_err(|_| unreadable_column(column + 1, "model"))?;
     Ok(Some(EngineIdentity { source_id, model }))
 }
 
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn every_list_is_a_range_of_one_index() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection, "").unwrap();
+        schema::create_schema(&connection, "").unwrap();
         let (some, task) = (|| Some(String::new()), || TaskId::try_from("t".to_owned()).ok());
         let since = || "2026-03-01T10:00:00.000000Z".parse().ok();
         let after = || since().map(|started_at| RunPlace { started_at, seq: 7 });

@@ -176,7 +176,7 @@ const MIGRATIONS: &[Migration] = &[
 ];
 
 /// Lays out an empty file, unless another process did so in the meantime. Nothing of a half-made ledger ever stays.
-pub(super) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Result<()> {
+pub(super) fn create_schema(connection: &Connection, ledger_id: &str) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if version(&transaction)? == 0 {
         transaction.execute_batch(TABLES)?;
@@ -190,7 +190,7 @@ pub(super) fn create(connection: &Connection, ledger_id: &str) -> rusqlite::Resu
 }
 
 /// Brings an older ledger forward, all the way or not at all. `pass` is told each place that is passed.
-pub(super) fn migrate(connection: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
+pub(super) fn migrate_file(connection: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
     pass("ledger.migrating");
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     migrate_within(&transaction, pass)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// A ledger in a file with every kind of row.
 fn filled(folder: &tempfile::TempDir) -> Ledger {
-    let ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+    let ledger = Ledger::open_file(&folder.path().join("ledger.db")).unwrap();
     for number in 0..40 {
         let id = run(&format!("{number:04}"));
         ledger.run_started(&started(&id, number)).unwrap();
@@ -56,7 +56,7 @@ fn there_and_back_it_is_the_same_ledger() {
         (file.ledger_id(), file.verify().unwrap(), rows(&file))
     );
     server.copy_to(&folder.path().join("copy.db")).unwrap();
-    let copy = Ledger::open(&folder.path().join("copy.db")).unwrap();
+    let copy = Ledger::open_file(&folder.path().join("copy.db")).unwrap();
     assert_eq!((copy.verify().unwrap(), rows(&copy)), (file.verify().unwrap(), rows(&file)));
 }
 

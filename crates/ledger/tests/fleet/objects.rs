@@ -53,7 +53,7 @@ fn check_store(store: &ObjectStore, expected: StoreProbe) {
         assert_eq!(store.create_object(name, b"other").unwrap(), Creation::Exists, "{name}");
         assert!(store.read_object(name, 4_000_000).unwrap().as_deref() == Some(bytes), "{name}");
     }
-    let request = Digest::of(b"request");
+    let request = Digest::of_bytes(b"request");
     let [one, two] = ["aaaa", "bbbb"].map(run_id);
     assert_eq!(store.find_witness(request, &one).unwrap(), None);
     assert_eq!(store.witness_use(request, &one).unwrap(), WitnessedUse::Ours);

@@ -2,7 +2,7 @@
 
 use crate::fixtures::{at, id, sealed, started};
 use crate::world::World;
-use ledger::{Found, Ledger, RunFilter, RunIntent, RunStarted, RunStatus};
+use ledger::{FoundRuns, Ledger, RunFilter, RunIntent, RunStarted, RunStatus};
 
 const IDS: [&str; 5] = [
     "20260301T100000Z-slug-k3f9a1",
@@ -57,9 +57,9 @@ fn references() {
         ("", vec![]),
     ] {
         let found = match ledger.run_find(reference).unwrap() {
-            Found::One(run) => vec![run.run_id],
-            Found::None => vec![],
-            Found::Many(ids) => ids,
+            FoundRuns::One(run) => vec![run.run_id],
+            FoundRuns::None => vec![],
+            FoundRuns::Many(ids) => ids,
         };
         let expected: Vec<_> = expected.into_iter().map(|index| id(IDS[index])).collect();
         assert_eq!(found, expected, "{reference:?}");

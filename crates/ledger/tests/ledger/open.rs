@@ -58,7 +58,8 @@ fn looking_sees_what_others_append() {
 fn a_directory_is_named_as_one() {
     let world = World::new();
     std::fs::create_dir(world.path()).unwrap();
-    for error in [error_of(Ledger::open(&world.path())), error_of(Ledger::open_existing_read_only(&world.path()))] {
+    for error in [error_of(Ledger::open_file(&world.path())), error_of(Ledger::open_existing_read_only(&world.path()))]
+    {
         assert!(matches!(error, OpenLedgerError::Directory { .. }), "{error:?}");
     }
 }
@@ -68,13 +69,13 @@ fn a_file_that_is_something_else_is_left_alone() {
     let world = World::new();
     let text = "# notes\n".repeat(1000);
     std::fs::write(world.path(), &text).unwrap();
-    let error = error_of(Ledger::open(&world.path()));
+    let error = error_of(Ledger::open_file(&world.path()));
     assert!(matches!(error, OpenLedgerError::NotALedger { .. }), "{error:?}");
     assert_eq!(std::fs::read_to_string(world.path()).unwrap(), text);
 
     std::fs::remove_file(world.path()).unwrap();
     world.raw().execute_batch("CREATE TABLE somebody_elses (a)").unwrap();
-    let error = error_of(Ledger::open(&world.path()));
+    let error = error_of(Ledger::open_file(&world.path()));
     assert!(matches!(error, OpenLedgerError::NotALedger { .. }), "{error:?}");
 }
 
@@ -83,7 +84,8 @@ fn a_newer_version_is_refused() {
     let world = World::new();
     drop(world.open());
     world.raw().pragma_update(None, "user_version", 7).unwrap();
-    for error in [error_of(Ledger::open(&world.path())), error_of(Ledger::open_existing_read_only(&world.path()))] {
+    for error in [error_of(Ledger::open_file(&world.path())), error_of(Ledger::open_existing_read_only(&world.path()))]
+    {
         assert!(matches!(error, OpenLedgerError::NewerVersion { found: 7, known: 6, .. }), "{error:?}");
     }
 }
@@ -112,7 +114,7 @@ fn damage_is_told_from_other_files() {
         let mut bytes = std::fs::read(world.path()).unwrap();
         damage(&mut bytes);
         std::fs::write(world.path(), bytes).unwrap();
-        let error = error_of(Ledger::open(&world.path()));
+        let error = error_of(Ledger::open_file(&world.path()));
         assert!(matches!(error, OpenLedgerError::Damaged { .. }), "damage {number}: {error:?}");
     }
 }
@@ -122,16 +124,16 @@ fn a_table_that_is_gone_is_damage() {
     let world = World::new();
     drop(world.open());
     world.raw().execute_batch("DROP TABLE meta").unwrap();
-    let error = error_of(Ledger::open(&world.path()));
+    let error = error_of(Ledger::open_file(&world.path()));
     assert!(matches!(error, OpenLedgerError::Damaged { .. }), "{error:?}");
 }
 
 #[test]
 fn a_place_nobody_may_write_is_named_as_one() {
     // Not even root may make files here, so this holds whoever runs the test.
-    let error = error_of(Ledger::open(Path::new("/sys/kernel/ledger.db")));
+    let error = error_of(Ledger::open_file(Path::new("/sys/kernel/ledger.db")));
     assert!(matches!(error, OpenLedgerError::ReadOnly { .. }), "{error:?}");
-    let error = error_of(Ledger::open(Path::new("/nowhere/at/all/ledger.db")));
+    let error = error_of(Ledger::open_file(Path::new("/nowhere/at/all/ledger.db")));
     assert!(matches!(error, OpenLedgerError::Missing { .. }), "{error:?}");
 }
 

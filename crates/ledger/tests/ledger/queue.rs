@@ -135,7 +135,7 @@ impl Model {
         let got = ledger.queue_claimed(&wanted).unwrap();
         assert_eq!(got.as_ref().map(|row| &row.run_id), picked.as_ref(), "{wanted:?}");
         if let Some(index) = self.rows.iter().position(|row| Some(&row.run_id) == picked.as_ref()) {
-            let turn = self.rows[index].turn().claim(wanted.owner, self.now.after(LEASE)).unwrap();
+            let turn = self.rows[index].turn().claim_run(wanted.owner, self.now.after(LEASE)).unwrap();
             self.put(index, turn);
             self.given.push((index, turn.epoch));
             assert_eq!(got.as_ref(), Some(&self.rows[index]));
@@ -152,7 +152,7 @@ impl Model {
             return;
         }
         let got = start(ledger, &row.run_id, Some(epoch), now);
-        match row.turn().start(epoch, now) {
+        match row.turn().start_run(epoch, now) {
             Ok(turn) => {
                 got.unwrap();
                 assert!(self.starts.insert(index), "{} is started twice", row.run_id);
@@ -208,7 +208,7 @@ impl Model {
         let (turn, run_id, now) = (self.rows[index].turn(), self.rows[index].run_id.clone(), self.now);
         let pause = Duration::from_secs(5);
         let (made, got) = match dice.below(4) {
-            0 => (turn.refuse(epoch), ledger.queue_refused(&run_id, epoch, now, &json!({}))),
+            0 => (turn.refuse_run(epoch), ledger.queue_refused(&run_id, epoch, now, &json!({}))),
             _ => (turn.give_back(epoch, now.after(pause)), ledger.queue_given_back(&run_id, epoch, now, pause)),
         };
         match made {
@@ -459,7 +459,7 @@ fn a_ledger_whose_queue_waits_is_not_moved() {
     let (world, folder) = (World::new(), tempfile::tempdir().unwrap());
     let ledger = world.open();
     ledger.queue_submitted(&order("aaaa"), *TIME).unwrap();
-    let other = Ledger::open(&folder.path().join("other.db")).unwrap();
+    let other = Ledger::open_file(&folder.path().join("other.db")).unwrap();
     assert!(matches!(ledger.move_to(&other), Err(MoveLedgerError::RunsWait { runs: 1 })));
     ledger.queue_cancelled(&run("aaaa"), at("2026-03-01T10:00:01Z"), &json!({})).unwrap();
     ledger.queue_submitted(&order("bbbb"), *TIME).unwrap();

@@ -64,13 +64,13 @@ impl World {
     }
 
     fn claim(&self, index: usize) -> Option<Self> {
-        let turn = self.turn.lapse(stamp(self.now)).claim(digest("0a"), stamp(self.now + LEASE))?;
+        let turn = self.turn.lapse(stamp(self.now)).claim_run(digest("0a"), stamp(self.now + LEASE))?;
         let worker = Worker { epoch: turn.epoch, has_started: false, is_done: false };
         Some(Self { turn, ..self.with(index, Some(worker)) })
     }
 
     fn start(&self, index: usize, worker: Worker) -> Self {
-        match self.turn.start(worker.epoch, stamp(self.now)) {
+        match self.turn.start_run(worker.epoch, stamp(self.now)) {
             Ok(turn) => {
                 let turn = QueueTurn { lease_until: Some(stamp(self.now + LEASE)), ..turn };
                 let world = self.with(index, Some(Worker { has_started: true, ..worker }));

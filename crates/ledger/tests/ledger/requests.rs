@@ -75,7 +75,7 @@ fn a_request_is_used_only_while_it_is_open_and_in_its_time() {
         let before = ledger.head().unwrap();
         let done = start(&ledger, "aaaa", at(time), &usable());
         assert_eq!(done.err().flatten(), *refusal, "{steps:?} {time}");
-        let row = ledger.request(digest("aa")).unwrap().unwrap();
+        let row = ledger.request_row(digest("aa")).unwrap().unwrap();
         assert_eq!(row.used_by.is_some(), refusal.is_none(), "{steps:?} {time}");
         assert_eq!(ledger.head().unwrap() == before, refusal.is_some(), "a refusal appends nothing: {steps:?} {time}");
         assert_eq!(ledger.verify().unwrap().problems, vec![]);

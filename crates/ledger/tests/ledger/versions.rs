@@ -101,7 +101,7 @@ fn older_ledgers_are_read_and_brought_forward() {
         check(&Ledger::open_existing_read_only(&world.path()).unwrap(), older);
         assert_eq!(fs::read(world.path()).unwrap(), before, "{name}: looking changes nothing");
         for _ in 0..2 {
-            check(&Ledger::open(&world.path()).unwrap(), older);
+            check(&Ledger::open_file(&world.path()).unwrap(), older);
         }
         let version: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
         assert_eq!(version, 6, "{name}");
@@ -112,7 +112,7 @@ fn older_ledgers_are_read_and_brought_forward() {
 #[test]
 fn a_ledger_that_became_newer_takes_nothing_more() {
     let world = World::new();
-    let ledger = Ledger::open(&world.path()).unwrap();
+    let ledger = Ledger::open_file(&world.path()).unwrap();
     let append = || ledger.run_started(&started(&run("aaaa"), 0));
     world.raw().pragma_update(None, "user_version", 7).unwrap();
     let refused = append().unwrap_err();
@@ -126,7 +126,7 @@ fn a_ledger_that_became_newer_takes_nothing_more() {
 #[test]
 fn every_format_has_a_file() {
     let world = World::new();
-    drop(Ledger::open(&world.path()).unwrap());
+    drop(Ledger::open_file(&world.path()).unwrap());
     let newest: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     let names: Vec<&str> = KEPT.iter().map(|older| older.name).collect();
     let expected: Vec<String> = (1..=newest).map(|version| format!("ledger-v{version}.db")).collect();
@@ -168,6 +168,6 @@ fn cut_short_everywhere(older: &Older) {
             *passed.borrow_mut() += 1;
         };
         drop(Ledger::open_observed(&world.path(), &observe).unwrap());
-        check(&Ledger::open(&left.join("ledger.db")).unwrap(), older);
+        check(&Ledger::open_file(&left.join("ledger.db")).unwrap(), older);
     }
 }

@@ -29,7 +29,7 @@ impl World {
     }
 
     pub(crate) fn open(&self) -> Ledger {
-        Ledger::open(&self.path()).unwrap()
+        Ledger::open_file(&self.path()).unwrap()
     }
 
     pub(crate) fn open_read_only(&self) -> Ledger {

@@ -13,7 +13,7 @@ use super::{checked, owned};
 
 /// One of [`ATTEMPTS`]; there is no other way to get one.
 #[derive(Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct ProbeAttempt {
     /// Name in the posture's list of probes.
     pub(crate) name: &'static str,
     number: c_long,
@@ -27,7 +27,7 @@ const SEIZE: usize = 0x4206;
 ///
 /// Integers and null pointers only: whatever the kernel makes of them, no memory of this
 /// process is read or written.
-pub(crate) const ATTEMPTS: &[Attempt] = &[
+pub(crate) const ATTEMPTS: &[ProbeAttempt] = &[
     attempt("mount", libc::SYS_mount, [0; 5]),
     attempt("unshare", libc::SYS_unshare, [NEW_USER, 0, 0, 0, 0]),
     attempt("setns", libc::SYS_setns, [0, NEW_USER, 0, 0, 0]),
@@ -44,14 +44,14 @@ pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("init_module", libc::SYS_init_module, [0; 5]),
 ];
 
-const fn attempt(name: &'static str, number: c_long, args: [usize; 5]) -> Attempt {
-    Attempt { name, number, args }
+const fn attempt(name: &'static str, number: c_long, args: [usize; 5]) -> ProbeAttempt {
+    ProbeAttempt { name, number, args }
 }
 
-impl Attempt {
+impl ProbeAttempt {
     /// Makes the call; an `Ok` means that the sandbox let it through.
     #[expect(unsafe_code, reason = "the calls have no wrappers, being forbidden")]
-    pub(crate) fn make(&self, word: u64) -> io::Result<()> {
+    pub(crate) fn make_call(&self, word: u64) -> io::Result<()> {
         let [a, b, c, d, e] = self.args;
         // SAFETY: the arguments are integers and null pointers out of a constant table.
         checked(unsafe { libc::syscall(self.number, a, b, c, d, e, word) }).map(drop)
@@ -68,7 +68,7 @@ pub(crate) fn socket(family: u16, kind: c_int, protocol: c_int, word: u64) -> io
 
 /// `address` is a `struct sockaddr` of its family.
 #[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
-pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8], word: u64) -> io::Result<()> {
+pub(crate) fn connect_to(socket: BorrowedFd<'_>, address: &[u8], word: u64) -> io::Result<()> {
     let socket = socket.as_raw_fd();
     // SAFETY: the address lives as long as the call, is as long as is said, and is only read.
     let result =
@@ -78,7 +78,7 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, address: &[u8], word: u64) -> io::
 
 /// Makes a new file with these permissions.
 #[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
-pub(crate) fn create(path: &CStr, mode: libc::mode_t, word: u64) -> io::Result<OwnedFd> {
+pub(crate) fn create_file(path: &CStr, mode: libc::mode_t, word: u64) -> io::Result<OwnedFd> {
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
     // SAFETY: the path ends with a zero and lives as long as the call.
     owned(unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, mode, 0_usize, word) })

@@ -9,7 +9,7 @@ use super::checked;
 
 /// Takes the lease on a file that no other process has open. It stays with the open file
 /// description.
-pub(crate) fn take(file: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn take_lease(file: BorrowedFd<'_>) -> io::Result<()> {
     control(file, F_SETLEASE, F_WRLCK)?;
     // The kernel would signal whoever took it; here it is asked.
     control(file, F_SETOWN, 0).map(drop)
@@ -44,9 +44,9 @@ mod tests {
     fn a_lease_is_held_until_it_is_given_back() {
         let written = tempfile::NamedTempFile::new().unwrap();
         let file = File::open(written.path()).unwrap();
-        assert!(take(file.as_fd()).is_err(), "somebody else has the file open");
+        assert!(take_lease(file.as_fd()).is_err(), "somebody else has the file open");
         let path = written.into_temp_path();
-        take(file.as_fd()).unwrap();
+        take_lease(file.as_fd()).unwrap();
         assert!(!is_wanted(file.as_fd()));
         // Who does not wait is told, and has asked for it.
         let mut hasty = File::options();

@@ -25,7 +25,7 @@ struct Attributes {
 
 /// Attributes to add to a mount; none is ever removed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Change<'a> {
+pub(crate) struct MountChange<'a> {
     /// Nothing can be written through the mount.
     pub(crate) read_only: bool,
     /// Device files cannot be opened through the mount.
@@ -38,7 +38,7 @@ pub(crate) struct Change<'a> {
 
 /// Changes a mount and all below it, and cuts its ties to the mounts it was copied from.
 /// Set-uid bits never count.
-pub(crate) fn change(mount: impl AsFd, change: Change<'_>) -> io::Result<()> {
+pub(crate) fn change_mount(mount: impl AsFd, change: MountChange<'_>) -> io::Result<()> {
     let flag = |wanted: bool, bit: u64| if wanted { bit } else { 0 };
     let set = NOSUID
         | flag(change.read_only, RDONLY)

@@ -12,7 +12,7 @@ const CONTINUE: u32 = 1;
 
 /// A call that waits for an answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct WaitingCall {
     /// Number of the waiting call, by which it is answered.
     pub(crate) id: u64,
     /// Pid in the receiver's pid namespace; 0 if it is not visible there.
@@ -25,7 +25,7 @@ pub(crate) struct Call {
 
 /// Answer to a call that the filter passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum CallAnswer {
     /// The call fails with this error number.
     Refuse(i32),
     /// The kernel goes on as if there were no filter. Never a way to allow something that
@@ -34,7 +34,7 @@ pub(crate) enum Answer {
 }
 
 /// Puts this thread, and all it starts, under the filter. Needs no_new_privs.
-pub(crate) fn install(filter: &[sock_filter]) -> io::Result<()> {
+pub(crate) fn install_filter(filter: &[sock_filter]) -> io::Result<()> {
     checked(set_filter(filter, 0)?).map(drop)
 }
 
@@ -60,7 +60,7 @@ fn set_filter(filter: &[sock_filter], flags: c_ulong) -> io::Result<c_long> {
 
 /// The next waiting call. The one that made it may be gone again: then this is `NotFound`.
 #[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
-pub(crate) fn receive(listener: BorrowedFd<'_>) -> io::Result<Call> {
+pub(crate) fn receive_call(listener: BorrowedFd<'_>) -> io::Result<WaitingCall> {
     // SAFETY: the structure holds integers only, for which all bits zero is a value; the
     // kernel demands zeros.
     let mut call: seccomp_notif = unsafe { std::mem::zeroed() };
@@ -68,7 +68,7 @@ pub(crate) fn receive(listener: BorrowedFd<'_>) -> io::Result<Call> {
     let result =
         unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, std::ptr::from_mut(&mut call)) };
     checked(c_long::from(result))?;
-    Ok(Call { id: call.id, pid: call.pid, number: call.data.nr, args: call.data.args })
+    Ok(WaitingCall { id: call.id, pid: call.pid, number: call.data.nr, args: call.data.args })
 }
 
 /// True if the call still waits. Only then does memory that was read meanwhile belong to
@@ -81,10 +81,10 @@ pub(crate) fn still_waits(listener: BorrowedFd<'_>, id: u64) -> bool {
 
 /// Answers a waiting call. Fails if its process is gone.
 #[expect(unsafe_code, reason = "no wrapper knows the listener's calls")]
-pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::Result<()> {
+pub(crate) fn answer_call(listener: BorrowedFd<'_>, id: u64, answer: CallAnswer) -> io::Result<()> {
     let (error, flags) = match answer {
-        Answer::Refuse(errno) => (-errno, 0),
-        Answer::Continue => (0, CONTINUE),
+        CallAnswer::Refuse(errno) => (-errno, 0),
+        CallAnswer::Continue => (0, CONTINUE),
     };
     let mut response = seccomp_notif_resp { id, val: 0, error, flags };
     // SAFETY: the structure is the one the request names and lives as long as the call.

@@ -12,13 +12,13 @@ use std::path::Path;
 use sandbox_facts::HeldLimit;
 use untrusted_fs::own_files::OwnPath as _;
 
-use super::birth::bear;
+use super::birth::create_process;
 use super::build::{give_output, rlimits};
-use super::cell::Cell;
+use super::cell::ConfinedProcess;
 use super::cgroup::Cgroup;
-use super::channel::Told;
+use super::channel::StageMessage;
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::given::Given;
+use super::given::OpenedMounts;
 use super::identity::Identity;
 use super::idmap::Translations;
 use super::init;
@@ -33,30 +33,30 @@ const STAGING: &str = "/sys";
 #[derive(Debug)]
 pub(crate) struct Ahead {
     identity: Identity,
-    cell: Cell,
+    cell: ConfinedProcess,
     translations: Translations,
 }
 
 impl Ahead {
     /// `None` where it cannot be begun; who then gets an order finds out why.
-    pub(crate) fn begin() -> Option<Self> {
-        let identity = Identity::choose(None).ok().filter(|_| Path::new(STAGING).own_is_dir())?;
+    pub(crate) fn begin_ahead() -> Option<Self> {
+        let identity = Identity::choose_ids(None).ok().filter(|_| Path::new(STAGING).own_is_dir())?;
         give_output(&identity).ok()?;
         let live = |channel: &_| init::run_ahead(identity, channel, Path::new(STAGING));
-        let cell = bear(&identity, Cgroup::begin(), live).ok()?;
+        let cell = create_process(&identity, Cgroup::begin_group(), live).ok()?;
         let mut translations = Translations::new(identity.uid);
         if identity.root {
             // What root names is mostly root's own. Where it cannot be translated, that is
             // found out again.
-            let _ = translations.of((0, 0));
+            let _ = translations.namespace_of((0, 0));
         }
         Some(Self { identity, cell, translations })
     }
 
     /// True if the prepared parts are the ones that this confinement with these limits
     /// begins with.
-    pub(super) fn fits(&self, confinement: &Confinement, rules: &[HeldLimit]) -> bool {
-        let grouped = self.cell.cgroup.as_ref().is_none_or(|cgroup| cgroup.fits(rules));
+    pub(super) fn fits_confinement(&self, confinement: &Confinement, rules: &[HeldLimit]) -> bool {
+        let grouped = self.cell.cgroup.as_ref().is_none_or(|cgroup| cgroup.fits_rules(rules));
         grouped && confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)
     }
 
@@ -67,7 +67,7 @@ impl Ahead {
         confinement: &Confinement,
         stdin: &File,
         rules: &[HeldLimit],
-    ) -> Result<Option<Cell>, ConfineFailure> {
+    ) -> Result<Option<ConfinedProcess>, ConfineFailure> {
         if let Some(cgroup) = &mut self.cell.cgroup {
             if cgroup.enforce(rules).is_err() {
                 return Ok(None);
@@ -76,12 +76,12 @@ impl Ahead {
         }
         let rlimits = rlimits(rules, &self.cell.applied.posture.limits, &self.identity);
         // One that is gone, or an order too long for it, is none to go on with.
-        if !self.cell.channel.tell(&Told { order, rlimits }, stdin.as_fd()).unwrap_or(false) {
+        if !self.cell.channel.send_order(&StageMessage { order, rlimits }, stdin.as_fd()).unwrap_or(false) {
             return Ok(None);
         }
         if self.identity.root {
-            let given = Given::open(confinement, &self.identity, self.translations)?;
-            self.cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
+            let given = OpenedMounts::open_given(confinement, &self.identity, self.translations)?;
+            self.cell.channel.hand_mounts(&given).at(ConfineStep::Lost, "handing mounts over")?;
         }
         Ok(Some(self.cell))
     }

@@ -6,9 +6,9 @@ use std::os::fd::AsFd as _;
 
 use sandbox_facts::{Namespace, ObservedConduct, Ownership, Posture, Profile, Seccomp};
 
-use super::cell::Cell;
+use super::cell::ConfinedProcess;
 use super::cgroup::{Cgroup, Door};
-use super::channel::{Channel, Said};
+use super::channel::{Channel, InnerMessage};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::identity::Identity;
 use crate::applied::Applied;
@@ -24,11 +24,11 @@ const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS;
 
 /// Makes it and lets it go on. `live` is what it does, and never comes back.
-pub(super) fn bear(
+pub(super) fn create_process(
     identity: &Identity,
     cgroup: Option<Cgroup>,
     live: impl FnOnce(&Channel),
-) -> Result<Cell, ConfineFailure> {
+) -> Result<ConfinedProcess, ConfineFailure> {
     let (channel, theirs) = Channel::pair().at(ConfineStep::Namespaces, "channel")?;
     let door = cgroup.as_ref().map(Cgroup::door).transpose().at(ConfineStep::Cgroup, "opening the control group")?;
     let (forked, is_in) = fork(door.as_ref()).at(ConfineStep::Namespaces, "making namespaces")?;
@@ -36,7 +36,7 @@ pub(super) fn bear(
         Forked::Child => {
             drop(channel);
             if let Err(failure) = enter(door) {
-                let _ = theirs.send(&Said::Failed(failure), &[]);
+                let _ = theirs.send_message(&InnerMessage::Failed(failure), &[]);
                 exit_at_once(0);
             }
             live(&theirs);
@@ -46,10 +46,10 @@ pub(super) fn bear(
     };
     // From here on a failure takes the new process with it, because the cell kills it when
     // it is dropped.
-    let cell = Cell::new(init, channel, cgroup, unbuilt(identity));
+    let cell = ConfinedProcess::new(init, channel, cgroup, unbuilt(identity));
     identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
     if let (Some(cgroup), false) = (&cell.cgroup, is_in) {
-        cgroup.add(init).at(ConfineStep::Cgroup, "moving the run into its control group")?;
+        cgroup.add_process(init).at(ConfineStep::Cgroup, "moving the run into its control group")?;
     }
     cell.channel.release().at(ConfineStep::Lost, "letting the first process go on")?;
     Ok(cell)

@@ -16,13 +16,13 @@ use untrusted_fs::own_files;
 
 use super::ahead::Ahead;
 use super::all_refused;
-use super::birth::bear;
+use super::birth::create_process;
 use super::canary::CanaryLog;
-use super::cell::{Cell, Event, TICK};
+use super::cell::{ConfinedProcess, StageEvent, TICK};
 use super::cgroup::Cgroup;
-use super::channel::{Built, Confined, Said};
+use super::channel::{Built, FilterAccount, InnerMessage};
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::given::Given;
+use super::given::OpenedMounts;
 use super::identity::Identity;
 use super::idmap::Translations;
 use super::init::{self, Init};
@@ -39,14 +39,14 @@ pub(super) type BuildError = (ConfineFailure, Vec<Probe>);
 
 /// Builds the confinement of an order and returns once the probe has run. The program
 /// itself waits for the word to go.
-pub(super) fn build(
+pub(super) fn build_confinement(
     order: &Order,
     confinement: &Confinement,
     stdin: Option<File>,
     control: &UnixStream,
     ahead: Option<Ahead>,
     rules: ExecutionRules,
-) -> Result<Cell, BuildError> {
+) -> Result<ConfinedProcess, BuildError> {
     let mut cell = begin(order, confinement, stdin, ahead).map_err(|failure| (failure, Vec::new()))?;
     let executions = Executions::new(rules, search_path(order));
     await_probe(&mut cell, control, &confinement.canaries, executions)?;
@@ -59,25 +59,26 @@ fn begin(
     confinement: &Confinement,
     stdin: Option<File>,
     ahead: Option<Ahead>,
-) -> Result<Cell, ConfineFailure> {
-    let stdin = stdin.map_or_else(|| own_files::open("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
+) -> Result<ConfinedProcess, ConfineFailure> {
+    let stdin = stdin.map_or_else(|| own_files::open_file("/dev/null"), Ok).at(ConfineStep::Devices, "/dev/null")?;
     let rules = asked(order, confinement);
-    if let Some(ahead) = ahead.filter(|ahead| ahead.fits(confinement, &rules))
+    if let Some(ahead) = ahead.filter(|ahead| ahead.fits_confinement(confinement, &rules))
         && let Some(cell) = ahead.go_on(order, confinement, &stdin, &rules)?
     {
         return Ok(cell);
     }
-    let identity = Identity::choose(confinement.uid)?;
+    let identity = Identity::choose_ids(confinement.uid)?;
     give_output(&identity).at(ConfineStep::Identity, "giving the output to the run")?;
-    let cgroup = Cgroup::make(&rules);
+    let cgroup = Cgroup::make_group(&rules);
     let grouped = cgroup.as_ref().map(|cgroup| cgroup.rules.clone()).unwrap_or_default();
     let rlimits = rlimits(&rules, &grouped, &identity);
-    let mut cell =
-        bear(&identity, cgroup, |channel| init::run(&Init { order, confinement, identity, stdin, channel, rlimits }))?;
+    let mut cell = create_process(&identity, cgroup, |channel| {
+        init::run_init(&Init { order, confinement, identity, stdin, channel, rlimits })
+    })?;
     cell.applied.posture.limits = grouped;
     if identity.root {
-        let given = Given::open(confinement, &identity, Translations::new(identity.uid))?;
-        cell.channel.hand(&given).at(ConfineStep::Lost, "handing mounts over")?;
+        let given = OpenedMounts::open_given(confinement, &identity, Translations::new(identity.uid))?;
+        cell.channel.hand_mounts(&given).at(ConfineStep::Lost, "handing mounts over")?;
     }
     Ok(cell)
 }
@@ -120,7 +121,7 @@ fn search_path(order: &Order) -> Vec<PathBuf> {
 }
 
 fn await_probe(
-    cell: &mut Cell,
+    cell: &mut ConfinedProcess,
     control: &UnixStream,
     canaries: &[Canary],
     executions: Executions,
@@ -129,30 +130,32 @@ fn await_probe(
     let lost = |text: &str| (ConfineFailure::new(ConfineStep::Lost, text), Vec::new());
     let until = Instant::now() + BUILD_TIMEOUT;
     loop {
-        match cell.next(control, TICK) {
-            Event::Said(said, fds) => match *said {
-                Said::Built(built) => take_built(cell, built, fds, canaries),
-                Said::Confined(confined) => {
+        match cell.next_event(control, TICK) {
+            StageEvent::Said(said, fds) => match *said {
+                InnerMessage::Built(built) => take_built(cell, built, fds, canaries),
+                InnerMessage::Confined(confined) => {
                     if let Some(executions) = executions.take() {
                         take_confined(cell, confined, fds, executions);
                     }
                 }
-                Said::Probed { landlock_abi, probes, limits } => {
+                InnerMessage::Probed { landlock_abi, probes, limits } => {
                     cell.applied.posture.landlock_abi = landlock_abi;
                     return take_probes(cell, probes, limits);
                 }
-                Said::Failed(failure) => return Err((failure, Vec::new())),
-                Said::NotStarted { .. } | Said::Ended(_) => return Err(lost("the confined side ended early")),
+                InnerMessage::Failed(failure) => return Err((failure, Vec::new())),
+                InnerMessage::NotStarted { .. } | InnerMessage::Ended(_) => {
+                    return Err(lost("the confined side ended early"));
+                }
             },
-            Event::Silence => return Err(lost("the confined side ended early")),
-            Event::Asked | Event::HarnessGone => return Err(lost("the harness is gone")),
-            Event::Nothing if Instant::now() >= until => return Err(lost("the confined side fell silent")),
-            Event::Nothing => {}
+            StageEvent::Silence => return Err(lost("the confined side ended early")),
+            StageEvent::Asked | StageEvent::HarnessGone => return Err(lost("the harness is gone")),
+            StageEvent::Nothing if Instant::now() >= until => return Err(lost("the confined side fell silent")),
+            StageEvent::Nothing => {}
         }
     }
 }
 
-fn take_built(cell: &mut Cell, built: Built, fds: Vec<OwnedFd>, canaries: &[Canary]) {
+fn take_built(cell: &mut ConfinedProcess, built: Built, fds: Vec<OwnedFd>, canaries: &[Canary]) {
     let mut fds = fds.into_iter();
     cell.listener = built.listener.then(|| fds.next()).flatten();
     cell.upper = built.upper.then(|| fds.next()).flatten();
@@ -176,7 +179,7 @@ fn with_text(mount: MountRecord<PathBuf>) -> MountRecord {
     MountRecord { target: mount.target.display().to_string(), kind: mount.kind, access: mount.access }
 }
 
-fn take_confined(cell: &mut Cell, confined: Confined, fds: Vec<OwnedFd>, executions: Executions) {
+fn take_confined(cell: &mut ConfinedProcess, confined: FilterAccount, fds: Vec<OwnedFd>, executions: Executions) {
     cell.calls = fds.into_iter().next().map(|listener| CallLog::new(listener, executions));
     cell.applied.posture.seccomp = confined.seccomp;
     for recorder in [RecorderKind::RefusedCalls, RecorderKind::Executions, RecorderKind::Connections] {
@@ -184,9 +187,9 @@ fn take_confined(cell: &mut Cell, confined: Confined, fds: Vec<OwnedFd>, executi
     }
 }
 
-fn take_probes(cell: &mut Cell, probes: Vec<Probe>, limits: Vec<HeldLimit>) -> Result<(), BuildError> {
+fn take_probes(cell: &mut ConfinedProcess, probes: Vec<Probe>, limits: Vec<HeldLimit>) -> Result<(), BuildError> {
     if let Some(calls) = &mut cell.calls {
-        calls.record();
+        calls.start_recording();
     }
     all_refused(&probes).map_err(|failure| (failure, probes.clone()))?;
     cell.applied.posture.probes = probes;

@@ -20,12 +20,12 @@ use crate::kernel::lease;
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Lays the decoys out.
-pub(crate) fn place(root: &mut Root, home: &Path, canaries: &[Canary]) -> io::Result<()> {
-    canaries.iter().try_for_each(|canary| root.file(&home.join(&canary.path), canary.content.as_bytes()))
+pub(crate) fn place_decoys(root: &mut Root, home: &Path, canaries: &[Canary]) -> io::Result<()> {
+    canaries.iter().try_for_each(|canary| root.write_text_file(&home.join(&canary.path), canary.content.as_bytes()))
 }
 
 /// Opens the decoys and takes their leases, in their order.
-pub(crate) fn guard(home: &Path, canaries: &[Canary]) -> io::Result<Vec<OwnedFd>> {
+pub(crate) fn guard_decoys(home: &Path, canaries: &[Canary]) -> io::Result<Vec<OwnedFd>> {
     // Before any other time, so that it is written down when the file is read.
     let unread = Timestamps {
         last_access: Timespec { tv_sec: 0, tv_nsec: 0 },
@@ -35,7 +35,7 @@ pub(crate) fn guard(home: &Path, canaries: &[Canary]) -> io::Result<Vec<OwnedFd>
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = open(home.join(&canary.path), flags, Mode::empty())?;
         futimens(&file, &unread)?;
-        lease::take(file.as_fd())?;
+        lease::take_lease(file.as_fd())?;
         Ok(file)
     };
     canaries.iter().map(guard).collect()
@@ -69,7 +69,7 @@ impl CanaryLog {
     }
 
     /// Lets those go on who wait for a decoy, if it is time to look again.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn look_again(&mut self) {
         if self.looked.elapsed() >= LOOK {
             self.decoys.iter_mut().for_each(Decoy::look);
             self.looked = Instant::now();
@@ -77,7 +77,7 @@ impl CanaryLog {
     }
 
     /// The decoys that were touched, after a last look.
-    pub(crate) fn finish(&mut self) -> Vec<CanaryTouch> {
+    pub(crate) fn finish_log(&mut self) -> Vec<CanaryTouch> {
         self.decoys.iter_mut().for_each(Decoy::look);
         self.decoys.iter().map(Decoy::touch).filter(|touch| touch.opened + touch.read + touch.changed > 0).collect()
     }

@@ -14,11 +14,11 @@ use untrusted_fs::own_files;
 
 use super::canary::{CanaryLog, LOOK};
 use super::cgroup::Cgroup;
-use super::channel::{Channel, Said, send_with_fds};
+use super::channel::{Channel, InnerMessage, send_with_fds};
 use super::seccomp::CallLog;
 use crate::applied::Applied;
 use crate::death::{self, BURIAL};
-use crate::wire::{self, Prepared};
+use crate::wire::{self, StagePrepared};
 
 /// Pause between two checks of a dying process or an emptying group.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -27,7 +27,7 @@ pub(super) const TICK: Duration = Duration::from_secs(1);
 
 /// Dropped, it takes everything inside with it.
 #[derive(Debug)]
-pub(crate) struct Cell {
+pub(crate) struct ConfinedProcess {
     /// Process 1, until it has been waited for.
     pub(super) init: Option<Pid>,
     /// Process 1 as the harness sees its end, also when this stage is gone; none on kernels
@@ -58,9 +58,9 @@ pub(crate) struct Cell {
 
 /// Event at which the stage wakes up.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum StageEvent {
     /// Message of the confined side, with its descriptors.
-    Said(Box<Said>, Vec<OwnedFd>),
+    Said(Box<InnerMessage>, Vec<OwnedFd>),
     /// Nobody is left inside.
     Silence,
     /// The harness wants something: go the first time, stop the second.
@@ -71,7 +71,7 @@ pub(super) enum Event {
     Nothing,
 }
 
-impl Cell {
+impl ConfinedProcess {
     /// Cell around a first process that has not reported yet.
     pub(super) fn new(init: Pid, channel: Channel, cgroup: Option<Cgroup>, applied: Applied) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Cell {
             death: death::descriptor_of(init),
             // While nothing has happened inside: later an ordinary user may not look at
             // this process.
-            mounts: own_files::open(format!("/proc/{}/ns/mnt", init.as_raw_pid())).ok(),
+            mounts: own_files::open_file(format!("/proc/{}/ns/mnt", init.as_raw_pid())).ok(),
             channel,
             calls: None,
             canaries: None,
@@ -93,19 +93,19 @@ impl Cell {
     }
 
     /// Tells the harness what was built, once.
-    pub(super) fn announce(&mut self, mut control: &UnixStream) -> io::Result<()> {
+    pub(super) fn announce_built(&mut self, mut control: &UnixStream) -> io::Result<()> {
         if std::mem::replace(&mut self.announced, true) {
             return Ok(());
         }
         let (listener, upper, segments) = (self.listener.take(), self.upper.take(), self.segments.take());
-        let ready = Prepared::Ready {
+        let ready = StagePrepared::Ready {
             applied: Box::new(self.applied.clone()),
             death: self.death.is_some(),
             listener: listener.is_some(),
             upper: upper.is_some(),
             segments: segments.is_some(),
         };
-        let frame = wire::encode(&ready)?;
+        let frame = wire::encode_frame(&ready)?;
         let given = [&self.death, &listener, &upper, &segments];
         let fds: Vec<_> = given.into_iter().flatten().map(AsFd::as_fd).collect();
         // Descriptors travel with the first byte.
@@ -116,10 +116,10 @@ impl Cell {
     /// The confined process waits for the harness; so does the stage.
     pub(super) fn wait_for_go(&mut self, control: &UnixStream) -> io::Result<()> {
         loop {
-            match self.next(control, TICK) {
-                Event::Asked => return self.channel.release(),
-                Event::Nothing => {}
-                Event::Said(..) | Event::Silence | Event::HarnessGone => {
+            match self.next_event(control, TICK) {
+                StageEvent::Asked => return self.channel.release(),
+                StageEvent::Nothing => {}
+                StageEvent::Said(..) | StageEvent::Silence | StageEvent::HarnessGone => {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
             }
@@ -128,16 +128,16 @@ impl Cell {
 
     /// Waits for the next event, at most this long. Calls and decoys are served meanwhile,
     /// unless a message arrives.
-    pub(super) fn next(&mut self, control: &UnixStream, time: Duration) -> Event {
+    pub(super) fn next_event(&mut self, control: &UnixStream, time: Duration) -> StageEvent {
         let time = if self.canaries.is_some() { time.min(LOOK) } else { time };
         let time = Timespec::try_from(time).ok();
         let fds = [Some(self.channel.as_fd()), Some(control.as_fd()), self.calls.as_ref().and_then(CallLog::fd)];
         let mut polled: Vec<_> = fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         match poll(&mut polled, time.as_ref()) {
             Ok(_) => {}
-            Err(Errno::INTR) => return Event::Nothing,
+            Err(Errno::INTR) => return StageEvent::Nothing,
             // Nothing can be waited for any more: end rather than spin.
-            Err(_) => return Event::HarnessGone,
+            Err(_) => return StageEvent::HarnessGone,
         }
         let mut events = polled.iter().map(|fd| !fd.revents().is_empty());
         let [channel, harness, calls] = fds.map(|fd| fd.is_some() && events.next().unwrap_or(false));
@@ -146,18 +146,18 @@ impl Cell {
             return self.hear();
         }
         if calls && let Some(log) = &mut self.calls {
-            log.serve();
+            log.serve_call();
         }
         if let Some(log) = &mut self.canaries {
-            log.look();
+            log.look_again();
         }
-        if harness { heed(control) } else { Event::Nothing }
+        if harness { heed(control) } else { StageEvent::Nothing }
     }
 
-    fn hear(&self) -> Event {
+    fn hear(&self) -> StageEvent {
         match self.channel.receive() {
-            Ok(Some((said, fds))) => Event::Said(Box::new(said), fds),
-            Ok(None) | Err(_) => Event::Silence,
+            Ok(Some((said, fds))) => StageEvent::Said(Box::new(said), fds),
+            Ok(None) | Err(_) => StageEvent::Silence,
         }
     }
 
@@ -167,7 +167,7 @@ impl Cell {
     /// The kernel lets process 1 of a pid namespace end only after every other process of
     /// the namespace, so its exit status is the proof. An empty control group is asked for
     /// as well, where there is one. False if that takes too long.
-    pub(super) fn bury(&mut self) -> bool {
+    pub(super) fn kill_all(&mut self) -> bool {
         let until = Instant::now() + BURIAL;
         self.reap_first_process(until) && self.await_empty_group(until)
     }
@@ -207,15 +207,15 @@ impl Cell {
     }
 }
 
-impl Drop for Cell {
+impl Drop for ConfinedProcess {
     fn drop(&mut self) {
-        self.bury();
+        self.kill_all();
     }
 }
 
-fn heed(mut control: &UnixStream) -> Event {
+fn heed(mut control: &UnixStream) -> StageEvent {
     match control.read(&mut [0]) {
-        Ok(1..) => Event::Asked,
-        Ok(0) | Err(_) => Event::HarnessGone,
+        Ok(1..) => StageEvent::Asked,
+        Ok(0) | Err(_) => StageEvent::HarnessGone,
     }
 }

@@ -66,7 +66,7 @@ pub struct GroupPlace {
 impl Cgroup {
     /// A group that enforces as many of the rules as it can; `None` where no group can be
     /// made or none of them is asked for.
-    pub(crate) fn make(asked: &[HeldLimit]) -> Option<Self> {
+    pub(crate) fn make_group(asked: &[HeldLimit]) -> Option<Self> {
         if !needs_group(asked) {
             return None;
         }
@@ -81,12 +81,12 @@ impl Cgroup {
     }
 
     /// A group that enforces nothing yet, in the first place there is.
-    pub(crate) fn begin() -> Option<Self> {
+    pub(crate) fn begin_group() -> Option<Self> {
         Self::in_place(places().into_iter().next()?)
     }
 
     /// True if a group for these rules would be made at the same place.
-    pub(crate) fn fits(&self, asked: &[HeldLimit]) -> bool {
+    pub(crate) fn fits_rules(&self, asked: &[HeldLimit]) -> bool {
         !needs_group(asked) || asked.iter().any(|rule| self.kinds.contains(&rule.kind))
     }
 
@@ -111,20 +111,20 @@ impl Cgroup {
     pub(crate) fn door(&self) -> io::Result<Door> {
         match self.version {
             CgroupVersion::One => File::options().write(true).own_open(self.path.join("tasks")).map(Door::Open),
-            CgroupVersion::Two => own_files::open(&self.path).map(Door::Birth),
+            CgroupVersion::Two => own_files::open_file(&self.path).map(Door::Birth),
         }
     }
 
     /// Moves another process, where it could not come by itself.
-    pub(crate) fn add(&self, process: Pid) -> io::Result<()> {
-        own_files::write(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
+    pub(crate) fn add_process(&self, process: Pid) -> io::Result<()> {
+        own_files::write_file(self.path.join("cgroup.procs"), process.as_raw_pid().to_string())
     }
 
     /// True if no process is in it, by the kernel's own word; a group that cannot be read
     /// is not known to be empty.
     pub(crate) fn is_empty(&self) -> bool {
         match self.version {
-            CgroupVersion::One => own_files::read(self.path.join("tasks")).is_ok_and(|tasks| tasks.is_empty()),
+            CgroupVersion::One => own_files::read_file(self.path.join("tasks")).is_ok_and(|tasks| tasks.is_empty()),
             CgroupVersion::Two => {
                 let events = own_files::read_to_string(self.path.join("cgroup.events")).unwrap_or_default();
                 events.lines().any(|line| line == "populated 0")
@@ -151,10 +151,10 @@ impl Cgroup {
             (CgroupVersion::Two, LimitKind::Processes) => ("pids.max", None),
             _ => return Err(io::ErrorKind::Unsupported.into()),
         };
-        own_files::write(self.path.join(file), rule.value.to_string())?;
+        own_files::write_file(self.path.join(file), rule.value.to_string())?;
         if let Some((file, value)) = swap {
             // Absent where the kernel does not account swap.
-            let _ = own_files::write(self.path.join(file), value.to_string());
+            let _ = own_files::write_file(self.path.join(file), value.to_string());
         }
         self.rules.push(HeldLimit { by: LimitBy::Cgroup, ..rule });
         Ok(())

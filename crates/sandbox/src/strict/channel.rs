@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::failure::ConfineFailure;
-use super::given::Given;
+use super::given::OpenedMounts;
 use crate::How;
 use crate::wire::Order;
 
@@ -27,11 +27,11 @@ pub(crate) const FDS_MAX: usize = 32;
 /// Message of the confined side. `Built` comes from its first process, `Confined` and then,
 /// when both are done, `Probed` from the program's; `Ended` comes at the end.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Said {
+pub(crate) enum InnerMessage {
     /// The root is built. With it come the descriptors that are counted here, in this order.
     Built(Built),
     /// The program's process is confined; with the filter's listener if it has one.
-    Confined(Confined),
+    Confined(FilterAccount),
     /// Everything was tried, and the limits are set: the program can be executed.
     Probed {
         landlock_abi: Option<u32>,
@@ -58,7 +58,7 @@ struct Handed {
 /// Message of the stage to a first process that was started ahead; standard input comes
 /// with it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Told<O> {
+pub(crate) struct StageMessage<O> {
     /// Order of the harness.
     pub(crate) order: O,
     /// Rules that are not enforced by a cgroup.
@@ -85,7 +85,7 @@ pub(crate) struct Built {
 
 /// Account of the filter in the program's process.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Confined {
+pub(crate) struct FilterAccount {
     pub(crate) seccomp: Seccomp,
     /// Error for which refused calls are not recorded.
     pub(crate) no_listener: Option<String>,
@@ -115,18 +115,18 @@ impl Channel {
     }
 
     /// Sends one message with its descriptors.
-    pub(crate) fn send(&self, message: &Said, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    pub(crate) fn send_message(&self, message: &InnerMessage, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
         self.send_any(message, fds)
     }
 
     /// The next message; `None` if the other side is gone.
-    pub(crate) fn receive(&self) -> io::Result<Option<(Said, Vec<OwnedFd>)>> {
+    pub(crate) fn receive(&self) -> io::Result<Option<(InnerMessage, Vec<OwnedFd>)>> {
         self.receive_any()
     }
 
     /// Sends the order to a waiting first process. Returns false, with nothing sent, if the
     /// order is too long for one message.
-    pub(crate) fn tell(&self, told: &Told<&Order>, stdin: BorrowedFd<'_>) -> io::Result<bool> {
+    pub(crate) fn send_order(&self, told: &StageMessage<&Order>, stdin: BorrowedFd<'_>) -> io::Result<bool> {
         let bytes = serde_json::to_vec(told)?;
         if bytes.len() > MESSAGE_MAX {
             return Ok(false);
@@ -135,13 +135,13 @@ impl Channel {
     }
 
     /// Waits to be told.
-    pub(crate) fn hear(&self) -> io::Result<(Told<Order>, OwnedFd)> {
+    pub(crate) fn hear(&self) -> io::Result<(StageMessage<Order>, OwnedFd)> {
         let (told, fds) = self.receive_any()?.ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok((told, fds.into_iter().next().ok_or(io::ErrorKind::InvalidData)?))
     }
 
     /// Hands mounts to the confined side.
-    pub(crate) fn hand(&self, given: &Given) -> io::Result<()> {
+    pub(crate) fn hand_mounts(&self, given: &OpenedMounts) -> io::Result<()> {
         let fds: Vec<_> = given.mounts.iter().map(AsFd::as_fd).collect();
         let mut chunks = fds.chunks(FDS_MAX).peekable();
         loop {
@@ -155,13 +155,13 @@ impl Channel {
     }
 
     /// Collects the mounts that the stage hands over, until the last part.
-    pub(crate) fn take_handed(&self) -> io::Result<Given> {
+    pub(crate) fn take_handed(&self) -> io::Result<OpenedMounts> {
         let mut mounts = Vec::new();
         loop {
             let (handed, fds) = self.receive_any::<Handed>()?.ok_or(io::ErrorKind::UnexpectedEof)?;
             mounts.extend(fds);
             if !handed.more {
-                return Ok(Given { mounts, ownership: handed.ownership });
+                return Ok(OpenedMounts { mounts, ownership: handed.ownership });
             }
         }
     }

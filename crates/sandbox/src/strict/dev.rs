@@ -7,7 +7,7 @@ use rustix::mount::MountAttrFlags;
 use sandbox_facts::{Access, MountKind};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::root::{Root, filesystem, record};
+use super::root::{Root, filesystem, record_mount};
 
 const LINKS: [(&str, &str); 5] = [
     ("/dev/fd", "/proc/self/fd"),
@@ -18,9 +18,9 @@ const LINKS: [(&str, &str); 5] = [
 ];
 
 /// Adds links, terminals and message queues to `/dev`.
-pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
+pub(crate) fn build_dev(root: &mut Root) -> Result<(), ConfineFailure> {
     for (path, to) in LINKS {
-        root.link(Path::new(path), Path::new(to)).at(ConfineStep::Devices, path)?;
+        root.link_path(Path::new(path), Path::new(to)).at(ConfineStep::Devices, path)?;
     }
     let terminals = [("newinstance", ""), ("ptmxmode", "0666"), ("mode", "620")];
     mount(root, "devpts", &terminals, Path::new("/dev/pts"))?;
@@ -33,5 +33,6 @@ fn mount(root: &mut Root, kind: &str, options: &[(&str, &str)], target: &Path) -
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(()),
         result => result.at(ConfineStep::Devices, kind)?,
     };
-    root.attach(mount, true, record(target, MountKind::Private, Access::ReadWrite)).at(ConfineStep::Devices, kind)
+    root.attach_mount(mount, true, record_mount(target, MountKind::Private, Access::ReadWrite))
+        .at(ConfineStep::Devices, kind)
 }

@@ -65,9 +65,9 @@ const PHP_EXTENSIONS: &str = "cli/conf.d";
 
 /// Fills `/etc`: invented users and hosts, and copies of files that only describe how the
 /// system works.
-pub(crate) fn build(root: &mut Root, home: &Path) -> Result<(), ConfineFailure> {
+pub(crate) fn build_etc(root: &mut Root, home: &Path) -> Result<(), ConfineFailure> {
     for (path, content) in made_up(home) {
-        root.file(Path::new(path), content.as_bytes()).at(ConfineStep::System, path)?;
+        root.write_text_file(Path::new(path), content.as_bytes()).at(ConfineStep::System, path)?;
     }
     for path in COPIED {
         copy(root, Path::new(path)).at(ConfineStep::System, path)?;
@@ -121,12 +121,12 @@ fn made_up(home: &Path) -> [(&'static str, String); 8] {
 
 /// Copies a file of the host; one that is absent, too large or not plain is left out.
 fn copy(root: &mut Root, path: &Path) -> io::Result<()> {
-    let Ok(file) = own_files::open(path) else { return Ok(()) };
+    let Ok(file) = own_files::open_file(path) else { return Ok(()) };
     let known = file.metadata()?;
     if !known.is_file() || known.len() > COPY_MAX {
         return Ok(());
     }
-    let (mut from, mut to) = (file.take(COPY_MAX), root.create(path)?);
+    let (mut from, mut to) = (file.take(COPY_MAX), root.create_file(path)?);
     // One buffer for all of them, where each new one would be new memory.
     let mut buffer = [0; BUFFER];
     loop {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use sandbox_facts::{LimitKind, RecorderKind, RecorderState};
 
 use super::canary::CanaryLog;
-use super::cell::{Cell, Event, TICK};
+use super::cell::{ConfinedProcess, StageEvent, TICK};
 use super::cgroup::Cgroup;
-use super::channel::{InnerEnd, Said};
+use super::channel::{InnerEnd, InnerMessage};
 use super::seccomp::CallLog;
 use crate::stage::failure;
-use crate::wire::{Records, Report};
+use crate::wire::{Records, StageReport};
 use crate::{How, Leftovers, SpawnFailure, tree};
 
 /// Reason why the program is no longer watched.
@@ -27,18 +27,18 @@ enum Cause {
 
 /// Follows the program until the kernel has confirmed that no process of it lives. `None`
 /// if the harness is gone, so that there is no recipient of a report.
-pub(super) fn follow(
-    mut cell: Cell,
+pub(super) fn follow_program(
+    mut cell: ConfinedProcess,
     control: &UnixStream,
     name: &str,
     deadline: Option<Instant>,
-) -> Option<(Report, Cell)> {
+) -> Option<(StageReport, ConfinedProcess)> {
     let mut not_started = None;
     let cause = watch(&mut cell, control, deadline, |errno, text| {
         let error = errno.map_or_else(|| std::io::Error::other(text), std::io::Error::from_raw_os_error);
         not_started = Some(failure(name, &error));
     });
-    if matches!(cause, Cause::HarnessGone) || cell.announce(control).is_err() {
+    if matches!(cause, Cause::HarnessGone) || cell.announce_built(control).is_err() {
         return None;
     }
     let report = report(&mut cell, cause, not_started);
@@ -46,7 +46,7 @@ pub(super) fn follow(
 }
 
 fn watch(
-    cell: &mut Cell,
+    cell: &mut ConfinedProcess,
     control: &UnixStream,
     deadline: Option<Instant>,
     mut on_failure: impl FnMut(Option<i32>, String),
@@ -56,24 +56,27 @@ fn watch(
         if left == Some(Duration::ZERO) {
             return Cause::Deadline;
         }
-        match cell.next(control, left.map_or(TICK, |left| left.min(TICK))) {
-            Event::Said(said, _) => match *said {
-                Said::NotStarted { errno, text } => on_failure(errno, text),
-                Said::Ended(end) => return Cause::Ended(end),
-                Said::Built(_) | Said::Confined(_) | Said::Probed { .. } | Said::Failed(_) => return Cause::Silence,
+        match cell.next_event(control, left.map_or(TICK, |left| left.min(TICK))) {
+            StageEvent::Said(said, _) => match *said {
+                InnerMessage::NotStarted { errno, text } => on_failure(errno, text),
+                InnerMessage::Ended(end) => return Cause::Ended(end),
+                InnerMessage::Built(_)
+                | InnerMessage::Confined(_)
+                | InnerMessage::Probed { .. }
+                | InnerMessage::Failed(_) => return Cause::Silence,
             },
-            Event::Silence => return Cause::Silence,
-            Event::Asked => return Cause::Stopped,
-            Event::HarnessGone => return Cause::HarnessGone,
+            StageEvent::Silence => return Cause::Silence,
+            StageEvent::Asked => return Cause::Stopped,
+            StageEvent::HarnessGone => return Cause::HarnessGone,
             // A program that was to start at once has been seen off; now there is time for
             // words.
-            Event::Nothing if cell.announce(control).is_err() => return Cause::HarnessGone,
-            Event::Nothing => {}
+            StageEvent::Nothing if cell.announce_built(control).is_err() => return Cause::HarnessGone,
+            StageEvent::Nothing => {}
         }
     }
 }
 
-fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> Report {
+fn report(cell: &mut ConfinedProcess, cause: Cause, not_started: Option<SpawnFailure>) -> StageReport {
     let killed = How::Signaled { signal: libc::SIGKILL };
     let mut limit_hits = Vec::new();
     let (mut how, leftovers) = match &cause {
@@ -92,25 +95,25 @@ fn report(cell: &mut Cell, cause: Cause, not_started: Option<SpawnFailure>) -> R
     }
     // Always, whatever process 1 said: the harness reads what the program could have
     // touched as soon as it has the report.
-    let gone = cell.bury();
+    let gone = cell.kill_all();
     limit_hits.extend(cell.cgroup.as_ref().map(Cgroup::hits).unwrap_or_default());
     let timed_out = matches!(cause, Cause::Deadline);
-    Report { gone, timed_out, leftovers, limit_hits, records: Some(records(cell)), ..Report::new(how) }
+    StageReport { gone, timed_out, leftovers, limit_hits, records: Some(records(cell)), ..StageReport::new(how) }
 }
 
 /// Processes inside besides process 1 and the program. Looked at from here: nothing inside
 /// can change what this process sees.
-fn left_inside(cell: &Cell) -> Leftovers {
+fn left_inside(cell: &ConfinedProcess) -> Leftovers {
     cell.init.map(tree::below_init).unwrap_or_default()
 }
 
-fn records(cell: &mut Cell) -> Records {
+fn records(cell: &mut ConfinedProcess) -> Records {
     let mut recorders = cell.applied.posture.recorders.clone();
     if cell.calls.as_ref().is_some_and(CallLog::is_blind) {
         note_blindness(&mut recorders);
     }
-    let mut seen = cell.calls.as_mut().map(CallLog::take).unwrap_or_default();
-    seen.canaries = cell.canaries.as_mut().map(CanaryLog::finish).unwrap_or_default();
+    let mut seen = cell.calls.as_mut().map(CallLog::take_observed).unwrap_or_default();
+    seen.canaries = cell.canaries.as_mut().map(CanaryLog::finish_log).unwrap_or_default();
     Records { recorders, seen }
 }
 

@@ -14,13 +14,13 @@ use sandbox_facts::{Access, MountKind, Ownership};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::identity::Identity;
 use super::idmap::{Translations, change_owner};
-use super::system::open;
+use super::system::open_part;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
-use crate::kernel::mount::Change;
+use crate::kernel::mount::MountChange;
 
 /// One mount for each of [`sources`], in their order.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct OpenedMounts {
     /// Opened mounts, detached.
     pub(crate) mounts: Vec<OwnedFd>,
     /// Mechanism by which the program owns them.
@@ -31,14 +31,14 @@ pub(crate) struct Given {
 #[derive(Debug)]
 pub(crate) struct Sorted {
     /// Mounts with a place of their own.
-    pub(crate) placed: Vec<Placed>,
+    pub(crate) placed: Vec<PlacedMount>,
     /// Layers of the workspace, if it is made of layers.
-    pub(crate) layers: Option<Layers>,
+    pub(crate) layers: Option<OpenedLayers>,
 }
 
 /// Opened mount and its place inside.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedMount {
     pub(crate) mount: OwnedFd,
     /// True for a directory, false for a file.
     pub(crate) directory: bool,
@@ -49,15 +49,15 @@ pub(crate) struct Placed {
 
 /// Opened layers of a workspace.
 #[derive(Debug)]
-pub(crate) struct Layers {
+pub(crate) struct OpenedLayers {
     pub(crate) lower: Vec<OwnedFd>,
     /// Place of the changes; none for an upper layer in memory.
     pub(crate) upper: Option<OwnedFd>,
 }
 
-impl Given {
+impl OpenedMounts {
     /// `translations` are for root alone.
-    pub(crate) fn open(
+    pub(crate) fn open_given(
         confinement: &Confinement,
         identity: &Identity,
         translations: Translations,
@@ -76,9 +76,9 @@ impl Given {
     pub(crate) fn sort(self, confinement: &Confinement) -> io::Result<Sorted> {
         let mut mounts = self.mounts.into_iter();
         let mut next = || mounts.next().ok_or(io::ErrorKind::UnexpectedEof);
-        let place = |mount: OwnedFd, target: &Path, kind, access| -> io::Result<Placed> {
+        let place = |mount: OwnedFd, target: &Path, kind, access| -> io::Result<PlacedMount> {
             let directory = FileType::from_raw_mode(fstat(&mount)?.st_mode) == FileType::Directory;
-            Ok(Placed { mount, directory, target: target.to_owned(), kind, access })
+            Ok(PlacedMount { mount, directory, target: target.to_owned(), kind, access })
         };
         let mut placed = Vec::new();
         for mount in &confinement.mounts {
@@ -93,7 +93,7 @@ impl Given {
             WorkspaceFrom::Layers { lower, upper } => {
                 let lower = lower.iter().map(|_| next()).collect::<Result<_, _>>()?;
                 let upper = matches!(upper, Upper::Directory(_)).then(next).transpose()?;
-                Some(Layers { lower, upper })
+                Some(OpenedLayers { lower, upper })
             }
         };
         Ok(Sorted { placed, layers })
@@ -125,8 +125,8 @@ struct Opener {
 
 impl Opener {
     fn open(&mut self, source: &Path, access: Access) -> Result<OwnedFd, ConfineFailure> {
-        let shape = Change { read_only: access == Access::ReadOnly, no_devices: true, ..Change::default() };
-        let plain = || open(source, shape).at(ConfineStep::Sources, source.display());
+        let shape = MountChange { read_only: access == Access::ReadOnly, no_devices: true, ..MountChange::default() };
+        let plain = || open_part(source, shape).at(ConfineStep::Sources, source.display());
         let Some(translations) = &mut self.translations else { return plain() };
         if let Ok(mount) = translated(source, shape, translations) {
             return Ok(mount);
@@ -139,8 +139,8 @@ impl Opener {
     }
 }
 
-fn translated(source: &Path, shape: Change<'_>, translations: &mut Translations) -> io::Result<OwnedFd> {
+fn translated(source: &Path, shape: MountChange<'_>, translations: &mut Translations) -> io::Result<OwnedFd> {
     let owner = stat(source)?;
-    let ids = translations.of((owner.st_uid, owner.st_gid))?;
-    open(source, Change { ids: Some(ids.as_fd()), ..shape })
+    let ids = translations.namespace_of((owner.st_uid, owner.st_gid))?;
+    open_part(source, MountChange { ids: Some(ids.as_fd()), ..shape })
 }

@@ -37,7 +37,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// Chooses the ids. An ordinary user keeps its own; root needs the capabilities to
     /// change ids, and fails without them.
-    pub(crate) fn choose(asked: Option<u32>) -> Result<Self, ConfineFailure> {
+    pub(crate) fn choose_ids(asked: Option<u32>) -> Result<Self, ConfineFailure> {
         let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
         if uid != 0 {
             let groups_kept = getgroups().map_or(true, |groups| groups.iter().any(|group| group.as_raw() != gid));
@@ -72,10 +72,10 @@ impl Identity {
         let at = |name: &str| format!("/proc/{}/{name}", process.as_raw_pid());
         if !self.root {
             // Without this an ordinary user may not write the map of groups.
-            own_files::write(at("setgroups"), "deny")?;
+            own_files::write_file(at("setgroups"), "deny")?;
         }
-        own_files::write(at("uid_map"), format!("{INNER} {} 1", self.uid))?;
-        own_files::write(at("gid_map"), format!("{INNER} {} 1", self.gid))
+        own_files::write_file(at("uid_map"), format!("{INNER} {} 1", self.uid))?;
+        own_files::write_file(at("gid_map"), format!("{INNER} {} 1", self.gid))
     }
 
     /// Becomes the inner user; capabilities in the user namespace stay, because no uid 0 is

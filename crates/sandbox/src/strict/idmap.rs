@@ -31,7 +31,7 @@ impl Translations {
     }
 
     /// A namespace that makes files of this owner the run's.
-    pub(crate) fn of(&mut self, owner: (u32, u32)) -> io::Result<&OwnedFd> {
+    pub(crate) fn namespace_of(&mut self, owner: (u32, u32)) -> io::Result<&OwnedFd> {
         let index = match self.made.iter().position(|(made, _)| *made == owner) {
             Some(index) => index,
             None => {
@@ -48,8 +48,8 @@ impl Translations {
 fn make((uid, gid): (u32, u32), run: u32) -> io::Result<OwnedFd> {
     let process = open_user_namespace()?;
     let at = |name: &str| format!("/proc/{}/{name}", process.as_raw_pid());
-    let namespace = own_files::write(at("uid_map"), format!("{uid} {run} 1"))
-        .and_then(|()| own_files::write(at("gid_map"), format!("{gid} {run} 1")))
+    let namespace = own_files::write_file(at("uid_map"), format!("{uid} {run} 1"))
+        .and_then(|()| own_files::write_file(at("gid_map"), format!("{gid} {run} 1")))
         .and_then(|()| Ok(openat(CWD, at("ns/user"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?));
     // Not waited for, which on a busy machine costs more than all the rest: the stage ends
     // soon enough.

@@ -22,12 +22,12 @@ use rustix::thread::UnshareFlags;
 use sandbox_facts::{HeldLimit, LimitKind};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
-use super::channel::{Built, Channel, InnerEnd, Said, Told};
+use super::channel::{Built, Channel, InnerEnd, InnerMessage, StageMessage};
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::given::Given;
+use super::given::OpenedMounts;
 use super::identity::Identity;
 use super::idmap::Translations;
-use super::layout::Furnished;
+use super::layout::FurnishedRoot;
 use super::{canary, etc, layout, network, privileges, program};
 use crate::confinement::Confinement;
 use crate::kernel::process::{Forked, exit_at_once, fork_into, unshare};
@@ -57,7 +57,7 @@ struct Program {
 }
 
 /// Runs process 1 to its end; never returns into the stage's code.
-pub(crate) fn run(init: &Init<'_>) -> ! {
+pub(crate) fn run_init(init: &Init<'_>) -> ! {
     say_and_exit(init.channel, init.start())
 }
 
@@ -69,16 +69,16 @@ pub(crate) fn run_ahead(identity: Identity, channel: &Channel, staging: &Path) -
 
 fn say_and_exit(channel: &Channel, done: Result<(), ConfineFailure>) -> ! {
     if let Err(failure) = done {
-        let _ = channel.send(&Said::Failed(failure), &[]);
+        let _ = channel.send_message(&InnerMessage::Failed(failure), &[]);
     }
     exit_at_once(0)
 }
 
 fn start_ahead(identity: Identity, channel: &Channel, staging: &Path) -> Result<(), ConfineFailure> {
-    let null = own_files::open("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
+    let null = own_files::open_file("/dev/null").at(ConfineStep::Devices, "/dev/null")?;
     begin(&identity, channel, &null)?;
-    let furnished = Furnished::ahead(staging)?;
-    let (Told { order, rlimits }, stdin) = channel.hear().at(ConfineStep::Lost, "waiting for the order")?;
+    let furnished = FurnishedRoot::build_ahead(staging)?;
+    let (StageMessage { order, rlimits }, stdin) = channel.hear().at(ConfineStep::Lost, "waiting for the order")?;
     let none = || ConfineFailure::new(ConfineStep::Lost, "there is no confinement in the order");
     let confinement = order.confinement.as_ref().ok_or_else(none)?;
     let init = Init { order: &order, confinement, identity, stdin: stdin.into(), channel, rlimits };
@@ -94,7 +94,7 @@ fn begin(identity: &Identity, channel: &Channel, stdin: &File) -> Result<(), Con
     identity.assume()?;
     tie_to_stage(channel)?;
     sethostname(etc::HOSTNAME.as_bytes()).at(ConfineStep::Namespaces, "host name")?;
-    network::build()
+    network::build_network()
 }
 
 fn tie_to_stage(channel: &Channel) -> Result<(), ConfineFailure> {
@@ -114,7 +114,7 @@ impl Init<'_> {
         self.go_on(None)
     }
 
-    fn go_on(&self, ahead: Option<Furnished>) -> Result<(), ConfineFailure> {
+    fn go_on(&self, ahead: Option<FurnishedRoot>) -> Result<(), ConfineFailure> {
         unshare(UnshareFlags::NEWCGROUP).at(ConfineStep::Namespaces, "cgroup namespace")?;
         let listener = network::listen(self.confinement.listener)?;
         let program = self.fork_program()?;
@@ -128,19 +128,19 @@ impl Init<'_> {
     fn fork_program(&self) -> Result<Program, ConfineFailure> {
         let (go_on, theirs) = Channel::pair().at(ConfineStep::Privileges, "channel to the program")?;
         match fork_into(0).at(ConfineStep::Privileges, "forking the program")? {
-            Forked::Child => program::run(self, &theirs),
+            Forked::Child => program::run_program(self, &theirs),
             Forked::Parent(pid) => Ok(Program { pid, go_on }),
         }
     }
 
-    fn build(&self, listener: Option<TcpListener>, ahead: Option<Furnished>) -> Result<(), ConfineFailure> {
+    fn build(&self, listener: Option<TcpListener>, ahead: Option<FurnishedRoot>) -> Result<(), ConfineFailure> {
         let confinement = self.confinement;
         // While all that can be named of the host is visible: the new root covers a part of it.
-        let open = || Given::open(confinement, &self.identity, Translations::new(self.identity.uid));
+        let open = || OpenedMounts::open_given(confinement, &self.identity, Translations::new(self.identity.uid));
         let opened = (!self.identity.root).then(open).transpose()?;
-        let Furnished { mut root, hidden } = match ahead {
-            Some(furnished) => furnished.fitted(confinement)?,
-            None => Furnished::new(confinement)?,
+        let FurnishedRoot { mut root, hidden } = match ahead {
+            Some(furnished) => furnished.fit_to(confinement)?,
+            None => FurnishedRoot::new(confinement)?,
         };
         let given = match opened {
             Some(given) => given,
@@ -149,13 +149,13 @@ impl Init<'_> {
         let ownership = given.ownership;
         let given = given.sort(confinement).at(ConfineStep::Sources, "looking at what was given")?;
         let upper = layout::add_given(&mut root, &hidden, confinement, &given)?;
-        canary::place(&mut root, &confinement.home, &confinement.canaries)
+        canary::place_decoys(&mut root, &confinement.home, &confinement.canaries)
             .at(ConfineStep::Canaries, "laying decoys out")?;
         root.enter().at(ConfineStep::Pivot, "entering the new root")?;
-        let decoys = canary::guard(&confinement.home, &confinement.canaries).map_err(|error| error.to_string());
+        let decoys = canary::guard_decoys(&confinement.home, &confinement.canaries).map_err(|error| error.to_string());
         // Opened here it stays the list of this ipc namespace, whoever reads it.
-        let segments = own_files::open(SEGMENTS).ok();
-        let said = Said::Built(Built {
+        let segments = own_files::open_file(SEGMENTS).ok();
+        let said = InnerMessage::Built(Built {
             mounts: std::mem::take(&mut root.mounts),
             ownership,
             limits: layout::limits(confinement),
@@ -168,7 +168,7 @@ impl Init<'_> {
         let segments = segments.as_ref().map(AsFd::as_fd);
         let first = [listener.as_ref().map(AsFd::as_fd), upper.as_ref().map(AsFd::as_fd), segments];
         let fds: Vec<BorrowedFd<'_>> = first.into_iter().flatten().chain(decoys.iter().map(AsFd::as_fd)).collect();
-        self.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")
+        self.channel.send_message(&said, &fds).at(ConfineStep::Lost, "telling the stage")
     }
 
     /// Reaps until the program has ended and reports its end. If processes are left, stays
@@ -180,7 +180,7 @@ impl Init<'_> {
                 Ok(Some((pid, status))) if pid == program => {
                     let (alone, full) = (is_alone(), full(&self.confinement.home));
                     let end = InnerEnd { how: how(Some(status)), alone, full };
-                    let _ = self.channel.send(&Said::Ended(end), &[]);
+                    let _ = self.channel.send_message(&InnerMessage::Ended(end), &[]);
                     if !alone {
                         // The stage never releases this: it looks around and kills.
                         let _ = self.channel.wait();

@@ -31,7 +31,7 @@ const ABI_MIN: u32 = 2;
 
 /// Restricts this thread. Returns the version in force, or `None` if the kernel has no
 /// usable one.
-pub(crate) fn apply(writable: &[&Path]) -> Result<Option<u32>, ConfineFailure> {
+pub(crate) fn restrict_thread(writable: &[&Path]) -> Result<Option<u32>, ConfineFailure> {
     let Some(abi) = landlock::abi().ok().filter(|abi| *abi >= ABI_MIN) else { return Ok(None) };
     let known = handled(abi);
     let ruleset = landlock::ruleset(known).at(ConfineStep::Landlock, "making a rule set")?;

@@ -7,8 +7,8 @@ use std::path::Path;
 use sandbox_facts::{HeldLimit, LimitBy, LimitKind, MountKind};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::given::{Placed, Sorted};
-use super::root::{Root, record};
+use super::given::{PlacedMount, Sorted};
+use super::root::{Root, record_mount};
 use super::{dev, etc, overlay, private, proc, system};
 use crate::confinement::{Confinement, HOME_DEFAULT, Space, Upper, WorkspaceFrom};
 
@@ -27,7 +27,7 @@ pub(super) struct Hidden {
 
 impl Hidden {
     fn open(space: Space, layers: bool) -> io::Result<Self> {
-        Ok(Self { private: private::open(space)?, layers: layers.then(overlay::open).transpose()? })
+        Ok(Self { private: private::open_private(space)?, layers: layers.then(overlay::open_holder).transpose()? })
     }
 
     fn root(&self, staging: &Path) -> io::Result<Root> {
@@ -38,12 +38,12 @@ impl Hidden {
 
 /// A root that has what every run has.
 #[derive(Debug)]
-pub(super) struct Furnished {
+pub(super) struct FurnishedRoot {
     pub(super) root: Root,
     pub(super) hidden: Hidden,
 }
 
-impl Furnished {
+impl FurnishedRoot {
     /// Builds the common part of the root for one confinement.
     pub(super) fn new(confinement: &Confinement) -> Result<Self, ConfineFailure> {
         let layers = matches!(confinement.workspace.from, WorkspaceFrom::Layers { .. });
@@ -51,12 +51,12 @@ impl Furnished {
     }
 
     /// Before it is known for what. `staging` must be no part of what the caller may name.
-    pub(super) fn ahead(staging: &Path) -> Result<Self, ConfineFailure> {
+    pub(super) fn build_ahead(staging: &Path) -> Result<Self, ConfineFailure> {
         Self::make(AHEAD, true, Path::new(HOME_DEFAULT), staging)
     }
 
     /// Adapts a root that was built ahead to this confinement.
-    pub(super) fn fitted(self, confinement: &Confinement) -> Result<Self, ConfineFailure> {
+    pub(super) fn fit_to(self, confinement: &Confinement) -> Result<Self, ConfineFailure> {
         let resized = private::resize(&self.hidden.private, confinement.private);
         resized.at(ConfineStep::Root, "sizing private directories").map(|()| self)
     }
@@ -72,11 +72,11 @@ impl Furnished {
 /// Adds the parts that every run has. They come first, because paths of the caller may lie
 /// below them.
 fn furnish(root: &mut Root, hidden: &Hidden, home: &Path) -> Result<(), ConfineFailure> {
-    etc::build(root, home)?;
-    system::build(root)?;
-    dev::build(root)?;
-    proc::build(root)?;
-    private::build(root, &hidden.private, home).at(ConfineStep::Root, "private directories")
+    etc::build_etc(root, home)?;
+    system::build_system(root)?;
+    dev::build_dev(root)?;
+    proc::build_proc(root)?;
+    private::build_private(root, &hidden.private, home).at(ConfineStep::Root, "private directories")
 }
 
 /// Adds the caller's paths, shallow ones before deep ones. Returns the directory that takes
@@ -87,28 +87,28 @@ pub(super) fn add_given(
     confinement: &Confinement,
     given: &Sorted,
 ) -> Result<Option<OwnedFd>, ConfineFailure> {
-    let mut placed: Vec<&Placed> = given.placed.iter().collect();
+    let mut placed: Vec<&PlacedMount> = given.placed.iter().collect();
     placed.sort_by_key(|placed| placed.target.components().count());
     let Some((layers, place)) = given.layers.as_ref().zip(hidden.layers.as_ref()) else {
         return attach(root, &confinement.home, &placed).map(|()| None);
     };
     let workspace = &confinement.workspace.target;
-    let (within, beside): (Vec<&Placed>, Vec<&Placed>) =
+    let (within, beside): (Vec<&PlacedMount>, Vec<&PlacedMount>) =
         placed.into_iter().partition(|placed| placed.target.starts_with(workspace));
     attach(root, &confinement.home, &beside)?;
-    let changes = overlay::build(root, place.as_fd(), layers, memory(confinement), workspace)
+    let changes = overlay::build_workspace(root, place.as_fd(), layers, memory(confinement), workspace)
         .at(ConfineStep::Workspace, "joining the layers of the workspace")?;
     attach(root, &confinement.home, &within)?;
     Ok(Some(changes))
 }
 
-fn attach(root: &mut Root, home: &Path, all: &[&Placed]) -> Result<(), ConfineFailure> {
+fn attach(root: &mut Root, home: &Path, all: &[&PlacedMount]) -> Result<(), ConfineFailure> {
     for placed in all {
         if placed.kind == MountKind::Given {
             private::pin_parents(root, &placed.target, home).at(ConfineStep::Mounts, placed.target.display())?;
         }
-        let record = record(&placed.target, placed.kind, placed.access);
-        root.attach(&placed.mount, placed.directory, record).at(ConfineStep::Mounts, placed.target.display())?;
+        let record = record_mount(&placed.target, placed.kind, placed.access);
+        root.attach_mount(&placed.mount, placed.directory, record).at(ConfineStep::Mounts, placed.target.display())?;
     }
     Ok(())
 }

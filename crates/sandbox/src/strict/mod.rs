@@ -45,13 +45,13 @@ use sandbox_facts::Probe;
 use crate::confinement::{Confinement, Upper, WorkspaceFrom};
 use crate::execution_rules::ExecutionRules;
 use crate::stage::{conclude, cpu};
-use crate::wire::{self, Order, Prepared};
+use crate::wire::{self, Order, StagePrepared};
 
 pub(crate) use self::ahead::Ahead;
 pub use self::failure::{ConfineFailure, ConfineStep};
 
 /// The stage's work for a confined program, from the order to the report.
-pub(crate) fn supervise(
+pub(crate) fn supervise_order(
     order: &Order,
     confinement: &Confinement,
     stdin: Option<File>,
@@ -61,23 +61,23 @@ pub(crate) fn supervise(
 ) -> io::Result<()> {
     // A session of its own: no signal from the terminal arrives.
     setsid()?;
-    let mut cell = match build::build(order, confinement, stdin, &control, ahead, rules) {
+    let mut cell = match build::build_confinement(order, confinement, stdin, &control, ahead, rules) {
         Ok(cell) => cell,
-        Err((failure, probes)) => return wire::send(&mut control, &Prepared::Failed { failure, probes }),
+        Err((failure, probes)) => return wire::send_frame(&mut control, &StagePrepared::Failed { failure, probes }),
     };
     if !order.at_once {
-        cell.announce(&control)?;
+        cell.announce_built(&control)?;
         cell.wait_for_go(&control)?;
     }
     let started = Instant::now();
     let name = order.argv.first().map_or("", String::as_str);
-    let mut followed = follow::follow(cell, &control, name, started.checked_add(order.wall));
+    let mut followed = follow::follow_program(cell, &control, name, started.checked_add(order.wall));
     if let WorkspaceFrom::Layers { upper: Upper::Directory(upper), .. } = &confinement.workspace.from {
         // What the overlay needed for itself can go when it has gone.
         if let Some((_, cell)) = &mut followed {
             cell.release_mounts();
         }
-        overlay::clean(upper);
+        overlay::clean_overlay(upper);
     }
     let (mut report, cell) = followed.ok_or(io::ErrorKind::UnexpectedEof)?;
     report.elapsed = started.elapsed();

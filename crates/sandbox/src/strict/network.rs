@@ -17,7 +17,7 @@ const UP: u32 = 1;
 const ERROR_AT: usize = 16;
 
 /// Brings loopback up.
-pub(crate) fn build() -> Result<(), ConfineFailure> {
+pub(crate) fn build_network() -> Result<(), ConfineFailure> {
     raise_loopback().at(ConfineStep::Network, "bringing loopback up")
 }
 

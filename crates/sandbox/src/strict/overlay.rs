@@ -11,8 +11,8 @@ use rustix::mount::{MountAttrFlags, MoveMountFlags, move_mount};
 use rustix::process::fchdir;
 use sandbox_facts::{Access, MountKind};
 
-use super::given::Layers;
-use super::root::{Root, filesystem, memory, record};
+use super::given::OpenedLayers;
+use super::root::{Root, filesystem, memory, record_mount};
 use crate::confinement::Space;
 
 /// Name of the layer that takes the changes.
@@ -24,15 +24,15 @@ const SPACE: Space = Space { bytes: 1 << 20, inodes: 1024 };
 
 /// Holder of the layers' mount points, so that they have names; it gets hidden below the
 /// root.
-pub(crate) fn open() -> io::Result<OwnedFd> {
+pub(crate) fn open_holder() -> io::Result<OwnedFd> {
     memory(SPACE, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)
 }
 
 /// Mounts the workspace and returns the directory that holds its changes.
-pub(crate) fn build(
+pub(crate) fn build_workspace(
     root: &mut Root,
     hidden: BorrowedFd<'_>,
-    layers: &Layers,
+    layers: &OpenedLayers,
     space: Option<Space>,
     target: &Path,
 ) -> io::Result<OwnedFd> {
@@ -46,13 +46,13 @@ pub(crate) fn build(
         (None, None) => return Err(io::ErrorKind::InvalidInput.into()),
     };
     let overlay = join(hidden, &lower)?;
-    root.attach(overlay, true, record(target, MountKind::Workspace, Access::ReadWrite))?;
+    root.attach_mount(overlay, true, record_mount(target, MountKind::Workspace, Access::ReadWrite))?;
     Ok(changes)
 }
 
 /// Removes what the overlay needed for itself beside the changes: a directory that not even
 /// its owner may enter. The program never saw it.
-pub(crate) fn clean(upper: &Path) {
+pub(crate) fn clean_overlay(upper: &Path) {
     if let Ok(above) = untrusted_fs::open_root(upper) {
         let _ = untrusted_fs::remove_tree_at(above.as_fd(), WORK.as_bytes());
     }

@@ -9,11 +9,11 @@ use rustix::fs::{AtFlags, Mode, chmodat, mkdirat};
 use rustix::mount::{FsPickFlags, MountAttrFlags, fsconfig_reconfigure, fsconfig_set_string, fspick};
 use sandbox_facts::{Access, MountKind};
 
-use super::root::{Root, copy, memory, record, sizes};
+use super::root::{Root, copy_mount_at, memory, record_mount, sizes};
 use crate::confinement::Space;
 
 /// File system that holds all private places; it gets hidden below the root.
-pub(crate) fn open(space: Space) -> io::Result<OwnedFd> {
+pub(crate) fn open_private(space: Space) -> io::Result<OwnedFd> {
     memory(space, "0755", MountAttrFlags::MOUNT_ATTR_NODEV)
 }
 
@@ -50,20 +50,24 @@ pub(crate) fn pin_parents(root: &mut Root, target: &Path, home: &Path) -> io::Re
         }
         if root.mounts.iter().all(|mount| mount.target != dir) {
             let made = root.directory(dir)?;
-            root.attach(copy(made, Path::new(""))?, true, record(dir, MountKind::Private, Access::ReadWrite))?;
+            root.attach_mount(
+                copy_mount_at(made, Path::new(""))?,
+                true,
+                record_mount(dir, MountKind::Private, Access::ReadWrite),
+            )?;
         }
     }
     Ok(())
 }
 
 /// Mounts the private directories into the root.
-pub(crate) fn build(root: &mut Root, whole: impl AsFd, home: &Path) -> io::Result<()> {
+pub(crate) fn build_private(root: &mut Root, whole: impl AsFd, home: &Path) -> io::Result<()> {
     for (name, target, mode) in parts(home) {
         mkdirat(&whole, name, Mode::from_raw_mode(0o755))?;
         // The mode of mkdir is subject to the umask.
         chmodat(&whole, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
-        let part = copy(&whole, Path::new(name))?;
-        root.attach(part, true, record(target, MountKind::Private, Access::ReadWrite))?;
+        let part = copy_mount_at(&whole, Path::new(name))?;
+        root.attach_mount(part, true, record_mount(target, MountKind::Private, Access::ReadWrite))?;
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use rustix::mount::{MountAttrFlags, MoveMountFlags, move_mount};
 use sandbox_facts::{Access, MountKind};
 
 use super::failure::{At, ConfineFailure, ConfineStep};
-use super::root::{Root, copy, filesystem, record};
-use crate::kernel::mount::{Change, change};
+use super::root::{Root, copy_mount_at, filesystem, record_mount};
+use crate::kernel::mount::{MountChange, change_mount};
 
 /// Read by programs, written by none.
 const READ_ONLY: [&str; 4] = ["bus", "fs", "irq", "sys"];
@@ -39,10 +39,10 @@ const NULL: &str = "/dev/null";
 
 /// Has to come while the host's own `/proc` is still visible: the kernel gives a new one
 /// only to who could see one already.
-pub(crate) fn build(root: &mut Root) -> Result<(), ConfineFailure> {
+pub(crate) fn build_proc(root: &mut Root) -> Result<(), ConfineFailure> {
     let shape = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = filesystem("proc", &[], shape).at(ConfineStep::Proc, "mounting proc")?;
-    root.attach(&proc, true, record(Path::new("/proc"), MountKind::Proc, Access::ReadWrite))
+    root.attach_mount(&proc, true, record_mount(Path::new("/proc"), MountKind::Proc, Access::ReadWrite))
         .at(ConfineStep::Proc, "attaching proc")?;
     root.directory(Path::new(EMPTY)).at(ConfineStep::Proc, EMPTY)?;
     for name in READ_ONLY {
@@ -60,14 +60,14 @@ fn cover(root: &mut Root, proc: &OwnedFd, name: &str, masked: bool) -> io::Resul
     let Ok(stat) = statat(proc, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
     let directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     let (cover, kind) = match (masked, directory) {
-        (false, _) => (copy(proc, Path::new(name))?, MountKind::Proc),
-        (true, true) => (root.copy(Path::new(EMPTY))?, MountKind::Masked),
-        (true, false) => (root.copy(Path::new(NULL))?, MountKind::Masked),
+        (false, _) => (copy_mount_at(proc, Path::new(name))?, MountKind::Proc),
+        (true, true) => (root.copy_mount(Path::new(EMPTY))?, MountKind::Masked),
+        (true, false) => (root.copy_mount(Path::new(NULL))?, MountKind::Masked),
     };
     if directory || !masked {
-        change(&cover, Change { read_only: true, no_exec: true, ..Change::default() })?;
+        change_mount(&cover, MountChange { read_only: true, no_exec: true, ..MountChange::default() })?;
     }
     move_mount(cover.as_fd(), "", proc.as_fd(), name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
-    root.mounts.push(record(&Path::new("/proc").join(name), kind, Access::ReadOnly));
+    root.mounts.push(record_mount(&Path::new("/proc").join(name), kind, Access::ReadOnly));
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use rustix::process::{DumpableBehavior, chdir, set_dumpable_behavior, setsid};
 use sandbox_facts::Access;
 
-use super::channel::{Channel, Confined, Said};
+use super::channel::{Channel, FilterAccount, InnerMessage};
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::init::Init;
 use super::{all_refused, landlock, privileges, probe, seccomp};
@@ -23,15 +23,15 @@ const NOT_STARTED: i32 = 127;
 
 /// Becomes the program, or reports the error. A message on `built` says that the root
 /// exists.
-pub(crate) fn run(init: &Init<'_>, built: &Channel) -> ! {
+pub(crate) fn run_program(init: &Init<'_>, built: &Channel) -> ! {
     let said = match confine(init, built) {
         Ok(()) => {
             let error = execute(init.order);
-            Said::NotStarted { errno: error.raw_os_error(), text: error.to_string() }
+            InnerMessage::NotStarted { errno: error.raw_os_error(), text: error.to_string() }
         }
-        Err(failure) => Said::Failed(failure),
+        Err(failure) => InnerMessage::Failed(failure),
     };
-    let _ = init.channel.send(&said, &[]);
+    let _ = init.channel.send_message(&said, &[]);
     exit_at_once(NOT_STARTED)
 }
 
@@ -42,15 +42,15 @@ fn confine(init: &Init<'_>, built: &Channel) -> Result<(), ConfineFailure> {
     close_on_exec_from(3).at(ConfineStep::Privileges, "closing descriptors")?;
     privileges::drop_all()?;
     let word = secret_word().at(ConfineStep::Seccomp, "choosing a word")?;
-    let filtered = seccomp::apply(word)?;
+    let filtered = seccomp::apply_filter(word)?;
     let no_listener = filtered.listener.as_ref().err().map(ToString::to_string);
-    let said = Said::Confined(Confined { seccomp: filtered.seccomp, no_listener });
+    let said = InnerMessage::Confined(FilterAccount { seccomp: filtered.seccomp, no_listener });
     let listener = filtered.listener.ok();
     let fds: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
-    init.channel.send(&said, &fds).at(ConfineStep::Lost, "telling the stage")?;
+    init.channel.send_message(&said, &fds).at(ConfineStep::Lost, "telling the stage")?;
     // Held here it would keep the stage from noticing that nobody is left to be listened to.
     drop(listener);
-    let early = probe::Early::run(init.confinement.listener, word);
+    let early = probe::Early::run_early(init.confinement.listener, word);
     built.wait().at(ConfineStep::Lost, "waiting for the root")?;
     confine_to_root(init, early, word)
 }
@@ -65,13 +65,13 @@ fn confine_to_root(init: &Init<'_>, early: probe::Early, word: u64) -> Result<()
         .chain([confinement.home.as_path(), confinement.workspace.target.as_path()])
         .chain(given.map(|mount| mount.target.as_path()))
         .collect();
-    let landlock_abi = landlock::apply(&writable)?;
-    let probes = probe::run(early, confinement, word);
+    let landlock_abi = landlock::restrict_thread(&writable)?;
+    let probes = probe::run_rest(early, confinement, word);
     let goes = init.order.at_once && all_refused(&probes).is_ok();
     // Last, because the steps before need descriptors and memory of their own.
-    let limits = limits::apply(&init.rlimits).at(ConfineStep::Limits, "setting limits")?;
-    let said = Said::Probed { landlock_abi, probes, limits };
-    init.channel.send(&said, &[]).at(ConfineStep::Lost, "telling the stage")?;
+    let limits = limits::apply_rules(&init.rlimits).at(ConfineStep::Limits, "setting limits")?;
+    let said = InnerMessage::Probed { landlock_abi, probes, limits };
+    init.channel.send_message(&said, &[]).at(ConfineStep::Lost, "telling the stage")?;
     // An ordinary user's stage could not read the arguments of the first execution
     // otherwise. Nobody else is here yet.
     set_dumpable_behavior(DumpableBehavior::Dumpable).at(ConfineStep::Privileges, "opening up to the stage")?;

@@ -48,7 +48,12 @@ impl Root {
     }
 
     /// Attaches a mount at a place inside, which is made if it is not there, and records it.
-    pub(crate) fn attach(&mut self, mount: impl AsFd, directory: bool, record: MountRecord<PathBuf>) -> io::Result<()> {
+    pub(crate) fn attach_mount(
+        &mut self,
+        mount: impl AsFd,
+        directory: bool,
+        record: MountRecord<PathBuf>,
+    ) -> io::Result<()> {
         let target = record.target.as_path();
         let (parent, name) = self.parent(target)?;
         let made = if directory {
@@ -87,27 +92,27 @@ impl Root {
     }
 
     /// Writes a file into the root's own file system.
-    pub(crate) fn file(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
-        self.create(path)?.write_all(content)
+    pub(crate) fn write_text_file(&mut self, path: &Path, content: &[u8]) -> io::Result<()> {
+        self.create_file(path)?.write_all(content)
     }
 
     /// A new file, to be written.
-    pub(crate) fn create(&mut self, path: &Path) -> io::Result<File> {
+    pub(crate) fn create_file(&mut self, path: &Path) -> io::Result<File> {
         let (parent, name) = self.parent(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(openat(&parent, name, flags, Mode::from_raw_mode(0o644))?))
     }
 
     /// Makes a symbolic link in the root's own file system.
-    pub(crate) fn link(&mut self, path: &Path, to: &Path) -> io::Result<()> {
+    pub(crate) fn link_path(&mut self, path: &Path, to: &Path) -> io::Result<()> {
         let (parent, name) = self.parent(path)?;
         Ok(symlinkat(to, &parent, name)?)
     }
 
     /// A copy of something that is already mounted inside, to be mounted at a second place
     /// as it is.
-    pub(crate) fn copy(&self, path: &Path) -> io::Result<OwnedFd> {
-        copy(self.resolve(path)?, Path::new(""))
+    pub(crate) fn copy_mount(&self, path: &Path) -> io::Result<OwnedFd> {
+        copy_mount_at(self.resolve(path)?, Path::new(""))
     }
 
     /// Makes this the root of the process and detaches the host's.
@@ -136,7 +141,7 @@ impl Root {
 
 /// A copy of what is mounted at a place, with all its properties, attached nowhere. An
 /// empty path is the place itself.
-pub(crate) fn copy(place: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn copy_mount_at(place: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     Ok(open_tree(place, path, flags | OpenTreeFlags::AT_EMPTY_PATH)?)
 }
@@ -167,6 +172,6 @@ pub(crate) fn sizes(space: Space) -> [(&'static str, String); 2] {
 }
 
 /// Record of a mount for the posture.
-pub(crate) fn record(target: &Path, kind: MountKind, access: Access) -> MountRecord<PathBuf> {
+pub(crate) fn record_mount(target: &Path, kind: MountKind, access: Access) -> MountRecord<PathBuf> {
     MountRecord { target: target.to_owned(), kind, access }
 }

@@ -1,6 +1,6 @@
 //! Using up memory, disk, inodes, processes and output: each is stopped at its limit, and the result says by what.
 
-use sandbox::{How, LimitBy, LimitKind, Limits, Space, Upper, Watched, Workspace, WorkspaceFrom};
+use sandbox::{ConfinedWorkspace, How, LimitBy, LimitKind, ProcessLimits, Space, Upper, Watched, WorkspaceFrom};
 
 use crate::world::{Ask, Outcome, Who, World, everybody, program_as, stage_exe};
 
@@ -36,7 +36,7 @@ print([os.waitpid(pid, 0)[1] for pid in pids])";
         let mut ask = Ask::strict(&world, &["/usr/bin/python3", "-c", EAT]);
         let free = ask.run(&world);
         assert_eq!(free.stdout, "ate\nate\n[0, 0]\n", "control: {free:?}");
-        ask.limits = Limits { memory_bytes: Some(60 << 20), ..Limits::default() };
+        ask.limits = ProcessLimits { memory_bytes: Some(60 << 20), ..ProcessLimits::default() };
         let bound = ask.run(&world);
         assert_eq!(bound.stdout.matches("ate").count(), 0, "{bound:?}");
         match by(&bound, LimitKind::Memory).as_slice() {
@@ -86,7 +86,7 @@ fn a_workspace_in_memory_ends_at_its_limit() {
         let world = World::new(who);
         let mut ask = Ask::strict(&world, &["/bin/sh", "-c", "head -c 8M /dev/zero > big; wc -c < big"]);
         for (bytes, fits) in [(32 << 20, true), (2 << 20, false)] {
-            ask.confinement().workspace = Workspace {
+            ask.confinement().workspace = ConfinedWorkspace {
                 target: world.path("workspace"),
                 from: WorkspaceFrom::Layers {
                     lower: vec![world.path("workspace")],
@@ -104,7 +104,7 @@ fn a_workspace_in_memory_ends_at_its_limit() {
 fn file_size_open_files_and_output_end_at_their_limits() {
     let sparse = "import os; fd = os.open('sparse', os.O_CREAT | os.O_WRONLY | os.O_TRUNC); os.truncate(fd, 1 << 40); print('REACHED')";
     let files = "fds = [open('/dev/null') for _ in range(100)]; print('REACHED')";
-    let limited = |file_bytes, open_files| Limits { memory_bytes: None, file_bytes, open_files };
+    let limited = |file_bytes, open_files| ProcessLimits { memory_bytes: None, file_bytes, open_files };
     for who in everybody() {
         for (script, limits, kind) in [
             (sparse, limited(Some(1 << 20), None), LimitKind::FileSize),
@@ -130,7 +130,7 @@ fn the_smallest_limits_still_start_a_program() {
     for who in everybody() {
         let world = World::new(who);
         let mut ask = Ask::strict(&world, &["/bin/sh", "-c", "exit 5"]);
-        ask.limits = Limits { memory_bytes: Some(1), file_bytes: Some(1), open_files: Some(1) };
+        ask.limits = ProcessLimits { memory_bytes: Some(1), file_bytes: Some(1), open_files: Some(1) };
         ask.confinement().private = Space { bytes: 1, inodes: 1 };
         ask.confinement().processes = Some(1);
         assert_eq!(ask.run(&world).how, How::Exited { code: 5 });
@@ -143,7 +143,7 @@ fn a_file_beyond_its_limit_is_the_reason() {
         let world = World::new(who);
         let mut ask = Ask::strict(&world, &["/usr/bin/head", "-c", "5000000", "/dev/zero"]);
         ask.argv = ["/bin/sh", "-c", "exec head -c 5000000 /dev/zero > big"].map(str::to_owned).to_vec();
-        ask.limits = Limits { file_bytes: Some(1_000_000), ..Limits::default() };
+        ask.limits = ProcessLimits { file_bytes: Some(1_000_000), ..ProcessLimits::default() };
         let outcome = ask.run(&world);
         assert_eq!(
             (outcome.how, outcome.limit_hits.as_slice()),

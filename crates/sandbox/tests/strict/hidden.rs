@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sandbox::{How, sweep};
+use sandbox::{How, kill_marked};
 
 use crate::world::{Ask, PATIENCE, World, everybody};
 
@@ -271,6 +271,6 @@ fn outlives_a_plain_wait(way: &Way) -> bool {
     // A process without a first thread has no environment to be found by: its group is killed too.
     let group = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    while sweep(&marker) > 0 {}
+    while kill_marked(&marker) > 0 {}
     beating
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use sandbox::{Access, Confinement, Mount};
+use sandbox::{Access, Confinement, HostMount};
 use serde_json::Value;
 
 use crate::world::{Ask, Who, World, everybody, harness, program_as, stage_exe};
@@ -71,7 +71,7 @@ fn a_sandbox_within_the_sandbox_says_why_not() {
         world.give(&world.path("workspace/scratch"));
         let scratch = world.path("workspace/scratch").display().to_string();
         let mut ask = Ask::strict(&world, &["/stage", "availability", &scratch]);
-        let mount = Mount { source: stage_exe().to_owned(), target: "/stage".into(), access: Access::ReadOnly };
+        let mount = HostMount { source: stage_exe().to_owned(), target: "/stage".into(), access: Access::ReadOnly };
         ask.confinement().mounts.push(mount);
         let outcome = ask.run(&world);
         let found: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));

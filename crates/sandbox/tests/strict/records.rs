@@ -241,7 +241,7 @@ fn a_confinement_that_cannot_be_built_is_an_error_and_starts_nothing() {
         let world = World::new(who);
         let base = || Ask::strict(&world, &["/bin/sh", "-c", "touch $WS/started"]);
         let mut absent_source = base();
-        absent_source.confinement().mounts.push(sandbox::Mount {
+        absent_source.confinement().mounts.push(sandbox::HostMount {
             source: world.path("absent"),
             target: "/absent".into(),
             access: sandbox::Access::ReadOnly,
@@ -251,7 +251,7 @@ fn a_confinement_that_cannot_be_built_is_an_error_and_starts_nothing() {
         let mut open_door = base();
         // Said to be read-only, and then hidden behind something writable: the probe finds it.
         for (source, access) in [("source", sandbox::Access::ReadOnly), ("other-run", sandbox::Access::ReadWrite)] {
-            open_door.confinement().mounts.push(sandbox::Mount {
+            open_door.confinement().mounts.push(sandbox::HostMount {
                 source: world.path(source),
                 target: "/given".into(),
                 access,

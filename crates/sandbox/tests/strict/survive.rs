@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sandbox::{Access, Confinement, How, Mount, Spec, SuperviseError, Supervisor, Watch};
+use sandbox::{Access, Confinement, HostMount, How, Spec, SuperviseError, Supervisor, SupervisorWatch};
 
 use crate::world::{Ask, PATIENCE, World, everybody, harness, stage_exe};
 
@@ -160,9 +160,9 @@ fn stop_and_cancel_end_the_tree_and_are_told_apart() {
         spec.confinement = Some(Confinement::new(directory.path().canonicalize().unwrap()));
         let flag = AtomicBool::new(false);
         let mut on_line = |_: sandbox::Line<'_>| flag.store(true, Ordering::Relaxed);
-        let mut watch = Watch { on_line: Some(&mut on_line), ..Watch::default() };
+        let mut watch = SupervisorWatch { on_line: Some(&mut on_line), ..SupervisorWatch::default() };
         *(if cancel { &mut watch.cancel } else { &mut watch.stop }) = Some(&flag);
-        let ended = Supervisor::new(stage_exe().to_owned()).run(&spec, &mut watch).unwrap();
+        let ended = Supervisor::new(stage_exe().to_owned()).run_program(&spec, &mut watch).unwrap();
         assert_eq!((ended.cancelled, ended.stopped, ended.timed_out), (cancel, !cancel, false));
         assert_eq!((ended.how, ended.leftovers.killed), (How::Signaled { signal: 9 }, 2), "{:?}", ended.leftovers);
         assert_eq!(marked(&spec.marker), 0);
@@ -175,7 +175,7 @@ fn a_confined_program_that_is_never_started_leaves_nothing() {
     let marker = ("STRICT_TEST_DROP".to_owned(), std::process::id().to_string());
     let mut spec = Spec::new(vec!["/bin/true".to_owned()], "/".into(), PATIENCE, marker);
     spec.confinement = Some(Confinement::new(directory.path().canonicalize().unwrap()));
-    let confined = Supervisor::new(stage_exe().to_owned()).prepare().unwrap().confine(spec).unwrap();
+    let confined = Supervisor::new(stage_exe().to_owned()).prepare().unwrap().confine_spec(spec).unwrap();
     assert!(confined.applied().posture.probes.len() > 40);
     drop(confined);
     // The stage was waited for, and it buries what it has built before it ends.
@@ -191,14 +191,14 @@ fn a_confined_program_that_is_never_started_leaves_nothing() {
 #[test]
 fn a_program_that_starts_at_once_is_told_of_in_full() {
     let directory = tempfile::tempdir().unwrap();
-    let run = |argv: &[&str], mount: Option<Mount>| {
+    let run = |argv: &[&str], mount: Option<HostMount>| {
         let marker = ("STRICT_TEST_ONCE".to_owned(), std::process::id().to_string());
         let argv = argv.iter().map(|arg| (*arg).to_owned()).collect();
         let mut spec = Spec::new(argv, "/".into(), PATIENCE, marker);
         let mut confinement = Confinement::new(directory.path().canonicalize().unwrap());
         confinement.mounts.extend(mount);
         spec.confinement = Some(confinement);
-        Supervisor::new(stage_exe().to_owned()).run(&spec, &mut Watch::default())
+        Supervisor::new(stage_exe().to_owned()).run_program(&spec, &mut SupervisorWatch::default())
     };
     for _ in 0..30 {
         let ended = run(&["/bin/echo", "hello"], None).unwrap();
@@ -211,7 +211,7 @@ fn a_program_that_starts_at_once_is_told_of_in_full() {
     }
     let absent = run(&["/bin/absent"], None).unwrap();
     assert!(matches!(absent.how, How::SpawnFailed(_)) && absent.applied.is_some(), "{:?}", absent.how);
-    let missing = Mount { source: "/absent".into(), target: "/given".into(), access: Access::ReadOnly };
+    let missing = HostMount { source: "/absent".into(), target: "/given".into(), access: Access::ReadOnly };
     let error = run(&["/bin/true"], Some(missing)).unwrap_err();
     assert!(matches!(error, SuperviseError::ConfineProgram { .. }), "{error:?}");
 }

@@ -1,6 +1,6 @@
 //! Files that no directory names, in every way a program can make them: the limit on disk use holds for them too.
 
-use sandbox::{How, LimitBy, LimitKind, Limits, Space, Watched};
+use sandbox::{How, LimitBy, LimitKind, ProcessLimits, Space, Watched};
 
 use crate::world::{Ask, Outcome, Who, World, everybody};
 
@@ -103,7 +103,7 @@ fn memory_files_are_charged_as_memory_where_there_is_a_control_group() {
     for who in everybody() {
         let world = World::new(who);
         let mut ask = ask(&world, "memory", LIMIT, 0);
-        ask.limits = Limits { memory_bytes: Some(32 << 20), ..Limits::default() };
+        ask.limits = ProcessLimits { memory_bytes: Some(32 << 20), ..ProcessLimits::default() };
         let outcome = ask.run(&world);
         let by = outcome.limits.iter().find(|rule| rule.kind == LimitKind::Memory).unwrap().by;
         match (by, who) {

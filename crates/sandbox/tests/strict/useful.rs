@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sandbox::{Access, How, Mount, SpawnFailureKind, Upper, Workspace, WorkspaceFrom};
+use sandbox::{Access, ConfinedWorkspace, HostMount, How, SpawnFailureKind, Upper, WorkspaceFrom};
 
 use crate::world::{Ask, Outcome, PATIENCE, World, everybody};
 
@@ -86,7 +86,7 @@ fn a_crate_is_built_where_there_is_a_toolchain() {
         let mut ask = Ask::strict(&world, &["/bin/bash", "-c", script]);
         ask.wall = 5 * PATIENCE;
         for (source, target) in [(&rustup, "/opt/rustup"), (&cargo, "/opt/cargo")] {
-            let mount = Mount { source: source.clone(), target: target.into(), access: Access::ReadOnly };
+            let mount = HostMount { source: source.clone(), target: target.into(), access: Access::ReadOnly };
             ask.confinement().mounts.push(mount);
         }
         ask.env.retain(|(name, _)| name != "PATH");
@@ -104,8 +104,11 @@ fn a_crate_is_built_where_there_is_a_toolchain() {
 fn given_places_are_there_as_they_were_given() {
     for who in everybody() {
         let world = World::new(who);
-        let mount =
-            |source: &str, target: &str, access| Mount { source: world.path(source), target: target.into(), access };
+        let mount = |source: &str, target: &str, access| HostMount {
+            source: world.path(source),
+            target: target.into(),
+            access,
+        };
         let script =
             "cat /given/read/file; echo x > /given/read/new; echo x > /given/write/new && cat /given/one; ls /given";
         let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
@@ -127,7 +130,7 @@ fn more_places_than_fit_into_one_message_are_all_there() {
         let world = World::new(who);
         let mut ask = Ask::strict(&world, &["/bin/sh", "-c", "cat /given/*/file | wc -l"]);
         ask.confinement().mounts = (0..70)
-            .map(|number| Mount {
+            .map(|number| HostMount {
                 source: world.path("source"),
                 target: format!("/given/{number}").into(),
                 access: Access::ReadOnly,
@@ -154,10 +157,13 @@ fn changes_to_layers_are_handed_out_and_the_layers_stay() {
             let mut ask = Ask::strict(&world, &["/bin/sh", "-c", script]);
             ask.cwd = "/run/tree".into();
             // Something of the host within the workspace, as a layer of dependencies would be.
-            let within =
-                Mount { source: world.path("other-run"), target: "/run/tree/deps".into(), access: Access::ReadOnly };
+            let within = HostMount {
+                source: world.path("other-run"),
+                target: "/run/tree/deps".into(),
+                access: Access::ReadOnly,
+            };
             ask.confinement().mounts.push(within);
-            ask.confinement().workspace = Workspace {
+            ask.confinement().workspace = ConfinedWorkspace {
                 target: "/run/tree".into(),
                 from: WorkspaceFrom::Layers { lower: vec![world.path("workspace"), world.path("source")], upper },
             };

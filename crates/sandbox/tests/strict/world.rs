@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use sandbox::{Applied, Confinement, Cpu, HeldLimit, How, Leftovers, LimitKind, Limits, Probe, Watched};
+use sandbox::{Applied, Confinement, Cpu, HeldLimit, How, Leftovers, LimitKind, Probe, ProcessLimits, Watched};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -96,7 +96,7 @@ pub(crate) struct Ask {
     pub(crate) wall: Duration,
     pub(crate) stop_at_output: bool,
     pub(crate) output_bytes: u64,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ProcessLimits,
     pub(crate) watched: Option<Watched>,
     pub(crate) confinement: Option<Confinement>,
     /// Whether the stage builds what it can before it has its order, as it does for a harness that runs tasks.
@@ -123,7 +123,7 @@ impl Ask {
             wall: PATIENCE,
             stop_at_output: false,
             output_bytes: 1 << 24,
-            limits: Limits::default(),
+            limits: ProcessLimits::default(),
             watched: None,
             confinement: None,
             ahead: false,

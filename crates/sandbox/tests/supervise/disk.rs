@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sandbox::{Ended, HeldLimit, How, LimitBy, LimitKind, Space, Spec, SuperviseError, Supervisor, Watch, Watched};
+use sandbox::{
+    Ended, HeldLimit, How, LimitBy, LimitKind, Space, Spec, SuperviseError, Supervisor, SupervisorWatch, Watched,
+};
 
 use crate::world::{run, sh, stage_exe, stdout};
 
@@ -78,7 +80,7 @@ fn a_directory_that_is_not_there_is_an_error_and_nothing_starts() {
     let mut spec = growing(directory.path(), "touch started");
     for (roots, bad_spec) in [(vec![PathBuf::from("/absent")], false), (vec![PathBuf::from("relative")], true)] {
         spec.watched = Some(Watched { roots, space: LIMIT });
-        let error = Supervisor::new(stage_exe()).run(&spec, &mut Watch::default()).unwrap_err();
+        let error = Supervisor::new(stage_exe()).run_program(&spec, &mut SupervisorWatch::default()).unwrap_err();
         assert_eq!(matches!(error, SuperviseError::BadSpec { .. }), bad_spec, "{error}");
         assert_eq!(matches!(error, SuperviseError::WatchDisk { .. }), !bad_spec, "{error}");
         assert!(!directory.path().join("started").exists());

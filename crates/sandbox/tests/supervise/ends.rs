@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sandbox::{How, SpawnFailureKind, Spec, SuperviseError, Supervisor, Watch};
+use sandbox::{How, SpawnFailureKind, Spec, SuperviseError, Supervisor, SupervisorWatch};
 
 use crate::world::{program, run, run_watched, sh, stage_exe, stdout};
 
@@ -63,17 +63,20 @@ fn a_spec_that_means_nothing_is_an_error() {
         (spec(&["/bin/true"], "/", ("M", "")), "marker"),
     ];
     for (spec, why) in cases {
-        let error = Supervisor::new(stage_exe()).run(&spec, &mut Watch::default()).unwrap_err();
+        let error = Supervisor::new(stage_exe()).run_program(&spec, &mut SupervisorWatch::default()).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
 }
 
 #[test]
 fn a_missing_stage_is_an_error_and_a_useless_one_is_lost() {
-    let error = Supervisor::new(PathBuf::from("/absent")).run(&sh("exit 0"), &mut Watch::default()).unwrap_err();
+    let error = Supervisor::new(PathBuf::from("/absent"))
+        .run_program(&sh("exit 0"), &mut SupervisorWatch::default())
+        .unwrap_err();
     assert!(matches!(error, SuperviseError::StartStage { .. }), "{error}");
     for exe in ["/bin/true", "/bin/cat"] {
-        let ended = Supervisor::new(PathBuf::from(exe)).run(&sh("exit 0"), &mut Watch::default()).unwrap();
+        let ended =
+            Supervisor::new(PathBuf::from(exe)).run_program(&sh("exit 0"), &mut SupervisorWatch::default()).unwrap();
         assert_eq!(ended.how, How::SupervisorLost, "{exe}");
     }
 }
@@ -95,7 +98,7 @@ fn cancel_and_stop_end_the_tree_and_are_told_apart() {
     for cancel in [true, false] {
         let flag = AtomicBool::new(false);
         let mut on_line = |_: sandbox::Line<'_>| flag.store(true, Ordering::Relaxed);
-        let mut watch = Watch { on_line: Some(&mut on_line), ..Watch::default() };
+        let mut watch = SupervisorWatch { on_line: Some(&mut on_line), ..SupervisorWatch::default() };
         if cancel {
             watch.cancel = Some(&flag)
         } else {

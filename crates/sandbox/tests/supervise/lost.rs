@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use sandbox::{How, Supervisor, Watch};
+use sandbox::{How, Supervisor, SupervisorWatch};
 
 use crate::world::{alive, eventually, marked, new_marker, run, sh, stage_exe, stdout, text, unsupervised};
 
@@ -68,6 +68,7 @@ fn a_stage_that_reads_no_order_is_given_up() {
     // More input than the socket holds, and a stage that ends without reading it.
     let mut spec = sh("exit 0");
     spec.stdin = Some(vec![0; 8 << 20]);
-    let ended = Supervisor::new(PathBuf::from("/bin/false")).run(&spec, &mut Watch::default()).unwrap();
+    let ended =
+        Supervisor::new(PathBuf::from("/bin/false")).run_program(&spec, &mut SupervisorWatch::default()).unwrap();
     assert_eq!(ended.how, How::SupervisorLost);
 }

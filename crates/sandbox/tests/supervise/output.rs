@@ -1,6 +1,6 @@
 //! What is kept of the output, in bounded memory, and what ends a run that writes too much.
 
-use sandbox::{How, KEEP_DEFAULT, Stream, Watch};
+use sandbox::{How, KEEP_DEFAULT, OutputStream, SupervisorWatch};
 use sha2::{Digest, Sha256};
 
 use crate::world::{run, run_watched, sh, text};
@@ -46,9 +46,9 @@ fn too_much_output_ends_the_run() {
 fn lines_are_seen_as_they_come_on_both_streams() {
     let mut seen = Vec::new();
     let mut on_line = |line: sandbox::Line<'_>| seen.push((line.stream, text(line.bytes)));
-    let mut watch = Watch { on_line: Some(&mut on_line), ..Watch::default() };
+    let mut watch = SupervisorWatch { on_line: Some(&mut on_line), ..SupervisorWatch::default() };
     let ended = run_watched(&sh("echo one; sleep 0.1; echo two >&2; sleep 0.1; printf three"), &mut watch);
-    let expected = [(Stream::Stdout, "one"), (Stream::Stderr, "two"), (Stream::Stdout, "three")];
+    let expected = [(OutputStream::Stdout, "one"), (OutputStream::Stderr, "two"), (OutputStream::Stdout, "three")];
     assert_eq!(seen, expected.map(|(stream, line)| (stream, line.to_owned())));
     assert_eq!(ended.stdout.head, b"one\nthree");
 }

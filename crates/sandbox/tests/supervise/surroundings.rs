@@ -1,6 +1,6 @@
 //! What the program is given: input, environment, directory, descriptors, session and limits; and nothing else.
 
-use sandbox::{HeldLimit, How, LimitBy, LimitKind, Limits};
+use sandbox::{HeldLimit, How, LimitBy, LimitKind, ProcessLimits};
 
 use crate::world::{program, run, sh, stdout};
 
@@ -79,9 +79,9 @@ fn limits_bite_and_without_them_it_works() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     let big_file = format!("head -c 5000000 /dev/zero > {}", file.display());
-    let memory = Limits { memory_bytes: Some(128 << 20), ..Limits::default() };
-    let size = Limits { file_bytes: Some(1_000_000), ..Limits::default() };
-    let files = Limits { open_files: Some(20), ..Limits::default() };
+    let memory = ProcessLimits { memory_bytes: Some(128 << 20), ..ProcessLimits::default() };
+    let size = ProcessLimits { file_bytes: Some(1_000_000), ..ProcessLimits::default() };
+    let files = ProcessLimits { open_files: Some(20), ..ProcessLimits::default() };
     let cases = [
         (memory, "dd if=/dev/zero of=/dev/null bs=256M count=1"),
         (size, big_file.as_str()),
@@ -102,8 +102,8 @@ fn limits_bite_and_without_them_it_works() {
 #[test]
 fn limits_say_what_is_set_and_how() {
     let rule = |kind, value| HeldLimit { kind, by: LimitBy::Rlimit, value };
-    assert_eq!(Limits::default().rules(), [rule(LimitKind::CoreSize, 0)]);
-    let tiny = Limits { memory_bytes: Some(1), file_bytes: Some(1), open_files: Some(1) };
+    assert_eq!(ProcessLimits::default().rules(), [rule(LimitKind::CoreSize, 0)]);
+    let tiny = ProcessLimits { memory_bytes: Some(1), file_bytes: Some(1), open_files: Some(1) };
     let expected = [
         rule(LimitKind::Memory, 32 << 20),
         rule(LimitKind::FileSize, 1),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sandbox::{How, Line, Supervisor, Watch, find_program, sweep};
+use sandbox::{How, Line, Supervisor, SupervisorWatch, find_program, kill_marked};
 
 use crate::world::{eventually, marked, new_marker, program, run, run_watched, sh, stage_exe, text, unsupervised};
 
@@ -25,9 +25,9 @@ fn without_supervision_it_lives_until_swept() {
     let status = unsupervised(&sh(DAEMON).argv, &marker).status().unwrap();
     assert_eq!(status.code(), Some(3));
     assert_eq!(marked(&marker).len(), 1, "the control left nothing, so the defence proves nothing");
-    assert_eq!(sweep(&new_marker()), 0);
+    assert_eq!(kill_marked(&new_marker()), 0);
     assert_eq!(marked(&marker).len(), 1, "a sweep for another marker must not touch it");
-    assert_eq!(sweep(&marker), 1);
+    assert_eq!(kill_marked(&marker), 1);
     eventually("the daemon is gone", || marked(&marker).is_empty());
 }
 
@@ -53,7 +53,7 @@ fn a_sweeper_with_the_marker_spares_itself() {
 fn hundreds_of_children_are_counted_and_killed() {
     let flag = AtomicBool::new(false);
     let mut on_line = |_: Line<'_>| flag.store(true, Ordering::Relaxed);
-    let mut watch = Watch { stop: Some(&flag), on_line: Some(&mut on_line), ..Watch::default() };
+    let mut watch = SupervisorWatch { stop: Some(&flag), on_line: Some(&mut on_line), ..SupervisorWatch::default() };
     let ended = run_watched(&sh("for i in $(seq 200); do sleep 600 & done; echo ready; wait"), &mut watch);
     assert!(ended.stopped);
     assert_eq!((ended.leftovers.killed, ended.leftovers.remaining), (200, 0));
@@ -86,7 +86,7 @@ fn a_process_that_forks_and_exits_all_the_time_is_caught() {
     let chain = "$end = time + 15; while (time < $end) { exit if fork }";
     let mut spec = program(&[perl.to_str().unwrap(), "-e", chain]);
     spec.wall = Duration::from_millis(500);
-    let ended = Supervisor::new(stage_exe()).run(&spec, &mut Watch::default()).unwrap();
+    let ended = Supervisor::new(stage_exe()).run_program(&spec, &mut SupervisorWatch::default()).unwrap();
     assert_eq!(ended.leftovers.remaining, 0, "{:?}", ended.leftovers);
     // The last one may have been killed and not be gone yet; alive, it would go on for seconds.
     let until = Instant::now() + Duration::from_secs(3);

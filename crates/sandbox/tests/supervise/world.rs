@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use sandbox::{Ended, Spec, Supervisor, Watch};
+use sandbox::{Ended, Spec, Supervisor, SupervisorWatch};
 
 /// More than anything takes that ends by itself, on a machine that is busy and slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -36,12 +36,12 @@ pub(crate) fn sh(script: &str) -> Spec {
 }
 
 pub(crate) fn run(spec: &Spec) -> Ended {
-    run_watched(spec, &mut Watch::default())
+    run_watched(spec, &mut SupervisorWatch::default())
 }
 
 /// Runs it, and holds every run to the one promise: nothing with its marker is left.
-pub(crate) fn run_watched(spec: &Spec, watch: &mut Watch<'_>) -> Ended {
-    let ended = Supervisor::new(stage_exe()).run(spec, watch).unwrap();
+pub(crate) fn run_watched(spec: &Spec, watch: &mut SupervisorWatch<'_>) -> Ended {
+    let ended = Supervisor::new(stage_exe()).run_program(spec, watch).unwrap();
     assert_eq!(marked(&spec.marker), Vec::<u32>::new(), "left behind by {:?}", spec.argv);
     ended
 }

@@ -1,10 +1,10 @@
 //! Values that only their names give away. The rules here are general: they ask for more
 //! and give way to the others.
 
-use crate::rule::{After, Before, Check, Glance, RULE, Rule};
+use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "command-line-secret",
         what: "Secret on a command line",
         literals: &[
@@ -20,14 +20,14 @@ pub(super) const RULES: &[Rule] = &[
         fold: true,
         pattern: r#"--(?:passw(?:ord|d)|token|a(?:pi-?key|uth-token|ccess-token)|secret)[ =]["']?([^\s"'`<>(){}\[\]\\,;$&|*]{8,})"#,
         after: After::Anything,
-        check: Check::Password,
+        check: MatchCheck::Password,
         general: true,
         span: 170,
         yes: &[&["mysql --pass", "word=q7Xv!0ZrT2mB9 app"], &["tool --to", "ken ZbWWQpRgp8JfcIpOHxJCg0yWSWRySYiF"]],
         no: &[&["tool --token $TOKEN"], &["tool --password-file /run/secrets/db"], &["tool --token <your-token>"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "password-assignment",
         what: "Password that is given to a name",
         literals: &[
@@ -50,9 +50,9 @@ pub(super) const RULES: &[Rule] = &[
         fold: true,
         pattern: r#"(?:p(?:ass(?:w(?:or[dt]|d)|phrase|code)|gpass|wd)|sshpass|["']pass|[_-]p(?:wd|ass))(?:[_-]?(?:value|prod(?:uction)?|staging|dev|live|old|[0-9]{1,2}))?["'\]]{0,3}\s{0,5}[=:>]{1,2}\s{0,5}(?:["'`]([^\s"'`<>\\]{8,100})["'`]|([^\s"'`<>(){}\[\]\\,;$&|*=:][^\s"'`<>(){}\[\]\\,;$&|*]{7,99}))"#,
         glance: Glance::Assigned,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoCall,
-        check: Check::Password,
+        check: MatchCheck::Password,
         general: true,
         span: 200,
         yes: &[
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "secret-assignment",
         what: "Long random value that is given to a name for secrets",
         literals: &[
@@ -120,7 +120,7 @@ pub(super) const RULES: &[Rule] = &[
         fold: true,
         pattern: r#"(?:s(?:e(?:cret(?:[_-]?(?:key|value|prod(?:uction)?|staging|dev|live|old|[0-9]{1,2}))?|(?:ssion|rvice)[_-]?key)|(?:igning|hared|ubscription)[_-]?key)|(?:token|a(?:p(?:i|p)|cc(?:ess|ount)|uth|dmin)[_-]?key|(?:private|encryption|master|hmac|license|deploy|webhook|jwt)[_-]?key)(?:[_-]?(?:value|prod(?:uction)?|staging|dev|live|old|[0-9]{1,2}))?|credentials?)["'\]]{0,3}\s{0,5}(?:[=:>]{1,2}\s{0,5}["'`]?|,\s{0,5}["'`])([A-Za-z0-9+/_.~!@#%^*-][A-Za-z0-9+/_.~!@#%^*=-]{15,})"#,
         glance: Glance::Name,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         unless_after: &[
             ":",
             "page",
@@ -149,7 +149,7 @@ pub(super) const RULES: &[Rule] = &[
             "start",
         ],
         after: After::NoBase64,
-        check: Check::Assigned,
+        check: MatchCheck::Assigned,
         general: true,
         span: 300,
         yes: &[

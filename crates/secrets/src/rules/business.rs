@@ -1,9 +1,9 @@
 //! Mail, and the tools of offices.
 
-use crate::rule::{After, Before, Check, Glance, RULE, Rule};
+use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "airtable-token",
         what: "Airtable token",
         literals: &["pat"],
@@ -14,19 +14,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["patch.diff"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "resend-key",
         what: "Resend key",
         literals: &["re_"],
         pattern: "re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}",
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(32),
         span: 120,
         yes: &[&["re", "_D47SwkVk_3QeMMKcY7eTEhsDOUFncoYPE"]],
         no: &[&["re_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "asana-token",
         what: "Asana token",
         literals: &["1/11", "1/12", "2/11", "2/12"],
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["1/12/2024"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "clickup-key",
         what: "ClickUp token",
         literals: &["pk_0", "pk_1", "pk_2", "pk_3", "pk_4", "pk_5", "pk_6", "pk_7", "pk_8", "pk_9"],
@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pk_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "klaviyo-key",
         what: "Klaviyo private key",
         literals: &[
@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pk_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "trello-token",
         what: "Trello token",
         literals: &["ATTA"],
@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ATTAshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "intercom-token",
         what: "Intercom token",
         literals: &["dG9rO"],
@@ -82,18 +82,18 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["dG9rOshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "hubspot-app-token",
         what: "HubSpot token of any region",
         literals: &["pat-na3-", "pat-eu2-", "pat-ap1-"],
         pattern: "pat-(?:na|eu|ap)[0-9]-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-        check: Check::Shape,
+        check: MatchCheck::Shape,
         span: 120,
         yes: &[&["pa", "t-ap1-2ab120bf-62f9-480e-a8b7-7c4d9cf97485"]],
         no: &[&["pat-ap1-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "dropbox-older-token",
         what: "Dropbox token of the older form",
         literals: &["sl.A", "sl.B", "sl.C"],
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sl.Bshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "frameio-token",
         what: "Frame.io token",
         literals: &["fio-u-"],
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["fio-u-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "readme-key",
         what: "ReadMe key",
         literals: &["rdme_"],
@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["rdme_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "stytch-secret",
         what: "Stytch secret",
         literals: &["secret-live-", "secret-test-"],
@@ -140,7 +140,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["secret-live-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "ory-token",
         what: "Ory token",
         literals: &["ory_"],
@@ -151,24 +151,24 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ory_pat_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "zapier-webhook",
         what: "Zapier webhook",
         literals: &["hooks.zapier.com/"],
         pattern: r"hooks\.zapier\.com/(hooks/catch/[0-9]{4,12}/[a-z0-9]{5,12})",
-        before: Before::Anything,
-        check: Check::Shape,
+        before: PrecedingByte::Anything,
+        check: MatchCheck::Shape,
         span: 120,
         yes: &[&["https://hooks.zapier", ".com/hooks/catch/38711592/34u6omo"]],
         no: &[&["https://hooks.zapier.com/docs"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "google-chat-webhook",
         what: "Google Chat webhook",
         literals: &["chat.googleapis.com/v1/spaces/"],
         pattern: r"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_-]{6,20}/messages\?key=([A-Za-z0-9_-]{30,60}&token=[A-Za-z0-9_%-]{30,70})",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 220,
         yes: &[&[
@@ -179,7 +179,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["https://chat.googleapis.com/v1/spaces/AAAA/messages"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "instagram-token",
         what: "Instagram token",
         literals: &["IGQV", "IGQW"],
@@ -195,7 +195,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["IGQWshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "linkedin-secret",
         what: "LinkedIn client secret",
         literals: &["WPL_AP1."],
@@ -206,12 +206,12 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["WPL_AP1.short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pagerduty-key",
         what: "PagerDuty key",
         literals: &["pdus+_"],
         pattern: r"pdus\+_[A-Z0-9]{4}_[a-f0-9-]{36}",
-        check: Check::Shape,
+        check: MatchCheck::Shape,
         span: 120,
         yes: &[&["pd", "us+_0XBS_1fa79c94-90cd-45fd-a1e5-4e0f9557ff35"]],
         no: &[&["pdus+_0XBS_short"]],

@@ -1,9 +1,9 @@
 //! The large clouds.
 
-use crate::rule::{After, Before, Lead, RULE, Rule};
+use crate::rule::{After, Lead, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "aws-access-key-id",
         what: "AWS access key id",
         literals: &["AKIA", "ASIA", "ABIA", "ACCA"],
@@ -18,13 +18,13 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "aws-secret-access-key",
         what: "AWS secret access key, after its name",
         literals: &["secret_access_key", "SecretAccessKey", "secret-access-key", "aws_secret_key", "aws_secret"],
         fold: true,
         pattern: r#"(?:aws[_-]?secret[_-]?(?:access[_-]?key|key)|secret[_-]?access[_-]?key)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([A-Za-z0-9/+]{40})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoBase64,
         span: 120,
         yes: &[
@@ -38,13 +38,13 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "aws-session-token",
         what: "AWS session token, after its name",
         literals: &["aws_session_token", "SessionToken", "session_token"],
         fold: true,
         pattern: r#"(?:aws_)?session[_-]?token["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([A-Za-z0-9/+][A-Za-z0-9/+=]{100,})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoBase64,
         span: 2100,
         yes: &[&[
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["session_token = d21MRYpL9JfRKuGshpjA"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "aws-bedrock-key",
         what: "AWS Bedrock API key",
         literals: &["ABSK"],
@@ -70,7 +70,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AB", "SKazfk6pIqlWDxGQCJWE2y"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "google-api-key",
         what: "Google API key",
         literals: &["AIza"],
@@ -81,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AI", "zaTTDn3109rMTli8MbM", "_f3OKehNTaCIwaGwgiQ"], &["AI", "zaSyExampleExampleExampleExampleExam"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "google-oauth-secret",
         what: "Google OAuth client secret",
         literals: &["GOCSPX-"],
@@ -92,7 +92,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["GOC", "SPX-AuEdWqjIAvfR"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "google-oauth-token",
         what: "Google OAuth access token",
         literals: &["ya29."],
@@ -107,7 +107,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ya", "29.short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "google-refresh-token",
         what: "Google OAuth refresh token",
         literals: &["1//0"],
@@ -118,13 +118,13 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["1/", "/0/path"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "gcp-service-account-key",
         what: "Private key in a Google service account file",
         literals: &["private_key"],
         pattern: r#"private_key["'\\]{1,3}\s{0,5}:\s{0,5}\\{0,2}"-----BEGIN PRIVATE KEY-----"#,
         block: Some(60),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 16384,
         yes: &[&[
@@ -137,13 +137,13 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["\"private_", "key_id\": \"10985c403d3b2ce", "c2358f250aab26a1933d7d632\""]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "azure-storage-key",
         what: "Azure storage account key in a connection string",
         literals: &["AccountKey"],
         fold: true,
         pattern: r#"AccountKey["']?\s{0,3}[=:]\s{0,3}["']?([A-Za-z0-9+/]{86}==)"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 120,
         yes: &[&[
             "AccountName=logs;Account",
@@ -160,31 +160,31 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "azure-shared-access-key",
         what: "Azure Service Bus or Event Hubs key in a connection string",
         literals: &["SharedAccessKey="],
         fold: true,
         pattern: "SharedAccessKey=([A-Za-z0-9+/]{43}=)",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 80,
         yes: &[&["SharedAccessKeyName=root;Shared", "AccessKey=mVUGTprgIwG/OhjyH", "4GzQoNvdZrqyLD04RNm7GemQdd="]],
         no: &[&["SharedAccessKey=<key>"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "azure-sas",
         what: "Signature of an Azure shared access URL",
         literals: &["&sig=", "?sig="],
         pattern: "[?&]sig=([A-Za-z0-9+/%]{43,80}=?)",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 120,
         yes: &[&["?sv=2024-08-04&ss=b&s", "ig=FESPSqxLVJiMLpa15SbJFOqii", "EbfPIxo6nwql1odDxO%3D&se=2026"]],
         no: &[&["?sig=abc"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "azure-client-secret",
         what: "Azure client secret",
         literals: &["7Q~", "8Q~"],
@@ -196,7 +196,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["8", "Q~bVQdJcSjDP"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "azure-devops-token",
         what: "Azure DevOps personal access token",
         literals: &["AZDO"],
@@ -207,7 +207,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AZ", "DOMbod"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "azure-service-key",
         what: "Azure key that names itself",
         literals: &["JQQJ99", "AzSe"],
@@ -221,7 +221,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["JQ", "QJ997QD8PRlnY1sIb0iDsNkm8ypOiU"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "alibaba-access-key",
         what: "Alibaba Cloud access key id",
         literals: &["LTAI"],

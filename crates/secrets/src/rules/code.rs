@@ -1,14 +1,14 @@
 //! Code hosts, package registries and build services.
 
-use crate::rule::{After, Before, Check, RULE, Rule};
+use crate::rule::{After, MatchCheck, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "github-token",
         what: "GitHub personal, OAuth or app token",
         literals: &["ghp_", "gho_", "ghu_", "ghs_"],
         pattern: "gh[pous]_[A-Za-z0-9]{36}",
-        check: Check::Crc32Base62,
+        check: MatchCheck::Crc32Base62,
         span: 48,
         yes: &[
             &["gh", "p_6JM8m7u0uPokZVBJS", "qwUMERFKEQpo033AcP0"],
@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "github-stateless-token",
         what: "GitHub app token of the newer, longer form",
         literals: &["ghs_"],
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["gh", "s_123456_eyJiZEphFK9Sz-i9aEF_9jm"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "github-refresh-token",
         what: "GitHub refresh token",
         literals: &["ghr_"],
@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["gh", "r_mtTX7uCK"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "github-fine-grained-token",
         what: "GitHub fine-grained personal access token",
         literals: &["github_pat_"],
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         ]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "gitlab-token",
         what: "GitLab token",
         literals: &[
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["gl", "pat-I4ST04di"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "gitlab-runner-registration",
         what: "GitLab runner registration token",
         literals: &["GR1348941"],
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["GR134", "8941byfd"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "atlassian-token",
         what: "Atlassian API token",
         literals: &["ATATT3xFfGF0"],
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ATATT3", "xFfGF0KWuLwqpuMsIL6-AP4ON7"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "bitbucket-token",
         what: "Bitbucket app password or access token",
         literals: &["ATBB", "ATCTT3xFfGN0"],
@@ -126,31 +126,31 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AT", "BBXlSRBXmkC2t5"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "npm-token",
         what: "npm access token",
         literals: &["npm_"],
         pattern: "npm_[A-Za-z0-9]{36}",
-        check: Check::Crc32Base62,
+        check: MatchCheck::Crc32Base62,
         span: 48,
         yes: &[&["np", "m_LFw9snXnxfCL6IEXM", "jHi7nuyVsR60j3BMrH3"]],
         no: &[&["np", "m_thisIsMyTokenForTestingPurposesOnly1"], &["npm_config_registry"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "npmrc-token",
         what: "Token in an .npmrc file",
         literals: &["_authToken"],
         fold: true,
         pattern: r#"_authToken\s{0,3}=\s{0,3}["']?([A-Za-z0-9+/_.=-]{30,})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoToken,
         span: 240,
         yes: &[&["//registry.npmjs.org/:_auth", "Token=e2d61594-8cbb-4", "5a1-a139-605aa40e2ae0"]],
         no: &[&["_authToken=${NPM_TOKEN}"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pypi-token",
         what: "PyPI upload token",
         literals: &["pypi-AgEIcHlwaS5vcmc", "pypi-AgENdGVzdC5weXBpLm9yZ"],
@@ -165,7 +165,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pypi-AgEIcHlwaS5vcmc"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "crates-io-token",
         what: "crates.io token",
         literals: &["cio"],
@@ -175,7 +175,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ci", "oxd5AvZaDLoLm1wJycfi3HA4k8iHlEeg"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "rubygems-key",
         what: "RubyGems API key",
         literals: &["rubygems_"],
@@ -185,7 +185,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["rubygems_version"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "nuget-key",
         what: "NuGet API key",
         literals: &["oy2"],
@@ -195,7 +195,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["oy", "22fsv8imsd04cfnaqncxv", "h88v8pf4m28bpabki6dioy"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "docker-hub-token",
         what: "Docker Hub access token",
         literals: &["dckr_pat_", "dckr_oat_"],
@@ -206,20 +206,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["dckr", "_pat_EStbrbR20"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "docker-config-auth",
         what: "Name and password in a Docker configuration",
         literals: &["\"auth\""],
         pattern: r#""auth"\s{0,3}:\s{0,3}"([A-Za-z0-9+/]{16,}={0,2})""#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::NamePassword,
+        check: MatchCheck::NamePassword,
         span: 450,
         yes: &[&["\"au", "th\": \"YnVpbGRlcjpxN1h2MFpyVDJtQjk=\""]],
         no: &[&["\"auth\": \"bm90IGEgcGFpciBhdCBhbGw=\""], &["\"auth\":\"none\""]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "jfrog-key",
         what: "JFrog key or token",
         literals: &["AKCp", "cmVmdGtu"],
@@ -232,7 +232,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AK", "CpoeJ42px1D"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "clojars-token",
         what: "Clojars deploy token",
         literals: &["CLOJARS_"],
@@ -242,7 +242,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["CLOJARS_TOKEN"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "circleci-token",
         what: "CircleCI personal token",
         literals: &["CCIPAT_", "CCIPRJ_"],
@@ -252,7 +252,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["CCIP", "AT_ifJN3Gi4uSHsCVlYeJY17S"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "buildkite-token",
         what: "Buildkite token",
         literals: &["bkua_", "bkaj_", "bkct_"],
@@ -262,7 +262,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["bk", "ua_21cb"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "sonar-token",
         what: "SonarQube token",
         literals: &["sqp_", "squ_", "sqa_"],
@@ -275,7 +275,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sq", "p_dcb0da1c31b17d728f", "740640c21d0c15c78b5ec"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "postman-key",
         what: "Postman API key",
         literals: &["PMAK-"],

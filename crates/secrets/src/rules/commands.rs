@@ -1,6 +1,6 @@
 //! Passwords on command lines and in statements of databases.
 
-use crate::rule::{After, Before, Check, RULE, Rule};
+use crate::rule::{After, MatchCheck, PrecedingByte, RULE, SecretRule};
 
 /// Separator of words on a command line: blanks, and a line break with a backslash before
 /// it.
@@ -31,10 +31,11 @@ macro_rules! password {
     };
 }
 
-const COMMAND: Rule = Rule { after: After::NoCall, check: Check::UrlPassword, general: true, span: 320, ..RULE };
+const COMMAND: SecretRule =
+    SecretRule { after: After::NoCall, check: MatchCheck::UrlPassword, general: true, span: 320, ..RULE };
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "login-command",
         what: "Password after -p of a program that logs in",
         literals: &[
@@ -72,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "mysql-command",
         what: "Password after -p of a MySQL program",
         literals: &["mysql ", "mysqldump ", "mysqladmin ", "mysqlimport ", "mysqlsh ", "mariadb ", "mariadb-dump "],
@@ -81,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["mysql -u root -p orders2024db"], &["mysql -u root -p$MYSQL_PWD"], &["mysql -P 3306 -u root"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "redis-command",
         what: "Password after -a of redis-cli",
         literals: &["redis-cli"],
@@ -90,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["redis-cli -a $REDIS_PASSWORD ping"], &["redis-cli -h cache ping"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "ldap-command",
         what: "Password after -w of an LDAP program",
         literals: &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldappasswd", "ldapwhoami"],
@@ -99,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ldapsearch -x -W -D cn=admin"], &["ldapsearch -w $LDAP_PASSWORD"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "archive-command",
         what: "Password after -P of sqlcmd, zip or unzip",
         literals: &["sqlcmd ", "unzip ", "zip -", "bcp "],
@@ -108,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sqlcmd -S db -U sa -P $(cat pw)"], &["unzip -q file.zip"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "htpasswd-command",
         what: "Password that htpasswd is given",
         literals: &["htpasswd -"],
@@ -120,12 +121,12 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["htpasswd -c .htpasswd robot"], &["htpasswd -nb robot $PASSWORD"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "openssl-password",
         what: "Password of a key on a command line",
         literals: &[" pass:", "-storepass ", "-keypass ", "-srcstorepass ", "-deststorepass "],
         pattern: concat!("(?: pass:|-(?:store|key|srcstore|deststore)pass )", password!()),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         yes: &[
             &["openssl rsa -in k.pem -passin pa", "ss:q7Xv0ZrT2mB9"],
             &["keytool -list -store", "pass q7Xv0ZrT2mB9"],
@@ -133,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["openssl rsa -passin pass:$PASS"], &["keytool -storepass changeit1"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "archiver-command",
         what: "Password after -p of 7z",
         literals: &["7z a ", "7z x ", "7za a ", "7za x "],
@@ -142,7 +143,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["7z x archive.7z -o/tmp/out1"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "ssh-keygen-command",
         what: "Passphrase after -N of ssh-keygen",
         literals: &["ssh-keygen"],
@@ -151,7 +152,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ssh-keygen -t ed25519 -N '' -f key"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "user-command",
         what: "Password of an account that a command makes",
         literals: &["add_user ", "change_password ", "net user "],
@@ -160,12 +161,12 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["rabbitmqctl add_user robot $PASSWORD"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "windows-option",
         what: "Password of a Windows program",
         literals: &[" /p:", " /password:", "ConvertTo-SecureString "],
         pattern: concat!("(?: /p(?:assword)?:|ConvertTo-SecureString (?:-String )?)", password!()),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         yes: &[
             &["xfreerdp /u:robot /", "p:q7Xv0ZrT2mB9 /v:host"],
             &["ConvertTo-Secure", "String 'q7Xv0!ZrT2mB9' -AsPlainText"],
@@ -173,17 +174,17 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["xfreerdp /u:robot /p:$PASS"], &["msbuild app.sln /p:Configuration=Release"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "smb-command",
         what: "Name and password of an SMB program",
         literals: &[" -U "],
         pattern: r#" -U ["']?[^\s%"'$]{1,64}%([^\s"'$<>{}]{6,100})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         yes: &[&["smbclient //host/share -", "U robot%q7Xv0ZrT2mB9"]],
         no: &[&["psql -U postgres -h db"], &["smbclient -U robot%$PASS //host/share"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "named-option",
         what: "Secret after a long option whose name ends in one",
         literals: &[
@@ -206,8 +207,8 @@ pub(super) const RULES: &[Rule] = &[
             "[-_](?:pass(?:w(?:or)?d|phrase)|token|a(?:pi-?key|uth-?key|ccess-key)|client-secret|secret(?:-key)?) {1,3}",
             password!()
         ),
-        before: Before::Anything,
-        check: Check::Password,
+        before: PrecedingByte::Anything,
+        check: MatchCheck::Password,
         yes: &[&["tool --db-pass", "word q7Xv0ZrT2mB9 --port 1"], &["up --auth-", "key q7Xv0ZrT2mB9cKfW4hNj"]],
         no: &[
             &["tool --db-password file:/run/db1"],
@@ -216,7 +217,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "piped-password",
         what: "Password that echo hands to chpasswd or sudo",
         literals: &["echo "],
@@ -225,13 +226,13 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["echo \"root:$PASSWORD\" | chpasswd"], &["echo done | tee log"]],
         ..COMMAND
     },
-    Rule {
+    SecretRule {
         id: "sql-password",
         what: "Password in a statement that makes or changes a user",
         literals: &["identified by", "password '", "password('", "password \"", "password by '"],
         fold: true,
         pattern: r#"(?:identified by|password)[ (\t\r\n]{0,3}(?:by[ \t]{1,3})?["']([^"'\s]{6,100})["']"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         yes: &[
             &["CREATE USER app IDENTI", "FIED BY 'q7Xv0ZrT2mB9';"],
             &["ALTER ROLE app WITH PASS", "WORD 'q7Xv0ZrT2mB9';"],

@@ -1,9 +1,9 @@
 //! Hosting, data stores and operations of smaller clouds.
 
-use crate::rule::{After, Check, Glance, Lead, RULE, Rule};
+use crate::rule::{After, Glance, Lead, MatchCheck, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "tailscale-key",
         what: "Tailscale key",
         literals: &["tskey-"],
@@ -13,19 +13,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["tskey-auth-abc"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "scaleway-key",
         what: "Scaleway access key",
         literals: &["SCW"],
         pattern: "SCW[A-Z0-9]{17}",
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(20),
         span: 120,
         yes: &[&["SC", "WSQ92LFYZFVCN4HXGA"]],
         no: &[&["SCWshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "yandex-key",
         what: "Yandex Cloud key",
         literals: &["AQVN"],
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AQVNshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "yandex-token",
         what: "Yandex OAuth token",
         literals: &["y0_"],
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["y0_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "yandex-iam-token",
         what: "Yandex Cloud IAM token",
         literals: &["t1.9"],
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["t1.9short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "tencent-key",
         what: "Tencent Cloud secret id",
         literals: &["AKID"],
@@ -74,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AKIDshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "vercel-app-token",
         what: "Vercel token of the newer form",
         literals: &["vca_", "vci_", "vcr_", "vck_"],
@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["vca_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "cockroach-key",
         what: "CockroachDB Cloud key",
         literals: &["CCDB1_"],
@@ -94,7 +94,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["CCDB1_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mongodb-atlas-secret",
         what: "MongoDB Atlas service account secret",
         literals: &["mdb_sa_sk_"],
@@ -105,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["mdb_sa_sk_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "confluent-secret",
         what: "Confluent Cloud secret",
         literals: &["cflt"],
@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["cfltshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "appsync-key",
         what: "AWS AppSync key",
         literals: &["da2-"],
@@ -126,18 +126,18 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["da2-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "amazon-mws-token",
         what: "Amazon Marketplace token",
         literals: &["amzn.mws."],
         pattern: r"amzn\.mws\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-        check: Check::Shape,
+        check: MatchCheck::Shape,
         span: 120,
         yes: &[&["am", "zn.mws.59500b13-cbae-48e9-a38c-41da520245a8"]],
         no: &[&["amzn.mws.short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "infisical-token",
         what: "Infisical service token",
         literals: &["st."],
@@ -151,7 +151,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["st.abc.def"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "deno-token",
         what: "Deno Deploy token",
         literals: &["ddp_", "ddw_"],
@@ -161,7 +161,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ddp_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "openshift-token",
         what: "OpenShift token",
         literals: &["sha256~"],
@@ -172,7 +172,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sha256~short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "scalingo-token",
         what: "Scalingo token",
         literals: &["tk-us-"],
@@ -183,7 +183,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["tk-us-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "prefect-key",
         what: "Prefect key",
         literals: &["pnu_", "pnb_"],
@@ -193,7 +193,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pnu_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "sourcegraph-token",
         what: "Sourcegraph token",
         literals: &["sgp_"],
@@ -204,7 +204,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sgp_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "harness-token",
         what: "Harness platform token",
         literals: &["pat."],
@@ -214,19 +214,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pat.abc"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "octopus-key",
         what: "Octopus Deploy key",
         literals: &["API-"],
         pattern: "API-[A-Z0-9]{25,32}",
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(29),
         span: 120,
         yes: &[&["AP", "I-L30ZDLG1I875L87CRE4H71G7D1G32"]],
         no: &[&["API-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "jetbrains-token",
         what: "JetBrains permanent token",
         literals: &["perm:", "perm-"],
@@ -236,7 +236,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["perm:read.write"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "nats-seed",
         what: "NATS seed",
         literals: &[
@@ -250,7 +250,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["SUAshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "honeycomb-key",
         what: "Honeycomb ingest key",
         literals: &["hcaik_", "hcbik_"],
@@ -260,20 +260,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["hcaik_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "statsig-key",
         what: "Statsig server secret",
         literals: &["secret-"],
         pattern: "secret-[A-Za-z0-9]{40,50}",
         after: After::NoToken,
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(47),
         span: 120,
         yes: &[&["se", "cret-82oqkz94Zprx4hrP3xAuYUX7xr36680mAE6hOOtDMZx"]],
         no: &[&["secret-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "firebase-server-key",
         what: "Firebase messaging server key",
         literals: &[":APA91b"],
@@ -289,7 +289,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&[":APA91bx"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "minisign-key",
         what: "minisign secret key",
         literals: &["RWRTY0Iy"],

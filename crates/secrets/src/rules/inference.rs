@@ -1,9 +1,9 @@
 //! Model hosts and tools around models.
 
-use crate::rule::{After, Check, Glance, RULE, Rule};
+use crate::rule::{After, Glance, MatchCheck, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "cerebras-key",
         what: "Cerebras key",
         literals: &["csk-"],
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["csk-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "fireworks-key",
         what: "Fireworks key",
         literals: &["fw_"],
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["fw_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "langfuse-key",
         what: "Langfuse secret key",
         literals: &["sk-lf-"],
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pk-lf-23c2d03d-f7a2-4b1b-a816-3e7b416f782d"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "together-key",
         what: "Together key",
         literals: &["tgp_v1_"],
@@ -45,20 +45,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["tgp_v1_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "sk-key",
         what: "Key of one of several model providers",
         literals: &["sk-"],
         pattern: "sk-[A-Za-z0-9]{40,64}",
         after: After::NoToken,
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(43),
         span: 120,
         yes: &[&["sk", "-OS9XBbOriB6zO7AKTnBvDRacVMhkTH8IwS1KOead26Dqz8QD"]],
         no: &[&["sk-cr1izt40zjwe"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "helicone-key",
         what: "Helicone key",
         literals: &["sk-helicone-"],
@@ -68,20 +68,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sk-helicone-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "voyage-key",
         what: "Voyage AI key",
         literals: &["pa-"],
         pattern: "pa-[A-Za-z0-9_-]{43}",
         after: After::NoToken,
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(46),
         span: 120,
         yes: &[&["pa", "-Wmhp-xtFw9CSyKGiwj11iawg-1ZUg-9M7OoGVlFJDWj"]],
         no: &[&["pa-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "jina-key",
         what: "Jina AI key",
         literals: &["jina_"],
@@ -92,7 +92,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["jina_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "tavily-key",
         what: "Tavily key",
         literals: &["tvly-"],
@@ -102,7 +102,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["tvly-YOUR_API_KEY"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "firecrawl-key",
         what: "Firecrawl key",
         literals: &[
@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["fc-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "anyscale-key",
         what: "Anyscale key",
         literals: &["esecret_"],
@@ -126,7 +126,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["esecret_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "runpod-key",
         what: "RunPod key",
         literals: &["rpa_"],
@@ -136,20 +136,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["rpa_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "modal-token",
         what: "Modal token secret",
         literals: &["as-"],
         pattern: "as-[A-Za-z0-9]{22}",
         after: After::NoToken,
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(25),
         span: 120,
         yes: &[&["as", "-FSRPiYJMIKjiiOEOjnCa7P"]],
         no: &[&["as-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "wandb-key",
         what: "Weights and Biases key of the newer form",
         literals: &["wandb_v1_"],
@@ -160,7 +160,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["wandb_v1_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "gemini-auth-key",
         what: "Gemini key of the newer form",
         literals: &["AQ.Ab"],
@@ -171,7 +171,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AQ.Ab8Rshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "cursor-key",
         what: "Cursor key",
         literals: &["key_"],
@@ -182,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["key_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "braintrust-key",
         what: "Braintrust key",
         literals: &["sk-bt-"],
@@ -192,7 +192,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sk-bt-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "moonshot-key",
         what: "Moonshot or MiniMax key",
         literals: &["sk-kimi-", "sk-api-"],

@@ -1,15 +1,15 @@
 //! Keys, tokens and passwords that belong to formats, not to a vendor.
 
-use crate::rule::{After, Before, Check, RULE, Rule};
+use crate::rule::{After, MatchCheck, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "private-key",
         what: "PEM private key",
         literals: &["-----BEGIN ", "-----BEGIN+", "---- BEGIN SSH2"],
         pattern: r"-----? ?BEGIN[ +](?:(?:RSA|DSA|E(?:C|NCRYPTED)|OPENSSH|ANY|SSH2[ +]ENCRYPTED)[ +])?PRIVATE[ +]KEY ?-----?",
         block: Some(60),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 24576,
         yes: &[
@@ -40,13 +40,13 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pgp-private-key",
         what: "PGP private key",
         literals: &["-----BEGIN PGP PRIVATE"],
         pattern: r"-----BEGIN PGP PRIVATE KEY BLOCK-----",
         block: Some(60),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 32000,
         yes: &[&[
@@ -60,14 +60,14 @@ pub(super) const RULES: &[Rule] = &[
         ]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "putty-private-key",
         what: "PuTTY private key",
         literals: &["Private-Lines:"],
         fold: true,
         pattern: r"Private-Lines: [0-9]{1,3}",
         block: Some(40),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 16384,
         yes: &[&[
@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["Private-Lines: 0\n"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "age-key",
         what: "age private key",
         literals: &["AGE-SECRET-KEY-"],
@@ -88,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AGE-SECRET-KEY-1..."]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "wireguard-key",
         what: "WireGuard private key",
         literals: &["PrivateKey"],
@@ -100,13 +100,13 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["PrivateKey = none"], &["PublicKey = kQBdDGH04ocra8duTV8uzf7nlMs1Oh2y8M+gvmIcy/s="]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "jwt",
         what: "JSON web token",
         literals: &["eyJ"],
         pattern: r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]{16,})?",
         after: After::NoToken,
-        check: Check::Jwt,
+        check: MatchCheck::Jwt,
         span: 9300,
         yes: &[&[
             "eyJ",
@@ -119,14 +119,14 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "kubernetes-client-key",
         what: "Client key in a kubeconfig",
         literals: &["client-key-data"],
         pattern: r#"client-key-data["']?\s{0,3}:\s{0,3}["']?([A-Za-z0-9+/=]{100,})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::PrivateKey,
+        check: MatchCheck::PrivateKey,
         span: 8100,
         yes: &[&[
             "client-",
@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["client-key-data: DATA+OMITTED"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "database-url-password",
         what: "Password in a database or queue URL",
         literals: &[
@@ -162,9 +162,9 @@ pub(super) const RULES: &[Rule] = &[
         ],
         pattern: r#"[a-z0-9+]{3,14}://[^\s:/?#@"'<>`]{0,64}:([^\s:/?#@"'<>`{}$\[\]]{6,})@[A-Za-z0-9_.\[-]"#,
         holds: Some(b'@'),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         span: 260,
         yes: &[
             &["postgres:/", "/app:q7Xv0ZrT2mB9@d", "b.internal:5432/app"],
@@ -177,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "url-password",
         what: "Password in a URL",
         literals: &[
@@ -198,9 +198,9 @@ pub(super) const RULES: &[Rule] = &[
         ],
         pattern: r#"[a-z0-9]{3,6}://[^\s:/?#@"'<>`]{0,64}:([^\s:/?#@"'<>`{}$\[\]]{6,})@[A-Za-z0-9_.\[-]"#,
         holds: Some(b'@'),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         general: true,
         span: 260,
         yes: &[&["https:/", "/deploy:q7Xv0ZrT2mB9@g", "it.example.org/app.git"]],
@@ -211,15 +211,15 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "bearer-token",
         what: "Token in an Authorization header",
         literals: &["Authorization"],
         fold: true,
         pattern: r#"authorization["'\])]{0,3}\s{0,3}[:=,]{1,2}\s{0,3}["'`]?(?:b(?:earer|ot)|token)\s{1,2}([A-Za-z0-9_.~+/=-]{20,})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoToken,
-        check: Check::Assigned,
+        check: MatchCheck::Assigned,
         general: true,
         span: 2100,
         yes: &[
@@ -233,52 +233,52 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "basic-authorization",
         what: "Name and password in an Authorization header",
         literals: &["Authorization"],
         fold: true,
         pattern: r#"authorization["'\])]{0,3}\s{0,3}[:=,]{1,2}\s{0,3}["'`]?basic\s{1,2}([A-Za-z0-9+/=_-]{12,})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoBase64,
-        check: Check::NamePassword,
+        check: MatchCheck::NamePassword,
         span: 450,
         yes: &[&["Author", "ization: Basic ZGVwbG", "95OnE3WHYwWnJUMm1COQ=="]],
         no: &[&["Authorization: Basic realm-of-nothing"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "netrc-password",
         what: "Password in a .netrc file",
         literals: &["machine "],
         pattern: r"machine\s{1,4}[A-Za-z0-9_.:-]{1,100}\s{1,8}login\s{1,4}[^\s]{1,100}\s{1,8}password\s{1,4}([^\s]{6,})",
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         span: 460,
         yes: &[&["machine api.example.or", "g\n  login deploy\n  pass", "word q7Xv0ZrT2mB9"]],
         no: &[&["machine learning login to password reset"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pgpass-password",
         what: "Password in a .pgpass file",
         literals: &[":5432:"],
         pattern: r":5432:[A-Za-z0-9_.*-]{1,64}:[A-Za-z0-9_.*-]{1,64}:([^\s:]{6,})",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         span: 280,
         yes: &[&["db.internal:54", "32:app:app_user:q7Xv0ZrT2mB9"]],
         no: &[&[":5432:app:user:password"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "rails-key",
         what: "Rails master key or secret key base, after its name",
         literals: &["rails_master_key", "secret_key_base"],
         fold: true,
         pattern: r#"(?:rails_master_key|secret_key_base)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([a-f0-9]{32}(?:[a-f0-9]{32}(?:[a-f0-9]{64})?)?)"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 200,
         yes: &[
             &["RAILS_", "MASTER_KEY=b758accca3", "f9aa59083500c847f4a7b0"],
@@ -291,14 +291,14 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["secret_key_base: <%= ENV %>"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "command-line-user",
         what: "Name and password on a command line",
         literals: &[" -u ", " --user ", " --user="],
         pattern: r#" (?:-u|--user)[ =]["']?[^\s:"'$/]{1,64}:([^\s"'$<>{}/][^\s"'$<>{}]{5,100})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         span: 220,
         yes: &[&["curl -s -", "u admin:q7Xv0ZrT2mB9 h", "ttps://api.example.org"]],
         no: &[

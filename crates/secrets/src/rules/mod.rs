@@ -19,10 +19,10 @@ mod services;
 #[cfg(test)]
 mod tests;
 
-use crate::rule::Rule;
+use crate::rule::SecretRule;
 
 /// In the order in which rules are named where two find the same.
-pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
+pub(crate) fn all() -> impl Iterator<Item = &'static SecretRule> {
     let tables = [
         cloud::RULES,
         platforms::RULES,

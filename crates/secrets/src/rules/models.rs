@@ -1,9 +1,9 @@
 //! Model providers.
 
-use crate::rule::{After, Lead, RULE, Rule};
+use crate::rule::{After, Lead, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "anthropic-key",
         what: "Anthropic API key or OAuth token",
         literals: &["sk-ant-"],
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sk-", "ant-api03-UxXfzMPkUQV_CjipPWvs"], &["sk-ant-api03-xxxx"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "openai-key",
         what: "OpenAI project, service or admin key",
         literals: &["sk-proj-", "sk-svcacct-", "sk-admin-"],
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sk-proj-abc"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "openai-legacy-key",
         what: "OpenAI key of the older form",
         literals: &["T3BlbkFJ"],
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["T3Blbk", "FJqA8DqL35Qv2rgjcb9gAV"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "openrouter-key",
         what: "OpenRouter key",
         literals: &["sk-or-v1-"],
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sk-", "or-v1-263de9"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "deepseek-key",
         what: "DeepSeek key, or another of its form",
         literals: &["sk-"],
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sk", "-4fd4be7db90f703530c381e78265b60"], &["sk-example"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "huggingface-token",
         what: "Hugging Face token",
         literals: &["hf_", "api_org_"],
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["hf", "_qOXNTZaZZlhxqRiLjTvZBblaOHLpWBCSn"], &["hf_hub_download"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "replicate-token",
         what: "Replicate token",
         literals: &["r8_"],
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["r8", "_k1vdKHGOBzQzUDVtQ", "yiRnUoufo4zZc2hnLmi"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "groq-key",
         what: "Groq key",
         literals: &["gsk_"],
@@ -103,7 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["gs", "k_BE"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "xai-key",
         what: "xAI key",
         literals: &["xai-"],
@@ -113,7 +113,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["xa", "i-vngesJOg"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "perplexity-key",
         what: "Perplexity key",
         literals: &["pplx-"],
@@ -123,7 +123,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ppl", "x-VQ1AHJwM"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "nvidia-key",
         what: "NVIDIA API key",
         literals: &["nvapi-"],
@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["nva", "pi-9PEsLn"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "langsmith-key",
         what: "LangSmith key",
         literals: &["lsv2_pt_", "lsv2_sk_"],
@@ -144,7 +144,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["lsv", "2_pt_e51e00ee0a8c0", "3be1de754bd33783db8"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pinecone-key",
         what: "Pinecone key",
         literals: &["pcsk_"],
@@ -154,7 +154,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pcs", "k_l9fYUR"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "elevenlabs-key",
         what: "ElevenLabs key",
         literals: &["sk_"],

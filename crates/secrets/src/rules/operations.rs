@@ -1,9 +1,9 @@
 //! Secret stores, infrastructure and monitoring.
 
-use crate::rule::{After, Before, Lead, RULE, Rule};
+use crate::rule::{After, Lead, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "terraform-cloud-token",
         what: "Terraform Cloud token",
         literals: &[".atlasv1."],
@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&[".atlasv1.none"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pulumi-token",
         what: "Pulumi access token",
         literals: &["pul-"],
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pu", "l-f22f7956092f4a729c", "d1d15a6c587870ac9d398"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "vault-token",
         what: "HashiCorp Vault token",
         literals: &["hvs.", "hvb.", "hvr."],
@@ -43,19 +43,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["hv", "s.XoIFdz"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "vault-named-token",
         what: "Older HashiCorp Vault token, after its name",
         literals: &["vault_token", "x-vault-token"],
         fold: true,
         pattern: r#"vault[_-]token["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?(s\.[A-Za-z0-9]{24})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 64,
         yes: &[&["VAULT_", "TOKEN=s.EfQzMMreaTVt0ZgI90TTHeYL"]],
         no: &[&["VAULT_TOKEN=s.short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "doppler-token",
         what: "Doppler token",
         literals: &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."],
@@ -68,7 +68,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["dp.", "pt.EM1A"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "grafana-token",
         what: "Grafana token",
         literals: &["glsa_", "glc_"],
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["gl", "sa_9LOPEewOBCNF"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "onepassword-token",
         what: "1Password service account token",
         literals: &["ops_eyJ"],
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["op", "s_eyJHDwwR+1clCJmgD8N91ZB"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "launchdarkly-key",
         what: "LaunchDarkly SDK key",
         literals: &["sdk-"],
@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sdk-version"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "sentry-token",
         what: "Sentry auth token",
         literals: &["sntrys_", "sntryu_"],
@@ -129,20 +129,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sntr", "yu_a9a47b08"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "sentry-dsn",
         what: "Sentry DSN",
         literals: &["http://", "https://"],
         pattern: "https?://([a-f0-9]{32}(?::[a-f0-9]{32})?)@[A-Za-z0-9.-]{1,}/[0-9]{1,20}",
         holds: Some(b'@'),
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 240,
         yes: &[&["https:/", "/b328ed41e46b27f69f2a3d0c7b46f5af", "@o447951.ingest.sentry.io/5428557"]],
         no: &[&["https:/", "/82f9e860acffac9e04b2ab", "406227f7ce.example.org/1"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "new-relic-key",
         what: "New Relic key",
         literals: &["NRAK-", "NRRA-", "NRII-", "NRIQ-"],
@@ -153,7 +153,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["NR", "AK-D2IGK"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "new-relic-license-key",
         what: "New Relic licence key",
         literals: &["FFFFNRAL", "ffffnral"],
@@ -164,13 +164,13 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["FFFFNRAL"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "datadog-key",
         what: "Datadog key, after its name",
         literals: &["datadog", "dd_api_key", "dd_app_key", "dd-api-key", "dd-application-key", "dd_application_key"],
         fold: true,
         pattern: r#"d(?:atadog|d)[_-]?ap(?:i|p(?:lication)?)[_-]?key["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([a-f0-9]{32}(?:[a-f0-9]{8})?)"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 120,
         yes: &[
             &["DD_", "API_KEY=00f5b0aaae56", "cbdde73be93da94bf684"],
@@ -179,7 +179,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["datadog_trace_id=53f6a94466cc21388f7fd87976f41b2f"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "dynatrace-token",
         what: "Dynatrace token",
         literals: &["dt0c01.", "dt0s01."],

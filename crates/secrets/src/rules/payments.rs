@@ -1,9 +1,9 @@
 //! Payment and shops.
 
-use crate::rule::{After, Check, Glance, RULE, Rule};
+use crate::rule::{After, Glance, MatchCheck, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "stripe-key",
         what: "Stripe secret or restricted key",
         literals: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_prod_", "rk_prod_"],
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pk_", "live_WPKueOSrcYh29eObDd3liTLU"], &["sk_", "test_jaPtJGTa"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "stripe-webhook-secret",
         what: "Stripe webhook secret",
         literals: &["whsec_"],
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["whsec_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "square-token",
         what: "Square token or secret",
         literals: &["sq0atp-", "sq0csp-", "EAAA"],
@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sq0", "atp-PqaM"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "shopify-token",
         what: "Shopify token or secret",
         literals: &["shpat_", "shpca_", "shppa_", "shpss_"],
@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["shp", "at_1e0ad87123f453fd3b5d5f4ddbe6ddd"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "braintree-token",
         what: "Braintree access token",
         literals: &["access_token$"],
@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["access_token$sandbox"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "plaid-token",
         what: "Plaid access token",
         literals: &["access-production-", "access-development-"],
@@ -81,18 +81,18 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["access-production-log"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "razorpay-key",
         what: "Razorpay key",
         literals: &["rzp_live_", "rzp_test_"],
         pattern: "rzp_(?:live|test)_[A-Za-z0-9]{14}",
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         span: 120,
         yes: &[&["rz", "p_live_Al9A9wKwkMCMFf"]],
         no: &[&["rzp_live_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "paddle-key",
         what: "Paddle key",
         literals: &["pdl_live_", "pdl_sdbx_"],
@@ -102,7 +102,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pdl_live_apikey_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "paypal-token",
         what: "PayPal access token",
         literals: &["A21AA"],
@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["A21AAshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "flutterwave-key",
         what: "Flutterwave key",
         literals: &["FLWSECK"],
@@ -127,20 +127,20 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["FLWSECK-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mollie-key",
         what: "Mollie or GoCardless key",
         literals: &["live_", "test_"],
         pattern: "(?:live|test)_(?:[A-Za-z0-9]{30}|[A-Za-z0-9_-]{40})",
         after: After::NoToken,
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         glance: Glance::Run(35),
         span: 120,
         yes: &[&["li", "ve_hACYxhbfQWvVDjIMgRhzEN820MuNUc"]],
         no: &[&["live_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "klarna-key",
         what: "Klarna key",
         literals: &["klarna_live_", "klarna_test_"],
@@ -151,7 +151,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["klarna_live_api_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "adyen-key",
         what: "Adyen key",
         literals: &["AQEy", "AQEx", "AQEh", "AQEk", "AQEm"],
@@ -167,7 +167,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AQEyhm"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "duffel-token",
         what: "Duffel token",
         literals: &["duffel_live_", "duffel_test_"],
@@ -178,7 +178,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["duffel_live_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "easypost-key",
         what: "EasyPost key",
         literals: &["EZAK", "EZTK"],
@@ -188,7 +188,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["EZAKshort"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "shippo-token",
         what: "Shippo token",
         literals: &["shippo_live_", "shippo_test_"],
@@ -198,18 +198,18 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["shippo_live_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "plaid-sandbox-token",
         what: "Plaid sandbox access token",
         literals: &["access-sandbox-"],
         pattern: "access-sandbox-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-        check: Check::Shape,
+        check: MatchCheck::Shape,
         span: 120,
         yes: &[&["ac", "cess-sandbox-13c94ccb-07e4-4ce1-aef3-4bf5a9c355fa"]],
         no: &[&["access-sandbox-short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mercury-token",
         what: "Mercury token",
         literals: &["secret-token:"],

@@ -1,9 +1,9 @@
 //! Secrets that the place gives away in which they stand.
 
-use crate::rule::{After, Before, Check, Glance, RULE, Rule};
+use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "named-value",
         what: "Value beside a name for secrets, as Kubernetes and application settings write it",
         literals: &[
@@ -26,10 +26,10 @@ pub(super) const RULES: &[Rule] = &[
         fold: true,
         pattern: r#"(?:p(?:ass(?:w(?:or)?d|phrase)|rivate_key)|secret(?:_key)?|token|a(?:pi[_-]?key|(?:ccess|uth)_key)|credentials|_p(?:ass|wd))["']?[,\s]{1,40}["']?value["']?\s{0,3}[:=]\s{0,3}["']?([^\s"'`<>(){}\[\]\\,;$&|*]{8,})"#,
         glance: Glance::NamedValue,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         unless_after: &["csrf", "xsrf", "csrfmiddleware", "next", "page", "public"],
         after: After::NoCall,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         general: true,
         span: 360,
         yes: &[
@@ -44,36 +44,36 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "xml-element",
         what: "Secret in an XML element",
         literals: &["password>", "passwd>", "passphrase>", "secret>", "token>", "apikey>", "api_key>", "privateKey>"],
         fold: true,
         pattern: r"(?:p(?:ass(?:w(?:or)?d|phrase)|rivateKey)|secret|token|api_?key)>([^<>\s]{8,200})</",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::Password,
+        check: MatchCheck::Password,
         general: true,
         span: 240,
         yes: &[&["<smtp><pass", "word>q7Xv0*ZrT2mB9</password></smtp>"]],
         no: &[&["<password>changeme1</password>"], &["<password>${env.DB_PASSWORD1}</password>"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "pass-assignment",
         what: "Password under the name pass",
         literals: &["pass=", "pass ="],
         fold: true,
         pattern: r#"pass ?= ?["']?([^\s"'`<>(){}\[\]\\,;$&|*=:][^\s"'`<>(){}\[\]\\,;$&|*]{7,99})"#,
         after: After::NoCall,
-        check: Check::Password,
+        check: MatchCheck::Password,
         general: true,
         span: 120,
         yes: &[&["PASS", "=q7Xv0ZrT2mB9"]],
         no: &[&["bypass=q7Xv0ZrT2mB9"], &["pass = number_of_items2"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "terraform-default",
         what: "Default of a Terraform variable for a secret",
         literals: &[
@@ -88,9 +88,9 @@ pub(super) const RULES: &[Rule] = &[
         ],
         fold: true,
         pattern: r#"(?:p(?:assw(?:or)?d|rivate_key)|secret(?:_key)?|token|a(?:pi|ccess)_key)"\s{0,3}\{\s{0,40}(?:(?:type|sensitive|nullable|ephemeral)[^\n]{0,80}\n\s{0,40})*de(?:scription[^\n]{0,200}\n\s{0,40}(?:(?:type|sensitive|nullable|ephemeral)[^\n]{0,80}\n\s{0,40})*de)?fault\s{0,20}=\s{0,3}"([^"\s$]{8,})""#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         general: true,
         span: 700,
         yes: &[&["variable \"db_pass", "word\" {\n  type    = string\n  default = \"q7Xv0ZrT2mB9\"\n}"]],
@@ -100,44 +100,44 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "session-cookie",
         what: "Session in a cookie header",
         literals: &["set-cookie", "cookie:"],
         fold: true,
         pattern: r#"(?:set-)?cookie["']?\s{0,3}[:,]\s{0,3}["']?[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9%+/_.~|:=-]{16,})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::Assigned,
+        check: MatchCheck::Assigned,
         general: true,
         span: 1200,
         yes: &[&["Set-Coo", "kie: sid=q7Xv0ZrT2mB9cKfW4hNjL5sD; Path=/; HttpOnly"]],
         no: &[&["Set-Cookie: theme=dark; Path=/"], &["Set-Cookie: sid=<session-id>"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "session-id",
         what: "Session under the name that a web framework gives it",
         literals: &["JSESSIONID=", "PHPSESSID=", "connect.sid=", "laravel_session=", "ASP.NET_SessionId="],
         fold: true,
         pattern: r"(?:JSESSIONID|PHPSESSID|connect\.sid|laravel_session|ASP\.NET_SessionId)=([A-Za-z0-9%+/_.~|:=-]{16,})",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::Assigned,
+        check: MatchCheck::Assigned,
         general: true,
         span: 1200,
         yes: &[&["curl -b 'PHPSESS", "ID=9b1d4f7e0c2a8365d7f1e4b0a9c3' https://example.org"]],
         no: &[&["PHPSESSID=none"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "jwk-private-key",
         what: "Private part of a JSON web key",
         literals: &["\"d\":", "\"d\" :", "'d':", "\\\"d\\\":"],
         pattern: r#"\\?["']d\\?["'] ?:\s{0,3}\\?["']([A-Za-z0-9_-]{42,700})\\?["']"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::KeyNumber,
+        check: MatchCheck::KeyNumber,
         span: 760,
         yes: &[&["{\"kty\":\"EC\",\"crv\":\"P-256\",\"d\"", ":\"q7Xv0ZrT2mB9cKfW4hNjL5sD8gY1uE3oR6tI0pA2wQ9\"}"]],
         no: &[
@@ -146,25 +146,25 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "jwk-symmetric-key",
         what: "Symmetric JSON web key",
         literals: &["\"oct\""],
         pattern: r#""oct"[^{}"]{0,12}"(?:(?:alg|use|ext)"\s{0,3}:\s{0,3}(?:"[^"]{0,80}"|true|false)\s{0,3},\s{0,8}")*k(?:id"\s{0,3}:\s{0,3}(?:"[^"]{0,80}"|true|false)\s{0,3},\s{0,8}"(?:(?:alg|use|ext)"\s{0,3}:\s{0,3}(?:"[^"]{0,80}"|true|false)\s{0,3},\s{0,8}")*k)?"\s{0,3}:\s{0,3}"([A-Za-z0-9_-]{16,})""#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::Generated,
+        check: MatchCheck::Generated,
         span: 600,
         yes: &[&["{\"kty\":\"oct\",\"alg\":\"HS256\",\"k", "\":\"q7Xv0ZrT2mB9cKfW4hNjL5sD8gY1uE3oR6tI0pA2wQ9\"}"]],
         no: &[&["{\"kty\":\"oct\",\"kid\":\"q7Xv0ZrT2mB9cKfW4hNj\"}"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "xml-private-key",
         what: "Private exponent of an RSA key in XML",
         literals: &["<D>"],
         pattern: r"<D>([A-Za-z0-9+/=\s]{80,})</D>",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
         span: 1400,
         yes: &[&[
@@ -174,12 +174,12 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["<D>none</D>"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "openvpn-static-key",
         what: "OpenVPN static key",
         literals: &["-----BEGIN OpenVPN Static key"],
         pattern: r"-----BEGIN OpenVPN Static key V[12]-----",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         block: Some(200),
         span: 4096,
         yes: &[&[
@@ -191,35 +191,35 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["-----BEGIN OpenVPN Static key V1-----\n...\n-----END OpenVPN Static key V1-----"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "django-secret-key",
         what: "Secret key of a Django project",
         literals: &["SECRET_KEY"],
         pattern: r#"SECRET_KEY\s{0,3}[=:]\s{0,3}["']([^"'\s<>]{40,80})["']"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::Assigned,
+        check: MatchCheck::Assigned,
         general: true,
         span: 120,
         yes: &[&["SECRET", "_KEY = 'h#$k2!m@9x(v)w+z&q7u^b5n*t4r%y1p=c3g8d6f0s-je'"]],
         no: &[&["SECRET_KEY = os.environ['DJANGO_SECRET_KEY']"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "login-arguments",
         what: "Name and password given to a program's client",
         literals: &["auth=(", "auth = (", "BasicAuth(", "basic_auth(", "basicAuth("],
         pattern: r#"(?:auth ?= ?|[Bb]asic_?[Aa]uth)\(\s{0,8}["'][^"'\s]{1,64}["']\s{0,3},\s{0,8}["']([^"'\s]{6,100})["']"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::Anything,
-        check: Check::UrlPassword,
+        check: MatchCheck::UrlPassword,
         general: true,
         span: 260,
         yes: &[&["requests.get(url, auth=", "('robot', 'q7Xv0ZrT2mB9'))"]],
         no: &[&["requests.get(url, auth=('user', 'pass'))"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "vendor-uuid-key",
         what: "Key in the form of a UUID, after its vendor's name",
         literals: &[
@@ -237,8 +237,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         fold: true,
         pattern: r#"(?:s(?:nyk_token|cw_secret_key)|codecov_token|railway_token|(?:x-)?postmark[_-](?:(?:server|api)[_-])?token|exa_api_key|opsgenie_api_key|wise_api_token)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"#,
-        before: Before::Anything,
-        check: Check::Random,
+        before: PrecedingByte::Anything,
+        check: MatchCheck::Random,
         span: 140,
         yes: &[&["SNYK_", "TOKEN=0e7c1f5a-93b2-4d68-a1f4-5b09c7d2e836"]],
         no: &[&["request_token=0e7c1f5a-93b2-4d68-a1f4-5b09c7d2e836"]],

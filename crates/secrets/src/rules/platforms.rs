@@ -1,9 +1,9 @@
 //! Platforms that programs and their data are hosted on.
 
-use crate::rule::{After, Before, RULE, Rule};
+use crate::rule::{After, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "digitalocean-token",
         what: "DigitalOcean token",
         literals: &["dop_v1_", "doo_v1_", "dor_v1_"],
@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["do", "p_v1_f04da81cb16231d06265f9ade1fdb", "e2e57415686ad7ce15d593a619672a0207"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "heroku-key",
         what: "Heroku API key",
         literals: &["HRKU-"],
@@ -30,19 +30,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["HR", "KU-Y8WPflKf"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "heroku-named-key",
         what: "Heroku API key, after its name",
         literals: &["heroku_api_key", "heroku_api_token", "heroku-api-key", "heroku_key"],
         fold: true,
         pattern: r#"heroku[_-](?:api[_-])?(?:key|token)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 100,
         yes: &[&["HEROKU_", "API_KEY=6ee80afb-183f-", "4bc7-a31c-9d6e73f307ec"]],
         no: &[&["heroku_app_id=932831ac-aff2-4272-a81d-6ea98f2e3a0e"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "cloudflare-token",
         what: "Cloudflare API credential",
         literals: &["cfk_", "cfut_", "cfat_"],
@@ -53,13 +53,13 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["cf", "ut_maH4aC7Ud0"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "cloudflare-named-token",
         what: "Cloudflare API credential, after its name",
         literals: &["cloudflare", "cf_api_", "x-auth-key"],
         fold: true,
         pattern: r#"(?:c(?:loudflare[_-]?(?:api[_-]?(?:token|key)|token|key|global[_-]?api[_-]?key)|f_api_(?:token|key))|x-auth-key)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([A-Za-z0-9_-]{37,40})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoToken,
         span: 120,
         yes: &[
@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["cloudflare_zone_id = 1cacb502f089e0b1297679d0cd4754b1"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "cloudflare-origin-ca-key",
         what: "Cloudflare origin CA key",
         literals: &["v1.0-"],
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["v1.0-beta"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "databricks-token",
         what: "Databricks token",
         literals: &["dapi"],
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["da", "pi6c9f612fccb370a610075cd86e30a8b"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "fly-token",
         what: "Fly.io token",
         literals: &["fm1r_", "fm1a_", "fm2_", "fo1_"],
@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["fo", "1_pRJzN"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "netlify-token",
         what: "Netlify personal access token",
         literals: &["nfp_"],
@@ -121,7 +121,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["nf", "p_mEGDEckq"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "render-key",
         what: "Render API key",
         literals: &["rnd_"],
@@ -131,7 +131,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["rn", "d_yYjHq2lG"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "vercel-token",
         what: "Vercel token",
         literals: &["vercel_blob_rw_", "vcp_"],
@@ -144,7 +144,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["vc", "p_N4qmu5sB"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "planetscale-token",
         what: "PlanetScale credential",
         literals: &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"],
@@ -158,7 +158,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pscale_pw_short"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "supabase-key",
         what: "Supabase key",
         literals: &["sbp_", "sb_secret_"],
@@ -172,7 +172,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sb", "p_d39aba1f"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "neon-key",
         what: "Neon API key",
         literals: &["napi_"],

@@ -1,9 +1,9 @@
 //! Messaging, mail and other services.
 
-use crate::rule::{After, Before, Glance, Lead, RULE, Rule};
+use crate::rule::{After, Glance, Lead, PrecedingByte, RULE, SecretRule};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[SecretRule] = &[
+    SecretRule {
         id: "slack-token",
         what: "Slack bot, user, workspace or refresh token",
         literals: &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxe-", "xoxe.", "xoxd-"],
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["xo", "xb-abc"], &["xoxb-your-token-here"], &["xo", "xb-123-xxxxxxxxxxxxxxxx"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "slack-app-token",
         what: "Slack app-level token",
         literals: &["xapp-"],
@@ -36,18 +36,18 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["xapp-1-none"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "slack-webhook",
         what: "Slack webhook",
         literals: &["hooks.slack.com/"],
         pattern: r"hooks\.slack\.com/((?:services|workflows|triggers)/[A-Za-z0-9]{8,14}/[A-Za-z0-9]{8,20}/[A-Za-z0-9]{20,48})",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 140,
         yes: &[&["https://hooks.slack.", "com/services/TEXKWYNW1/BUQL15", "8MSUB/L5elrW1zVWU7S8tp7jTpOCpR"]],
         no: &[&["https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "discord-token",
         what: "Discord bot token, after its name or where a program logs in",
         literals: &[
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         fold: true,
         pattern: r#"(?:(?:discord[_-]?)?(?:bot[_-]?token|token|secret)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}|\.(?:login|run)\(\s{0,3})["'`]?([MNO][A-Za-z0-9]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoToken,
         span: 180,
         yes: &[
@@ -74,12 +74,12 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["DISCORD_TOKEN=none"], &["bot.run(args.token)"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "discord-webhook",
         what: "Discord webhook",
         literals: &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
         pattern: r"discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,72})",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         after: After::NoToken,
         span: 150,
         yes: &[&[
@@ -90,12 +90,12 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["https://discord.com/api/webhooks/1/abc"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "teams-webhook",
         what: "Microsoft Teams webhook",
         literals: &["webhook.office.com/"],
         pattern: r"webhook\.office\.com/(webhookb2/[0-9a-f@-]{73}/IncomingWebhook/[0-9a-f]{32}/[0-9a-f-]{36})",
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 220,
         yes: &[&[
             "https://contoso.webhook.",
@@ -105,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["https://contoso.webhook.office.com/docs"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "telegram-bot-token",
         what: "Telegram bot token",
         literals: &[":AA"],
@@ -117,19 +117,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ab:A", "AGY3hcgzoqER1mPSoroxDvSDRBppemSJWN"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "twilio-token",
         what: "Twilio auth token, after its name",
         literals: &["twilio"],
         fold: true,
         pattern: r#"twilio[_-]?(?:a(?:uth[_-]?token|pi[_-]?(?:secret|key))|token|secret)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([a-f0-9]{32})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 120,
         yes: &[&["TWILIO_", "AUTH_TOKEN=530e8e7b02", "ec74e0452d311184b871c9"]],
         no: &[&["TWILIO_ACCOUNT_SID=AC5dfc9aab5a2fbe9616d8e05bc89a8656"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "sendgrid-key",
         what: "SendGrid key",
         literals: &["SG."],
@@ -140,7 +140,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["S", "G.hIuA_17H5f5Z2hDuk7QejG"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mailgun-key",
         what: "Mailgun key",
         literals: &["key-"],
@@ -151,19 +151,19 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["ke", "y-4a38c12976bc52b00595a6e26f1c690"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mailgun-named-key",
         what: "Mailgun key of the newer form, after its name",
         literals: &["mailgun"],
         fold: true,
         pattern: r#"mailgun[_-]?(?:api[_-]?key|key|secret|private[_-]?api[_-]?key)["'\])]{0,3}\s{0,5}[=:,>]{1,2}\s{0,5}["'`]?([a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8})"#,
-        before: Before::Anything,
+        before: PrecedingByte::Anything,
         span: 120,
         yes: &[&["MAILGUN_", "API_KEY=f283dc2056a3090006f3d", "1605ad12267-f537f7f2-482c444b"]],
         no: &[&["mailgun_domain=mg.example.org"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mailchimp-key",
         what: "Mailchimp key",
         literals: &["-us1", "-us2", "-us3", "-us4", "-us5", "-us6", "-us7", "-us8", "-us9"],
@@ -174,7 +174,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["eu-us1"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "brevo-key",
         what: "Brevo key",
         literals: &["xkeysib-", "xsmtpsib-"],
@@ -184,7 +184,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["xkey", "sib-0fdae3f2f095d5a8e0abab0a7e1232", "7842b70cad6db19499954b940fa175e629"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "linear-key",
         what: "Linear key",
         literals: &["lin_api_", "lin_oauth_"],
@@ -194,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["lin_", "api_AeR5"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "notion-token",
         what: "Notion token",
         literals: &["secret_", "ntn_"],
@@ -208,7 +208,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["secret_manager"], &["nt", "n_1puyCuSQ8sJIm3EH4xpLJs", "BrASZK77eCTbcU75PuVFQdQb"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "figma-token",
         what: "Figma token",
         literals: &["figd_", "figdr_"],
@@ -219,7 +219,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["fi", "gd_6GwzVHZK"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "contentful-token",
         what: "Contentful token",
         literals: &["CFPAT-"],
@@ -230,7 +230,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["CFP", "AT-JkYt"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "hubspot-token",
         what: "HubSpot private app token",
         literals: &["pat-na1-", "pat-na2-", "pat-eu1-"],
@@ -240,7 +240,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["pat-na1-docs"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "okta-token",
         what: "Okta API token",
         literals: &["ssws "],
@@ -252,7 +252,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["SSWS token"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "dropbox-token",
         what: "Dropbox short-lived token",
         literals: &["sl.u."],
@@ -267,7 +267,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["sl.", "u.WFcC"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "typeform-token",
         what: "Typeform token",
         literals: &["tfp_"],
@@ -278,7 +278,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["tf", "p_eSC8"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "mapbox-token",
         what: "Mapbox secret token",
         literals: &["sk.eyJ"],
@@ -297,7 +297,7 @@ pub(super) const RULES: &[Rule] = &[
         ]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "twitter-bearer-token",
         what: "X or Twitter bearer token",
         literals: &["AAAAAAAAAAAAAAAAAAAAA"],
@@ -311,7 +311,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "facebook-token",
         what: "Facebook access token",
         literals: &["EAACEdEose0cBA", "EAAG", "EAAB", "EAAC", "EAAD"],
@@ -325,7 +325,7 @@ pub(super) const RULES: &[Rule] = &[
         no: &[&["EA", "AGjhdlgZLMmJEPvc4fpwwL"]],
         ..RULE
     },
-    Rule {
+    SecretRule {
         id: "posthog-key",
         what: "PostHog personal API key",
         literals: &["phx_"],

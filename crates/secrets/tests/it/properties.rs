@@ -106,13 +106,13 @@ fn in_pieces(scanner: &Scanner, text: &[u8], sizes: &[usize]) -> (Vec<u8>, Vec<H
     let mut redactor = Redactor::new(scanner, Keep::Nothing);
     for size in sizes.iter().cycle() {
         let (piece, tail) = rest.split_at((*size).min(rest.len()));
-        hits.extend(redactor.push(piece, &mut out));
+        hits.extend(redactor.push_piece(piece, &mut out));
         rest = tail;
         if rest.is_empty() {
             break;
         }
     }
-    hits.extend(redactor.finish(&mut out));
+    hits.extend(redactor.finish_stream(&mut out));
     (out, hits)
 }
 

@@ -43,10 +43,10 @@ fn checks_of(folder: &ProjectFolder<'_>) -> Vec<DraftCheck> {
 }
 
 fn node(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    let manifest: Value = serde_json::from_str(&folder.read("package.json")?).ok()?;
-    let manager = if folder.has("pnpm-lock.yaml") {
+    let manifest: Value = serde_json::from_str(&folder.read_text("package.json")?).ok()?;
+    let manager = if folder.has_file("pnpm-lock.yaml") {
         "pnpm"
-    } else if folder.has("yarn.lock") {
+    } else if folder.has_file("yarn.lock") {
         "yarn"
     } else {
         "npm"
@@ -54,7 +54,7 @@ fn node(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     let script = manifest["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"));
     match script {
         Some(script) => {
-            let why = format!("the test script of {}: {script}", folder.path("package.json"));
+            let why = format!("the test script of {}: {script}", folder.path_of("package.json"));
             Some(([vec![manager, "test"], naming_words(manager, script)].concat(), why))
         }
         None if folder.has_folder("test") => {
@@ -93,26 +93,27 @@ fn python(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     let is_test = |name: &str| name.starts_with("test") && name.ends_with(".py");
     let tests = folder.files().any(is_test)
         || ["tests", "test"].iter().any(|name| folder.has_folder(name) && folder.has_ending_in(name, "py"));
-    let known = PYTHON_FILES.iter().any(|name| folder.has(name));
+    let known = PYTHON_FILES.iter().any(|name| folder.has_file(name));
     if !tests && !known {
         return None;
     }
-    let named = PYTHON_FILES.iter().find(|name| folder.read(name).is_some_and(|text| text.contains("pytest")));
-    let configured = ["pytest.ini", "conftest.py", "tests/conftest.py"].iter().find(|name| folder.read(name).is_some());
+    let named = PYTHON_FILES.iter().find(|name| folder.read_text(name).is_some_and(|text| text.contains("pytest")));
+    let configured =
+        ["pytest.ini", "conftest.py", "tests/conftest.py"].iter().find(|name| folder.read_text(name).is_some());
     if let Some(file) = configured.or(named) {
-        return Some((vec!["python3", "-m", "pytest", "-q"], format!("pytest, by {}", folder.path(file))));
+        return Some((vec!["python3", "-m", "pytest", "-q"], format!("pytest, by {}", folder.path_of(file))));
     }
-    if folder.has("noxfile.py") {
+    if folder.has_file("noxfile.py") {
         return Some((vec!["nox"], "by noxfile.py".to_owned()));
     }
-    if folder.has("tox.ini") {
-        return Some((vec!["tox"], format!("by {}", folder.path("tox.ini"))));
+    if folder.has_file("tox.ini") {
+        return Some((vec!["tox"], format!("by {}", folder.path_of("tox.ini"))));
     }
     // Without -v it only counts.
     let discover = vec!["python3", "-m", "unittest", "discover", "-v"];
     match ["tests", "test"].into_iter().find(|name| folder.has_folder(name)) {
         _ if !tests => None,
-        Some(name) if folder.read(&format!("{name}/__init__.py")).is_none() => {
+        Some(name) if folder.read_text(&format!("{name}/__init__.py")).is_none() => {
             Some(([discover, vec!["-s", name]].concat(), format!("unittest, by the folder {name}/")))
         }
         _ => Some((discover, "unittest, by files named test*.py".to_owned())),
@@ -120,49 +121,53 @@ fn python(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
 }
 
 fn rust(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    let argv = if folder.has("Cargo.lock") && !folder.ignores("Cargo.lock") {
+    let argv = if folder.has_file("Cargo.lock") && !folder.ignores("Cargo.lock") {
         vec!["cargo", "test", "--locked"]
     } else {
         vec!["cargo", "test"]
     };
-    folder.has("Cargo.toml").then(|| (argv, format!("by {}", folder.path("Cargo.toml"))))
+    folder.has_file("Cargo.toml").then(|| (argv, format!("by {}", folder.path_of("Cargo.toml"))))
 }
 
 fn go(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    folder.has("go.mod").then(|| (vec!["go", "test", "./..."], format!("by {}", folder.path("go.mod"))))
+    folder.has_file("go.mod").then(|| (vec!["go", "test", "./..."], format!("by {}", folder.path_of("go.mod"))))
 }
 
 fn maven(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    folder.has("pom.xml").then(|| {
-        (vec!["mvn", "-o", "-B", "test"], format!("by {}; -o: a sandbox has no network", folder.path("pom.xml")))
+    folder.has_file("pom.xml").then(|| {
+        (vec!["mvn", "-o", "-B", "test"], format!("by {}; -o: a sandbox has no network", folder.path_of("pom.xml")))
     })
 }
 
 fn cmake(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    let text = folder.read("CMakeLists.txt")?;
+    let text = folder.read_text("CMakeLists.txt")?;
     let tests = ["enable_testing", "include(CTest)"].iter().any(|word| text.contains(word));
     tests.then(|| {
-        (vec!["ctest", "--test-dir", "build", "--output-on-failure"], format!("by {}", folder.path("CMakeLists.txt")))
+        (
+            vec!["ctest", "--test-dir", "build", "--output-on-failure"],
+            format!("by {}", folder.path_of("CMakeLists.txt")),
+        )
     })
 }
 
 fn php(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    let file = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|name| folder.has(name))?;
-    Some((vec!["vendor/bin/phpunit", "--testdox"], format!("by {}; --testdox names the tests", folder.path(file))))
+    let file =
+        ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].into_iter().find(|name| folder.has_file(name))?;
+    Some((vec!["vendor/bin/phpunit", "--testdox"], format!("by {}; --testdox names the tests", folder.path_of(file))))
 }
 
 fn ruby(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    let named = folder.read("Gemfile").is_some_and(|text| text.contains("rspec"));
+    let named = folder.read_text("Gemfile").is_some_and(|text| text.contains("rspec"));
     let argv = if named { vec!["bundle", "exec", "rspec"] } else { vec!["rspec"] };
     let argv = [argv, vec!["--format", "documentation"]].concat();
-    (named || folder.has(".rspec")).then(|| (argv, "RSpec, by its configuration or the Gemfile".to_owned()))
+    (named || folder.has_file(".rspec")).then(|| (argv, "RSpec, by its configuration or the Gemfile".to_owned()))
 }
 
 fn make(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
-    let file = ["GNUmakefile", "Makefile", "makefile"].into_iter().find(|name| folder.has(name))?;
-    let text = folder.read(file)?;
+    let file = ["GNUmakefile", "Makefile", "makefile"].into_iter().find(|name| folder.has_file(name))?;
+    let text = folder.read_text(file)?;
     let target = ["test", "check"].into_iter().find(|target| {
         text.lines().any(|line| line.strip_prefix(target).is_some_and(|rest| rest.trim_start().starts_with(':')))
     })?;
-    Some((vec!["make", target], format!("the target {target} of {}", folder.path(file))))
+    Some((vec!["make", target], format!("the target {target} of {}", folder.path_of(file))))
 }

@@ -30,7 +30,7 @@ pub(super) fn find_ci_tests(root: &ProjectFolder<'_>) -> Vec<String> {
     let workflows = root.names_below(".github/workflows", MOST_FILES);
     let files = workflows.iter().map(|name| format!(".github/workflows/{name}")).chain([".gitlab-ci.yml".to_owned()]);
     let mut found = Vec::new();
-    for text in files.filter_map(|file| root.read(&file)) {
+    for text in files.filter_map(|file| root.read_text(&file)) {
         for command in text.lines().filter_map(test_command) {
             if found.len() < MOST_LINES && !found.contains(&command) {
                 found.push(command);

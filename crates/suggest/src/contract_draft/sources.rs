@@ -11,7 +11,7 @@ const ENDINGS: [&str; 14] = ["py", "go", "js", "mjs", "cjs", "ts", "rb", "php", 
 /// in the root.
 pub(super) fn find_sources(root: &ProjectFolder<'_>) -> Vec<String> {
     let usual = FOLDERS.iter().filter(|name| root.has_folder(name)).map(|name| format!("{name}/"));
-    let is_package = |name: &&str| root.read(&format!("{name}/__init__.py")).is_some();
+    let is_package = |name: &&str| root.read_text(&format!("{name}/__init__.py")).is_some();
     let packages =
         root.project_names().filter(|name| !FOLDERS.contains(name)).filter(is_package).map(|name| format!("{name}/"));
     let mut found: Vec<String> = usual.chain(packages).collect();

@@ -65,7 +65,7 @@ impl EnvironmentDraft {
     }
 
     /// Adds a folder to the search path with the reason for it.
-    pub(super) fn path(&mut self, dir: &str, why: impl Into<String>) {
+    pub(super) fn add_path(&mut self, dir: &str, why: impl Into<String>) {
         add(&mut self.path, dir.to_owned(), why);
     }
 
@@ -75,7 +75,7 @@ impl EnvironmentDraft {
     }
 
     /// Adds a setup command with the reason for it.
-    pub(super) fn setup<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
+    pub(super) fn add_setup<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
         add(&mut self.setup, command(argv, cwd), why);
     }
 
@@ -95,7 +95,7 @@ impl EnvironmentDraft {
     }
 
     /// Adds a build command, which runs on every judged tree before the tests.
-    pub(super) fn build<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
+    pub(super) fn add_build<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>, why: impl Into<String>) {
         add(&mut self.build, command(argv, cwd), why);
     }
 
@@ -108,7 +108,7 @@ impl EnvironmentDraft {
     }
 
     /// Adds something that a person has to know or do.
-    pub(super) fn note(&mut self, note: impl Into<String>) {
+    pub(super) fn add_note(&mut self, note: impl Into<String>) {
         push_new(&mut self.notes, note.into());
     }
 

@@ -11,12 +11,12 @@ const BUILD_CACHE: &str = "/workspace/.cto/go-build";
 
 /// Adds Go modules, if there is a `go.mod`.
 pub(super) fn draft_go(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
-    let Some(module) = place.has("go.mod").then(|| place.read("go.mod").unwrap_or_default()) else { return };
-    let vendored = place.has_folder("vendor") && place.read("vendor/modules.txt").is_some();
+    let Some(module) = place.has_file("go.mod").then(|| place.read_text("go.mod").unwrap_or_default()) else { return };
+    let vendored = place.has_folder("vendor") && place.read_text("vendor/modules.txt").is_some();
     let inputs = ["go.mod", "go.sum", "vendor/modules.txt"].into_iter();
     let inputs: Vec<String> = inputs
-        .filter(|name| place.has(name) || (vendored && name.contains('/')))
-        .map(|name| place.path(name))
+        .filter(|name| place.has_file(name) || (vendored && name.contains('/')))
+        .map(|name| place.path_of(name))
         .collect();
     draft.found("Go", &inputs);
     draft.show_toolchain(machine, &GO);
@@ -40,7 +40,7 @@ fn build_cache(place: &ProjectFolder<'_>, draft: &mut EnvironmentDraft) {
     draft.variable("GOCACHE", BUILD_CACHE, "what setup compiled, kept with the layer");
     draft.variable("GODEBUG", "goindex=0", "go's index of packages wants to write to its cache");
     let why = "compiles everything once, tests included, and runs none; the baseline has to compile";
-    draft.setup(&["go", "test", "-exec", "true", "./..."], place.cwd(), why);
+    draft.add_setup(&["go", "test", "-exec", "true", "./..."], place.cwd(), why);
     let cache = BUILD_CACHE.trim_start_matches("/workspace/");
     draft.setup_last(&["chmod", "-R", "a-w", cache], "so that an engine's builds leave nothing in the tree");
 }
@@ -56,7 +56,7 @@ fn modules(machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     });
     match inside {
         Some(inside) => draft.variable("GOMODCACHE", &inside, "where go looks for modules"),
-        None => draft.note("go has no modules in ~/go/pkg/mod: run go mod download once, then suggest again"),
+        None => draft.add_note("go has no modules in ~/go/pkg/mod: run go mod download once, then suggest again"),
     }
 }
 

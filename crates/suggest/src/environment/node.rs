@@ -5,7 +5,7 @@ use serde_json::Value;
 use untrusted_fs::own_files;
 
 use super::draft::EnvironmentDraft;
-use crate::machine::{FoundProgram, Machine, Toolchain, text};
+use crate::machine::{FoundProgram, Machine, Toolchain, path_text};
 use crate::repository::ProjectFolder;
 
 const NODE: Toolchain = Toolchain { name: "node", landmarks: &["include/node", "lib/node_modules"] };
@@ -40,12 +40,12 @@ const LOCKS: [(&str, NodeManager); 4] = [
 /// Adds a Node package. Below the root only folders with a lock file of their own count as
 /// projects.
 pub(super) fn draft_node(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
-    let lock = LOCKS.iter().find(|(lock, _)| place.has(lock) && !place.ignores(lock));
-    if !place.has("package.json") || (!place.is_root() && lock.is_none()) {
+    let lock = LOCKS.iter().find(|(lock, _)| place.has_file(lock) && !place.ignores(lock));
+    if !place.has_file("package.json") || (!place.is_root() && lock.is_none()) {
         return;
     }
-    let mut files = vec![place.path("package.json")];
-    files.extend(lock.map(|(lock, _)| place.path(lock)));
+    let mut files = vec![place.path_of("package.json")];
+    files.extend(lock.map(|(lock, _)| place.path_of(lock)));
     draft.found("Node", &files);
     let Some(node) = draft.show_toolchain(machine, &NODE) else { return };
     match lock {
@@ -57,12 +57,12 @@ pub(super) fn draft_node(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft
                 NodeManager::Pnpm => pnpm(place, &node, machine, draft),
                 NodeManager::Yarn => yarn(place, &node, machine, draft),
             }
-            draft.input(&place.path(lock));
+            draft.input(&place.path_of(lock));
             build(place, *manager, draft);
         }
     }
     if !place.ignores("node_modules") {
-        draft.note("node_modules is not in .gitignore: what an engine changes there counts as part of its patch");
+        draft.add_note("node_modules is not in .gitignore: what an engine changes there counts as part of its patch");
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn draft_node(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft
 /// tree that is judged.
 fn build(place: &ProjectFolder<'_>, manager: NodeManager, draft: &mut EnvironmentDraft) {
     let manifest: Value =
-        place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        place.read_text("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     if !manifest["scripts"]["build"].is_string() {
         return;
     }
@@ -80,7 +80,7 @@ fn build(place: &ProjectFolder<'_>, manager: NodeManager, draft: &mut Environmen
         NodeManager::Yarn => "yarn",
     };
     let why = "makes what the tests run, on every tree that is judged; leave it out if they run the sources";
-    draft.build(&[program, "run", "build"], place.cwd(), why);
+    draft.add_build(&[program, "run", "build"], place.cwd(), why);
 }
 
 fn npm(
@@ -90,30 +90,30 @@ fn npm(
     machine: &Machine<'_>,
     draft: &mut EnvironmentDraft,
 ) {
-    let lock = NpmLock::parse(&place.read(lock).unwrap_or_default());
+    let lock = NpmLock::parse(&place.read_text(lock).unwrap_or_default());
     let install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     let why = "npm ci installs exactly what the lock file names; --ignore-scripts runs nothing of the packages";
-    let cache = machine.of_home(".npm/_cacache").as_deref().and_then(text);
+    let cache = machine.of_home(".npm/_cacache").as_deref().and_then(path_text);
     if let Some(cache) = &cache {
         draft.mount(cache, "/opt/npm/_cacache", "what npm downloaded before, so that setup needs no network");
     }
     if cache.is_none() {
-        draft.setup(&install, place.cwd(), why);
-        draft.note("npm has no cache in ~/.npm: run npm ci once, then suggest again, or let setup use the network");
+        draft.add_setup(&install, place.cwd(), why);
+        draft.add_note("npm has no cache in ~/.npm: run npm ci once, then suggest again, or let setup use the network");
     } else if lock.resolved {
-        draft.setup(&[&install[..], &["--offline", "--cache", "/opt/npm"]].concat(), place.cwd(), why);
+        draft.add_setup(&[&install[..], &["--offline", "--cache", "/opt/npm"]].concat(), place.cwd(), why);
     } else {
         // Without addresses in the lock file npm goes by its index, and does not go by one
         // that it cannot write to.
         let script = format!("{WRITABLE_INDEX} && exec {} --offline", install.join(" "));
-        draft.setup(&["sh", "-c", &script], place.cwd(), format!("{why}; npm gets an index it can write to"));
+        draft.add_setup(&["sh", "-c", &script], place.cwd(), format!("{why}; npm gets an index it can write to"));
     }
     let hosts: Vec<&str> = lock.hosts.iter().map(String::as_str).collect();
     let hosts = if hosts.is_empty() { vec!["registry.npmjs.org"] } else { hosts };
     draft.online(&hosts, if cache.is_some() { "take --offline and --cache out of npm ci" } else { "" });
     manager_beside(node, "npm", draft);
     if !lock.scripted.is_empty() {
-        draft.note(format!(
+        draft.add_note(format!(
             "these packages have install scripts, which --ignore-scripts leaves out: {}; take it away if tests need what they build",
             lock.scripted.join(", ")
         ));
@@ -128,11 +128,11 @@ fn pnpm(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, d
     match &store {
         Some(store) => {
             let argv = ["sh", "-c", WRITABLE_STORE, "sh", store.as_str()];
-            draft.setup(&argv, place.cwd(), format!("{why}; pnpm gets a store it can write to"));
+            draft.add_setup(&argv, place.cwd(), format!("{why}; pnpm gets a store it can write to"));
         }
         None => {
-            draft.setup(&["pnpm", "install", "--frozen-lockfile", "--ignore-scripts"], place.cwd(), why);
-            draft.note("pnpm has no store in ~/.local/share/pnpm: run pnpm install once, then suggest again");
+            draft.add_setup(&["pnpm", "install", "--frozen-lockfile", "--ignore-scripts"], place.cwd(), why);
+            draft.add_note("pnpm has no store in ~/.local/share/pnpm: run pnpm install once, then suggest again");
         }
     }
     let change = if store.is_some() {
@@ -145,8 +145,8 @@ fn pnpm(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, d
 }
 
 fn yarn(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
-    if place.has(".yarnrc.yml") {
-        return draft.note("this is Yarn 2 or newer, which keeps packages in many ways: write its setup by hand");
+    if place.has_file(".yarnrc.yml") {
+        return draft.add_note("this is Yarn 2 or newer, which keeps packages in many ways: write its setup by hand");
     }
     let mut argv = vec!["yarn", "install", "--frozen-lockfile", "--ignore-scripts", "--non-interactive"];
     let cache = machine.of_home(".cache/yarn").and_then(|cache| {
@@ -154,9 +154,9 @@ fn yarn(place: &ProjectFolder<'_>, node: &FoundProgram, machine: &Machine<'_>, d
     });
     match &cache {
         Some(cache) => argv.extend(["--offline", "--cache-folder", cache.as_str()]),
-        None => draft.note("Yarn has no cache in ~/.cache/yarn: run yarn install once, then suggest again"),
+        None => draft.add_note("Yarn has no cache in ~/.cache/yarn: run yarn install once, then suggest again"),
     }
-    draft.setup(&argv, place.cwd(), "installs exactly what the lock file names, and runs nothing of the packages");
+    draft.add_setup(&argv, place.cwd(), "installs exactly what the lock file names, and runs nothing of the packages");
     let change = if cache.is_some() { "take --offline and --cache-folder out of yarn install" } else { "" };
     draft.online(&["registry.yarnpkg.com"], change);
     manager_beside(node, "yarn", draft);
@@ -168,21 +168,21 @@ fn manager_beside(node: &FoundProgram, name: &str, draft: &mut EnvironmentDraft)
     let real = own_files::canonicalize(node.prefix.join("bin").join(name));
     if !real.is_ok_and(|real| !real.components().any(|part| part.as_os_str() == "corepack")) {
         let beside = node.prefix.join("bin");
-        draft.note(format!("{name} itself has to lie beside node, in {}, and does not", beside.display()));
+        draft.add_note(format!("{name} itself has to lie beside node, in {}, and does not", beside.display()));
     }
 }
 
 fn unlocked(place: &ProjectFolder<'_>, draft: &mut EnvironmentDraft) {
     let argv = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
-    draft.setup(&argv, place.cwd(), "installs what package.json asks for");
-    draft.input(&place.path("package.json"));
-    draft.note("there is no lock file that git keeps: what is installed today may be another version tomorrow");
+    draft.add_setup(&argv, place.cwd(), "installs what package.json asks for");
+    draft.input(&place.path_of("package.json"));
+    draft.add_note("there is no lock file that git keeps: what is installed today may be another version tomorrow");
     draft.online(&["registry.npmjs.org"], "");
 }
 
 fn depends(place: &ProjectFolder<'_>) -> bool {
     let manifest: Value =
-        place.read("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        place.read_text("package.json").and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let some = |key: &str| manifest[key].as_object().is_some_and(|names| !names.is_empty());
     some("dependencies") || some("devDependencies")
 }

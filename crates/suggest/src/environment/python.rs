@@ -6,7 +6,7 @@ use untrusted_fs::own_files::OwnPath as _;
 
 use super::draft::EnvironmentDraft;
 use super::python_lock::{read_pins, split_by_wheels};
-use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with, has_ending, text};
+use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with, has_ending, path_text};
 use crate::repository::ProjectFolder;
 
 const PYTHON: Toolchain = Toolchain { name: "python3", landmarks: &["lib/python3."] };
@@ -52,15 +52,15 @@ struct PythonInterpreter {
 pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let named = |name: &&str| name.starts_with("requirements") && name.ends_with(".txt");
     let requirements: Vec<&str> = place.files().filter(named).take(MOST_REQUIREMENTS).collect();
-    let locks: Vec<&str> = LOCKS.into_iter().filter(|lock| place.has(lock) && !place.ignores(lock)).collect();
-    let manifests = MANIFESTS.into_iter().filter(|name| place.is_root() && place.has(name));
+    let locks: Vec<&str> = LOCKS.into_iter().filter(|lock| place.has_file(lock) && !place.ignores(lock)).collect();
+    let manifests = MANIFESTS.into_iter().filter(|name| place.is_root() && place.has_file(name));
     let files: Vec<&str> = requirements.iter().chain(&locks).copied().chain(manifests).collect();
     let project = place.is_root() || requirements.contains(&"requirements.txt") || !locks.is_empty();
     if files.is_empty() || !project {
         return;
     }
-    draft.found("Python", &files.iter().map(|name| place.path(name)).collect::<Vec<_>>());
-    let Some(python) = interpreter(machine) else { return draft.note(no_interpreter(machine)) };
+    draft.found("Python", &files.iter().map(|name| place.path_of(name)).collect::<Vec<_>>());
+    let Some(python) = interpreter(machine) else { return draft.add_note(no_interpreter(machine)) };
     draft.show_program("python3", &python.found);
     let wanted = wanted(place, &requirements);
     if !matches!(wanted, WantedPackages::Nothing) {
@@ -70,14 +70,14 @@ pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, dra
 
 fn wanted(place: &ProjectFolder<'_>, requirements: &[&str]) -> WantedPackages {
     let says = |name: &&&str| {
-        let text = place.read(name).unwrap_or_default();
+        let text = place.read_text(name).unwrap_or_default();
         text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
     };
     let said: Vec<String> = requirements.iter().filter(says).map(ToString::to_string).collect();
-    let needs = |name: &&str| place.read(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
-    match LOCKS.into_iter().find(|lock| place.has(lock) && !place.ignores(lock)) {
+    let needs = |name: &&str| place.read_text(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
+    match LOCKS.into_iter().find(|lock| place.has_file(lock) && !place.ignores(lock)) {
         _ if !said.is_empty() => WantedPackages::Requirements(said),
-        Some(lock) => match read_pins(lock, &place.read(lock).unwrap_or_default()) {
+        Some(lock) => match read_pins(lock, &place.read_text(lock).unwrap_or_default()) {
             pins if pins.is_empty() => WantedPackages::AllWheels(lock),
             pins => WantedPackages::Locked(lock, pins),
         },
@@ -99,7 +99,7 @@ fn install(
     // A link to where only a sandbox has it would lead nowhere on this machine, where
     // programs are looked for.
     venv.extend(python.found.is_moved().then_some("--copies"));
-    draft.setup(&[&venv[..], &[".venv"]].concat(), place.cwd(), "an environment of the repository's own, in .venv");
+    draft.add_setup(&[&venv[..], &[".venv"]].concat(), place.cwd(), "an environment of the repository's own, in .venv");
     let pip = if python.own_pip {
         vec![inside, "-m", "pip", "--python", ".venv"]
     } else {
@@ -114,8 +114,8 @@ fn install(
     match wanted {
         WantedPackages::Requirements(files) => {
             let named: Vec<&str> = files.iter().flat_map(|file| ["-r", file]).collect();
-            draft.setup(&[argv, named].concat(), place.cwd(), "installs what the requirements name");
-            files.iter().for_each(|file| draft.input(&place.path(file)));
+            draft.add_setup(&[argv, named].concat(), place.cwd(), "installs what the requirements name");
+            files.iter().for_each(|file| draft.input(&place.path_of(file)));
         }
         WantedPackages::Locked(lock, pins) => {
             let (here, missing) = match &wheels {
@@ -125,42 +125,46 @@ fn install(
             // Without a single wheel pip says what is missing.
             let pins = if here.is_empty() { pins } else { &here };
             let named: Vec<&str> = ["--no-deps"].into_iter().chain(pins.iter().map(String::as_str)).collect();
-            draft.setup(&[argv, named].concat(), place.cwd(), format!("installs the versions that {lock} names"));
-            draft.input(&place.path(lock));
+            draft.add_setup(&[argv, named].concat(), place.cwd(), format!("installs the versions that {lock} names"));
+            draft.input(&place.path_of(lock));
             if !here.is_empty() && !missing.is_empty() {
-                draft.note(format!("no wheel is there of {}, which {lock} names", listed(&missing)));
+                draft.add_note(format!("no wheel is there of {}, which {lock} names", listed(&missing)));
             }
         }
         WantedPackages::AllWheels(lock) if wheels.is_none() => {
-            draft.note(format!("{lock} names no version that can be read, and there are no wheels to install"));
+            draft.add_note(format!("{lock} names no version that can be read, and there are no wheels to install"));
         }
         WantedPackages::AllWheels(lock) => {
             let all = ["sh", "-c", "exec \"$@\" --no-deps /opt/wheels/*.whl", "sh"];
             let why = format!("installs every wheel there is, which should be those of {lock}");
-            draft.setup(&[&all[..], &argv].concat(), place.cwd(), why);
-            draft.input(&place.path(lock));
+            draft.add_setup(&[&all[..], &argv].concat(), place.cwd(), why);
+            draft.input(&place.path_of(lock));
         }
         WantedPackages::Project | WantedPackages::Nothing => {
             let own = [argv, vec!["-e", "."]].concat();
-            draft.setup(&own, place.cwd(), "installs what the project asks for, and a link to its own code");
+            draft.add_setup(&own, place.cwd(), "installs what the project asks for, and a link to its own code");
             draft.sees_whole_tree();
-            draft.note("wheels of the project's build backend, such as setuptools, have to be there too");
+            draft.add_note("wheels of the project's build backend, such as setuptools, have to be there too");
         }
     }
     if !matches!(wanted, WantedPackages::Project | WantedPackages::Nothing) && is_compiled(place) {
         let own = ["--no-index", "--no-build-isolation", "--no-deps", "-e", "."];
         let argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).chain(own).collect();
-        draft.build(&argv, place.cwd(), "compiles the project's own extension modules, on every tree that is judged");
-        draft.note("the project's build backend, such as setuptools, has to be among the requirements");
+        draft.add_build(
+            &argv,
+            place.cwd(),
+            "compiles the project's own extension modules, on every tree that is judged",
+        );
+        draft.add_note("the project's build backend, such as setuptools, has to be among the requirements");
     }
-    draft.path(&place.path(".venv/bin"), "so that python, pytest and the like are those with the packages");
+    draft.add_path(&place.path_of(".venv/bin"), "so that python, pytest and the like are those with the packages");
     let change = if wheels.is_some() { "take --no-index and --find-links out of pip install" } else { "" };
     draft.online(&["pypi.org", "files.pythonhosted.org"], change);
     advise(place, wheels.is_none(), wanted, draft);
 }
 
 fn is_compiled(place: &ProjectFolder<'_>) -> bool {
-    let says = |name: &&str| place.read(name).is_some_and(|text| COMPILES.iter().any(|word| text.contains(word)));
+    let says = |name: &&str| place.read_text(name).is_some_and(|text| COMPILES.iter().any(|word| text.contains(word)));
     MANIFESTS.iter().any(says)
 }
 
@@ -176,13 +180,13 @@ fn advise(place: &ProjectFolder<'_>, no_wheels: bool, wanted: &WantedPackages, d
             }
             WantedPackages::Project | WantedPackages::Nothing => ".".to_owned(),
         };
-        draft.note(format!(
+        draft.add_note(format!(
             "no wheels were found in wheels/, wheelhouse/ or ~/.cache/wheels: fill one with python3 -m pip download --dest \
              ~/.cache/wheels {what}, then suggest again, or let setup use the network"
         ));
     }
     if !place.ignores(".venv") {
-        draft.note(".venv is not in .gitignore: what an engine changes there counts as part of its patch");
+        draft.add_note(".venv is not in .gitignore: what an engine changes there counts as part of its patch");
     }
 }
 
@@ -200,7 +204,7 @@ fn wheels(place: &ProjectFolder<'_>, machine: &Machine<'_>) -> Option<String> {
     let mut own = ["wheels", "wheelhouse"].into_iter().filter(|name| place.has_folder(name));
     let own = own.find(|name| place.has_ending_in(name, "whl")).map(|name| place.host_path(name));
     let of_machine = || machine.of_home(".cache/wheels").filter(|dir| has_ending(dir, "whl"));
-    own.or_else(of_machine).as_deref().and_then(text)
+    own.or_else(of_machine).as_deref().and_then(path_text)
 }
 
 /// The first that can make an environment with packages in it.

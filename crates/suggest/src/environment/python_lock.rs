@@ -104,7 +104,7 @@ mod tests {
     fn a_wheel_is_found_by_name_and_version() {
         let folder = tempfile::tempdir().unwrap();
         for wheel in ["a_b-2.0-py3-none-any.whl", "a_b-2.1-py3-none-any.whl", "C-1.0-py3-none-any.whl"] {
-            own_files::write(folder.path().join(wheel), b"").unwrap();
+            own_files::write_file(folder.path().join(wheel), b"").unwrap();
         }
         let pins = ["A-b==2.0", "c==1.0", "c==1.0.1"].map(str::to_owned);
         let (here, missing) = split_by_wheels(&pins, folder.path());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::draft::EnvironmentDraft;
-use crate::machine::{Machine, Toolchain, beginning_with, is_system, subfolders, text};
+use crate::machine::{Machine, Toolchain, beginning_with, is_system, path_text, subfolders};
 use crate::repository::ProjectFolder;
 
 const CARGO: Toolchain = Toolchain { name: "cargo", landmarks: &["lib/rustlib"] };
@@ -28,21 +28,21 @@ struct LockedCrate<'a> {
 /// Adds a Rust package or workspace. Below the root only folders with a lock file of their
 /// own count as projects.
 pub(super) fn draft_rust(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
-    let locked = place.has("Cargo.lock") && !place.ignores("Cargo.lock");
-    if !place.has("Cargo.toml") || (!place.is_root() && !locked) {
+    let locked = place.has_file("Cargo.lock") && !place.ignores("Cargo.lock");
+    if !place.has_file("Cargo.toml") || (!place.is_root() && !locked) {
         return;
     }
     let files = ["Cargo.toml", "Cargo.lock"].into_iter().filter(|name| locked || *name == "Cargo.toml");
-    draft.found("Rust", &files.map(|name| place.path(name)).collect::<Vec<_>>());
+    draft.found("Rust", &files.map(|name| place.path_of(name)).collect::<Vec<_>>());
     draft.show_toolchain(machine, &CARGO);
     toolchain(place, machine, draft);
-    let lock = if locked { place.read("Cargo.lock").unwrap_or_default() } else { String::new() };
+    let lock = if locked { place.read_text("Cargo.lock").unwrap_or_default() } else { String::new() };
     let packages = packages(&lock);
     if locked && packages.is_empty() {
         return;
     }
     let Some(home) = cargo_home(machine) else {
-        return draft.note("cargo has no registry in ~/.cargo: run cargo fetch once, then suggest again");
+        return draft.add_note("cargo has no registry in ~/.cargo: run cargo fetch once, then suggest again");
     };
     registry(&home, &packages, draft);
     compile(place, locked, draft);
@@ -51,10 +51,10 @@ pub(super) fn draft_rust(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft
 fn registry(home: &Path, packages: &[LockedCrate<'_>], draft: &mut EnvironmentDraft) {
     let folders =
         ["registry", "git"].into_iter().filter(|name| *name == "registry" || packages.iter().any(|it| it.of_git));
-    let inside = if is_system(home) { text(home).unwrap_or_default() } else { "/opt/cargo".to_owned() };
+    let inside = if is_system(home) { path_text(home).unwrap_or_default() } else { "/opt/cargo".to_owned() };
     for name in folders.filter(|name| !is_system(home) && home.join(name).own_is_dir()) {
         let why = "what cargo downloaded before, and nothing else of its home: credentials stay out";
-        if let Some(source) = text(&home.join(name)) {
+        if let Some(source) = path_text(&home.join(name)) {
             draft.mount(&source, &format!("/opt/cargo/{name}"), why);
         }
     }
@@ -64,7 +64,7 @@ fn registry(home: &Path, packages: &[LockedCrate<'_>], draft: &mut EnvironmentDr
     let missing: Vec<String> =
         packages.iter().filter(|package| !package.is_unpacked(&sources)).map(LockedCrate::folder).collect();
     if !missing.is_empty() {
-        draft.note(format!(
+        draft.add_note(format!(
             "{} of {} crates of Cargo.lock are not unpacked in {}, {} among them: run cargo fetch --locked first",
             missing.len(),
             packages.len(),
@@ -82,13 +82,13 @@ fn compile(place: &ProjectFolder<'_>, locked: bool, draft: &mut EnvironmentDraft
     argv.extend(locked.then_some("--locked"));
     let why =
         "compiles the dependencies once for all that follows; the baseline has to compile, else use cargo fetch here";
-    draft.setup(&argv, place.cwd(), why);
+    draft.add_setup(&argv, place.cwd(), why);
     draft.sees_whole_tree();
     if !locked {
-        draft.note("there is no Cargo.lock that git keeps: cargo takes versions that lie in the registry");
+        draft.add_note("there is no Cargo.lock that git keeps: cargo takes versions that lie in the registry");
     }
     if !place.ignores("target") {
-        draft.note("target is not in .gitignore: what an engine compiles there counts as part of its patch");
+        draft.add_note("target is not in .gitignore: what an engine compiles there counts as part of its patch");
     }
 }
 
@@ -100,7 +100,7 @@ fn cargo_home(machine: &Machine<'_>) -> Option<PathBuf> {
 
 /// A pinned toolchain has to be there already.
 fn toolchain(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
-    let file = place.read("rust-toolchain.toml").or_else(|| place.read("rust-toolchain"));
+    let file = place.read_text("rust-toolchain.toml").or_else(|| place.read_text("rust-toolchain"));
     let Some((text, toolchains)) = file.zip(machine.toolchains()) else { return };
     let named = text.lines().find_map(|line| line.trim().strip_prefix("channel")?.trim().strip_prefix('='));
     let channel = named.unwrap_or(text.trim()).trim().trim_matches(['"', '\'']);
@@ -109,7 +109,7 @@ fn toolchain(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut Envir
         return;
     }
     if beginning_with(&toolchains.join(channel)).is_empty() {
-        draft.note(format!("the repository asks for Rust {channel}: run rustup toolchain install {channel} first"));
+        draft.add_note(format!("the repository asks for Rust {channel}: run rustup toolchain install {channel} first"));
     }
 }
 

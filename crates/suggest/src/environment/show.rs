@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::draft::EnvironmentDraft;
-use crate::machine::{FoundProgram, Machine, Toolchain, is_system, text};
+use crate::machine::{FoundProgram, Machine, Toolchain, is_system, path_text};
 
 impl EnvironmentDraft {
     /// Adds what a toolchain's program needs, or a note why it cannot be had.
@@ -11,7 +11,7 @@ impl EnvironmentDraft {
         let found = machine.find_program(toolchain);
         match &found {
             Some(found) => self.show_program(toolchain.name, found),
-            None => self.note(machine.missing(toolchain)),
+            None => self.add_note(machine.missing(toolchain)),
         }
         found
     }
@@ -22,16 +22,16 @@ impl EnvironmentDraft {
             self.mount(source, target, format!("{name} lies where a sandbox does not look"));
         }
         if let Some(path) = &found.path {
-            self.path(path, format!("so that {name} is found"));
+            self.add_path(path, format!("so that {name} is found"));
         }
     }
 
     /// Mounts a folder unless every sandbox shows it; gives its path inside.
     pub(super) fn show_folder(&mut self, folder: &Path, target: &str, why: &str) -> Option<String> {
         if is_system(folder) {
-            return text(folder);
+            return path_text(folder);
         }
-        self.mount(&text(folder)?, target, why);
+        self.mount(&path_text(folder)?, target, why);
         Some(target.to_owned())
     }
 }

@@ -9,7 +9,7 @@
 use contract::claim::Saying;
 use serde_json::{Map, Value};
 
-use super::said::Said;
+use super::said::FoundClaims;
 use super::stream::once_each;
 use crate::ending::{Pipeline, pipeline};
 use crate::phases::{PhaseEnd, ends};
@@ -26,10 +26,10 @@ const MAX_ENVELOPE: usize = 1024 * 1024;
 const MOST_ENVELOPES: usize = 64;
 
 /// Reads the claims of a Case run. Blocks on stderr count only if stdout has none.
-pub(super) fn read(stdout: &[u8], stderr: &[u8], log: &[u8]) -> Said {
-    let mut printed = blocks(stdout);
+pub(super) fn read_case_claims(stdout: &[u8], stderr: &[u8], log: &[u8]) -> FoundClaims {
+    let mut printed = marked_blocks(stdout);
     if printed.is_empty() {
-        printed = blocks(stderr);
+        printed = marked_blocks(stderr);
     }
     let ends = ends(log);
     let is_logged = ends.iter().any(PhaseEnd::counts);
@@ -42,7 +42,7 @@ pub(super) fn read(stdout: &[u8], stderr: &[u8], log: &[u8]) -> Said {
     }
     // A block does not say whose it is; the log does.
     if is_logged {
-        claimed.last = Said::default();
+        claimed.last = FoundClaims::default();
     }
     for result in ends.iter().filter(|end| end.counts()).filter_map(PhaseEnd::result) {
         claimed.hear(Some(&result));
@@ -62,7 +62,7 @@ fn is_retrospective(envelope: &Map<String, Value>) -> bool {
 #[derive(Debug, Default)]
 struct Claimed {
     /// Claim of the last envelope about the end.
-    last: Said,
+    last: FoundClaims,
     /// Last claim of each field; for commits every claim, because each must exist.
     made: Vec<(&'static str, Saying)>,
 }
@@ -70,7 +70,7 @@ struct Claimed {
 impl Claimed {
     fn hear(&mut self, envelope: Option<&Map<String, Value>>) {
         let Some((last, made)) = envelope.and_then(said) else {
-            self.last = Said::default();
+            self.last = FoundClaims::default();
             return;
         };
         self.last = last;
@@ -95,7 +95,7 @@ impl Claimed {
         }
     }
 
-    fn said(self) -> Said {
+    fn said(self) -> FoundClaims {
         let Self { mut last, made } = self;
         let end = last.fields.len().min(1);
         last.fields.splice(end..end, made);
@@ -106,7 +106,7 @@ impl Claimed {
 /// Bytes between each start and the first end after it, each marker on a line of its own. A
 /// start without an end gives an empty block: it makes the envelope broken, even if a
 /// complete one came before.
-pub(crate) fn blocks(output: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn marked_blocks(output: &[u8]) -> Vec<&[u8]> {
     let mut offset = 0;
     let mut open: Option<usize> = None;
     let mut blocks: Vec<&[u8]> = Vec::new();
@@ -137,26 +137,26 @@ pub(crate) fn parsed(block: &[u8]) -> Option<Map<String, Value>> {
 }
 
 /// Claim of an envelope about the end, and its claims about the work.
-fn said(envelope: &Map<String, Value>) -> Option<(Said, Vec<(&'static str, Saying)>)> {
+fn said(envelope: &Map<String, Value>) -> Option<(FoundClaims, Vec<(&'static str, Saying)>)> {
     let success = match envelope.get("status")?.as_str()? {
         "completed" => true,
         "failed" | "blocked" => false,
         _ => return None,
     };
-    let mut said = Said::default();
+    let mut said = FoundClaims::default();
     said.field("status", Saying::Success(success));
     for (found_in, key) in [("findings", "findings"), ("rubric", "rubric")] {
         said.words(found_in, key, envelope.get(key));
     }
     said.prose = envelope.get("summary").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut made = Said::default();
+    let mut made = FoundClaims::default();
     if let Some(Value::Object(artifacts)) = envelope.get("artifacts") {
         hear(artifacts, &mut made);
     }
     Some((said, made.fields))
 }
 
-fn hear(artifacts: &Map<String, Value>, said: &mut Said) {
+fn hear(artifacts: &Map<String, Value>, said: &mut FoundClaims) {
     match artifacts.get("testsPassed").map(|value| (value, flag(value))) {
         Some((_, Some(passed))) => said.field("artifacts.testsPassed", Saying::TestsPassed(passed)),
         other => said.words("artifacts.testsPassed", "testsPassed", other.map(|(value, _)| value)),
@@ -195,7 +195,7 @@ fn paths(value: &Value) -> Option<Vec<String>> {
     files.map(|files| once_each(files.into_iter()))
 }
 
-impl Said {
+impl FoundClaims {
     /// Words that nothing can be compared with; a field that is empty says nothing.
     fn words(&mut self, found_in: &'static str, key: &str, value: Option<&Value>) {
         let words = match value {

@@ -1,8 +1,8 @@
 //! Claude, `--output-format stream-json`: its `result`, and the files that its editing
 //! tools were called with.
 
-use super::said::Said;
-use super::stream::{Few, Touched, event, events};
+use super::said::FoundClaims;
+use super::stream::{Few, Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct Turn {
@@ -40,17 +40,17 @@ struct Ended {
 }
 
 /// Reads the claims in Claude's event stream.
-pub(super) fn read(stdout: &[u8]) -> Said {
-    let mut said = Said::default();
+pub(super) fn read_claude_claims(stdout: &[u8]) -> FoundClaims {
+    let mut said = FoundClaims::default();
     let mut touched = Touched::default();
     let mut ended = None;
     for (kind, line) in events(stdout) {
         match &*kind {
             "assistant" | "user" => {
-                let blocks = event::<Turn>(line).map(|turn| turn.message.content.0).unwrap_or_default();
+                let blocks = parse_event::<Turn>(line).map(|turn| turn.message.content.0).unwrap_or_default();
                 blocks.into_iter().for_each(|block| hear(block, &mut touched));
             }
-            "result" => ended = event::<Ended>(line).or(ended),
+            "result" => ended = parse_event::<Ended>(line).or(ended),
             _ => {}
         }
     }

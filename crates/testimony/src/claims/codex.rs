@@ -2,8 +2,8 @@
 //! message. Output of its commands is an intermediate observation, and no claim about the
 //! end.
 
-use super::said::Said;
-use super::stream::{Few, Touched, event, events};
+use super::said::FoundClaims;
+use super::stream::{Few, Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct Completed {
@@ -25,14 +25,14 @@ struct Change {
 }
 
 /// Reads the claims in Codex's event stream.
-pub(super) fn read(stdout: &[u8]) -> Said {
-    let mut said = Said::default();
+pub(super) fn read_codex_claims(stdout: &[u8]) -> FoundClaims {
+    let mut said = FoundClaims::default();
     let mut ended = None;
     let mut touched = Touched::default();
     for (kind, line) in events(stdout) {
         match &*kind {
             "item.completed" => {
-                if let Some(Completed { item }) = event(line) {
+                if let Some(Completed { item }) = parse_event(line) {
                     hear(item, &mut said, &mut touched);
                 }
             }
@@ -49,7 +49,7 @@ pub(super) fn read(stdout: &[u8]) -> Said {
     said
 }
 
-fn hear(item: Item, said: &mut Said, touched: &mut Touched) {
+fn hear(item: Item, said: &mut FoundClaims, touched: &mut Touched) {
     match &*item.kind {
         "agent_message" => said.prose = item.text.unwrap_or_default(),
         "file_change" if item.status.as_deref() != Some("failed") => {

@@ -1,10 +1,10 @@
 //! The fake engine: its last line `{"type":"result","claims":{..}}`.
 
 use contract::claim::Saying;
-use contract::fake::{Claims, Outcome, Review};
+use contract::fake::{ClaimedOutcome, Claims, Review};
 
-use super::said::Said;
-use super::stream::{event, events, once_each};
+use super::said::FoundClaims;
+use super::stream::{events, once_each, parse_event};
 
 #[derive(serde::Deserialize)]
 struct ResultLine {
@@ -12,19 +12,19 @@ struct ResultLine {
 }
 
 /// Reads the claims of the last result line.
-pub(super) fn read(stdout: &[u8]) -> Said {
+pub(super) fn read_fake_claims(stdout: &[u8]) -> FoundClaims {
     let results = events(stdout).filter(|(kind, _)| kind == "result");
     results
-        .filter_map(|(_, line)| event::<ResultLine>(line))
+        .filter_map(|(_, line)| parse_event::<ResultLine>(line))
         .last()
         .map(|result| said(result.claims))
         .unwrap_or_default()
 }
 
-fn said(claims: Claims) -> Said {
-    let mut said = Said::default();
+fn said(claims: Claims) -> FoundClaims {
+    let mut said = FoundClaims::default();
     if let Some(status) = claims.status {
-        said.field("claims.status", Saying::Success(status == Outcome::Success));
+        said.field("claims.status", Saying::Success(status == ClaimedOutcome::Success));
     }
     if let Some(passed) = claims.tests_passed {
         said.field("claims.tests_passed", Saying::TestsPassed(passed));

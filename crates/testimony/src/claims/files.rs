@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 use super::was_cut;
 
 /// Comparison of a claimed list of files with the changed files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Comparison {
+pub(super) struct FileComparison {
     /// Named, and not changed.
     pub(super) unchanged: Vec<String>,
     /// Named in a way that leaves open which files are meant: a folder in which files
@@ -34,11 +34,11 @@ enum Place {
 
 /// Compares claimed names with changed paths. The workspace's own path is guessed from
 /// names that end like a changed path.
-pub(super) fn compare(named: &[String], changed_files: &[String]) -> Comparison {
-    let changed: BTreeSet<String> = changed_files.iter().map(|path| shown(path)).collect();
+pub(super) fn compare_files(named: &[String], changed_files: &[String]) -> FileComparison {
+    let changed: BTreeSet<String> = changed_files.iter().map(|path| show_controls(path)).collect();
     let places: Vec<(&String, Place)> = named.iter().map(|name| (name, place(name, &changed))).collect();
     let root = workspace(places.iter().map(|(_, place)| place), &changed);
-    let mut compared = Comparison::default();
+    let mut compared = FileComparison::default();
     let mut found: BTreeSet<&str> = BTreeSet::new();
     for (name, place) in &places {
         match inside(place, root) {

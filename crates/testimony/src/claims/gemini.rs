@@ -1,8 +1,8 @@
 //! Gemini CLI, `-o stream-json`: its `result`, the message it ended with, the files its
 //! `write_file` and `replace` tools got.
 
-use super::said::Said;
-use super::stream::{MAX_PROSE, Touched, event, events, tail};
+use super::said::FoundClaims;
+use super::stream::{MAX_PROSE, Touched, events, parse_event, tail};
 
 #[derive(serde::Deserialize)]
 struct Message {
@@ -36,8 +36,8 @@ struct Ended {
 }
 
 /// Reads the claims in Gemini's event stream.
-pub(super) fn read(stdout: &[u8]) -> Said {
-    let mut said = Said::default();
+pub(super) fn read_gemini_claims(stdout: &[u8]) -> FoundClaims {
+    let mut said = FoundClaims::default();
     let mut touched = Touched::default();
     let mut ended = None;
     for (kind, line) in events(stdout) {
@@ -49,7 +49,7 @@ pub(super) fn read(stdout: &[u8]) -> Said {
                 call(line, &mut touched);
             }
             "tool_result" => fail(line, &mut touched),
-            "result" => ended = event::<Ended>(line).and_then(|ended| success(&ended.status)).or(ended),
+            "result" => ended = parse_event::<Ended>(line).and_then(|ended| success(&ended.status)).or(ended),
             _ => {}
         }
     }
@@ -68,7 +68,7 @@ fn success(status: &str) -> Option<(&'static str, bool)> {
 
 /// A message comes in pieces; each says that it is one.
 fn hear(line: &[u8], prose: &mut String) {
-    let Some(message) = event::<Message>(line).filter(|message| message.role == "assistant") else { return };
+    let Some(message) = parse_event::<Message>(line).filter(|message| message.role == "assistant") else { return };
     if !message.delta {
         prose.clear();
     }
@@ -79,7 +79,7 @@ fn hear(line: &[u8], prose: &mut String) {
 }
 
 fn call(line: &[u8], touched: &mut Touched) {
-    if let Some(call) = event::<ToolUse>(line)
+    if let Some(call) = parse_event::<ToolUse>(line)
         && matches!(&*call.tool_name, "write_file" | "replace")
     {
         touched.call(call.tool_id, call.parameters.file_path);
@@ -87,7 +87,7 @@ fn call(line: &[u8], touched: &mut Touched) {
 }
 
 fn fail(line: &[u8], touched: &mut Touched) {
-    if let Some(result) = event::<ToolResult>(line)
+    if let Some(result) = parse_event::<ToolResult>(line)
         && result.status == "error"
     {
         touched.failed(result.tool_id);

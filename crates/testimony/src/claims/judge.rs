@@ -3,14 +3,14 @@
 
 use contract::claim::{Claim, ClaimVerdict, JudgedClaim, Saying};
 
-use super::files::{Comparison, compare};
+use super::files::{FileComparison, compare_files};
 use super::said::MAX_FILES;
 use super::{Seen, short};
 
 use ClaimVerdict::{Contradicted, Supported, Unverifiable};
 
 /// Compares each claim with what was seen.
-pub fn judge(claims: Vec<Claim>, seen: &Seen) -> Vec<JudgedClaim> {
+pub fn judge_all(claims: Vec<Claim>, seen: &Seen) -> Vec<JudgedClaim> {
     let judged = claims.into_iter().map(|claim| {
         let (verdict, words) = verdict(&claim.saying, seen);
         JudgedClaim { claim, verdict, seen: short(&words) }
@@ -83,7 +83,7 @@ fn judge_commit(id: &str, seen: &Seen) -> (ClaimVerdict, &'static str) {
 }
 
 fn judge_list(files: &[String], seen: &Seen) -> (ClaimVerdict, String) {
-    let Comparison { unchanged, unclear, unnamed } = compare(files, &seen.changed_files);
+    let FileComparison { unchanged, unclear, unnamed } = compare_files(files, &seen.changed_files);
     // A list that may have been cut is not held to be whole.
     let whole = files.len() < MAX_FILES && unclear.is_empty();
     if !unchanged.is_empty() {
@@ -100,7 +100,7 @@ fn judge_list(files: &[String], seen: &Seen) -> (ClaimVerdict, String) {
 }
 
 fn judge_touched(files: &[String], seen: &Seen) -> (ClaimVerdict, String) {
-    let Comparison { mut unchanged, unclear, .. } = compare(files, &seen.changed_files);
+    let FileComparison { mut unchanged, unclear, .. } = compare_files(files, &seen.changed_files);
     unchanged.extend(unclear);
     match unchanged.is_empty() {
         true => (Supported, "each of these files changed".to_owned()),

@@ -21,12 +21,12 @@ pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 
-use contract::claim::{Claim, Saying, Source, Speech};
-use contract::text::shown;
+use contract::claim::{Claim, ClaimSource, Saying, Speech};
+use contract::text::show_controls;
 
-pub use judge::judge;
+pub use judge::judge_all;
 
-use said::{MAX_CLAIMS, Said};
+use said::{FoundClaims, MAX_CLAIMS};
 
 /// Characters of a text that a claim holds: an id, a path, a sentence.
 const MAX_TEXT: usize = 300;
@@ -48,18 +48,19 @@ pub struct Seen {
 /// `log` is what the engine wrote down of itself beside its output, where it is known to.
 pub fn extract(speech: Speech, stdout: &[u8], stderr: &[u8], log: &[u8]) -> Vec<Claim> {
     let said = match speech {
-        Speech::Fake => fake::read(stdout),
-        Speech::Codex => codex::read(stdout),
-        Speech::Pi => pi::read(stdout),
-        Speech::Claude => claude::read(stdout),
-        Speech::Opencode => opencode::read(stdout),
-        Speech::Gemini => gemini::read(stdout),
-        Speech::Aider | Speech::Plain => Said { prose: stream::tail(stdout), ..Said::default() },
-        Speech::Case => case::read(stdout, stderr, log),
+        Speech::Fake => fake::read_fake_claims(stdout),
+        Speech::Codex => codex::read_codex_claims(stdout),
+        Speech::Pi => pi::read_pi_claims(stdout),
+        Speech::Claude => claude::read_claude_claims(stdout),
+        Speech::Opencode => opencode::read_opencode_claims(stdout),
+        Speech::Gemini => gemini::read_gemini_claims(stdout),
+        Speech::Aider | Speech::Plain => FoundClaims { prose: stream::tail(stdout), ..FoundClaims::default() },
+        Speech::Case => case::read_case_claims(stdout, stderr, log),
     };
-    let structured = said.fields.into_iter().map(|(found_in, saying)| (saying, Source::Structured, found_in));
-    let prose =
-        prose::find(speech, &said.prose).into_iter().map(|(found_in, saying)| (saying, Source::Prose, found_in));
+    let structured = said.fields.into_iter().map(|(found_in, saying)| (saying, ClaimSource::Structured, found_in));
+    let prose = prose::find_claims(speech, &said.prose)
+        .into_iter()
+        .map(|(found_in, saying)| (saying, ClaimSource::Prose, found_in));
     let all = structured.chain(prose).take(MAX_CLAIMS);
     all.map(|(saying, source, found_in)| Claim { saying: bounded(saying), source, found_in: found_in.to_owned() })
         .collect()
@@ -83,7 +84,7 @@ fn short_list(files: &[String]) -> Vec<String> {
 /// One line of at most [`MAX_TEXT`] characters that is safe to print.
 fn short(text: &str) -> String {
     let start: String = text.chars().take(MAX_TEXT + 1).collect();
-    let shown = shown(&start);
+    let shown = show_controls(&start);
     if shown.chars().count() <= MAX_TEXT {
         return shown;
     }

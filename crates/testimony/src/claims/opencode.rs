@@ -1,8 +1,8 @@
 //! opencode, `run --format json`: why its last step finished, its last text, the files its
 //! `edit` and `write` tools got.
 
-use super::said::Said;
-use super::stream::{Touched, event, events};
+use super::said::FoundClaims;
+use super::stream::{Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct Step {
@@ -48,17 +48,17 @@ struct Input {
 }
 
 /// Reads the claims in opencode's event stream.
-pub(super) fn read(stdout: &[u8]) -> Said {
-    let mut said = Said::default();
+pub(super) fn read_opencode_claims(stdout: &[u8]) -> FoundClaims {
+    let mut said = FoundClaims::default();
     let mut ended = None;
     let mut touched = Touched::default();
     for (kind, line) in events(stdout) {
         match &*kind {
             "step_start" => ended = None,
-            "step_finish" => ended = event::<Step>(line).and_then(|step| finished(step.part.reason.as_deref())),
+            "step_finish" => ended = parse_event::<Step>(line).and_then(|step| finished(step.part.reason.as_deref())),
             "error" => ended = Some(("error", false)),
             "text" => {
-                if let Some(Text { part }) = event(line) {
+                if let Some(Text { part }) = parse_event(line) {
                     said.prose = part.text;
                 }
             }
@@ -82,7 +82,7 @@ fn finished(reason: Option<&str>) -> Option<(&'static str, bool)> {
 }
 
 fn written(line: &[u8]) -> Option<String> {
-    let ToolUse { part } = event(line)?;
+    let ToolUse { part } = parse_event(line)?;
     let wrote = matches!(&*part.tool, "edit" | "write") && part.state.status == "completed";
     wrote.then_some(part.state.input.file_path)
 }

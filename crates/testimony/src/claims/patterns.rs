@@ -22,7 +22,7 @@ pub(super) enum About {
 
 /// Row of the table: a pattern with its examples.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pattern {
+pub(super) struct ClaimPattern {
     pub(super) name: &'static str,
     pub(super) about: About,
     /// The one engine that has this sentence as a fixed line; None for what any of them may
@@ -57,8 +57,8 @@ const QUESTION: &str = r"\?\W*$";
 /// `pass` that hands something on.
 const HANDED_ON: &str = r"(?i)\bpass(?:es|ed|ing)? (?:a|an|the|this|it|its|them|through|along|by|to)\b";
 
-pub(super) const PATTERNS: &[Pattern] = &[
-    Pattern {
+pub(super) const PATTERNS: &[ClaimPattern] = &[
+    ClaimPattern {
         name: "tests_pass",
         about: About::TestsPassed(true),
         only: None,
@@ -99,7 +99,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "0 tests passed",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "tests_counted",
         about: About::TestsPassed(true),
         only: None,
@@ -122,7 +122,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "Did you see 12 passed?",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "tests_fail",
         about: About::TestsPassed(false),
         only: None,
@@ -143,7 +143,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "Do the tests fail?",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "committed",
         about: About::Commit,
         only: None,
@@ -174,7 +174,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "Is it committed as 1a2b3c4?",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "aider_commit",
         about: About::Commit,
         only: Some(Speech::Aider),
@@ -188,7 +188,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "Commit message follows",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "aider_edit",
         about: About::FilesTouched,
         only: Some(Speech::Aider),
@@ -202,7 +202,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "Applied edit to ",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "pull_request",
         about: About::Other,
         only: None,
@@ -221,7 +221,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "The pull request template is in place.",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "done",
         about: About::Success(true),
         only: None,
@@ -257,7 +257,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
             "Fixed-point numbers need a scale.",
         ],
     },
-    Pattern {
+    ClaimPattern {
         name: "not_done",
         about: About::Success(false),
         only: None,

@@ -1,8 +1,8 @@
 //! Pi, `--mode json`: whether the agent settled, why its last message stopped, the files
 //! its `edit` and `write` tools got.
 
-use super::said::Said;
-use super::stream::{Few, Last, Touched, event, events};
+use super::said::FoundClaims;
+use super::stream::{Few, Last, Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct MessageEnd {
@@ -69,7 +69,7 @@ struct Heard {
 }
 
 /// Reads the claims in Pi's event stream.
-pub(super) fn read(stdout: &[u8]) -> Said {
+pub(super) fn read_pi_claims(stdout: &[u8]) -> FoundClaims {
     let mut heard = Heard::default();
     for (kind, line) in events(stdout) {
         match &*kind {
@@ -77,12 +77,12 @@ pub(super) fn read(stdout: &[u8]) -> Said {
             "message_end" => heard.message(line),
             "tool_execution_start" => heard.tool_start(line),
             "tool_execution_end" => heard.tool_end(line),
-            "agent_end" => heard.agent_end(event(line).unwrap_or_default()),
+            "agent_end" => heard.agent_end(parse_event(line).unwrap_or_default()),
             "agent_settled" => heard.settled = Some("agent_settled"),
             _ => {}
         }
     }
-    let mut said = Said { prose: heard.prose, ..Said::default() };
+    let mut said = FoundClaims { prose: heard.prose, ..FoundClaims::default() };
     said.ended(match heard.stopped.as_deref() {
         Some("error" | "aborted") => Some(("stopReason", false)),
         _ => heard.settled.map(|event| (event, true)),
@@ -93,7 +93,7 @@ pub(super) fn read(stdout: &[u8]) -> Said {
 
 impl Heard {
     fn message(&mut self, line: &[u8]) {
-        let Some(MessageEnd { message }) = event(line) else { return };
+        let Some(MessageEnd { message }) = parse_event(line) else { return };
         if message.role.as_deref() != Some("assistant") {
             return;
         }
@@ -103,7 +103,7 @@ impl Heard {
     }
 
     fn tool_start(&mut self, line: &[u8]) {
-        if let Some(start) = event::<ToolStart>(line)
+        if let Some(start) = parse_event::<ToolStart>(line)
             && matches!(&*start.tool_name, "edit" | "write")
         {
             self.touched.call(start.tool_call_id, start.args.path);
@@ -111,7 +111,7 @@ impl Heard {
     }
 
     fn tool_end(&mut self, line: &[u8]) {
-        if let Some(end) = event::<ToolEnd>(line)
+        if let Some(end) = parse_event::<ToolEnd>(line)
             && end.is_error
         {
             self.touched.failed(end.tool_call_id);

@@ -10,17 +10,17 @@ use std::sync::LazyLock;
 use contract::claim::{Saying, Speech};
 use regex_lite::Regex;
 
-use super::patterns::{About, PATTERNS, Pattern};
+use super::patterns::{About, ClaimPattern, PATTERNS};
 use super::said::MAX_CLAIMS;
 use super::stream::{once_each, tail};
 
 static TABLE: LazyLock<Vec<Loaded>> =
-    LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| load(*pattern).ok()).collect());
+    LazyLock::new(|| PATTERNS.iter().filter_map(|pattern| load_pattern(*pattern).ok()).collect());
 
 /// An entry whose examples hold.
 #[derive(Debug)]
 pub(super) struct Loaded {
-    pattern: Pattern,
+    pattern: ClaimPattern,
     says: Regex,
     unless: Vec<Regex>,
 }
@@ -40,7 +40,7 @@ pub(super) enum LoadPatternError {
 
 /// Compiles a pattern and tries it on its own examples. A pattern that fails one of them is
 /// not used.
-pub(super) fn load(pattern: Pattern) -> Result<Loaded, LoadPatternError> {
+pub(super) fn load_pattern(pattern: ClaimPattern) -> Result<Loaded, LoadPatternError> {
     let expression = |text: &str| Regex::new(text).map_err(|_| LoadPatternError::Expression(pattern.name));
     let unless = pattern.unless.iter().map(|text| expression(text)).collect::<Result<_, _>>()?;
     let loaded = Loaded { pattern, says: expression(pattern.says)?, unless };
@@ -56,7 +56,7 @@ pub(super) fn load(pattern: Pattern) -> Result<Loaded, LoadPatternError> {
 
 /// The name of the pattern and what it found: each claim once, and one list of files for a
 /// pattern.
-pub(super) fn find(speech: Speech, message: &str) -> Vec<(&'static str, Saying)> {
+pub(super) fn find_claims(speech: Speech, message: &str) -> Vec<(&'static str, Saying)> {
     let message = tail(message.as_bytes());
     // Loading the table costs more than a small run's whole evidence.
     if message.trim().is_empty() {

@@ -9,14 +9,14 @@ pub(super) const MAX_FILES: usize = 1_000;
 
 /// Claims that the reader of a format found.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct FoundClaims {
     /// Field and what it says.
     pub(super) fields: Vec<(&'static str, Saying)>,
     /// The last message.
     pub(super) prose: String,
 }
 
-impl Said {
+impl FoundClaims {
     /// Adds a structured claim and the field it was found in.
     pub(super) fn field(&mut self, found_in: &'static str, saying: Saying) {
         self.fields.push((found_in, saying));

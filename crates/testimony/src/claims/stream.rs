@@ -31,7 +31,7 @@ pub(super) fn events(stdout: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, &[u8]
 }
 
 /// One event in the shape that its type has; None where it has another.
-pub(crate) fn event<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+pub(crate) fn parse_event<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     serde_json::from_slice(line).ok()
 }
 

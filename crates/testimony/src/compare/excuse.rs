@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::pattern::Patterns;
-use crate::results::{Outcome, TestResults};
+use crate::results::{TestOutcome, TestResults};
 
 /// More excused tests than this are a suite that proves nothing.
 const MOST_EXCUSED: usize = 5;
@@ -14,13 +14,13 @@ const MOST_PER_HUNDRED: u64 = 2;
 /// Failing tests that failed in the baseline too and that `may_stay_red` names.
 pub fn known_failures(baseline: &TestResults, result: &TestResults, may_stay_red: &[String]) -> BTreeSet<String> {
     let declared = Patterns::new(may_stay_red);
-    let is_known = |name: &&str| declared.matches(name) && baseline.tests.get(*name) == Some(&Outcome::Failed);
+    let is_known = |name: &&str| declared.matches(name) && baseline.tests.get(*name) == Some(&TestOutcome::Failed);
     result.failed().filter(is_known).map(str::to_owned).collect()
 }
 
 /// Failing tests that passed in the baseline.
 pub fn newly_failing(baseline: &TestResults, result: &TestResults) -> BTreeSet<String> {
-    let passed = |name: &&str| baseline.tests.get(*name) == Some(&Outcome::Passed);
+    let passed = |name: &&str| baseline.tests.get(*name) == Some(&TestOutcome::Passed);
     result.failed().filter(passed).map(str::to_owned).collect()
 }
 
@@ -35,7 +35,7 @@ pub fn too_many_excused(excused: usize, executed: u64) -> bool {
 pub struct Repetitions<'a>(pub &'a [Option<TestResults>]);
 
 impl Repetitions<'_> {
-    fn ended(&self, name: &str, outcome: Outcome) -> bool {
+    fn ended(&self, name: &str, outcome: TestOutcome) -> bool {
         self.0.iter().flatten().any(|results| results.tests.get(name) == Some(&outcome))
     }
 }
@@ -46,8 +46,8 @@ pub fn excused_by_repetition(
     baseline: Repetitions<'_>,
     result: Option<Repetitions<'_>>,
 ) -> BTreeSet<String> {
-    let fails_without = |name: &&String| baseline.ended(name, Outcome::Failed);
-    let passes_with = |name: &&String| result.is_none_or(|result| result.ended(name, Outcome::Passed));
+    let fails_without = |name: &&String| baseline.ended(name, TestOutcome::Failed);
+    let passes_with = |name: &&String| result.is_none_or(|result| result.ended(name, TestOutcome::Passed));
     tests.iter().filter(fails_without).filter(passes_with).cloned().collect()
 }
 

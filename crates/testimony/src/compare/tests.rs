@@ -1,15 +1,15 @@
 use super::pattern::{Patterns, function};
 use super::{Compared, MOST_LISTED, Terms, Weakness};
-use crate::results::{Outcome, Runner, TestResults};
+use crate::results::{Runner, TestOutcome, TestResults};
 use contract::report::TestCounts;
 
 /// `+a -b .c` as results, with their own numbers.
 pub(super) fn named(tests: &str) -> TestResults {
     let tests = tests.split_whitespace().map(|test| {
         let outcome = match test.split_at(1).0 {
-            "+" => Outcome::Passed,
-            "-" => Outcome::Failed,
-            _ => Outcome::Skipped,
+            "+" => TestOutcome::Passed,
+            "-" => TestOutcome::Failed,
+            _ => TestOutcome::Skipped,
         };
         (test[1..].to_owned(), outcome)
     });

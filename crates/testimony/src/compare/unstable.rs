@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pattern::function;
-use crate::results::{Outcome, TestResults};
+use crate::results::{TestOutcome, TestResults};
 
 /// Names of the baseline that a second run of it did not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,9 +29,9 @@ impl UnstableNames {
 
     /// The same results with every unstable name replaced by its place and a number, those
     /// that were executed first.
-    pub fn settle(&self, results: &TestResults) -> TestResults {
+    pub fn settle_names(&self, results: &TestResults) -> TestResults {
         let mut settled = results.clone();
-        let mut unstable: BTreeMap<&str, Vec<Outcome>> = BTreeMap::new();
+        let mut unstable: BTreeMap<&str, Vec<TestOutcome>> = BTreeMap::new();
         for (name, outcome) in &results.tests {
             let place = place(name);
             if !self.stable.contains(name) && self.places.contains(place) {
@@ -67,7 +67,7 @@ mod tests {
 
     fn results(names: &str) -> TestResults {
         let test = |name: &str| {
-            let outcome = if name.starts_with('-') { Outcome::Skipped } else { Outcome::Passed };
+            let outcome = if name.starts_with('-') { TestOutcome::Skipped } else { TestOutcome::Passed };
             (name.trim_start_matches('-').to_owned(), outcome)
         };
         TestResults::of_tests(Runner::Pytest, names.split_whitespace().map(test).collect())
@@ -82,7 +82,7 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        Some((names(unstable.settle(&results(first))), names(unstable.settle(&results(result)))))
+        Some((names(unstable.settle_names(&results(first))), names(unstable.settle_names(&results(result)))))
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! that choose among them. A script after `sh -c` and the one that npm runs are included;
 //! the work of `make` stays unknown.
 
-use super::tree::{Room, Tree, joined, name_of};
+use super::tree::{ControlInputs, ExamView, joined, name_of};
 
 /// The commands of an argv, each as words.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Commands(Vec<Vec<String>>);
 impl Commands {
     /// Collects the command itself, the scripts inside its arguments and the package
     /// scripts that it runs.
-    pub(super) fn of(room: &Room<'_>, tree: &Tree<'_>) -> Self {
+    pub(super) fn of_command(room: &ControlInputs<'_>, tree: &ExamView<'_>) -> Self {
         let mut commands = vec![room.argv.to_vec()];
         for script in room.argv.iter().filter(|argument| argument.contains(char::is_whitespace)) {
             commands.extend(of_script(script));
@@ -55,14 +55,14 @@ fn without_redirections(words: Vec<String>) -> Vec<String> {
 }
 
 /// `npm test` and its like run a line of package.json.
-fn of_package_scripts(argv: &[String], tree: &Tree<'_>) -> Vec<Vec<String>> {
+fn of_package_scripts(argv: &[String], tree: &ExamView<'_>) -> Vec<Vec<String>> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let script = match words.as_slice() {
         ["npm" | "yarn" | "pnpm", "test" | "t", ..] => "test",
         ["npm" | "yarn" | "pnpm", "run", script, ..] => script,
         _ => return Vec::new(),
     };
-    let package = joined(tree.cwd(), "package.json").and_then(|path| tree.read(&path));
+    let package = joined(tree.cwd(), "package.json").and_then(|path| tree.read_file(&path));
     let package: Option<serde_json::Value> = package.and_then(|package| serde_json::from_slice(&package).ok());
     let line = package.as_ref().and_then(|package| package.get("scripts")?.get(script)?.as_str());
     line.map(of_script).unwrap_or_default()
@@ -80,7 +80,7 @@ pub(super) struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     /// `with_value`: options whose value is the next word.
-    pub(super) fn of(words: &'a [String], with_value: &[&str]) -> Self {
+    pub(super) fn of_words(words: &'a [String], with_value: &[&str]) -> Self {
         let mut arguments = Self::default();
         let mut at = 0;
         while let Some(word) = words.get(at).map(String::as_str) {
@@ -103,13 +103,13 @@ impl<'a> Arguments<'a> {
     }
 
     /// True if the option is given.
-    pub(super) fn has(&self, option: &str) -> bool {
+    pub(super) fn has_option(&self, option: &str) -> bool {
         self.options.iter().any(|(given, _)| *given == option)
     }
 
     /// True if one of the options is given.
     pub(super) fn has_any(&self, options: &[&str]) -> bool {
-        options.iter().any(|option| self.has(option))
+        options.iter().any(|option| self.has_option(option))
     }
 
     /// The values given to any of these.
@@ -130,7 +130,7 @@ pub(super) enum Filter<'a> {
 
 impl<'a> Filter<'a> {
     /// Condition of the first filter; more than a single word cannot be satisfied for sure.
-    pub(super) fn of(filters: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn of_filters(filters: impl IntoIterator<Item = &'a str>) -> Self {
         let is_word = |filter: &&str| {
             !filter.is_empty() && filter.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };

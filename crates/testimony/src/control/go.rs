@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::command::{Arguments, Filter};
-use super::tree::{Tree, folder_of, joined, name_of};
-use super::wanted::{ControlTest, Wanted, capital};
+use super::tree::{ExamView, folder_of, joined, name_of};
+use super::wanted::{ControlRequest, ControlTest, capital};
 
 const WITH_VALUE: [&str; 14] = [
     "-run",
@@ -24,13 +24,13 @@ const WITH_VALUE: [&str; 14] = [
 ];
 
 /// Control tests for `go test`; `None` if the command's filters cannot be satisfied.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
+pub(super) fn go_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["go", "test"]).unwrap_or_default();
-    let arguments = Arguments::of(words, &WITH_VALUE);
+    let arguments = Arguments::of_words(words, &WITH_VALUE);
     if arguments.has_any(&["-skip", "-list", "-C"]) {
         return None;
     }
-    let filter = Filter::of(arguments.values(&["-run"]));
+    let filter = Filter::of_filters(arguments.values(&["-run"]));
     if filter == Filter::Unknown {
         return None;
     }
@@ -42,30 +42,30 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
 }
 
 /// A new file in the package of a test file.
-fn beside(tree: &Tree<'_>, sibling: &str, name: &str, filter: &Filter<'_>) -> Option<ControlTest> {
+fn beside(tree: &ExamView<'_>, sibling: &str, name: &str, filter: &Filter<'_>) -> Option<ControlTest> {
     let function = match filter {
         // A filter is a pattern that may fit anywhere in a name.
         Filter::Word(word) if word.starts_with("Test") => format!("{word}{}", capital(name)),
         Filter::Word(word) => format!("Test{}{word}", capital(name)),
         Filter::None | Filter::Unknown => format!("Test{}", capital(name)),
     };
-    let package = package_clause(&tree.text(sibling)?)?;
+    let package = package_clause(&tree.read_text(sibling)?)?;
     let path = joined(folder_of(sibling), &format!("{name}_test.go"))?;
     let content = format!(
         "package {package}\n\nimport \"testing\"\n\nfunc {function}(t *testing.T) {{\n\tt.Fatal(\"unexpected value\")\n}}\n"
     );
-    (!tree.has(&path)).then(|| ControlTest { path, content: content.into_bytes(), name: name.to_owned() })
+    (!tree.has_file(&path)).then(|| ControlTest { path, content: content.into_bytes(), name: name.to_owned() })
 }
 
 /// Each module's path with its folder, the longest first.
-pub(super) fn modules(tree: &Tree<'_>) -> Vec<(String, String)> {
+pub(super) fn modules(tree: &ExamView<'_>) -> Vec<(String, String)> {
     let files = tree.paths().filter(|path| name_of(path) == "go.mod");
     let module = |text: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix("module ").map(str::to_owned))?;
         Some(line.split("//").next()?.trim().trim_matches('"').to_owned())
     };
     let mut modules: Vec<(String, String)> =
-        files.filter_map(|path| Some((module(&tree.text(path)?)?, folder_of(path).to_owned()))).collect();
+        files.filter_map(|path| Some((module(&tree.read_text(path)?)?, folder_of(path).to_owned()))).collect();
     modules.sort_by_key(|(module, _)| std::cmp::Reverse(module.len()));
     modules
 }
@@ -78,7 +78,7 @@ fn function(identity: &str) -> &str {
 }
 
 /// The file in which a test that ran stands.
-pub(super) fn sibling(tree: &Tree<'_>, modules: &[(String, String)], identity: &str) -> Option<String> {
+pub(super) fn sibling(tree: &ExamView<'_>, modules: &[(String, String)], identity: &str) -> Option<String> {
     let (package, function) = function(identity).split_once("::")?;
     let folder = modules.iter().find_map(|(module, folder)| {
         let rest = package.strip_prefix(module.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
@@ -86,7 +86,7 @@ pub(super) fn sibling(tree: &Tree<'_>, modules: &[(String, String)], identity: &
     })?;
     let declaration = format!("func {function}(");
     let mut tests = tree.paths().filter(|path| folder_of(path) == folder && path.ends_with("_test.go"));
-    tests.find(|path| tree.text(path).is_some_and(|text| text.contains(&declaration))).map(str::to_owned)
+    tests.find(|path| tree.read_text(path).is_some_and(|text| text.contains(&declaration))).map(str::to_owned)
 }
 
 /// The name in the clause that a file begins with, behind its comments.

@@ -1,30 +1,30 @@
 //! A failing method in each class of tests that Surefire ran.
 
 use super::command::Arguments;
-use super::tree::Tree;
-use super::wanted::{ControlTest, Wanted, distinct, into_class};
+use super::tree::ExamView;
+use super::wanted::{ControlRequest, ControlTest, distinct, into_class};
 
 /// Properties that choose among tests.
 const CHOOSING: [&str; 4] = ["-Dtest", "-Dgroups", "-DexcludedGroups", "-DincludeTags"];
 
 /// Control tests for Surefire; `None` if options select tests.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
-    let arguments = Arguments::of(wanted.commands.after(&["mvn"]).unwrap_or_default(), &[]);
+pub(super) fn java_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
+    let arguments = Arguments::of_words(wanted.commands.after(&["mvn"]).unwrap_or_default(), &[]);
     if arguments.has_any(&CHOOSING) {
         return None;
     }
     let files = distinct(wanted.ran().filter_map(|identity| declaring_file(wanted.tree, identity)));
     Some(wanted.each(files, |path, name| {
-        let text = wanted.tree.text(path)?;
+        let text = wanted.tree.read_text(path)?;
         into_class(wanted, path, name, &method(&text, name))
     }))
 }
 
 /// Source file of a class such as `ex.AppTest`, wherever its package lies; a nested class
 /// is in the same file.
-pub(super) fn declaring_file(tree: &Tree<'_>, identity: &str) -> Option<String> {
+pub(super) fn declaring_file(tree: &ExamView<'_>, identity: &str) -> Option<String> {
     let class = identity.split("::").next()?.split('$').next()?;
-    tree.find(&format!("{}.java", class.replace('.', "/")))
+    tree.find_file(&format!("{}.java", class.replace('.', "/")))
 }
 
 /// A method of the framework whose names the file already uses; its assertion fails, and

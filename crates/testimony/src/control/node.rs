@@ -4,8 +4,8 @@
 //! those with the name of a test that ran in them.
 
 use super::command::{Arguments, Filter};
-use super::tree::{Tree, folder_of, joined, name_of};
-use super::wanted::{ControlTest, Wanted};
+use super::tree::{ExamView, folder_of, joined, name_of};
+use super::wanted::{ControlRequest, ControlTest};
 
 const WITH_VALUE: [&str; 15] = [
     "--test-name-pattern",
@@ -32,13 +32,13 @@ const MOST_FILES: usize = 2000;
 const MOST_TITLES: usize = 50;
 
 /// Control tests for Node's runner; `None` if options select tests or no file is run.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
+pub(super) fn node_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["node"]);
-    let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
+    let arguments = Arguments::of_words(words.unwrap_or_default(), &WITH_VALUE);
     if arguments.has_any(&["--test-only", "--test-shard", "--test-skip-pattern", "-e", "--eval", "-p", "--print"]) {
         return None;
     }
-    let suffix = Filter::of(arguments.values(&["--test-name-pattern"])).suffix(" ")?;
+    let suffix = Filter::of_filters(arguments.values(&["--test-name-pattern"])).suffix(" ")?;
     let files = files(wanted.tree, words.is_some(), &arguments);
     let files: Vec<String> =
         files.into_iter().take(MOST_FILES).filter(|path| is_test_file(wanted.tree, path)).collect();
@@ -48,7 +48,7 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
     let others = if words.is_some() { others } else { Vec::new() };
     let files = shown.into_iter().chain(others).collect();
     Some(wanted.each(files, |path, name| {
-        let content = wanted.tree.text(path)?;
+        let content = wanted.tree.read_text(path)?;
         wanted.appended(path, name, &addition(is_module(wanted.tree, path, &content), name, &suffix))
     }))
 }
@@ -68,20 +68,20 @@ fn addition(module: bool, name: &str, suffix: &str) -> String {
     }
 }
 
-fn is_test_file(tree: &Tree<'_>, path: &str) -> bool {
-    tree.text(path).is_some_and(|content| content.contains("node:test"))
+fn is_test_file(tree: &ExamView<'_>, path: &str) -> bool {
+    tree.read_text(path).is_some_and(|content| content.contains("node:test"))
 }
 
 /// True if the file contains the name of a test that ran.
-fn shows_test(wanted: &Wanted<'_>, path: &str) -> bool {
-    let Some(content) = wanted.tree.text(path) else { return false };
+fn shows_test(wanted: &ControlRequest<'_>, path: &str) -> bool {
+    let Some(content) = wanted.tree.read_text(path) else { return false };
     let mut titles = wanted.ran().take(MOST_TITLES).map(|identity| identity.rsplit(" > ").next().unwrap_or(identity));
     titles.any(|title| !title.is_empty() && content.contains(title))
 }
 
 /// Files that the command runs.
-fn files(tree: &Tree<'_>, known: bool, arguments: &Arguments<'_>) -> Vec<String> {
-    let plain = match known && !arguments.has("--test") {
+fn files(tree: &ExamView<'_>, known: bool, arguments: &Arguments<'_>) -> Vec<String> {
+    let plain = match known && !arguments.has_option("--test") {
         // What follows the script is for the script.
         true => arguments.plain.iter().take(1).copied().collect(),
         false => arguments.plain.clone(),
@@ -89,12 +89,12 @@ fn files(tree: &Tree<'_>, known: bool, arguments: &Arguments<'_>) -> Vec<String>
     if plain.is_empty() {
         return below(tree, tree.cwd()).filter(|path| is_default(from(tree.cwd(), path))).map(str::to_owned).collect();
     }
-    plain.into_iter().filter_map(|given| tree.here(given)).flat_map(|given| matching(tree, &given)).collect()
+    plain.into_iter().filter_map(|given| tree.path_from_root(given)).flat_map(|given| matching(tree, &given)).collect()
 }
 
 /// The file, what a pattern matches, or what Node finds in a folder.
-fn matching(tree: &Tree<'_>, given: &str) -> Vec<String> {
-    if tree.has(given) {
+fn matching(tree: &ExamView<'_>, given: &str) -> Vec<String> {
+    if tree.has_file(given) {
         return vec![given.to_owned()];
     }
     let is_pattern = given.contains(['*', '?', '[', '{']);
@@ -106,7 +106,7 @@ fn matching(tree: &Tree<'_>, given: &str) -> Vec<String> {
     found.filter(fits).map(str::to_owned).collect()
 }
 
-fn below<'t>(tree: &'t Tree<'_>, folder: &str) -> impl Iterator<Item = &'t str> + use<'t> {
+fn below<'t>(tree: &'t ExamView<'_>, folder: &str) -> impl Iterator<Item = &'t str> + use<'t> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let installed = |path: &&str| path.split('/').any(|part| part == "node_modules");
     tree.paths().filter(move |path| path.starts_with(&prefix)).filter(move |path| !installed(path))
@@ -127,7 +127,7 @@ fn is_default(path: &str) -> bool {
 }
 
 /// True for an ES module: by its ending, by the nearest package, or by its own statements.
-fn is_module(tree: &Tree<'_>, path: &str, content: &str) -> bool {
+fn is_module(tree: &ExamView<'_>, path: &str, content: &str) -> bool {
     match path.rsplit('.').next() {
         Some("mjs" | "mts") => return true,
         Some("cjs" | "cts") => return false,
@@ -135,7 +135,7 @@ fn is_module(tree: &Tree<'_>, path: &str, content: &str) -> bool {
     }
     let folders =
         std::iter::successors(Some(folder_of(path)), |folder| (!folder.is_empty()).then(|| folder_of(folder)));
-    let mut packages = folders.filter_map(|folder| tree.read(&joined(folder, "package.json")?));
+    let mut packages = folders.filter_map(|folder| tree.read_file(&joined(folder, "package.json")?));
     let package = packages.next().and_then(|package| serde_json::from_slice::<serde_json::Value>(&package).ok());
     match package.as_ref().and_then(|package| package.get("type")?.as_str()) {
         Some("module") => true,

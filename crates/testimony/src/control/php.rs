@@ -1,8 +1,8 @@
 //! A failing method in each class of tests that PHPUnit ran.
 
 use super::command::Arguments;
-use super::tree::{Tree, name_of};
-use super::wanted::{ControlTest, Wanted, distinct, into_class};
+use super::tree::{ExamView, name_of};
+use super::wanted::{ControlRequest, ControlTest, distinct, into_class};
 
 /// Options that choose among tests.
 const CHOOSING: [&str; 9] = [
@@ -19,8 +19,8 @@ const CHOOSING: [&str; 9] = [
 const ENDING: &str = "Test.php";
 
 /// Control tests for PHPUnit; `None` if options select tests.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
-    let arguments = Arguments::of(wanted.commands.after(&["phpunit"]).unwrap_or_default(), &[]);
+pub(super) fn php_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
+    let arguments = Arguments::of_words(wanted.commands.after(&["phpunit"]).unwrap_or_default(), &[]);
     if arguments.has_any(&CHOOSING) {
         return None;
     }
@@ -33,14 +33,14 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
 
 /// File of a test, by its name in a report, or by the title of its class: `Adder` for
 /// AdderTest.php.
-pub(super) fn declaring_file(tree: &Tree<'_>, identity: &str) -> Option<String> {
+pub(super) fn declaring_file(tree: &ExamView<'_>, identity: &str) -> Option<String> {
     if let Some((file, _)) = identity.split_once("::")
         && file.ends_with(".php")
     {
-        return tree.find(file);
+        return tree.find_file(file);
     }
     let class = identity.split([':', ' ']).next()?.rsplit('\\').next()?;
     let class = class.strip_suffix("Test").unwrap_or(class);
     let file = tree.paths().find(|path| name_of(path).strip_suffix(ENDING) == Some(class))?;
-    tree.find(file)
+    tree.find_file(file)
 }

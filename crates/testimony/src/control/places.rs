@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::command::Commands;
 use super::rust::{source_of_cargo, source_of_nextest};
 use super::rust_packages::packages;
-use super::tree::Room;
-use super::tree::{Tree, folder_of};
+use super::tree::ControlInputs;
+use super::tree::{ExamView, folder_of};
 use super::{go, java, php, pytest, python, ruby};
 use crate::compare::function_of;
 use crate::results::{Runner, TestResults};
@@ -36,14 +36,14 @@ const COMMANDS: [(&[&str], Runner); 17] = [
 ];
 
 /// The runners that a command starts, as far as its words say so.
-pub fn known_runners(room: &Room<'_>) -> BTreeSet<Runner> {
-    let commands = Commands::of(room, &Tree::of(room));
+pub fn known_runners(room: &ControlInputs<'_>) -> BTreeSet<Runner> {
+    let commands = Commands::of_command(room, &ExamView::of_exam(room));
     COMMANDS.iter().filter(|(words, _)| commands.after(words).is_some()).map(|(_, runner)| *runner).collect()
 }
 
 /// Every file in which the test may be declared. Empty where nothing shows it.
-pub fn declaring_files(identity: &str, runner: Runner, room: &Room<'_>) -> Vec<String> {
-    let tree = Tree::of(room);
+pub fn declaring_files(identity: &str, runner: Runner, room: &ControlInputs<'_>) -> Vec<String> {
+    let tree = ExamView::of_exam(room);
     let identity = function_of(identity);
     match runner {
         Runner::Pytest => pytest::place_of(&tree, identity).map(|(path, _)| path).into_iter().collect(),
@@ -86,7 +86,7 @@ fn last_part(identity: &str) -> &str {
 
 /// The files of the package that declare a function of this name: a module may stand in any
 /// of them.
-fn of_rust(tree: &Tree<'_>, identity: &str, runner: Runner) -> Vec<String> {
+fn of_rust(tree: &ExamView<'_>, identity: &str, runner: Runner) -> Vec<String> {
     let packages = packages(tree);
     let root = match runner {
         Runner::Nextest => source_of_nextest(tree, &packages, identity),
@@ -103,8 +103,8 @@ fn is_below(path: &str, folder: &str) -> bool {
 }
 
 /// The files below a folder in which the text stands.
-fn holding(tree: &Tree<'_>, folder: &str, text: &str) -> Vec<String> {
-    let has = |path: &&str| tree.text(path).is_some_and(|content| content.contains(text));
+fn holding(tree: &ExamView<'_>, folder: &str, text: &str) -> Vec<String> {
+    let has = |path: &&str| tree.read_text(path).is_some_and(|content| content.contains(text));
     let below = tree.paths().filter(|path| is_below(path, folder)).take(MOST_FILES);
     below.filter(|_| !text.is_empty()).filter(has).map(str::to_owned).collect()
 }
@@ -113,13 +113,13 @@ fn holding(tree: &Tree<'_>, folder: &str, text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn in_room<T>(argv: &str, files: &[(&str, &str)], ask: impl FnOnce(&Room<'_>) -> T) -> T {
+    fn in_room<T>(argv: &str, files: &[(&str, &str)], ask: impl FnOnce(&ControlInputs<'_>) -> T) -> T {
         let argv = shell_words::split(argv).expect("words");
         let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
         let read = |wanted: &str| {
             files.iter().find(|(path, _)| *path == wanted).map(|(_, content)| content.as_bytes().to_vec())
         };
-        ask(&Room { argv: &argv, cwd: "", paths: &paths, read: &read })
+        ask(&ControlInputs { argv: &argv, cwd: "", paths: &paths, read: &read })
     }
 
     #[test]
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn files_from_which_tests_may_run() {
-        use crate::results::Outcome;
+        use crate::results::TestOutcome;
 
         let results = |runner, names: &[&str]| {
-            TestResults::of_tests(runner, names.iter().map(|name| ((*name).to_owned(), Outcome::Passed)).collect())
+            TestResults::of_tests(runner, names.iter().map(|name| ((*name).to_owned(), TestOutcome::Passed)).collect())
         };
         let pytest = results(Runner::Pytest, &["tests/test_a.py::A::test_inherited[1]"]);
         let unittest = results(Runner::Unittest, &["tests.test_a.A.test_inherited"]);

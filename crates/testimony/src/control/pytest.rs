@@ -2,8 +2,8 @@
 
 use super::command::{Arguments, Filter};
 use super::python::{has_line, is_identifier, module};
-use super::tree::{Tree, joined, name_of};
-use super::wanted::{ControlTest, Wanted};
+use super::tree::{ExamView, joined, name_of};
+use super::wanted::{ControlRequest, ControlTest};
 
 /// Options whose value is the next word.
 const WITH_VALUE: [&str; 20] = [
@@ -33,15 +33,15 @@ const WITH_VALUE: [&str; 20] = [
 const SETTINGS: [&str; 6] = ["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"];
 
 /// Control tests for pytest; `None` if marks, names or settings select tests.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
+pub(super) fn pytest_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["pytest"]).or_else(|| wanted.commands.after(&["py.test"]));
-    let arguments = Arguments::of(words.unwrap_or_default(), &WITH_VALUE);
+    let arguments = Arguments::of_words(words.unwrap_or_default(), &WITH_VALUE);
     let picks_by_mark = arguments.values(&["-m"]).any(|marks| !marks.starts_with("not "));
     let picks_by_name = arguments.plain.iter().any(|name| name.contains("::"));
     if picks_by_mark || picks_by_name || settings_pick(wanted.tree) {
         return None;
     }
-    let suffix = Filter::of(arguments.values(&["-k"])).suffix("_")?;
+    let suffix = Filter::of_filters(arguments.values(&["-k"])).suffix("_")?;
     Some(wanted.each(places(wanted), |(path, prefix), name| {
         let function = format!("{prefix}_{name}{suffix}");
         wanted.appended(path, name, &format!("\n\ndef {function}():\n    assert \"found\" == \"expected\"\n"))
@@ -50,7 +50,7 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
 
 /// Files with a test that ran, each with what names of tests begin with in it. Those that
 /// are named as test files are come first.
-fn places(wanted: &Wanted<'_>) -> Vec<(String, String)> {
+fn places(wanted: &ControlRequest<'_>) -> Vec<(String, String)> {
     let files = wanted.ran_in(|identity| identity.split("::").next().unwrap_or(identity));
     let found = files.filter_map(|identity| place_of(wanted.tree, identity));
     let mut places: Vec<(String, String)> = found.filter(|(path, _)| is_suitable(wanted.tree, path)).collect();
@@ -60,7 +60,7 @@ fn places(wanted: &Wanted<'_>) -> Vec<(String, String)> {
 }
 
 /// File of a test that ran, and the prefix that its project gives to test functions.
-pub(super) fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, String)> {
+pub(super) fn place_of(tree: &ExamView<'_>, identity: &str) -> Option<(String, String)> {
     let (file, names) = identity.split_once("::")?;
     // The parameters may hold anything.
     let names = names.split('[').next().unwrap_or(names);
@@ -71,7 +71,7 @@ pub(super) fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, Strin
         false => function.split_once('_')?.0,
     };
     let path = match file.ends_with(".py") {
-        true => tree.find(file)?,
+        true => tree.find_file(file)?,
         // Without the file, the class: its beginning is the module.
         false => module(tree, file, &[])?.0,
     };
@@ -79,14 +79,14 @@ pub(super) fn place_of(tree: &Tree<'_>, identity: &str) -> Option<(String, Strin
 }
 
 /// A mark for the whole file may expect every test to fail.
-fn is_suitable(tree: &Tree<'_>, path: &str) -> bool {
-    tree.text(path).is_some_and(|content| !has_line(&content, "pytestmark"))
+fn is_suitable(tree: &ExamView<'_>, path: &str) -> bool {
+    tree.read_text(path).is_some_and(|content| !has_line(&content, "pytestmark"))
 }
 
 /// True if options in the repository's settings select tests.
-fn settings_pick(tree: &Tree<'_>) -> bool {
+fn settings_pick(tree: &ExamView<'_>) -> bool {
     let files = tree.upwards().flat_map(|folder| SETTINGS.iter().filter_map(move |file| joined(folder, file)));
-    files.filter_map(|path| tree.text(&path)).any(|text| options(&text).is_some_and(picks))
+    files.filter_map(|path| tree.read_text(&path)).any(|text| options(&text).is_some_and(picks))
 }
 
 /// Text after `addopts`, as far as its options can reach.

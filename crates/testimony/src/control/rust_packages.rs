@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{Tree, folder_of, joined, name_of};
+use super::tree::{ExamView, folder_of, joined, name_of};
 
 /// Beyond this many manifests a tree is not looked through.
 const MOST_PACKAGES: usize = 2000;
@@ -17,9 +17,9 @@ pub(super) struct Package {
 }
 
 /// Packages of the tree, bounded in number; unreadable manifests are left out.
-pub(super) fn packages(tree: &Tree<'_>) -> Vec<Package> {
+pub(super) fn packages(tree: &ExamView<'_>) -> Vec<Package> {
     let manifests = tree.paths().filter(|path| name_of(path) == "Cargo.toml").take(MOST_PACKAGES);
-    manifests.filter_map(|path| Package::of(folder_of(path), &tree.text(path)?)).collect()
+    manifests.filter_map(|path| Package::of(folder_of(path), &tree.read_text(path)?)).collect()
 }
 
 impl Package {
@@ -31,7 +31,7 @@ impl Package {
     }
 
     /// Path of a source file of the package from the repository's root.
-    pub(super) fn path(&self, source: &str) -> Option<String> {
+    pub(super) fn source_path(&self, source: &str) -> Option<String> {
         joined(&self.folder, source)
     }
 
@@ -49,42 +49,44 @@ impl Package {
     }
 
     /// The root of a library, of the test or binary of this name.
-    pub(super) fn source(&self, tree: &Tree<'_>, kind: Kind<'_>) -> Option<String> {
+    pub(super) fn source(&self, tree: &ExamView<'_>, kind: BinaryKind<'_>) -> Option<String> {
         let (header, name) = match kind {
-            Kind::Library => ("lib", None),
-            Kind::Test(name) => ("[test]", Some(name)),
-            Kind::Binary(name) => ("[bin]", Some(name)),
+            BinaryKind::Library => ("lib", None),
+            BinaryKind::Test(name) => ("[test]", Some(name)),
+            BinaryKind::Binary(name) => ("[bin]", Some(name)),
         };
         let given = self.table(header, name).and_then(|table| table.get("path")).cloned();
         let usual = match kind {
-            Kind::Library => vec!["src/lib.rs".to_owned()],
-            Kind::Test(name) => vec![format!("tests/{name}.rs"), format!("tests/{name}/main.rs")],
-            Kind::Binary(name) => {
+            BinaryKind::Library => vec!["src/lib.rs".to_owned()],
+            BinaryKind::Test(name) => vec![format!("tests/{name}.rs"), format!("tests/{name}/main.rs")],
+            BinaryKind::Binary(name) => {
                 let main = (name == self.name).then(|| "src/main.rs".to_owned());
                 main.into_iter().chain([format!("src/bin/{name}.rs"), format!("src/bin/{name}/main.rs")]).collect()
             }
         };
-        given.into_iter().chain(usual).filter_map(|source| self.path(&source)).find(|path| tree.has(path))
+        given.into_iter().chain(usual).filter_map(|source| self.source_path(&source)).find(|path| tree.has_file(path))
     }
 }
 
 /// Kind of a test binary, and with it the place of its root file.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind<'a> {
+pub(super) enum BinaryKind<'a> {
     Library,
     Test(&'a str),
     Binary(&'a str),
 }
 
 /// The file that cargo announces as `source` of `target`, if only one can be meant.
-pub(super) fn announced(tree: &Tree<'_>, packages: &[Package], target: &str, source: &str) -> Option<String> {
-    let holding: Vec<&Package> =
-        packages.iter().filter(|package| package.path(source).is_some_and(|path| tree.has(&path))).collect();
+pub(super) fn announced(tree: &ExamView<'_>, packages: &[Package], target: &str, source: &str) -> Option<String> {
+    let holding: Vec<&Package> = packages
+        .iter()
+        .filter(|package| package.source_path(source).is_some_and(|path| tree.has_file(&path)))
+        .collect();
     let stem = source.trim_end_matches("/main.rs").trim_end_matches(".rs");
     let by_name = |package: &&Package| package.has_target(target) || name_of(stem).replace('-', "_") == target;
     let named: Vec<&Package> = holding.iter().copied().filter(by_name).collect();
     match (holding.as_slice(), named.as_slice()) {
-        ([package], _) | (_, [package]) => package.path(source),
+        ([package], _) | (_, [package]) => package.source_path(source),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 
 use super::command::Arguments;
 use super::tree::name_of;
-use super::wanted::{ControlTest, Wanted, distinct};
+use super::wanted::{ControlRequest, ControlTest, distinct};
 use crate::results::Runner;
 
 /// Files that are looked through, and titles that are looked for in each.
@@ -30,7 +30,7 @@ const CHOOSING: [&str; 12] = [
 ];
 
 /// Control tests for Mocha, Jest, Vitest and AVA.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
+pub(super) fn script_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
     let runner = wanted.exam.runner;
     let program = match runner {
         Runner::Mocha => "mocha",
@@ -39,7 +39,7 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
         _ => "ava",
     };
     let words = wanted.commands.after(&[program]);
-    if Arguments::of(words.unwrap_or_default(), &[]).has_any(&CHOOSING) {
+    if Arguments::of_words(words.unwrap_or_default(), &[]).has_any(&CHOOSING) {
         return None;
     }
     let named: Vec<String> = match runner {
@@ -48,17 +48,17 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
         }
         _ => Vec::new(),
     };
-    let named: Vec<String> = named.into_iter().filter(|path| wanted.tree.has(path)).collect();
+    let named: Vec<String> = named.into_iter().filter(|path| wanted.tree.has_file(path)).collect();
     let files = if named.is_empty() { find_files(wanted, runner) } else { named };
     Some(wanted.each(files, |path, name| {
-        let content = wanted.tree.text(path)?;
+        let content = wanted.tree.read_text(path)?;
         wanted.appended(path, name, &addition(runner, is_module(path, &content), name))
     }))
 }
 
 /// Scripts that hold the title of a test that ran; where only numbers are known, those that
 /// the runner takes by their names.
-fn find_files(wanted: &Wanted<'_>, runner: Runner) -> Vec<String> {
+fn find_files(wanted: &ControlRequest<'_>, runner: Runner) -> Vec<String> {
     let is_installed = |path: &&str| path.split('/').any(|part| part == "node_modules");
     let scripts = wanted.tree.paths().filter(|path| is_script(path) && !is_installed(path)).take(MOST_FILES);
     let last = |test: &str| {
@@ -68,7 +68,9 @@ fn find_files(wanted: &Wanted<'_>, runner: Runner) -> Vec<String> {
     let titles: Vec<String> = wanted.ran().take(MOST_TITLES).map(last).collect();
     let shows = |path: &&str| match titles.is_empty() {
         true => matches!(runner, Runner::Jest | Runner::Vitest) && is_default(path),
-        false => wanted.tree.text(path).is_some_and(|text| titles.iter().any(|title| text.contains(title.as_str()))),
+        false => {
+            wanted.tree.read_text(path).is_some_and(|text| titles.iter().any(|title| text.contains(title.as_str())))
+        }
     };
     scripts.filter(shows).map(str::to_owned).collect()
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use contract::report::TestCounts;
 use proptest::prelude::*;
 
-use super::{ControlTest, Room, control_tests, unseen};
-use crate::results::{Outcome, Runner, TestResults};
+use super::{ControlInputs, ControlTest, control_tests, unseen};
+use crate::results::{Runner, TestOutcome, TestResults};
 
 const NAME: &str = "qvzwkx";
 
 fn results(runner: Runner, passed: &[&str]) -> TestResults {
-    let tests: BTreeMap<String, Outcome> = passed.iter().map(|name| ((*name).to_owned(), Outcome::Passed)).collect();
+    let tests: BTreeMap<String, TestOutcome> =
+        passed.iter().map(|name| ((*name).to_owned(), TestOutcome::Passed)).collect();
     let executed = (tests.len() as u64).max(1);
     let mut results = TestResults::of_tests(runner, tests);
     results.counts = TestCounts { executed, passed: executed, failed: 0, skipped: 0 };
@@ -23,7 +24,7 @@ fn control(runner: Runner, argv: &str, passed: &[&str], files: &[(&str, &str)]) 
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let read =
         |wanted: &str| files.iter().find(|(path, _)| *path == wanted).map(|(_, content)| content.as_bytes().to_vec());
-    let room = Room { argv: &argv, cwd: "", paths: &paths, read: &read };
+    let room = ControlInputs { argv: &argv, cwd: "", paths: &paths, read: &read };
     let controls = control_tests(&results(runner, passed), &room, NAME);
     let distinct: std::collections::BTreeSet<&str> = controls.iter().map(|control| control.path.as_str()).collect();
     assert_eq!(distinct.len(), controls.len(), "one for each file");
@@ -214,12 +215,13 @@ fn every_file_gets_a_control() {
     let passed: Vec<String> = paths.iter().map(|path| format!("{path}::test_a")).collect();
     let passed: Vec<&str> = passed.iter().map(String::as_str).collect();
     let read = |_: &str| Some(b"def test_a(): pass\n".to_vec());
-    let room = Room { argv: &["pytest".to_owned()], cwd: "", paths: &paths, read: &read };
+    let room = ControlInputs { argv: &["pytest".to_owned()], cwd: "", paths: &paths, read: &read };
     let controls = control_tests(&results(Runner::Pytest, &passed), &room, NAME);
     let names: Vec<&str> = controls.iter().map(|control| control.name.as_str()).collect();
     assert_eq!((names.len(), names[0], names[26]), (30, "qvzwkxaaa", "qvzwkxaba"));
     let failed = |which: &[usize]| {
-        let tests = which.iter().map(|index| (format!("{}::test_{}", paths[*index], names[*index]), Outcome::Failed));
+        let tests =
+            which.iter().map(|index| (format!("{}::test_{}", paths[*index], names[*index]), TestOutcome::Failed));
         TestResults::of_tests(Runner::Pytest, tests.collect())
     };
     let seen = failed(&[0, 2]);
@@ -230,7 +232,7 @@ fn every_file_gets_a_control() {
 #[test]
 fn names_that_are_refused() {
     for name in ["", "Upper", "a b", "a;b", "é"] {
-        let room = Room { argv: &[], cwd: "", paths: &["test_a.py".to_owned()], read: &|_| Some(Vec::new()) };
+        let room = ControlInputs { argv: &[], cwd: "", paths: &["test_a.py".to_owned()], read: &|_| Some(Vec::new()) };
         assert_eq!(control_tests(&results(Runner::Pytest, &["test_a.py::test_a"]), &room, name), [], "{name}");
     }
 }
@@ -238,17 +240,17 @@ fn names_that_are_refused() {
 #[test]
 fn seen_to_fail() {
     let controls = [ControlTest { path: String::new(), content: Vec::new(), name: NAME.to_owned() }];
-    let with = |tests: &[(&str, Outcome)], failed| {
+    let with = |tests: &[(&str, TestOutcome)], failed| {
         let tests = tests.iter().map(|(name, outcome)| ((*name).to_owned(), *outcome)).collect();
         let mut results = TestResults::of_tests(Runner::Go, tests);
         results.counts = TestCounts { executed: 9, passed: 0, failed, skipped: 0 };
         results
     };
     for (results, expected) in [
-        (with(&[("p::TestQvzwkx", Outcome::Failed)], 1), true),
-        (with(&[("p::TestQvzwkx", Outcome::Passed)], 0), false),
-        (with(&[("p::TestQvzwkx", Outcome::Skipped)], 0), false),
-        (with(&[("p::TestOther", Outcome::Failed)], 1), false),
+        (with(&[("p::TestQvzwkx", TestOutcome::Failed)], 1), true),
+        (with(&[("p::TestQvzwkx", TestOutcome::Passed)], 0), false),
+        (with(&[("p::TestQvzwkx", TestOutcome::Skipped)], 0), false),
+        (with(&[("p::TestOther", TestOutcome::Failed)], 1), false),
         (with(&[], 1), true),
         (with(&[], 0), false),
     ] {
@@ -265,7 +267,7 @@ proptest! {
         let runner = [Runner::Pytest, Runner::Unittest, Runner::Cargo, Runner::Nextest, Runner::Node, Runner::Go, Runner::Junit][kind];
         let identities: Vec<&str> = identities.iter().map(String::as_str).collect();
         let read = |_: &str| Some(content.clone().into_bytes());
-        let room = Room { argv: &words, cwd: &cwd, paths: &paths, read: &read };
+        let room = ControlInputs { argv: &words, cwd: &cwd, paths: &paths, read: &read };
         for control in control_tests(&results(runner, &identities), &room, NAME) {
             prop_assert!(control.content.len() > NAME.len());
             prop_assert!(runner == Runner::Go || paths.contains(&control.path));

@@ -7,7 +7,7 @@ const LARGEST_FILE: usize = 4 << 20;
 
 /// Inputs for making a control test.
 #[derive(Clone, Copy)]
-pub struct Room<'a> {
+pub struct ControlInputs<'a> {
     pub argv: &'a [String],
     /// Working directory of the command relative to the repository root; empty for the root
     /// itself.
@@ -18,22 +18,22 @@ pub struct Room<'a> {
     pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-impl std::fmt::Debug for Room<'_> {
+impl std::fmt::Debug for ControlInputs<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Room").field("argv", &self.argv).field("cwd", &self.cwd).finish_non_exhaustive()
     }
 }
 
 /// The exam's tree, seen from where the command runs.
-pub(super) struct Tree<'a> {
+pub(super) struct ExamView<'a> {
     paths: BTreeSet<&'a str>,
     cwd: String,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> ExamView<'a> {
     /// Takes the exam's tree and the working directory of its command.
-    pub(super) fn of(room: &Room<'a>) -> Self {
+    pub(super) fn of_exam(room: &ControlInputs<'a>) -> Self {
         let paths = room.paths.iter().map(String::as_str).collect();
         Self { paths, cwd: joined("", room.cwd).unwrap_or_default(), read: room.read }
     }
@@ -49,29 +49,30 @@ impl<'a> Tree<'a> {
     }
 
     /// True if the tree has a file at this path.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(super) fn has_file(&self, path: &str) -> bool {
         self.paths.contains(path)
     }
 
     /// The content of a file, unless it is too large.
-    pub(super) fn read(&self, path: &str) -> Option<Vec<u8>> {
-        self.has(path).then(|| (self.read)(path)).flatten().filter(|content| content.len() <= LARGEST_FILE)
+    pub(super) fn read_file(&self, path: &str) -> Option<Vec<u8>> {
+        self.has_file(path).then(|| (self.read)(path)).flatten().filter(|content| content.len() <= LARGEST_FILE)
     }
 
     /// Content of a file as text; invalid UTF-8 is replaced.
-    pub(super) fn text(&self, path: &str) -> Option<String> {
-        self.read(path).map(|content| String::from_utf8_lossy(&content).into_owned())
+    pub(super) fn read_text(&self, path: &str) -> Option<String> {
+        self.read_file(path).map(|content| String::from_utf8_lossy(&content).into_owned())
     }
 
     /// A path that the command names, from the root; None where it leaves the repository.
-    pub(super) fn here(&self, path: &str) -> Option<String> {
+    pub(super) fn path_from_root(&self, path: &str) -> Option<String> {
         joined(&self.cwd, path)
     }
 
     /// The file that a runner calls so: from where the command runs, from the root, or the
     /// only one that ends like this.
-    pub(super) fn find(&self, name: &str) -> Option<String> {
-        let named = [self.here(name), joined("", name)].into_iter().flatten().find(|path| self.has(path));
+    pub(super) fn find_file(&self, name: &str) -> Option<String> {
+        let named =
+            [self.path_from_root(name), joined("", name)].into_iter().flatten().find(|path| self.has_file(path));
         named.or_else(|| {
             let ending = format!("/{}", joined("", name)?);
             let mut similar = self.paths().filter(|path| path.ends_with(&ending));

@@ -3,16 +3,16 @@
 use super::command::{Arguments, Filter};
 use super::python::{has_line, module};
 use super::tree::{joined, name_of};
-use super::wanted::{ControlTest, Wanted, capital, distinct};
+use super::wanted::{ControlRequest, ControlTest, capital, distinct};
 
 const WITH_VALUE: [&str; 8] =
     ["-k", "-s", "--start-directory", "-p", "--pattern", "-t", "--top-level-directory", "--durations"];
 
 /// Control tests for unittest; `None` if its filter cannot be satisfied.
-pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
+pub(super) fn unittest_controls(wanted: &ControlRequest<'_>) -> Option<Vec<ControlTest>> {
     let words = wanted.commands.after(&["-m", "unittest"]).unwrap_or_default();
-    let arguments = Arguments::of(words, &WITH_VALUE);
-    let suffix = Filter::of(arguments.values(&["-k"])).suffix("_")?;
+    let arguments = Arguments::of_words(words, &WITH_VALUE);
+    let suffix = Filter::of_filters(arguments.values(&["-k"])).suffix("_")?;
     let class = |name: &str| {
         format!(
             "\n\nclass Test{}(__import__(\"unittest\").TestCase):\n    def test_{name}{suffix}(self):\n        self.assertEqual(\"found\", \"expected\")\n",
@@ -31,7 +31,7 @@ pub(super) fn controls(wanted: &Wanted<'_>) -> Option<Vec<ControlTest>> {
 }
 
 /// The modules of tests that ran.
-fn named(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Vec<String> {
+fn named(wanted: &ControlRequest<'_>, arguments: &Arguments<'_>) -> Vec<String> {
     let folders = start_folders(arguments);
     let discovers = discovers(arguments);
     let classes = wanted.ran_in(|identity| identity.rsplit_once('.').map_or(identity, |(class, _)| class));
@@ -44,20 +44,20 @@ fn named(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Vec<String> {
 }
 
 /// Without names: the modules that the command names, or files that are sure to be discovered.
-fn unnamed(wanted: &Wanted<'_>, arguments: &Arguments<'_>) -> Option<Vec<String>> {
+fn unnamed(wanted: &ControlRequest<'_>, arguments: &Arguments<'_>) -> Option<Vec<String>> {
     wanted.commands.after(&["-m", "unittest"])?;
     if !discovers(arguments) {
         let named = arguments
             .plain
             .iter()
-            .filter_map(|plain| wanted.tree.here(&format!("{}.py", dotted(plain).replace('.', "/"))));
+            .filter_map(|plain| wanted.tree.path_from_root(&format!("{}.py", dotted(plain).replace('.', "/"))));
         return Some(named.filter(|path| is_suitable(wanted, path)).collect());
     }
     if arguments.has_any(&["-p", "--pattern"]) {
         return None;
     }
     let start = start_folders(arguments).first().copied().unwrap_or_default();
-    let start = wanted.tree.here(start)?;
+    let start = wanted.tree.path_from_root(start)?;
     let below = wanted.tree.paths().filter(|path| joined(&start, name_of(path)).as_deref() == Some(path));
     let tests = below.filter(|path| name_of(path).starts_with("test") && path.ends_with(".py"));
     Some(tests.filter(|path| is_suitable(wanted, path)).map(str::to_owned).collect())
@@ -83,17 +83,18 @@ fn dotted(name: &str) -> String {
 }
 
 /// A module that decides itself what is loaded from it may leave out what is added.
-fn is_suitable(wanted: &Wanted<'_>, path: &str) -> bool {
-    wanted.tree.text(path).is_some_and(|content| {
+fn is_suitable(wanted: &ControlRequest<'_>, path: &str) -> bool {
+    wanted.tree.read_text(path).is_some_and(|content| {
         content.contains("TestCase") && content.contains("def test") && !has_line(&content, "def load_tests")
     })
 }
 
 /// A script calls the runner in its last lines: the class must be there before.
-fn of_script(wanted: &Wanted<'_>, name: &str, class: &str) -> Option<ControlTest> {
+fn of_script(wanted: &ControlRequest<'_>, name: &str, class: &str) -> Option<ControlTest> {
     let scripts = wanted.commands.words().filter(|word| word.ends_with(".py"));
-    let path = scripts.filter_map(|script| wanted.tree.here(script)).find(|path| is_suitable(wanted, path))?;
-    let content = wanted.tree.read(&path)?;
+    let path =
+        scripts.filter_map(|script| wanted.tree.path_from_root(script)).find(|path| is_suitable(wanted, path))?;
+    let content = wanted.tree.read_file(&path)?;
     let call = last_line(&content, &[b"if __name__", b"unittest.main("])?;
     let (before, after) = content.split_at(call);
     let content = [before, class.as_bytes(), b"\n\n", after].concat();

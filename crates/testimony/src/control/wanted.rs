@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::command::Commands;
-use super::tree::Tree;
-use crate::results::{Outcome, TestResults};
+use super::tree::ExamView;
+use crate::results::{TestOutcome, TestResults};
 
 /// Beyond this many places where tests ran none is looked at.
 const MOST_PLACES: usize = 500;
@@ -28,21 +28,21 @@ impl ControlTest {
 }
 
 /// Input of every runner's part.
-pub(super) struct Wanted<'a> {
+pub(super) struct ControlRequest<'a> {
     pub(super) exam: &'a TestResults,
-    pub(super) tree: &'a Tree<'a>,
+    pub(super) tree: &'a ExamView<'a>,
     pub(super) commands: &'a Commands,
     pub(super) name: &'a str,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ControlRequest<'a> {
     /// Identities of tests that ran, those that passed first.
     pub(super) fn ran(&self) -> impl Iterator<Item = &'a str> {
-        let of = |wanted: Outcome| {
+        let of = |wanted: TestOutcome| {
             let tests = self.exam.tests.iter().filter(move |(_, outcome)| **outcome == wanted);
             tests.map(|(identity, _)| identity.as_str())
         };
-        of(Outcome::Passed).chain(of(Outcome::Failed))
+        of(TestOutcome::Passed).chain(of(TestOutcome::Failed))
     }
 
     /// One test that ran for each place, as `place` tells it from the identity; not more
@@ -70,15 +70,15 @@ impl<'a> Wanted<'a> {
 
     /// The file with a test of this name at its end.
     pub(super) fn appended(&self, path: &str, name: &str, addition: &str) -> Option<ControlTest> {
-        let mut content = self.tree.read(path)?;
+        let mut content = self.tree.read_file(path)?;
         content.extend_from_slice(addition.as_bytes());
         Some(ControlTest { path: path.to_owned(), content, name: name.to_owned() })
     }
 }
 
 /// The file with a method at the end of its last class.
-pub(super) fn into_class(wanted: &Wanted<'_>, path: &str, name: &str, method: &str) -> Option<ControlTest> {
-    let mut content = wanted.tree.read(path)?;
+pub(super) fn into_class(wanted: &ControlRequest<'_>, path: &str, name: &str, method: &str) -> Option<ControlTest> {
+    let mut content = wanted.tree.read_file(path)?;
     let end = content.iter().rposition(|byte| *byte == b'}')?;
     content.splice(end..end, method.bytes());
     Some(ControlTest { path: path.to_owned(), content, name: name.to_owned() })

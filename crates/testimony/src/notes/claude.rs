@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Arguments, Note, NoteKind, Words, call, kind_of};
-use crate::claims::stream::{Few, event};
+use crate::claims::stream::{Few, parse_event};
 
 #[derive(Deserialize)]
 struct System {
@@ -66,17 +66,17 @@ struct Usage {
 }
 
 /// Notes of one line; `None` if the line is no event of this format.
-pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
+pub(super) fn claude_notes(line: &[u8]) -> Option<Vec<Note>> {
     match &*kind_of(line)? {
         // Pieces of a message that comes whole later, and counters.
         "stream_event" | "rate_limit_event" | "tool_progress" => Some(Vec::new()),
-        "system" => system(event(line)?),
-        kind @ ("assistant" | "user") => match event::<Turn>(line)?.message.content {
+        "system" => system(parse_event(line)?),
+        kind @ ("assistant" | "user") => match parse_event::<Turn>(line)?.message.content {
             Content::Text(text) if kind == "assistant" => Some(vec![Note::new(NoteKind::Message, text)]),
             Content::Text(_) => Some(Vec::new()),
             Content::Blocks(Few(blocks)) => Some(blocks.into_iter().filter_map(block).collect()),
         },
-        "result" => event(line).map(|ended| vec![end(ended)]),
+        "result" => parse_event(line).map(|ended| vec![end(ended)]),
         _ => None,
     }
 }

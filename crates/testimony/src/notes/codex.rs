@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Note, NoteKind, kind_of};
-use crate::claims::stream::{Few, event};
+use crate::claims::stream::{Few, parse_event};
 
 #[derive(Deserialize)]
 struct Step {
@@ -55,15 +55,15 @@ struct Message {
 }
 
 /// Notes of one line; `None` if the line is no event of this format.
-pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
+pub(super) fn codex_notes(line: &[u8]) -> Option<Vec<Note>> {
     let note = match &*kind_of(line)? {
         "thread.started" | "item.updated" => return Some(Vec::new()),
         "turn.started" => Note::new(NoteKind::Turn, "started"),
-        "item.started" => return started(event::<Step>(line)?.item),
-        "item.completed" => return completed(event::<Step>(line)?.item),
-        "turn.completed" => usage(&event::<Completed>(line)?.usage),
-        "turn.failed" => Note::new(NoteKind::Error, event::<Failed>(line)?.error.message),
-        "error" => Note::new(NoteKind::Error, event::<Message>(line)?.message),
+        "item.started" => return started(parse_event::<Step>(line)?.item),
+        "item.completed" => return completed(parse_event::<Step>(line)?.item),
+        "turn.completed" => usage(&parse_event::<Completed>(line)?.usage),
+        "turn.failed" => Note::new(NoteKind::Error, parse_event::<Failed>(line)?.error.message),
+        "error" => Note::new(NoteKind::Error, parse_event::<Message>(line)?.message),
         _ => return None,
     };
     Some(vec![note])

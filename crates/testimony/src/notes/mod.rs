@@ -15,7 +15,7 @@ mod tests;
 pub use case::case_note;
 
 use contract::claim::Speech;
-use contract::text::shown;
+use contract::text::show_controls;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::stream::Few;
@@ -66,10 +66,10 @@ impl Note {
 pub fn notes(speech: Speech, line: &[u8]) -> Option<Vec<Note>> {
     let line = line.trim_ascii();
     let mut notes = match speech {
-        Speech::Codex => codex::notes(line),
-        Speech::Pi => pi::notes(line),
-        Speech::Claude => claude::notes(line),
-        Speech::Opencode => opencode::notes(line),
+        Speech::Codex => codex::codex_notes(line),
+        Speech::Pi => pi::pi_notes(line),
+        Speech::Claude => claude::claude_notes(line),
+        Speech::Opencode => opencode::opencode_notes(line),
         Speech::Fake | Speech::Gemini | Speech::Aider | Speech::Case | Speech::Plain => None,
     }?;
     notes.truncate(MAX_NOTES);
@@ -146,7 +146,7 @@ impl Words {
 /// One line, bounded and safe to print.
 fn short(text: &str) -> String {
     let start: String = text.trim().chars().take(MAX_TEXT + 1).collect();
-    let shown = shown(&start);
+    let shown = show_controls(&start);
     if shown.chars().count() <= MAX_TEXT {
         return shown;
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Arguments, Note, NoteKind, call, kind_of};
-use crate::claims::stream::event;
+use crate::claims::stream::parse_event;
 
 #[derive(Deserialize)]
 struct Step<T> {
@@ -60,13 +60,13 @@ struct Data {
 }
 
 /// Notes of one line; `None` if the line is no event of this format.
-pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
+pub(super) fn opencode_notes(line: &[u8]) -> Option<Vec<Note>> {
     match &*kind_of(line)? {
         "step_start" => Some(Vec::new()),
-        "text" => event::<Step<Text>>(line).map(|step| vec![Note::new(NoteKind::Message, step.part.text)]),
-        "tool_use" => event::<Step<Tool>>(line).map(|step| tool(step.part)),
-        "step_finish" => event::<Step<Finish>>(line).map(|step| step.part.tokens.iter().map(usage).collect()),
-        "error" => event::<Failed>(line).map(|failed| vec![failure(&failed.error)]),
+        "text" => parse_event::<Step<Text>>(line).map(|step| vec![Note::new(NoteKind::Message, step.part.text)]),
+        "tool_use" => parse_event::<Step<Tool>>(line).map(|step| tool(step.part)),
+        "step_finish" => parse_event::<Step<Finish>>(line).map(|step| step.part.tokens.iter().map(usage).collect()),
+        "error" => parse_event::<Failed>(line).map(|failed| vec![failure(&failed.error)]),
         _ => None,
     }
 }

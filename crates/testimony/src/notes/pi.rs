@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Arguments, Note, NoteKind, Words, call, kind_of};
-use crate::claims::stream::event;
+use crate::claims::stream::parse_event;
 
 #[derive(Deserialize)]
 struct MessageEnd {
@@ -59,7 +59,7 @@ struct Retry {
 }
 
 /// Notes of one line; `None` if the line is no event of this format.
-pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
+pub(super) fn pi_notes(line: &[u8]) -> Option<Vec<Note>> {
     match &*kind_of(line)? {
         "session"
         | "turn_start"
@@ -71,10 +71,10 @@ pub(super) fn notes(line: &[u8]) -> Option<Vec<Note>> {
         | "auto_retry_end" => Some(Vec::new()),
         "agent_start" => Some(vec![Note::new(NoteKind::Turn, "started")]),
         "agent_settled" => Some(vec![Note::new(NoteKind::Turn, "settled")]),
-        "message_end" => message(event::<MessageEnd>(line)?.message),
-        "tool_execution_start" => event::<ToolStart>(line).map(|start| vec![call(&start.tool_name, start.args)]),
-        "tool_execution_end" => event(line).map(tool_end),
-        "auto_retry_start" => event(line).map(|retry| vec![again(&retry)]),
+        "message_end" => message(parse_event::<MessageEnd>(line)?.message),
+        "tool_execution_start" => parse_event::<ToolStart>(line).map(|start| vec![call(&start.tool_name, start.args)]),
+        "tool_execution_end" => parse_event(line).map(tool_end),
+        "auto_retry_start" => parse_event(line).map(|retry| vec![again(&retry)]),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn is_nested_report(name: &str) -> bool {
 }
 
 /// Variables that make runners name their tests; `folder` takes their reports.
-pub(super) fn variables(folder: &Path) -> Vec<(&'static str, String)> {
+pub(super) fn naming_variables(folder: &Path) -> Vec<(&'static str, String)> {
     let report = folder.join(PYTEST_REPORT);
     let report = quoted(&report.to_string_lossy());
     vec![
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_one_word() {
-        let variables = variables(Path::new("/a b/it's"));
+        let variables = naming_variables(Path::new("/a b/it's"));
         let expected = r"--junitxml='/a b/it'\''s/pytest${PYTEST_CURRENT_TEST}.xml' -o junit_family=xunit1";
         assert_eq!(variables[0].1, expected);
     }

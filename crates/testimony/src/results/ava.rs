@@ -1,15 +1,15 @@
 //! AVA's usual report: one line for each test, and numbers at its end.
 
 use super::suites::{indented, without_duration};
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of AVA's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    names: Names,
+pub(super) struct AvaReader {
+    names: TestNames,
     summary: Option<Summary>,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -18,15 +18,15 @@ struct Summary {
     failed: u64,
 }
 
-impl Reader {
+impl AvaReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let (indent, text) = indented(line);
         if indent != 2 {
             return;
         }
         if let Some(number) = remaining(text) {
-            self.names.add_unnamed(Outcome::Failed, number);
+            self.names.add_unnamed(TestOutcome::Failed, number);
         } else if let Some((number, word)) = said(text) {
             let summary = self.summary.get_or_insert_default();
             match word {
@@ -38,7 +38,7 @@ impl Reader {
             if self.summary.is_some() {
                 self.close();
             }
-            self.names.add(name, outcome);
+            self.names.add_test(name, outcome);
         }
     }
 
@@ -51,12 +51,12 @@ impl Reader {
         let passed = said.passed.unwrap_or(told.passed);
         let failed = said.failed.max(told.failed);
         let said = counts(passed + failed, failed, told.skipped);
-        let reading = Reading::settle(Runner::Ava, names, Some(said));
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let reading = RunnerReading::settle_names(Runner::Ava, names, Some(said));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
     }
 
     /// Result after the last line; none if AVA said nothing.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         self.close();
         self.readings
     }
@@ -64,7 +64,7 @@ impl Reader {
 
 /// `1 test failed`, `3 tests passed`, `1 known failure`, `1 uncaught exception`.
 fn said(text: &str) -> Option<(u64, &'static str)> {
-    let (number, rest) = text::number(text)?;
+    let (number, rest) = text::leading_number(text)?;
     match rest {
         " test passed" | " tests passed" => Some((number, "passed")),
         " test failed"
@@ -82,18 +82,18 @@ fn said(text: &str) -> Option<(u64, &'static str)> {
 
 /// `✘ 2 tests remaining in a.test.mjs`: tests that did not run because their process ended.
 fn remaining(text: &str) -> Option<u64> {
-    let (number, rest) = text::number(text.strip_prefix("✘ ")?)?;
+    let (number, rest) = text::leading_number(text.strip_prefix("✘ ")?)?;
     (rest.starts_with(" test remaining in ") || rest.starts_with(" tests remaining in ")).then_some(number)
 }
 
-fn test(text: &str) -> Option<(&str, Outcome)> {
+fn test(text: &str) -> Option<(&str, TestOutcome)> {
     if let Some(name) = text.strip_prefix("✔ ") {
         let name = name.strip_prefix("[expected fail] ").unwrap_or(name);
-        return Some((without_duration(name), Outcome::Passed));
+        return Some((without_duration(name), TestOutcome::Passed));
     }
     if let Some(name) = text.strip_prefix("✘ [fail]: ") {
-        return Some((without_duration(name), Outcome::Failed));
+        return Some((without_duration(name), TestOutcome::Failed));
     }
     let name = text.strip_prefix("- [skip] ").or_else(|| text.strip_prefix("- [todo] "))?;
-    Some((name, Outcome::Skipped))
+    Some((name, TestOutcome::Skipped))
 }

@@ -3,8 +3,8 @@
 
 use contract::report::TestCounts;
 
-use super::tally::{MOST_TESTS, Names, Reading, counts, sum};
-use super::{Outcome, Runner, text};
+use super::tally::{MOST_TESTS, RunnerReading, TestNames, counts, sum};
+use super::{Runner, TestOutcome, text};
 
 /// Beyond this many test binaries they are counted as one.
 const MOST_BLOCKS: usize = 10_000;
@@ -13,7 +13,7 @@ const MOST_BLOCKS: usize = 10_000;
 #[derive(Debug, Default)]
 struct Block {
     label: Option<String>,
-    names: Names,
+    names: TestNames,
     /// Test whose name was printed before its output; with one thread the outcome comes
     /// last.
     pending: Option<Pending>,
@@ -26,12 +26,12 @@ struct Block {
 struct Pending {
     name: String,
     /// An outcome at the end of a line that the test began.
-    glued: Option<Outcome>,
+    glued: Option<TestOutcome>,
 }
 
 /// Reader of libtest's and cargo's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct CargoReader {
     blocks: Vec<Block>,
     /// Blocks without a result yet. A test that runs a test binary itself makes more than one.
     open: Vec<usize>,
@@ -42,9 +42,9 @@ pub(super) struct Reader {
     tests: usize,
 }
 
-impl Reader {
+impl CargoReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         if let Some(label) = label(line) {
             if self.labels.len() <= MOST_BLOCKS {
                 self.labels.push(label.clone());
@@ -77,7 +77,7 @@ impl Reader {
 
 /// Both streams. Where another runner of the same binaries has counted, only what cargo
 /// itself announced is new.
-pub(super) fn finish(stdout: Reader, stderr: Reader, counted: bool) -> Option<Reading> {
+pub(super) fn finish_streams(stdout: CargoReader, stderr: CargoReader, counted: bool) -> Option<RunnerReading> {
     let announced = !stdout.labels.is_empty() || !stderr.labels.is_empty();
     if counted && !announced {
         return None;
@@ -87,11 +87,11 @@ pub(super) fn finish(stdout: Reader, stderr: Reader, counted: bool) -> Option<Re
         (true, false) => settle(stderr.blocks, stdout.labels),
         _ => settle(stdout.blocks, Vec::new()).into_iter().chain(settle(stderr.blocks, Vec::new())).collect(),
     };
-    Reading::all(readings)
+    RunnerReading::all(readings)
 }
 
 /// Labels of the other stream fit only if there is one for each block.
-fn settle(mut blocks: Vec<Block>, labels: Vec<String>) -> Vec<Reading> {
+fn settle(mut blocks: Vec<Block>, labels: Vec<String>) -> Vec<RunnerReading> {
     if blocks.iter().all(|block| block.label.is_none()) && labels.len() == blocks.len() {
         blocks.iter_mut().zip(labels).for_each(|(block, label)| block.label = Some(label));
     }
@@ -124,7 +124,7 @@ impl Block {
         if let Some((name, words)) = test_line(line) {
             self.end_pending();
             match outcome(words) {
-                Some(outcome) => self.names.add(plain_name(name), outcome),
+                Some(outcome) => self.names.add_test(plain_name(name), outcome),
                 None => self.pending = Some(Pending { name: name.to_owned(), glued: glued(words) }),
             }
             return Line::Test;
@@ -142,11 +142,11 @@ impl Block {
     /// follows.
     fn end_pending(&mut self) {
         if let Some(Pending { name, glued: Some(outcome) }) = self.pending.take_if(|pending| pending.glued.is_some()) {
-            self.names.add(plain_name(&name), outcome);
+            self.names.add_test(plain_name(&name), outcome);
         }
     }
 
-    fn settle(mut self) -> Reading {
+    fn settle(mut self) -> RunnerReading {
         if self.said.is_some() {
             self.end_pending();
         }
@@ -156,21 +156,21 @@ impl Block {
             // Its outcome was lost among what it printed, unless the name itself was
             // something printed.
             (Some(pending), Some(said)) if said.executed.saturating_add(said.skipped) > names.number() => {
-                let outcome = if said.failed == 0 { Outcome::Passed } else { Outcome::Failed };
-                names.add(plain_name(&pending.name), outcome);
+                let outcome = if said.failed == 0 { TestOutcome::Passed } else { TestOutcome::Failed };
+                names.add_test(plain_name(&pending.name), outcome);
             }
             _ => {}
         }
         let names = match self.label {
-            Some(label) => names.below(&label),
+            Some(label) => names.below_parent(&label),
             None => names,
         };
-        Reading::settle(Runner::Cargo, names, self.said)
+        RunnerReading::settle_names(Runner::Cargo, names, self.said)
     }
 }
 
 fn is_beginning(line: &str) -> bool {
-    let rest = line.strip_prefix("running ").and_then(text::number);
+    let rest = line.strip_prefix("running ").and_then(text::leading_number);
     rest.is_some_and(|(_, rest)| matches!(rest, " test" | " tests"))
 }
 
@@ -178,7 +178,7 @@ fn is_beginning(line: &str) -> bool {
 fn result(said: &str) -> TestCounts {
     let (mut passed, mut failed, mut skipped) = (0_u64, 0, 0);
     for part in said.split(['.', ';']) {
-        match text::number(part.trim()) {
+        match text::leading_number(part.trim()) {
             Some((number, " passed" | " measured")) => passed = passed.saturating_add(number),
             Some((number, " failed")) => failed = number,
             Some((number, " ignored")) => skipped = number,
@@ -216,20 +216,20 @@ fn plain_name(name: &str) -> &str {
     }
 }
 
-fn outcome(words: &str) -> Option<Outcome> {
+fn outcome(words: &str) -> Option<TestOutcome> {
     let word = words.split([' ', ',']).next().unwrap_or_default();
     let rest = &words[word.len()..];
     match word {
-        "ok" if rest.is_empty() || rest.starts_with(" <") => Some(Outcome::Passed),
-        "bench:" => Some(Outcome::Passed),
-        "FAILED" if rest.is_empty() || rest.starts_with(" <") => Some(Outcome::Failed),
-        "ignored" if rest.is_empty() || rest.starts_with(", ") => Some(Outcome::Skipped),
+        "ok" if rest.is_empty() || rest.starts_with(" <") => Some(TestOutcome::Passed),
+        "bench:" => Some(TestOutcome::Passed),
+        "FAILED" if rest.is_empty() || rest.starts_with(" <") => Some(TestOutcome::Failed),
+        "ignored" if rest.is_empty() || rest.starts_with(", ") => Some(TestOutcome::Skipped),
         _ => None,
     }
 }
 
 /// An outcome behind what a test printed without ending its line.
-fn glued(line: &str) -> Option<Outcome> {
+fn glued(line: &str) -> Option<TestOutcome> {
     let ended = || ["ok", "FAILED", "ignored"].iter().find(|word| line.ends_with(*word)).and_then(|word| outcome(word));
     outcome(line).or_else(ended)
 }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tally::{MOST_TESTS, Names, OUTCOMES, Reading};
-use super::{Outcome, Runner, text};
+use super::tally::{MOST_TESTS, OUTCOMES, RunnerReading, TestNames};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of `go test`, plain and JSON.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct GoReader {
     /// Tests since the last package ended; the empty package.
     printed: Package,
     /// Packages whose events come as JSON, which may be mixed.
     events: BTreeMap<String, Package>,
-    names: Names,
+    names: TestNames,
     /// Packages whose tests could not be built.
     unloaded: BTreeSet<String>,
     /// True if any output gave the number of tests.
@@ -25,7 +25,7 @@ pub(super) struct Reader {
 #[derive(Debug, Default)]
 struct Package {
     begun: BTreeMap<String, u32>,
-    ended: Vec<(String, Outcome)>,
+    ended: Vec<(String, TestOutcome)>,
     number: usize,
     /// Outcomes of the tests that were too many to keep by name.
     beyond: [u64; 3],
@@ -40,7 +40,7 @@ impl Package {
     }
 
     /// An end without a begin is what a test printed.
-    fn end(&mut self, test: &str, outcome: Outcome) {
+    fn end(&mut self, test: &str, outcome: TestOutcome) {
         if let Some(times) = self.begun.get_mut(test).filter(|times| **times > 0) {
             *times -= 1;
             self.ended.push((test.to_owned(), outcome));
@@ -54,11 +54,11 @@ impl Package {
     }
 
     /// Moves the tests to the result. A test that began and never ended counts as cut off.
-    fn into_names(self, package: Option<&str>, names: &mut Names) {
+    fn into_names(self, package: Option<&str>, names: &mut TestNames) {
         for (test, outcome) in self.ended {
             match package {
-                Some(package) => names.add(&format!("{package}::{test}"), outcome),
-                None => names.add(&test, outcome),
+                Some(package) => names.add_test(&format!("{package}::{test}"), outcome),
+                None => names.add_test(&test, outcome),
             }
         }
         (0..self.begun.values().sum::<u32>()).for_each(|_| names.cut_off());
@@ -80,9 +80,9 @@ struct Event<'a> {
     test: Option<String>,
 }
 
-impl Reader {
+impl GoReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         if line.starts_with('{') {
             self.hear_event(line);
         } else if let Some((_, test)) = line.split_once("=== RUN   ") {
@@ -112,9 +112,9 @@ impl Reader {
         }
         let package = self.events.entry(event.package.into_owned()).or_default();
         let outcome = match event.action.as_ref() {
-            "pass" => Some(Outcome::Passed),
-            "fail" => Some(Outcome::Failed),
-            "skip" => Some(Outcome::Skipped),
+            "pass" => Some(TestOutcome::Passed),
+            "fail" => Some(TestOutcome::Failed),
+            "skip" => Some(TestOutcome::Skipped),
             _ => None,
         };
         match (event.test, outcome) {
@@ -126,7 +126,7 @@ impl Reader {
     }
 
     /// Result after the last line; none if the number of tests is unknown.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         for (package, tests) in std::mem::take(&mut self.events) {
             tests.into_names(Some(&package), &mut self.names);
         }
@@ -135,20 +135,20 @@ impl Reader {
         // Without `-v` it is not known how many tests a package has, and that none is known
         // does not mean none.
         let known = self.names.number() > 0 || self.told && !self.untold;
-        known.then(|| Reading::settle(Runner::Go, self.names, None).without(self.unloaded, 0))
+        known.then(|| RunnerReading::settle_names(Runner::Go, self.names, None).without(self.unloaded, 0))
     }
 }
 
 /// `--- PASS: TestA/b (0.00s)`, also behind what the test printed without ending its line.
-fn ended(line: &str) -> Option<(&str, Outcome)> {
+fn ended(line: &str) -> Option<(&str, TestOutcome)> {
     let rest = line.strip_suffix("s)")?;
     let (_, rest) = rest.split_at(rest.rfind("--- ")? + "--- ".len());
     let (word, rest) = rest.split_once(": ")?;
     let (test, _) = rest.rsplit_once(" (")?;
     let outcome = match word {
-        "PASS" => Outcome::Passed,
-        "FAIL" => Outcome::Failed,
-        "SKIP" => Outcome::Skipped,
+        "PASS" => TestOutcome::Passed,
+        "FAIL" => TestOutcome::Failed,
+        "SKIP" => TestOutcome::Skipped,
         _ => return None,
     };
     Some((test, outcome))

@@ -4,26 +4,26 @@
 use std::collections::BTreeSet;
 
 use super::suites::{Suites, indented, number_of, without_duration};
-use super::tally::{MOST_TESTS, Names, Reading, counts};
-use super::{Outcome, Runner};
+use super::tally::{MOST_TESTS, RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome};
 
 /// Reader of Jest's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct JestReader {
     /// Set between the line of a file and the next.
     file: Option<String>,
     suites: Suites,
-    names: Names,
+    names: TestNames,
     /// Files that could not be loaded.
     unloaded: BTreeSet<String>,
     /// The line before told how many files there were.
     ends: bool,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl JestReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let (indent, text) = indented(line);
         let ends = std::mem::replace(&mut self.ends, indent == 0 && text.starts_with("Test Suites: "));
         if ends && let Some(list) = text.strip_prefix("Tests: ") {
@@ -31,7 +31,7 @@ impl Reader {
         } else if indent == 0
             && let Some(file) = file_line(text)
         {
-            self.suites.clear();
+            self.suites.clear_open();
             self.file = Some(file.to_owned());
         } else if let Some(file) = &self.file {
             if text == "● Test suite failed to run" && self.unloaded.len() < MOST_TESTS {
@@ -44,20 +44,20 @@ impl Reader {
 
     fn hear_test(&mut self, indent: usize, text: &str) {
         let Some((sign, name)) = text.split_once(' ') else {
-            return self.suites.open(indent, text);
+            return self.suites.open_suite(indent, text);
         };
         let (name, outcome) = match sign {
-            "✓" | "√" => (without_duration(name), Outcome::Passed),
-            "✕" | "×" => (without_duration(name), Outcome::Failed),
-            "○" => (name.strip_prefix("skipped ").unwrap_or(name), Outcome::Skipped),
-            "✎" => (name.strip_prefix("todo ").unwrap_or(name), Outcome::Skipped),
+            "✓" | "√" => (without_duration(name), TestOutcome::Passed),
+            "✕" | "×" => (without_duration(name), TestOutcome::Failed),
+            "○" => (name.strip_prefix("skipped ").unwrap_or(name), TestOutcome::Skipped),
+            "✎" => (name.strip_prefix("todo ").unwrap_or(name), TestOutcome::Skipped),
             // The details of a failure, which was told before.
-            "●" => return self.suites.clear(),
-            _ => return self.suites.open(indent, text),
+            "●" => return self.suites.clear_open(),
+            _ => return self.suites.open_suite(indent, text),
         };
-        let name = self.suites.name(indent, name);
+        let name = self.suites.name_test(indent, name);
         let file = self.file.as_deref().unwrap_or_default();
-        self.names.add(&format!("{file} > {name}"), outcome);
+        self.names.add_test(&format!("{file} > {name}"), outcome);
     }
 
     /// The numbers of a session. Names count where all of them were told, which `--verbose`
@@ -66,16 +66,16 @@ impl Reader {
         let (passed, failed) = (number_of(list, &["passed"]), number_of(list, &["failed"]));
         let said = counts(passed + failed, failed, number_of(list, &["skipped", "todo", "pending"]));
         let names = std::mem::take(&mut self.names);
-        let names = if names.counts() == said { names } else { Names::default() };
+        let names = if names.counts() == said { names } else { TestNames::default() };
         let unloaded = std::mem::take(&mut self.unloaded);
-        let reading = Reading::settle(Runner::Jest, names, Some(said)).without(unloaded, 0);
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let reading = RunnerReading::settle_names(Runner::Jest, names, Some(said)).without(unloaded, 0);
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
         self.file = None;
-        self.suites.clear();
+        self.suites.clear_open();
     }
 
     /// Result after the last line; none without a summary.
-    pub(super) fn finish(self) -> Option<Reading> {
+    pub(super) fn finish(self) -> Option<RunnerReading> {
         self.readings
     }
 }

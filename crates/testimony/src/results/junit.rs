@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::tally::{Names, Reading};
-use super::xml::{Tag, Tags, attribute, find};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames};
+use super::xml::{Tags, XmlTag, attribute, find_bytes};
+use super::{Runner, TestOutcome, text};
 
 /// Suites deeper than this keep the name of their parent.
 const DEEPEST: usize = 32;
@@ -14,25 +14,25 @@ const MOST_UNLOADED: usize = 10_000;
 
 /// The tests of one document.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Report {
+pub(super) struct JunitReport {
     pub(super) of_pytest: bool,
-    pub(super) names: Names,
+    pub(super) names: TestNames,
     /// Files that pytest could not collect.
     pub(super) unloaded: BTreeSet<String>,
 }
 
-impl Report {
+impl JunitReport {
     /// Result of the report under the name of the runner that wrote it.
-    pub(super) fn reading(self, runner: Runner) -> Reading {
-        Reading::settle(runner, self.names, None)
+    pub(super) fn reading(self, runner: Runner) -> RunnerReading {
+        RunnerReading::settle_names(runner, self.names, None)
     }
 }
 
 /// Report of a document; none if the bytes are no such document. Pytest's own report
 /// identifies itself, unless it was given another name.
-pub(super) fn read(bytes: &[u8], of_pytest: bool) -> Option<Report> {
+pub(super) fn read_junit(bytes: &[u8], of_pytest: bool) -> Option<JunitReport> {
     let document = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-    let report = Report { of_pytest, ..Report::default() };
+    let report = JunitReport { of_pytest, ..JunitReport::default() };
     document.starts_with(b"<").then(|| Reader { report, ..Reader::default() }.read(document)).flatten()
 }
 
@@ -40,15 +40,15 @@ pub(super) fn read(bytes: &[u8], of_pytest: bool) -> Option<Report> {
 const LONGEST_DECLARATION: usize = 256;
 
 /// A document within an output: it begins a line.
-pub(super) fn find_in_output(output: &[u8]) -> Option<Report> {
+pub(super) fn find_in_output(output: &[u8]) -> Option<JunitReport> {
     let mut from = 0;
-    while let Some(at) = find(&output[from..], b"<testsuite").map(|at| from + at) {
+    while let Some(at) = find_bytes(&output[from..], b"<testsuite").map(|at| from + at) {
         let near = at.saturating_sub(LONGEST_DECLARATION);
         let newline = output[near..at].iter().rposition(|byte| *byte == b'\n').map(|newline| near + newline + 1);
         if let Some(line) = newline.or((near == 0).then_some(0)) {
             let before = output[line..at].trim_ascii();
             if before.is_empty() || before.starts_with(b"<?xml") {
-                return read(&output[line..], false);
+                return read_junit(&output[line..], false);
             }
         }
         from = at + 1;
@@ -58,7 +58,7 @@ pub(super) fn find_in_output(output: &[u8]) -> Option<Report> {
 
 #[derive(Default)]
 struct Reader {
-    report: Report,
+    report: JunitReport,
     found: bool,
     suites: Vec<String>,
     depth: usize,
@@ -68,20 +68,20 @@ struct Reader {
 /// A test that is being told.
 struct Case {
     attributes: Vec<u8>,
-    outcome: Outcome,
+    outcome: TestOutcome,
 }
 
 impl Reader {
-    fn read(mut self, document: &[u8]) -> Option<Report> {
-        for tag in Tags::of(document) {
+    fn read(mut self, document: &[u8]) -> Option<JunitReport> {
+        for tag in Tags::of_document(document) {
             match tag {
-                Tag::Open { name, attributes, empty } => {
+                XmlTag::Open { name, attributes, empty } => {
                     self.open(name, attributes);
                     if empty {
                         self.close(name);
                     }
                 }
-                Tag::Close { name } => self.close(name),
+                XmlTag::Close { name } => self.close(name),
             }
         }
         // A document that is cut off has told of its last test what it could.
@@ -96,11 +96,11 @@ impl Reader {
                 self.close(b"testcase");
                 let aside = attribute(attributes, "status").is_some_and(|status| is_aside(&status))
                     || attribute(attributes, "result").is_some_and(|result| is_aside(&result));
-                let outcome = if aside { Outcome::Skipped } else { Outcome::Passed };
+                let outcome = if aside { TestOutcome::Skipped } else { TestOutcome::Passed };
                 self.case = Some(Case { attributes: attributes.to_vec(), outcome });
             }
-            b"failure" | b"error" => self.note(Outcome::Failed),
-            b"skipped" | b"disabled" => self.note(Outcome::Skipped),
+            b"failure" | b"error" => self.note(TestOutcome::Failed),
+            b"skipped" | b"disabled" => self.note(TestOutcome::Skipped),
             _ => {}
         }
     }
@@ -118,7 +118,7 @@ impl Reader {
         }
     }
 
-    fn note(&mut self, outcome: Outcome) {
+    fn note(&mut self, outcome: TestOutcome) {
         if let Some(case) = &mut self.case {
             case.outcome = case.outcome.worse(outcome);
         }
@@ -147,9 +147,9 @@ impl Reader {
             false => Some(self.of_others(&name, &class, &file)),
         };
         match identity {
-            Some(identity) => self.report.names.add(&identity, case.outcome),
+            Some(identity) => self.report.names.add_test(&identity, case.outcome),
             // A file that was skipped as a whole has been loaded.
-            None if case.outcome == Outcome::Failed && self.report.unloaded.len() < MOST_UNLOADED => {
+            None if case.outcome == TestOutcome::Failed && self.report.unloaded.len() < MOST_UNLOADED => {
                 self.report.unloaded.insert(text::identity(&format!("{}.py", name.replace('.', "/"))));
             }
             None => {}

@@ -14,7 +14,7 @@ const MOST_LINES: usize = 50_000;
 
 /// The message of each of these tests that has one.
 pub fn failure_messages<'n>(output: &[u8], names: impl IntoIterator<Item = &'n str>) -> BTreeMap<String, String> {
-    let mut lines: Vec<String> = text::lines(output).map(|line| line.trim_end().to_owned()).collect();
+    let mut lines: Vec<String> = text::output_lines(output).map(|line| line.trim_end().to_owned()).collect();
     lines.drain(..lines.len().saturating_sub(MOST_LINES));
     let found = |name: &str| {
         let last = last_name(name);
@@ -23,7 +23,7 @@ pub fn failure_messages<'n>(output: &[u8], names: impl IntoIterator<Item = &'n s
             .or_else(|| rust(&lines, name))
             .or_else(|| go(&lines, last))
             .or_else(|| node(&lines, last))?;
-        let message: String = contract::text::shown(message.trim()).chars().take(LONGEST).collect();
+        let message: String = contract::text::show_controls(message.trim()).chars().take(LONGEST).collect();
         (!message.is_empty()).then_some(message)
     };
     names.into_iter().filter_map(|name| Some((name.to_owned(), found(name)?))).collect()

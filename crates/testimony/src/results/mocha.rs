@@ -2,16 +2,16 @@
 //! failing`.
 
 use super::suites::{Suites, indented, without_duration};
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of Mocha's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct MochaReader {
     suites: Suites,
-    names: Names,
+    names: TestNames,
     summary: Option<Summary>,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,9 +21,9 @@ struct Summary {
     failing: u64,
 }
 
-impl Reader {
+impl MochaReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let (indent, text) = indented(line);
         if let Some((number, word)) = said(indent, text) {
             self.hear_number(number, word);
@@ -50,37 +50,37 @@ impl Reader {
     }
 
     fn hear_line(&mut self, indent: usize, text: &str) {
-        let failed = || text::number(text).and_then(|(_, rest)| rest.strip_prefix(") "));
+        let failed = || text::leading_number(text).and_then(|(_, rest)| rest.strip_prefix(") "));
         let told = if let Some(name) = text.strip_prefix("✔ ").or_else(|| text.strip_prefix("✓ ")) {
-            Some((without_duration(name), Outcome::Passed))
+            Some((without_duration(name), TestOutcome::Passed))
         } else if let Some(name) = failed() {
-            Some((name, Outcome::Failed))
+            Some((name, TestOutcome::Failed))
         } else {
-            text.strip_prefix("- ").map(|name| (name, Outcome::Skipped))
+            text.strip_prefix("- ").map(|name| (name, TestOutcome::Skipped))
         };
         match told {
             Some((name, outcome)) => {
-                let name = self.suites.name(indent, name);
-                self.names.add(&name, outcome);
+                let name = self.suites.name_test(indent, name);
+                self.names.add_test(&name, outcome);
             }
-            None if !text.is_empty() => self.suites.open(indent, text),
+            None if !text.is_empty() => self.suites.open_suite(indent, text),
             None => {}
         }
     }
 
     /// Others print such signs too; only a summary shows that it was Mocha.
     fn close(&mut self) {
-        self.suites.clear();
+        self.suites.clear_open();
         let Some(said) = self.summary.take() else { return };
         let names = std::mem::take(&mut self.names);
         let said = counts(said.passing + said.failing, said.failing, said.pending);
-        let names = if names.counts() == said { names } else { Names::default() };
-        let reading = Reading::settle(Runner::Mocha, names, Some(said));
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let names = if names.counts() == said { names } else { TestNames::default() };
+        let reading = RunnerReading::settle_names(Runner::Mocha, names, Some(said));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
     }
 
     /// Result after the last line; none without a summary.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         self.close();
         self.readings
     }
@@ -88,7 +88,7 @@ impl Reader {
 
 /// `3 passing (23ms)`, `2 pending`, `1 failing`, each set in by two.
 fn said(indent: usize, text: &str) -> Option<(u64, &str)> {
-    let (number, rest) = text::number(text).filter(|_| indent == 2)?;
+    let (number, rest) = text::leading_number(text).filter(|_| indent == 2)?;
     let word = rest.strip_prefix(' ')?;
     match word.split_once(" (") {
         Some(("passing", rest)) if rest.ends_with(')') => Some((number, "passing")),

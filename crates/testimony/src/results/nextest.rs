@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 
 use contract::report::TestCounts;
 
-use super::tally::{MOST_TESTS, Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{MOST_TESTS, RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of nextest's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct NextestReader {
     running: bool,
     /// Tests, each with the outcome of its last attempt.
-    tests: BTreeMap<String, Outcome>,
-    readings: Option<Reading>,
+    tests: BTreeMap<String, TestOutcome>,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl NextestReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let line = line.trim_start();
         if is_beginning(line) {
             self.close(None);
@@ -50,18 +50,18 @@ impl Reader {
         if !std::mem::take(&mut self.running) {
             return;
         }
-        let mut names = Names::default();
-        tests.iter().for_each(|(name, outcome)| names.add(name, *outcome));
+        let mut names = TestNames::default();
+        tests.iter().for_each(|(name, outcome)| names.add_test(name, *outcome));
         // Where passing tests are not shown, those that were retried still are: a part that
         // says nothing.
         let whole = said.is_none_or(|said| names.counts().executed >= said.executed);
-        let names = if whole { names } else { Names::default() };
-        let reading = Reading::settle(Runner::Nextest, names, said);
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let names = if whole { names } else { TestNames::default() };
+        let reading = RunnerReading::settle_names(Runner::Nextest, names, said);
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
     }
 
     /// Result after the last line; none if nextest said nothing.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         self.close(None);
         self.readings
     }
@@ -69,7 +69,7 @@ impl Reader {
 
 /// `Starting 13 tests across 4 binaries (2 tests skipped)`.
 fn is_beginning(line: &str) -> bool {
-    let rest = line.strip_prefix("Starting ").and_then(text::number);
+    let rest = line.strip_prefix("Starting ").and_then(text::leading_number);
     rest.is_some_and(|(_, rest)| rest.starts_with(" test") && rest.contains(" across "))
 }
 
@@ -77,10 +77,10 @@ fn is_beginning(line: &str) -> bool {
 /// skipped`; `13/20` when it was cut short.
 fn summary(line: &str) -> Option<TestCounts> {
     let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
-    let (ran, rest) = text::number(rest)?;
+    let (ran, rest) = text::leading_number(rest)?;
     let (_, numbers) = rest.split_once(" run: ")?;
     let value = |word: &str| {
-        let parts = numbers.split([',', '(', ')']).filter_map(|part| text::number(part.trim()));
+        let parts = numbers.split([',', '(', ')']).filter_map(|part| text::leading_number(part.trim()));
         parts.filter_map(|(number, rest)| (rest.trim() == word).then_some(number)).next().unwrap_or(0)
     };
     Some(counts(ran, ran.saturating_sub(value("passed")), value("skipped")))
@@ -88,7 +88,7 @@ fn summary(line: &str) -> Option<TestCounts> {
 
 /// `PASS [   0.007s] (1/13) binary-id test::name`, with `TRY 2` before it when it is not
 /// the first attempt.
-fn attempt(line: &str) -> Option<(String, Outcome)> {
+fn attempt(line: &str) -> Option<(String, TestOutcome)> {
     let (status, rest) = line.split_once(" [")?;
     let (_, rest) = rest.split_once("] ")?;
     let outcome = outcome(status)?;
@@ -103,7 +103,7 @@ fn attempt(line: &str) -> Option<(String, Outcome)> {
 
 /// Outcome of a status; none if it is no end. Any other end, such as a signal, a timeout or
 /// a counted leak, is a failure.
-fn outcome(status: &str) -> Option<Outcome> {
+fn outcome(status: &str) -> Option<TestOutcome> {
     let mut words = status.split(' ').filter(|word| !word.is_empty());
     let mut word = words.next()?;
     if word == "TRY" {
@@ -112,10 +112,10 @@ fn outcome(status: &str) -> Option<Outcome> {
     }
     let spoken = |word: &str| word.bytes().all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'+'));
     match word {
-        "PASS" | "LEAK" | "FLAKY" => Some(Outcome::Passed),
-        "SKIP" => Some(Outcome::Skipped),
+        "PASS" | "LEAK" | "FLAKY" => Some(TestOutcome::Passed),
+        "SKIP" => Some(TestOutcome::Skipped),
         "SLOW" | "TRMNTG" | "TERMINATING" | "RETRY" | "DELAY" | "START" | "SETUP" | "Summary" => None,
-        word if word.len() >= 3 && spoken(word) => Some(Outcome::Failed),
+        word if word.len() >= 3 && spoken(word) => Some(TestOutcome::Failed),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use contract::report::TestCounts;
 
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Deeper tests are named as if they stood here.
 const DEEPEST: usize = 64;
@@ -19,7 +19,7 @@ const WITHIN: &str = " > ";
 #[derive(Debug, Default)]
 pub(super) struct Nest {
     parents: Vec<Parent>,
-    names: Names,
+    names: TestNames,
     /// Files that failed before any of their tests was told.
     unloaded: BTreeSet<String>,
 }
@@ -33,7 +33,7 @@ struct Parent {
 
 impl Nest {
     /// A test, suite or file begins at this depth.
-    pub(super) fn open(&mut self, depth: usize, name: &str) {
+    pub(super) fn open_node(&mut self, depth: usize, name: &str) {
         let depth = depth.min(DEEPEST);
         self.parents.truncate(depth);
         let name = plain_name(name).to_owned();
@@ -42,23 +42,23 @@ impl Nest {
 
     /// Something ended at this depth. A suite, file or test with tests inside is no test
     /// itself, unless it failed on its own.
-    pub(super) fn close(&mut self, depth: usize, name: &str, outcome: Option<Outcome>) {
+    pub(super) fn close_node(&mut self, depth: usize, name: &str, outcome: Option<TestOutcome>) {
         let depth = depth.min(DEEPEST);
         let name = plain_name(name);
         let own = self.parents.get(depth).filter(|parent| parent.name == name);
         let (children, child_failed) = own.map_or((0, false), |parent| (parent.children, parent.failed));
         self.parents.truncate(depth);
         if let Some(outcome) = outcome
-            && (children == 0 || outcome == Outcome::Failed && !child_failed)
+            && (children == 0 || outcome == TestOutcome::Failed && !child_failed)
         {
-            self.names.add(&self.path(name), outcome);
-            if depth == 0 && children == 0 && outcome == Outcome::Failed && is_file(name) {
+            self.names.add_test(&self.path(name), outcome);
+            if depth == 0 && children == 0 && outcome == TestOutcome::Failed && is_file(name) {
                 self.unloaded.insert(text::identity(name));
             }
         }
         if let Some(parent) = self.parents.last_mut() {
             parent.children += 1;
-            parent.failed |= outcome == Some(Outcome::Failed) || child_failed;
+            parent.failed |= outcome == Some(TestOutcome::Failed) || child_failed;
         }
     }
 
@@ -81,11 +81,11 @@ impl Nest {
     }
 
     /// Result of one run, from its names and its summary.
-    pub(super) fn settle(&mut self, summary: &Summary) -> Option<Reading> {
+    pub(super) fn settle_run(&mut self, summary: &NodeSummary) -> Option<RunnerReading> {
         let Self { names, unloaded, .. } = std::mem::take(self);
         let (said, counted) = (summary.counts(), unloaded.len() as u64);
         let told = names.number() > 0 || said.is_some();
-        told.then(|| Reading::settle(Runner::Node, names, said).without(unloaded, counted))
+        told.then(|| RunnerReading::settle_names(Runner::Node, names, said).without(unloaded, counted))
     }
 }
 
@@ -101,7 +101,7 @@ fn is_file(name: &str) -> bool {
 
 /// `tests 3`, `pass 2` and so on, each in a line of its own.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Summary {
+pub(super) struct NodeSummary {
     said: bool,
     /// True if it says how tests ended. A number of tests alone says nothing of those that ran.
     ended: bool,
@@ -112,15 +112,15 @@ pub(super) struct Summary {
     todo: u64,
 }
 
-impl Summary {
+impl NodeSummary {
     /// Gives whether the line was the last of a summary. Others than Node line the numbers
     /// up with spaces.
-    pub(super) fn hear(&mut self, line: &str) -> bool {
+    pub(super) fn take_line(&mut self, line: &str) -> bool {
         let Some((word, value)) = line.split_once(' ') else { return false };
         if word == "duration_ms" {
             return self.said;
         }
-        let Some((number, "")) = text::number(value.trim_start_matches(' ')) else { return false };
+        let Some((number, "")) = text::leading_number(value.trim_start_matches(' ')) else { return false };
         match word {
             "tests" => self.said = true,
             "pass" => (self.pass, self.ended) = (number, true),

@@ -64,13 +64,13 @@ impl Runner {
 /// Outcome of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum TestOutcome {
     Passed,
     Failed,
     Skipped,
 }
 
-impl Outcome {
+impl TestOutcome {
     /// True if the test ran.
     pub fn executed(self) -> bool {
         matches!(self, Self::Passed | Self::Failed)
@@ -96,7 +96,7 @@ pub struct TestResults {
     pub runner: Runner,
     /// Outcomes by identity. Empty if the runner gave only numbers; if it named a part of
     /// its tests, `counts` covers more.
-    pub tests: BTreeMap<String, Outcome>,
+    pub tests: BTreeMap<String, TestOutcome>,
     pub counts: TestCounts,
     /// Failures that no later attempt of the same test turned green, by the runner that
     /// reported them.
@@ -121,9 +121,10 @@ impl TestResults {
     }
 
     /// Results of named tests of one runner, without its summary.
-    pub fn of_tests(runner: Runner, tests: BTreeMap<String, Outcome>) -> Self {
-        let number = |wanted: Outcome| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
-        let (passed, failed, skipped) = (number(Outcome::Passed), number(Outcome::Failed), number(Outcome::Skipped));
+    pub fn of_tests(runner: Runner, tests: BTreeMap<String, TestOutcome>) -> Self {
+        let number = |wanted: TestOutcome| tests.values().filter(|outcome| **outcome == wanted).count() as u64;
+        let (passed, failed, skipped) =
+            (number(TestOutcome::Passed), number(TestOutcome::Failed), number(TestOutcome::Skipped));
         let counts = TestCounts { executed: passed + failed, passed, failed, skipped };
         Self {
             runner,
@@ -140,11 +141,11 @@ impl TestResults {
     /// Words of these runners; None where none of them spoke. The rest of the same output
     /// was printed by a test.
     pub fn only(&self, runners: &BTreeSet<Runner>) -> Option<Self> {
-        self.parts.of(runners)
+        self.parts.results_of(runners)
     }
 
     /// Names of tests that failed.
     pub fn failed(&self) -> impl Iterator<Item = &str> {
-        self.tests.iter().filter(|(_, outcome)| **outcome == Outcome::Failed).map(|(name, _)| name.as_str())
+        self.tests.iter().filter(|(_, outcome)| **outcome == TestOutcome::Failed).map(|(name, _)| name.as_str())
     }
 }

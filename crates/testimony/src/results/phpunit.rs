@@ -4,22 +4,22 @@
 use contract::report::TestCounts;
 
 use super::suites::indented;
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of PHPUnit's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct PhpunitReader {
     class: String,
-    names: Names,
+    names: TestNames,
     /// The list of tests is over; those that did not pass are repeated.
     over: bool,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl PhpunitReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         if let Some(said) = summary(line) {
             return self.close(said);
         }
@@ -35,27 +35,27 @@ impl Reader {
     fn hear_test(&mut self, text: &str) {
         let Some((sign, name)) = text.split_once(' ') else { return };
         let outcome = match sign {
-            "✔" => Outcome::Passed,
-            "✘" => Outcome::Failed,
-            "↩" | "∅" => Outcome::Skipped,
+            "✔" => TestOutcome::Passed,
+            "✘" => TestOutcome::Failed,
+            "↩" | "∅" => TestOutcome::Skipped,
             _ => return,
         };
         // `Adds [0.05 ms]`, where it was asked for.
         let name = name.rsplit_once(" [").filter(|(_, rest)| rest.ends_with("s]")).map_or(name, |(name, _)| name);
-        self.names.add(&format!("{} > {name}", self.class), outcome);
+        self.names.add_test(&format!("{} > {name}", self.class), outcome);
     }
 
     /// Names count where all of them were told.
     fn close(&mut self, said: TestCounts) {
         let names = std::mem::take(&mut self.names);
-        let names = if names.counts() == said { names } else { Names::default() };
-        let reading = Reading::settle(Runner::Phpunit, names, Some(said));
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let names = if names.counts() == said { names } else { TestNames::default() };
+        let reading = RunnerReading::settle_names(Runner::Phpunit, names, Some(said));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
         self.over = false;
     }
 
     /// Result after the last line; none without a summary.
-    pub(super) fn finish(self) -> Option<Reading> {
+    pub(super) fn finish(self) -> Option<RunnerReading> {
         self.readings
     }
 }
@@ -64,11 +64,11 @@ impl Reader {
 /// Skipped: 2.`
 fn summary(line: &str) -> Option<TestCounts> {
     if let Some(rest) = line.strip_prefix("OK (") {
-        let (tests, rest) = text::number(rest)?;
+        let (tests, rest) = text::leading_number(rest)?;
         return (rest.starts_with(" test") && rest.contains(" assertion")).then(|| counts(tests, 0, 0));
     }
     let rest = line.strip_prefix("Tests: ").filter(|rest| rest.contains(", Assertions: "))?;
-    let (tests, rest) = text::number(rest)?;
+    let (tests, rest) = text::leading_number(rest)?;
     let value = |word: &str| text::labelled_number(rest, word).unwrap_or(0);
     let skipped = value("Skipped") + value("Incomplete");
     Some(counts(tests.saturating_sub(skipped), value("Failures") + value("Errors"), skipped))

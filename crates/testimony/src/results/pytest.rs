@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use contract::report::TestCounts;
 
-use super::junit::Report;
-use super::tally::{MOST_TESTS, Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::junit::JunitReport;
+use super::tally::{MOST_TESTS, RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Sessions that may still belong to a report; older ones are settled as they were printed.
 const RECENT: usize = 16;
@@ -15,7 +15,7 @@ const RECENT: usize = 16;
 /// One call of pytest.
 #[derive(Debug, Default)]
 struct Session {
-    tests: BTreeMap<String, Outcome>,
+    tests: BTreeMap<String, TestOutcome>,
     /// True if a test had begun and the session never ended.
     cut_off: bool,
     said: Option<TestCounts>,
@@ -25,20 +25,22 @@ struct Session {
 }
 
 impl Session {
-    fn note(&mut self, name: &str, outcome: Outcome) {
+    fn note(&mut self, name: &str, outcome: TestOutcome) {
         let name = text::identity(name);
         if self.tests.len() < MOST_TESTS || self.tests.contains_key(&name) {
             self.tests.entry(name).and_modify(|before| *before = before.worse(outcome)).or_insert(outcome);
         }
     }
 
-    fn settle(self) -> Reading {
-        let mut names = Names::default();
-        self.tests.iter().for_each(|(name, outcome)| names.add(name, *outcome));
+    fn settle(self) -> RunnerReading {
+        let mut names = TestNames::default();
+        self.tests.iter().for_each(|(name, outcome)| names.add_test(name, *outcome));
         if self.cut_off {
             names.cut_off();
         }
-        Reading::settle(Runner::Pytest, names, self.said).having_collected(self.collected).without(self.unloaded, 0)
+        RunnerReading::settle_names(Runner::Pytest, names, self.said)
+            .having_collected(self.collected)
+            .without(self.unloaded, 0)
     }
 }
 
@@ -55,7 +57,7 @@ enum Part {
 
 /// Reader of pytest's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct PytestReader {
     part: Part,
     session: Session,
     /// Tests of the list after the session; it counts only where it is whole, which a test
@@ -67,19 +69,19 @@ pub(super) struct Reader {
     /// Sessions that tests of this one have begun and not ended: what they print is not
     /// this one's word.
     nested: u32,
-    sessions: Sessions,
+    sessions: PytestSessions,
 }
 
 /// Sessions of one stream: the recent ones by themselves, older ones added up.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
-    older: Option<Reading>,
+pub(super) struct PytestSessions {
+    older: Option<RunnerReading>,
     recent: VecDeque<Session>,
 }
 
-impl Reader {
+impl PytestReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let summary = summary(line);
         if self.nested > 0 && summary.is_some() {
             self.nested -= 1;
@@ -153,7 +155,7 @@ impl Reader {
     }
 
     /// Sessions after the last line, an unfinished one included.
-    pub(super) fn finish(mut self) -> Sessions {
+    pub(super) fn finish_sessions(mut self) -> PytestSessions {
         if self.part != Part::Before {
             self.close();
         }
@@ -161,19 +163,19 @@ impl Reader {
     }
 }
 
-impl Sessions {
+impl PytestSessions {
     fn push(&mut self, session: Session) {
         self.recent.push_back(session);
         if self.recent.len() > RECENT
             && let Some(oldest) = self.recent.pop_front()
         {
-            self.older = Reading::all(self.older.take().into_iter().chain([oldest.settle()]));
+            self.older = RunnerReading::all(self.older.take().into_iter().chain([oldest.settle()]));
         }
     }
 
     /// These and those of the other stream.
     pub(super) fn and(mut self, other: Self) -> Self {
-        self.older = Reading::all(self.older.into_iter().chain(other.older));
+        self.older = RunnerReading::all(self.older.into_iter().chain(other.older));
         other.recent.into_iter().for_each(|session| self.push(session));
         self
     }
@@ -181,16 +183,16 @@ impl Sessions {
     /// Each report belongs to one session, the last one to the last: a second session
     /// writes over the report of the first. With `only_reported`, sessions without one are
     /// those that tests started.
-    pub(super) fn with_reports(mut self, reports: Vec<Report>, only_reported: bool) -> Option<Reading> {
+    pub(super) fn with_reports(mut self, reports: Vec<JunitReport>, only_reported: bool) -> Option<RunnerReading> {
         let mut settled = Vec::new();
         for report in reports.into_iter().rev() {
             let Session { said, collected, mut unloaded, .. } = self.recent.pop_back().unwrap_or_default();
             unloaded.extend(report.unloaded);
-            let reading = Reading::settle(Runner::Pytest, report.names, said);
+            let reading = RunnerReading::settle_names(Runner::Pytest, report.names, said);
             settled.push(reading.having_collected(collected).without(unloaded, 0));
         }
         let unreported = self.older.into_iter().chain(self.recent.into_iter().map(Session::settle));
-        Reading::all(unreported.filter(|_| !only_reported).chain(settled))
+        RunnerReading::all(unreported.filter(|_| !only_reported).chain(settled))
     }
 }
 
@@ -200,7 +202,7 @@ const BEGINNING: &str = "test session starts";
 /// `collected 5 items`, also behind what collecting printed before.
 fn collected(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once("collected ")?;
-    let (number, rest) = text::number(rest)?;
+    let (number, rest) = text::leading_number(rest)?;
     rest.starts_with(" item").then_some(number)
 }
 
@@ -225,7 +227,7 @@ fn summary(line: &str) -> Option<TestCounts> {
         return Some(counts(0, 0, 0));
     }
     for part in numbers.split(", ") {
-        let (number, word) = text::number(part)?;
+        let (number, word) = text::leading_number(part)?;
         match word.trim() {
             "passed" | "xpassed" => ran = ran.saturating_add(number),
             "failed" => (ran, failed) = (ran.saturating_add(number), number),
@@ -243,16 +245,16 @@ fn summary(line: &str) -> Option<TestCounts> {
 
 /// `0.05s`, `0.05 seconds`, `75.10s (0:01:15)`.
 fn is_time(time: &str) -> bool {
-    let rest = text::number(time).and_then(|(_, rest)| text::number(rest.strip_prefix('.')?));
+    let rest = text::leading_number(time).and_then(|(_, rest)| text::leading_number(rest.strip_prefix('.')?));
     rest.is_some_and(|(_, rest)| matches!(rest, "s" | " seconds") || rest.starts_with("s ("))
 }
 
 /// A test that is expected to fail, and does, checks nothing: it counts as skipped.
-fn outcome(word: &str) -> Option<Outcome> {
+fn outcome(word: &str) -> Option<TestOutcome> {
     match word {
-        "PASSED" | "XPASS" => Some(Outcome::Passed),
-        "FAILED" | "ERROR" => Some(Outcome::Failed),
-        "SKIPPED" | "XFAIL" | "xfail" => Some(Outcome::Skipped),
+        "PASSED" | "XPASS" => Some(TestOutcome::Passed),
+        "FAILED" | "ERROR" => Some(TestOutcome::Failed),
+        "SKIPPED" | "XFAIL" | "xfail" => Some(TestOutcome::Skipped),
         _ => None,
     }
 }
@@ -260,7 +262,7 @@ fn outcome(word: &str) -> Option<Outcome> {
 const WORDS: [&str; 7] = ["PASSED", "XPASS", "FAILED", "ERROR", "SKIPPED", "XFAIL", "xfail"];
 
 /// `a/test_b.py::test_c PASSED   [ 50%]`, also with a reason in brackets behind the word.
-fn verbose(line: &str) -> Option<(&str, Outcome)> {
+fn verbose(line: &str) -> Option<(&str, TestOutcome)> {
     let (before, outcome) = ended(line)?;
     let name = before.strip_suffix(' ')?;
     // Spaces stand only among a test's parameters; elsewhere they are what the test printed.
@@ -269,7 +271,7 @@ fn verbose(line: &str) -> Option<(&str, Outcome)> {
 }
 
 /// Text before the outcome at the end of a line.
-fn ended(line: &str) -> Option<(&str, Outcome)> {
+fn ended(line: &str) -> Option<(&str, TestOutcome)> {
     let line = line.trim_end();
     let line = match line.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
         Some((rest, progress)) if progress.ends_with('%') || progress.contains('/') => rest.trim_end(),
@@ -290,7 +292,7 @@ fn split_reason<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// `[gw0] [ 50%] PASSED a/test_b.py::test_c`, as several processes print it.
-fn distributed(line: &str) -> Option<(&str, Outcome)> {
+fn distributed(line: &str) -> Option<(&str, TestOutcome)> {
     let rest = line.strip_prefix("[gw")?;
     let rest = rest.split_once("] [")?.1.split_once("] ")?.1;
     let (word, name) = rest.split_once(' ')?;

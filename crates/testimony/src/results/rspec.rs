@@ -4,28 +4,28 @@
 use contract::report::TestCounts;
 
 use super::suites::{Suites, indented, number_of};
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Beyond this many lines that may be examples only the numbers are read.
 const MOST_EXAMPLES: u64 = 50_000;
 
 /// Reader of RSpec's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct RspecReader {
     suites: Suites,
     /// A line without a mark: a group if the next one is set in further, else an example
     /// that passed.
     unmarked: Option<(usize, String)>,
-    names: Names,
+    names: TestNames,
     /// The list of examples is over; failures follow.
     over: bool,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl RspecReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         if let Some(said) = summary(line) {
             return self.close(said);
         }
@@ -45,46 +45,48 @@ impl Reader {
     /// Tells what the line before was by the indentation of this one.
     fn settle(&mut self, indent: usize) {
         match self.unmarked.take() {
-            Some((before, title)) if indent > before => self.suites.open(before, &title),
-            Some((before, name)) if before >= 2 => self.add(before, &name, Outcome::Passed),
+            Some((before, title)) if indent > before => self.suites.open_suite(before, &title),
+            Some((before, name)) if before >= 2 => self.add(before, &name, TestOutcome::Passed),
             _ => {}
         }
     }
 
-    fn add(&mut self, indent: usize, name: &str, outcome: Outcome) {
-        let name = self.suites.name(indent, name);
-        self.names.add(&name, outcome);
+    fn add(&mut self, indent: usize, name: &str, outcome: TestOutcome) {
+        let name = self.suites.name_test(indent, name);
+        self.names.add_test(&name, outcome);
     }
 
     /// Names count where all of them were told.
     fn close(&mut self, said: TestCounts) {
         self.settle(0);
         let names = std::mem::take(&mut self.names);
-        self.suites.clear();
+        self.suites.clear_open();
         self.over = false;
-        let names = if names.counts() == said { names } else { Names::default() };
-        let reading = Reading::settle(Runner::Rspec, names, Some(said));
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let names = if names.counts() == said { names } else { TestNames::default() };
+        let reading = RunnerReading::settle_names(Runner::Rspec, names, Some(said));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
     }
 
     /// Result after the last line; none without a summary.
-    pub(super) fn finish(self) -> Option<Reading> {
+    pub(super) fn finish(self) -> Option<RunnerReading> {
         self.readings
     }
 }
 
 /// `adds (FAILED - 1)`, `later (PENDING: Not yet implemented)`.
-fn marked(text: &str) -> Option<(&str, Outcome)> {
+fn marked(text: &str) -> Option<(&str, TestOutcome)> {
     let text = text.strip_suffix(')')?;
     if let Some((name, number)) = text.rsplit_once(" (FAILED - ") {
-        return text::number(number).is_some_and(|(_, rest)| rest.is_empty()).then_some((name, Outcome::Failed));
+        return text::leading_number(number)
+            .is_some_and(|(_, rest)| rest.is_empty())
+            .then_some((name, TestOutcome::Failed));
     }
-    text.rsplit_once(" (PENDING: ").map(|(name, _)| (name, Outcome::Skipped))
+    text.rsplit_once(" (PENDING: ").map(|(name, _)| (name, TestOutcome::Skipped))
 }
 
 /// `12 examples, 1 failure, 2 pending, 1 error occurred outside of examples`.
 fn summary(line: &str) -> Option<TestCounts> {
-    let (examples, rest) = text::number(line)?;
+    let (examples, rest) = text::leading_number(line)?;
     let rest = rest.strip_prefix(" examples, ").or_else(|| rest.strip_prefix(" example, "))?;
     let value = |words: &[&str]| number_of(rest, words);
     let failed = value(&["failure", "failures"]);

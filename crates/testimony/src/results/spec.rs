@@ -1,35 +1,35 @@
 //! Output of Node's test runner for people: signs, indentation, durations.
 
-use super::Outcome;
-use super::node::{Nest, Summary};
-use super::tally::Reading;
+use super::TestOutcome;
+use super::node::{Nest, NodeSummary};
+use super::tally::RunnerReading;
 use super::text;
 
 /// Reader of Node's spec reporter.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct SpecReader {
     nest: Nest,
-    summary: Summary,
+    summary: NodeSummary,
     /// The begin of a name that has line breaks in it.
     broken: Option<(usize, Sign, String)>,
     /// The line before said where a failed test stands: what follows was told already.
     repeated: bool,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Opens,
-    Ends(Outcome),
+    Ends(TestOutcome),
 }
 
-impl Reader {
+impl SpecReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let repeated = std::mem::replace(&mut self.repeated, line.starts_with("test at "));
         if let Some(comment) = line.strip_prefix("ℹ ") {
             self.broken = None;
-            if self.summary.hear(comment) {
+            if self.summary.take_line(comment) {
                 self.close();
             }
         } else if let Some((depth, sign, text)) = signed(line) {
@@ -47,25 +47,25 @@ impl Reader {
 
     fn hear_signed(&mut self, depth: usize, sign: Sign, text: &str) {
         match (sign, split_duration(text)) {
-            (Sign::Opens, None) => self.nest.open(depth, text),
+            (Sign::Opens, None) => self.nest.open_node(depth, text),
             // Version 18 ends what it opened with the same sign.
-            (Sign::Opens, Some((name, _))) => self.nest.close(depth, name, None),
+            (Sign::Opens, Some((name, _))) => self.nest.close_node(depth, name, None),
             (Sign::Ends(outcome), Some((name, comment))) => {
                 // A comment sets the test aside: it is still to be done, or expected to fail.
-                let outcome = if comment.is_empty() { outcome } else { Outcome::Skipped };
-                self.nest.close(depth, name, Some(outcome));
+                let outcome = if comment.is_empty() { outcome } else { TestOutcome::Skipped };
+                self.nest.close_node(depth, name, Some(outcome));
             }
             (Sign::Ends(_), None) => self.broken = Some((depth, sign, text.to_owned())),
         }
     }
 
     fn close(&mut self) {
-        let reading = self.nest.settle(&std::mem::take(&mut self.summary));
-        self.readings = Reading::all(self.readings.take().into_iter().chain(reading));
+        let reading = self.nest.settle_run(&std::mem::take(&mut self.summary));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain(reading));
     }
 
     /// Others print such signs too; only a summary shows that it was Node.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         if self.summary.is_said() {
             self.close();
         }
@@ -80,10 +80,10 @@ fn signed(line: &str) -> Option<(usize, Sign, &str)> {
     let mut characters = text.chars();
     let sign = match characters.next()? {
         '▶' => Sign::Opens,
-        '✔' => Sign::Ends(Outcome::Passed),
-        '✖' => Sign::Ends(Outcome::Failed),
+        '✔' => Sign::Ends(TestOutcome::Passed),
+        '✖' => Sign::Ends(TestOutcome::Failed),
         // The second is of a test that is still to be done.
-        '﹣' | '⚠' => Sign::Ends(Outcome::Skipped),
+        '﹣' | '⚠' => Sign::Ends(TestOutcome::Skipped),
         _ => return None,
     };
     Some((depth, sign, characters.as_str().strip_prefix(' ')?))

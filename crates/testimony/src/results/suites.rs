@@ -9,7 +9,7 @@ const DEEPEST: usize = 64;
 
 impl Suites {
     /// A title at this indentation; those that are not further out end.
-    pub(super) fn open(&mut self, indent: usize, title: &str) {
+    pub(super) fn open_suite(&mut self, indent: usize, title: &str) {
         self.leave(indent);
         if self.0.len() < DEEPEST {
             self.0.push((indent, title.to_owned()));
@@ -17,14 +17,14 @@ impl Suites {
     }
 
     /// A test at this indentation, named below its suites.
-    pub(super) fn name(&mut self, indent: usize, test: &str) -> String {
+    pub(super) fn name_test(&mut self, indent: usize, test: &str) -> String {
         self.leave(indent);
         let titles = self.0.iter().map(|(_, title)| title.as_str()).chain([test]);
         titles.collect::<Vec<_>>().join(" > ")
     }
 
     /// Forgets all open suites.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear_open(&mut self) {
         self.0.clear();
     }
 
@@ -59,7 +59,7 @@ pub(super) fn without_duration(text: &str) -> &str {
 
 /// The number before a word in a list such as `1 failed, 3 passed` or `1 failed | 3 passed`.
 pub(super) fn number_of(list: &str, words: &[&str]) -> u64 {
-    let parts = list.split([',', '|']).filter_map(|part| super::text::number(part.trim()));
+    let parts = list.split([',', '|']).filter_map(|part| super::text::leading_number(part.trim()));
     parts.filter(|(_, rest)| words.contains(&rest.trim())).map(|(number, _)| number).sum()
 }
 

@@ -2,20 +2,20 @@
 
 use contract::report::TestCounts;
 
-use super::tally::{Names, Reading, counts};
+use super::tally::{RunnerReading, TestNames, counts};
 use super::{Runner, text};
 
 /// Reader of Surefire's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct SurefireReader {
     /// Surefire tells of every class, and of all of them after this line.
     results: bool,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl SurefireReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let plain = without_level(line);
         if plain == "Results:" || plain == "Results :" {
             self.results = true;
@@ -23,13 +23,13 @@ impl Reader {
             && let Some(said) = summary(plain)
         {
             self.results = false;
-            let reading = Reading::settle(Runner::Surefire, Names::default(), Some(said));
-            self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+            let reading = RunnerReading::settle_names(Runner::Surefire, TestNames::default(), Some(said));
+            self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
         }
     }
 
     /// Result after the last line; none without a summary.
-    pub(super) fn finish(self) -> Option<Reading> {
+    pub(super) fn finish(self) -> Option<RunnerReading> {
         self.readings
     }
 }
@@ -43,7 +43,7 @@ fn without_level(line: &str) -> &str {
 /// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 1`.
 fn summary(line: &str) -> Option<TestCounts> {
     let rest = line.strip_prefix("Tests run: ").filter(|rest| !rest.contains("Time elapsed"))?;
-    let (ran, rest) = text::number(rest)?;
+    let (ran, rest) = text::leading_number(rest)?;
     let value = |word: &str| text::labelled_number(rest, word);
     let (failed, skipped) = (value("Failures")? + value("Errors")?, value("Skipped")?);
     Some(counts(ran.saturating_sub(skipped), failed, skipped))

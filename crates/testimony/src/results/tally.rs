@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use contract::report::TestCounts;
 
-use super::{Outcome, Runner, TestResults, text};
+use super::{Runner, TestOutcome, TestResults, text};
 
 /// Beyond this many tests only their number is kept.
 pub(super) const MOST_TESTS: usize = 200_000;
 
 /// Tests by name. A name may occur more than once: then its outcomes are counted.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct TestNames {
     by_name: BTreeMap<String, Told>,
     number: [u64; 3],
     too_many: bool,
@@ -23,27 +23,27 @@ pub(super) struct Names {
 struct Told {
     /// Number of results by outcome.
     times: [u32; 3],
-    last: Option<Outcome>,
+    last: Option<TestOutcome>,
 }
 
-impl Names {
+impl TestNames {
     /// Adds a test under its bounded, printable identity.
-    pub(super) fn add(&mut self, name: &str, outcome: Outcome) {
+    pub(super) fn add_test(&mut self, name: &str, outcome: TestOutcome) {
         self.add_times(text::identity(name), outcome, 1);
     }
 
     /// Counts a test that began and never ended. It has no name that a comparison could
     /// take for a test that ran.
     pub(super) fn cut_off(&mut self) {
-        self.add_unnamed(Outcome::Failed, 1);
+        self.add_unnamed(TestOutcome::Failed, 1);
     }
 
     /// Adds tests of which only the number is known.
-    pub(super) fn add_unnamed(&mut self, outcome: Outcome, times: u64) {
+    pub(super) fn add_unnamed(&mut self, outcome: TestOutcome, times: u64) {
         self.number[outcome as usize] += times;
     }
 
-    fn add_times(&mut self, name: String, outcome: Outcome, times: u32) {
+    fn add_times(&mut self, name: String, outcome: TestOutcome, times: u32) {
         self.number[outcome as usize] += u64::from(times);
         if self.number() > MOST_TESTS as u64 {
             self.forget();
@@ -78,7 +78,7 @@ impl Names {
     }
 
     /// The same tests, named as parts of something.
-    pub(super) fn below(self, parent: &str) -> Self {
+    pub(super) fn below_parent(self, parent: &str) -> Self {
         let mut below = Self { too_many: self.too_many, ..Self::default() };
         for (name, told) in self.by_name {
             let entry = below.by_name.entry(text::identity(&format!("{parent} > {name}"))).or_default();
@@ -99,7 +99,7 @@ impl Names {
         TestCounts { executed: passed + failed, passed, failed, skipped }
     }
 
-    fn into_tests(self) -> BTreeMap<String, Outcome> {
+    fn into_tests(self) -> BTreeMap<String, TestOutcome> {
         let each = self.by_name.into_iter().flat_map(|(name, told)| {
             let outcomes = OUTCOMES.into_iter().zip(told.times);
             let outcomes = outcomes.flat_map(|(outcome, times)| (0..times).map(move |_| outcome));
@@ -113,13 +113,13 @@ impl Names {
 }
 
 /// In the order in which equal names are numbered.
-pub(super) const OUTCOMES: [Outcome; 3] = [Outcome::Passed, Outcome::Failed, Outcome::Skipped];
+pub(super) const OUTCOMES: [TestOutcome; 3] = [TestOutcome::Passed, TestOutcome::Failed, TestOutcome::Skipped];
 
 /// Result of one runner in one output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct RunnerReading {
     runner: Runner,
-    names: Names,
+    names: TestNames,
     counts: TestCounts,
     /// Tests that the runner found, whether they ran or not.
     collected: u64,
@@ -127,10 +127,10 @@ pub(super) struct Reading {
     unloaded: BTreeSet<String>,
 }
 
-impl Reading {
+impl RunnerReading {
     /// Names and a summary of the same tests. Where they disagree, fewer were executed and
     /// more have failed.
-    pub(super) fn settle(runner: Runner, names: Names, said: Option<TestCounts>) -> Self {
+    pub(super) fn settle_names(runner: Runner, names: TestNames, said: Option<TestCounts>) -> Self {
         let counts = match said {
             Some(said) if names.number() == 0 => said,
             Some(said) => worse(names.counts(), said),
@@ -163,8 +163,8 @@ impl Reading {
         if !self.runner.retries() {
             return self.counts.failed;
         }
-        let attempts = self.names.by_name.values().filter(|told| told.last == Some(Outcome::Passed));
-        let settled: u64 = attempts.map(|told| u64::from(told.times[Outcome::Failed as usize])).sum();
+        let attempts = self.names.by_name.values().filter(|told| told.last == Some(TestOutcome::Passed));
+        let settled: u64 = attempts.map(|told| u64::from(told.times[TestOutcome::Failed as usize])).sum();
         self.counts.failed.saturating_sub(settled)
     }
 
@@ -194,7 +194,7 @@ impl Reading {
 }
 
 /// Everything that was heard of a command.
-pub(super) fn total(readings: Vec<Reading>) -> Option<TestResults> {
+pub(super) fn total(readings: Vec<RunnerReading>) -> Option<TestResults> {
     // The first of those that executed most.
     let runner = readings.iter().rev().max_by_key(|reading| reading.counts.executed)?.runner;
     let mut standing = BTreeMap::new();
@@ -202,19 +202,19 @@ pub(super) fn total(readings: Vec<Reading>) -> Option<TestResults> {
         *standing.entry(reading.runner).or_default() += reading.standing_failures();
     }
     standing.retain(|_, failures| *failures > 0);
-    let runners = readings.iter().map(Reading::runner).collect();
-    let Reading { names, counts, collected, unloaded, .. } = Reading::all(readings.iter().cloned())?;
+    let runners = readings.iter().map(RunnerReading::runner).collect();
+    let RunnerReading { names, counts, collected, unloaded, .. } = RunnerReading::all(readings.iter().cloned())?;
     let tests = names.into_tests();
     Some(TestResults { runner, runners, tests, counts, standing, collected, unloaded, parts: Parts(readings) })
 }
 
 /// Words of each runner, apart.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Parts(Vec<Reading>);
+pub(super) struct Parts(Vec<RunnerReading>);
 
 impl Parts {
     /// Words of these runners.
-    pub(super) fn of(&self, runners: &BTreeSet<Runner>) -> Option<TestResults> {
+    pub(super) fn results_of(&self, runners: &BTreeSet<Runner>) -> Option<TestResults> {
         total(self.0.iter().filter(|reading| runners.contains(&reading.runner)).cloned().collect())
     }
 }
@@ -242,11 +242,11 @@ pub(super) fn sum(one: TestCounts, other: TestCounts) -> TestCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Outcome::{Failed, Passed, Skipped};
+    use TestOutcome::{Failed, Passed, Skipped};
 
-    fn names(tests: &[(&str, Outcome)]) -> Names {
-        let mut names = Names::default();
-        tests.iter().for_each(|(name, outcome)| names.add(name, *outcome));
+    fn names(tests: &[(&str, TestOutcome)]) -> TestNames {
+        let mut names = TestNames::default();
+        tests.iter().for_each(|(name, outcome)| names.add_test(name, *outcome));
         names
     }
 
@@ -261,13 +261,13 @@ mod tests {
     fn the_worse_numbers_count() {
         let check = |said: TestCounts, expected: TestCounts| {
             let names = names(&[("a", Passed), ("b", Passed), ("c", Skipped)]);
-            assert_eq!(Reading::settle(Runner::Go, names, Some(said)).counts, expected, "{said:?}");
+            assert_eq!(RunnerReading::settle_names(Runner::Go, names, Some(said)).counts, expected, "{said:?}");
         };
         check(counts(2, 0, 1), counts(2, 0, 1));
         check(counts(1, 0, 0), counts(1, 0, 1));
         check(counts(5, 1, 3), counts(2, 1, 3));
         check(counts(0, 0, 0), counts(0, 0, 1));
-        let unnamed = Reading::settle(Runner::Go, Names::default(), Some(counts(5, 1, 3)));
+        let unnamed = RunnerReading::settle_names(Runner::Go, TestNames::default(), Some(counts(5, 1, 3)));
         assert_eq!(unnamed.counts, counts(5, 1, 3));
     }
 
@@ -275,11 +275,11 @@ mod tests {
     fn a_failure_stands_unless_another_attempt_passed() {
         let retried = names(&[("a", Failed), ("a", Passed), ("b", Failed)]);
         let readings = vec![
-            Reading::settle(Runner::Nextest, retried.clone(), None),
-            Reading::settle(Runner::Pytest, Names::default(), Some(counts(3, 2, 0))),
-            Reading::settle(Runner::Go, names(&[("c", Passed), ("c", Failed)]), None),
+            RunnerReading::settle_names(Runner::Nextest, retried.clone(), None),
+            RunnerReading::settle_names(Runner::Pytest, TestNames::default(), Some(counts(3, 2, 0))),
+            RunnerReading::settle_names(Runner::Go, names(&[("c", Passed), ("c", Failed)]), None),
             // Equal names are no attempts here, but tests of their own.
-            Reading::settle(Runner::Node, retried, None),
+            RunnerReading::settle_names(Runner::Node, retried, None),
         ];
         let total = total(readings).unwrap();
         let failures = [None, Some(Runner::Nextest), Some(Runner::Pytest), Some(Runner::Go), Some(Runner::Node)];
@@ -288,9 +288,9 @@ mod tests {
 
     #[test]
     fn the_last_attempt_counts_across_sessions() {
-        let sessions = |first: Outcome, second: Outcome| {
-            let session = |outcome| Reading::settle(Runner::Pytest, names(&[("a", outcome)]), None);
-            total(Reading::all([session(first), session(second)]).into_iter().collect()).unwrap()
+        let sessions = |first: TestOutcome, second: TestOutcome| {
+            let session = |outcome| RunnerReading::settle_names(Runner::Pytest, names(&[("a", outcome)]), None);
+            total(RunnerReading::all([session(first), session(second)]).into_iter().collect()).unwrap()
         };
         assert_eq!(sessions(Failed, Passed).standing_failures(None), 0);
         assert_eq!(sessions(Passed, Failed).standing_failures(None), 1);
@@ -299,8 +299,8 @@ mod tests {
     #[test]
     fn one_runner_can_be_heard_alone() {
         let readings = vec![
-            Reading::settle(Runner::Pytest, names(&[("a", Passed)]), None),
-            Reading::settle(Runner::Junit, names(&[("b", Failed), ("c", Passed)]), None),
+            RunnerReading::settle_names(Runner::Pytest, names(&[("a", Passed)]), None),
+            RunnerReading::settle_names(Runner::Junit, names(&[("b", Failed), ("c", Passed)]), None),
         ];
         let total = total(readings).unwrap();
         assert_eq!(total.runner, Runner::Junit);
@@ -311,10 +311,12 @@ mod tests {
 
     #[test]
     fn too_many_names_leave_their_number() {
-        let mut many = Names::default();
-        (0..=MOST_TESTS).for_each(|number| many.add(&number.to_string(), Passed));
-        let readings =
-            vec![Reading::settle(Runner::Go, names(&[("a", Failed)]), None), Reading::settle(Runner::Node, many, None)];
+        let mut many = TestNames::default();
+        (0..=MOST_TESTS).for_each(|number| many.add_test(&number.to_string(), Passed));
+        let readings = vec![
+            RunnerReading::settle_names(Runner::Go, names(&[("a", Failed)]), None),
+            RunnerReading::settle_names(Runner::Node, many, None),
+        ];
         let total = total(readings).unwrap();
         assert_eq!((total.runner, total.tests.len()), (Runner::Node, 0));
         assert_eq!(total.counts, counts(MOST_TESTS as u64 + 2, 1, 0));

@@ -1,24 +1,24 @@
 //! The Test Anything Protocol as Node's test runner and others write it, versions 13 and 14.
 
-use super::Outcome;
-use super::node::{Nest, Summary};
-use super::tally::Reading;
+use super::TestOutcome;
+use super::node::{Nest, NodeSummary};
+use super::tally::RunnerReading;
 
 /// Reader of the Test Anything Protocol.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct TapReader {
     /// True after the version line; nothing counts before it.
     begun: bool,
     nest: Nest,
-    summary: Summary,
+    summary: NodeSummary,
     /// Inside details of this indentation: whatever a test said, none of it is the protocol's.
     details: Option<usize>,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl TapReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         if line.starts_with("TAP version ") {
             self.close();
             self.begun = true;
@@ -40,8 +40,8 @@ impl Reader {
     fn hear_line(&mut self, depth: usize, text: &str) {
         if let Some(comment) = text.strip_prefix("# ") {
             match comment.strip_prefix("Subtest: ") {
-                Some(name) => self.nest.open(depth, &unescaped(name)),
-                None if depth == 0 && self.summary.hear(comment) => {
+                Some(name) => self.nest.open_node(depth, &unescaped(name)),
+                None if depth == 0 && self.summary.take_line(comment) => {
                     self.close();
                     self.begun = false;
                 }
@@ -50,20 +50,20 @@ impl Reader {
         } else if let Some(point) = point(text) {
             match text.ends_with('{') {
                 // The tests inside follow.
-                true => self.nest.open(depth, &point.name),
-                false => self.nest.close(depth, &point.name, Some(point.outcome)),
+                true => self.nest.open_node(depth, &point.name),
+                false => self.nest.close_node(depth, &point.name, Some(point.outcome)),
             }
         }
     }
 
     fn close(&mut self) {
-        let reading = self.nest.settle(&std::mem::take(&mut self.summary));
+        let reading = self.nest.settle_run(&std::mem::take(&mut self.summary));
         self.details = None;
-        self.readings = Reading::all(self.readings.take().into_iter().chain(reading));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain(reading));
     }
 
     /// Result after the last line; none if no TAP document began.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         self.close();
         self.readings
     }
@@ -74,7 +74,7 @@ const INDENT: usize = 4;
 
 struct Point {
     name: String,
-    outcome: Outcome,
+    outcome: TestOutcome,
 }
 
 /// `ok 1 - name # SKIP why`.
@@ -91,9 +91,9 @@ fn point(text: &str) -> Option<Point> {
     let directive = directive.trim_start().to_ascii_lowercase();
     let set_aside = ["skip", "todo", "expected failure"].iter().any(|word| directive.starts_with(word));
     let outcome = match passed {
-        _ if set_aside => Outcome::Skipped,
-        true => Outcome::Passed,
-        false => Outcome::Failed,
+        _ if set_aside => TestOutcome::Skipped,
+        true => TestOutcome::Passed,
+        false => TestOutcome::Failed,
     };
     Some(Point { name: unescaped(name.trim_end()), outcome })
 }

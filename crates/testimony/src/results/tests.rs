@@ -10,7 +10,7 @@ mod others;
 mod pytest;
 mod unittest;
 
-use super::{Heard, Outcome, TestResults, read};
+use super::{Heard, TestOutcome, TestResults, read};
 
 /// What one command left.
 #[derive(Debug, Default, Clone, Copy)]
@@ -42,9 +42,9 @@ fn shown(results: &TestResults) -> Vec<String> {
     let runner = format!("{:?}", results.runner).to_lowercase();
     let head = format!("{runner} {}/{}/{}", counts.executed, counts.failed, counts.skipped);
     let tests = results.tests.iter().map(|(name, outcome)| match outcome {
-        Outcome::Passed => format!("+ {name}"),
-        Outcome::Failed => format!("- {name}"),
-        Outcome::Skipped => format!(". {name}"),
+        TestOutcome::Passed => format!("+ {name}"),
+        TestOutcome::Failed => format!("- {name}"),
+        TestOutcome::Skipped => format!(". {name}"),
     });
     [head].into_iter().chain(tests).collect()
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io::BufRead as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 /// Upper bound on the bytes of a line that are read.
 const LONGEST_LINE: usize = 64 << 10;
@@ -13,7 +13,7 @@ const LONGEST_LINE: usize = 64 << 10;
 pub(super) const LONGEST_IDENTITY: usize = 1000;
 
 /// The lines of an output. A carriage return ends one too: progress is overwritten with it.
-pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn output_lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     let lines = split(bytes, b'\n').flat_map(|line| split(line.strip_suffix(b"\r").unwrap_or(line), b'\r'));
     lines.map(|line| plain(&line[..line.len().min(LONGEST_LINE)]))
 }
@@ -22,7 +22,7 @@ fn split(bytes: &[u8], byte: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
         let bytes = rest?;
-        let at = position(bytes, byte);
+        let at = byte_position(bytes, byte);
         rest = at.map(|at| &bytes[at + 1..]);
         Some(&bytes[..at.unwrap_or(bytes.len())])
     })
@@ -30,7 +30,7 @@ fn split(bytes: &[u8], byte: u8) -> impl Iterator<Item = &[u8]> {
 
 /// First position of a byte. The standard library searches many bytes at a time only behind
 /// this call.
-pub(super) fn position(bytes: &[u8], byte: u8) -> Option<usize> {
+pub(super) fn byte_position(bytes: &[u8], byte: u8) -> Option<usize> {
     let mut rest = bytes;
     let read = rest.skip_until(byte).ok()?;
     let at = read.checked_sub(1)?;
@@ -81,7 +81,7 @@ fn escape_length(sequence: &[u8]) -> usize {
 /// Identity of a test: the runner's name for it, bounded and safe to show. The bracket that
 /// numbers equal names is reserved for this program.
 pub(super) fn identity(name: &str) -> String {
-    let mut text = shown(&name[..boundary(name, LONGEST_IDENTITY)]).replace('⟨', "<");
+    let mut text = show_controls(&name[..boundary(name, LONGEST_IDENTITY)]).replace('⟨', "<");
     text.truncate(boundary(&text, LONGEST_IDENTITY));
     text
 }
@@ -103,7 +103,7 @@ pub(super) fn stable_path(path: &str) -> &str {
 }
 
 /// A number and what follows it.
-pub(super) fn number(text: &str) -> Option<(u64, &str)> {
+pub(super) fn leading_number(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((text[..digits].parse().ok()?, &text[digits..]))
 }
@@ -111,7 +111,7 @@ pub(super) fn number(text: &str) -> Option<(u64, &str)> {
 /// The number behind `Word: ` in a list such as `Failures: 1, Errors: 0`.
 pub(super) fn labelled_number(list: &str, word: &str) -> Option<u64> {
     let mut parts = list.split(',').map(str::trim);
-    parts.find_map(|part| number(part.strip_prefix(word)?.strip_prefix(": ")?).map(|(number, _)| number))
+    parts.find_map(|part| leading_number(part.strip_prefix(word)?.strip_prefix(": ")?).map(|(number, _)| number))
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn lines_are_plain() {
         let check = |bytes: &[u8], expected: &[&str]| {
-            assert_eq!(lines(bytes).collect::<Vec<_>>(), expected, "{}", bytes.escape_ascii());
+            assert_eq!(output_lines(bytes).collect::<Vec<_>>(), expected, "{}", bytes.escape_ascii());
         };
         check(b"a\r\nb\rc\n", &["a", "b", "c", ""]);
         check(b"\x1b[32mok\x1b[0m \x1b[1;31mno\x1b[m", &["ok no"]);

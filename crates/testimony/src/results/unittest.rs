@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 
 use contract::report::TestCounts;
 
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of unittest's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    names: Names,
+pub(super) struct UnittestReader {
+    names: TestNames,
     current: Option<Current>,
     /// Test whose docstring, and with it its outcome, is on the next line.
     announced: Option<String>,
@@ -24,19 +24,19 @@ pub(super) struct Reader {
     /// Modules that could not be loaded.
     unloaded: BTreeSet<String>,
     ran: Option<u64>,
-    readings: Option<Reading>,
+    readings: Option<RunnerReading>,
 }
 
 /// The test that was named last.
 #[derive(Debug)]
 struct Current {
     identity: String,
-    outcome: Option<Outcome>,
+    outcome: Option<TestOutcome>,
 }
 
-impl Reader {
+impl UnittestReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         if self.ran.is_some() {
             return self.hear_verdict(line);
         }
@@ -79,7 +79,7 @@ impl Reader {
         self.current = identity.map(|identity| Current { identity, outcome: None });
     }
 
-    fn note(&mut self, outcome: Option<Outcome>) {
+    fn note(&mut self, outcome: Option<TestOutcome>) {
         if let (Some(current), Some(outcome)) = (&mut self.current, outcome) {
             self.seen = true;
             current.outcome = Some(current.outcome.map_or(outcome, |before| before.worse(outcome)));
@@ -100,14 +100,14 @@ impl Reader {
             self.close(line);
         } else if !line.trim().is_empty() {
             self.close("");
-            self.hear(line);
+            self.take_line(line);
         }
     }
 
     fn flush(&mut self) {
         if let Some(Current { identity, outcome }) = self.current.take() {
             // Where others follow and none was told, its subtests have failed.
-            self.names.add(&identity, outcome.unwrap_or(Outcome::Failed));
+            self.names.add_test(&identity, outcome.unwrap_or(TestOutcome::Failed));
         }
     }
 
@@ -117,19 +117,19 @@ impl Reader {
         }
         self.flush();
         let names = std::mem::take(&mut self.names);
-        let names = if std::mem::take(&mut self.seen) { names } else { Names::default() };
+        let names = if std::mem::take(&mut self.seen) { names } else { TestNames::default() };
         let said = self.ran.take().map(|ran| numbers(ran, verdict, names.number() > 0));
         (self.listing, self.announced) = (false, None);
         let unloaded = std::mem::take(&mut self.unloaded);
         if said.is_some() || names.number() > 0 {
             let counted = if names.number() == 0 { unloaded.len() as u64 } else { 0 };
-            let reading = Reading::settle(Runner::Unittest, names, said).without(unloaded, counted);
-            self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+            let reading = RunnerReading::settle_names(Runner::Unittest, names, said).without(unloaded, counted);
+            self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
         }
     }
 
     /// Result after the last line; none if unittest said nothing.
-    pub(super) fn finish(mut self) -> Option<Reading> {
+    pub(super) fn finish_reading(mut self) -> Option<RunnerReading> {
         self.close("");
         self.readings
     }
@@ -146,14 +146,14 @@ const RULE: usize = 70;
 
 /// `3 tests in 0.001s`.
 fn ran(rest: &str) -> Option<u64> {
-    let (number, rest) = text::number(rest)?;
+    let (number, rest) = text::leading_number(rest)?;
     (rest.starts_with(" test in ") || rest.starts_with(" tests in ")).then_some(number)
 }
 
 fn numbers(ran: u64, verdict: &str, named: bool) -> TestCounts {
     let value = |key: &str| {
         let (_, rest) = verdict.split_once(&format!("({key}=")).or_else(|| verdict.split_once(&format!(", {key}=")))?;
-        text::number(rest).map(|(number, _)| number)
+        text::leading_number(rest).map(|(number, _)| number)
     };
     let value = |key| value(key).unwrap_or(0);
     let skipped = value("skipped").saturating_add(value("expected failures"));
@@ -197,28 +197,29 @@ fn header(line: &str) -> Option<Header<'_>> {
 
 /// The outcome that a line ends with. A reason and a docstring may hold dots too, so each
 /// place is tried.
-fn last_outcome(line: &str) -> Option<Outcome> {
+fn last_outcome(line: &str) -> Option<TestOutcome> {
     let line = line.trim_end();
     line.match_indices(" ... ").find_map(|(at, dots)| outcome(&line[at + dots.len()..]))
 }
 
-fn outcome(words: &str) -> Option<Outcome> {
+fn outcome(words: &str) -> Option<TestOutcome> {
     match words {
-        "ok" => Some(Outcome::Passed),
-        "FAIL" | "ERROR" | "unexpected success" => Some(Outcome::Failed),
-        "expected failure" => Some(Outcome::Skipped),
-        words => {
-            words.strip_prefix("skipped ").filter(|reason| reason.starts_with(['\'', '"'])).map(|_| Outcome::Skipped)
-        }
+        "ok" => Some(TestOutcome::Passed),
+        "FAIL" | "ERROR" | "unexpected success" => Some(TestOutcome::Failed),
+        "expected failure" => Some(TestOutcome::Skipped),
+        words => words
+            .strip_prefix("skipped ")
+            .filter(|reason| reason.starts_with(['\'', '"']))
+            .map(|_| TestOutcome::Skipped),
     }
 }
 
-fn glued(line: &str) -> Option<Outcome> {
+fn glued(line: &str) -> Option<TestOutcome> {
     let ends = |words: &str| line.ends_with(words);
     match line {
-        _ if ends("FAIL") || ends("ERROR") || ends("unexpected success") => Some(Outcome::Failed),
-        _ if ends("expected failure") || line.contains("skipped '") => Some(Outcome::Skipped),
-        _ if ends("ok") => Some(Outcome::Passed),
+        _ if ends("FAIL") || ends("ERROR") || ends("unexpected success") => Some(TestOutcome::Failed),
+        _ if ends("expected failure") || line.contains("skipped '") => Some(TestOutcome::Skipped),
+        _ if ends("ok") => Some(TestOutcome::Passed),
         _ => None,
     }
 }

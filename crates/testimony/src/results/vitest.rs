@@ -2,26 +2,26 @@
 //! only one or all were asked for, and a summary.
 
 use super::suites::{Suites, indented, number_of, without_duration};
-use super::tally::{Names, Reading, counts};
-use super::{Outcome, Runner, text};
+use super::tally::{RunnerReading, TestNames, counts};
+use super::{Runner, TestOutcome, text};
 
 /// Reader of Vitest's lines.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct VitestReader {
     running: bool,
     file: String,
     suites: Suites,
-    names: Names,
-    readings: Option<Reading>,
+    names: TestNames,
+    readings: Option<RunnerReading>,
 }
 
-impl Reader {
+impl VitestReader {
     /// Takes the next line.
-    pub(super) fn hear(&mut self, line: &str) {
+    pub(super) fn take_line(&mut self, line: &str) {
         let (indent, text) = indented(line);
         if text.starts_with("RUN  v") && indent == 1 {
             self.running = true;
-            self.names = Names::default();
+            self.names = TestNames::default();
         } else if self.running {
             match text.strip_prefix("Tests ") {
                 Some(list) if indent > 1 => self.close(list),
@@ -33,20 +33,20 @@ impl Reader {
     fn hear_line(&mut self, indent: usize, text: &str) {
         let Some((sign, rest)) = text.split_once(' ') else { return };
         let outcome = match sign {
-            "✓" => Outcome::Passed,
-            "×" => Outcome::Failed,
-            "↓" => Outcome::Skipped,
+            "✓" => TestOutcome::Passed,
+            "×" => TestOutcome::Failed,
+            "↓" => TestOutcome::Skipped,
             "❯" => return self.open(indent, rest),
             _ => return,
         };
         // The verbose report has the whole name on a line of its own.
         if indent == 1 && rest.contains(" > ") {
-            self.names.add(without_duration(rest), outcome);
+            self.names.add_test(without_duration(rest), outcome);
         } else if indent == 1 || is_suite(rest) {
             self.open(indent, rest);
         } else if !self.file.is_empty() {
-            let name = self.suites.name(indent, without_duration(rest));
-            self.names.add(&format!("{} > {name}", self.file), outcome);
+            let name = self.suites.name_test(indent, without_duration(rest));
+            self.names.add_test(&format!("{} > {name}", self.file), outcome);
         }
     }
 
@@ -54,9 +54,9 @@ impl Reader {
     fn open(&mut self, indent: usize, rest: &str) {
         if indent == 1 {
             self.file = rest.split(" (").next().unwrap_or(rest).trim().to_owned();
-            self.suites.clear();
+            self.suites.clear_open();
         } else if is_suite(rest) {
-            self.suites.open(indent, rest.rsplit_once(" (").map_or(rest, |(title, _)| title));
+            self.suites.open_suite(indent, rest.rsplit_once(" (").map_or(rest, |(title, _)| title));
         }
     }
 
@@ -66,22 +66,22 @@ impl Reader {
         let (passed, failed) = (number_of(list, &["passed"]), number_of(list, &["failed"]));
         let said = counts(passed + failed, failed, number_of(list, &["skipped", "todo"]));
         let names = std::mem::take(&mut self.names);
-        let names = if names.counts() == said { names } else { Names::default() };
-        let reading = Reading::settle(Runner::Vitest, names, Some(said));
-        self.readings = Reading::all(self.readings.take().into_iter().chain([reading]));
+        let names = if names.counts() == said { names } else { TestNames::default() };
+        let reading = RunnerReading::settle_names(Runner::Vitest, names, Some(said));
+        self.readings = RunnerReading::all(self.readings.take().into_iter().chain([reading]));
         self.running = false;
         self.file.clear();
-        self.suites.clear();
+        self.suites.clear_open();
     }
 
     /// Result after the last line; none without a summary.
-    pub(super) fn finish(self) -> Option<Reading> {
+    pub(super) fn finish(self) -> Option<RunnerReading> {
         self.readings
     }
 }
 
 /// True for a title with the number of its tests behind it, with or without a duration.
 fn is_suite(rest: &str) -> bool {
-    let number = without_duration(rest).rsplit_once(" (").and_then(|(_, rest)| text::number(rest));
+    let number = without_duration(rest).rsplit_once(" (").and_then(|(_, rest)| text::leading_number(rest));
     number.is_some_and(|(_, rest)| rest == ")")
 }

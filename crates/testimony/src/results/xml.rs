@@ -6,14 +6,14 @@
 
 use std::borrow::Cow;
 
-use super::text::position;
+use super::text::byte_position;
 
 /// Upper bound on the decoded bytes of one value.
 const LONGEST_VALUE: usize = 16 << 10;
 
 /// Tag of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag<'a> {
+pub(super) enum XmlTag<'a> {
     Open { name: &'a [u8], attributes: &'a [u8], empty: bool },
     Close { name: &'a [u8] },
 }
@@ -26,13 +26,13 @@ pub(super) struct Tags<'a> {
 
 impl<'a> Tags<'a> {
     /// Starts at the beginning of a document.
-    pub(super) fn of(document: &'a [u8]) -> Self {
+    pub(super) fn of_document(document: &'a [u8]) -> Self {
         Self { rest: document }
     }
 
     /// Moves behind the next place where `end` stands.
     fn skip(&mut self, end: &[u8]) -> Option<()> {
-        let found = find(self.rest, end)?;
+        let found = find_bytes(self.rest, end)?;
         self.rest = &self.rest[found + end.len()..];
         Some(())
     }
@@ -45,9 +45,9 @@ impl<'a> Tags<'a> {
 }
 
 impl<'a> Iterator for Tags<'a> {
-    type Item = Tag<'a>;
+    type Item = XmlTag<'a>;
 
-    fn next(&mut self) -> Option<Tag<'a>> {
+    fn next(&mut self) -> Option<XmlTag<'a>> {
         loop {
             self.skip(b"<")?;
             match self.rest {
@@ -67,15 +67,15 @@ impl<'a> Iterator for Tags<'a> {
     }
 }
 
-fn tag(inner: &[u8]) -> Option<Tag<'_>> {
+fn tag(inner: &[u8]) -> Option<XmlTag<'_>> {
     if let Some(name) = inner.strip_prefix(b"/") {
-        return Some(Tag::Close { name: name.trim_ascii() });
+        return Some(XmlTag::Close { name: name.trim_ascii() });
     }
     let empty = inner.ends_with(b"/");
     let inner = inner.strip_suffix(b"/").unwrap_or(inner);
     let end = inner.iter().position(u8::is_ascii_whitespace).unwrap_or(inner.len());
     let (name, attributes) = inner.split_at(end);
-    (!name.is_empty()).then_some(Tag::Open { name, attributes, empty })
+    (!name.is_empty()).then_some(XmlTag::Open { name, attributes, empty })
 }
 
 /// Up to and with the sign that closes a tag; one inside a value does not.
@@ -165,10 +165,10 @@ fn entity_text(entity: &str) -> Cow<'_, str> {
 }
 
 /// First position of `wanted`.
-pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+pub(super) fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let first = *wanted.first()?;
     let mut from = 0;
-    while let Some(at) = position(bytes.get(from..)?, first) {
+    while let Some(at) = byte_position(bytes.get(from..)?, first) {
         if bytes[from + at..].starts_with(wanted) {
             return Some(from + at);
         }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use testimony::compare::{Terms, Weakness, compare};
-use testimony::control::{Room, control_tests, unseen};
-use testimony::results::{Heard, Outcome, Runner, TestResults, asking, read, report_files};
+use testimony::control::{ControlInputs, control_tests, unseen};
+use testimony::results::{Heard, Runner, TestOutcome, TestResults, asking, read, report_files};
 
 /// Looks like nothing else in any output.
 const NAME: &str = "qvzwkxjqpf";
@@ -51,10 +51,10 @@ impl Ran {
     /// Each test behind `+` passed, `-` failed or `.` skipped.
     #[track_caller]
     pub(crate) fn named(&self) -> Vec<String> {
-        let sign = |outcome: &Outcome| match outcome {
-            Outcome::Passed => '+',
-            Outcome::Failed => '-',
-            Outcome::Skipped => '.',
+        let sign = |outcome: &TestOutcome| match outcome {
+            TestOutcome::Passed => '+',
+            TestOutcome::Failed => '-',
+            TestOutcome::Skipped => '.',
         };
         self.tests().tests.iter().map(|(name, outcome)| format!("{} {name}", sign(outcome))).collect()
     }
@@ -132,7 +132,7 @@ impl Project {
         let words: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         let paths = self.paths();
         let read = |path: &str| fs::read(self.root().join(path)).ok();
-        let room = Room { argv: &words, cwd, paths: &paths, read: &read };
+        let room = ControlInputs { argv: &words, cwd, paths: &paths, read: &read };
         let controls = control_tests(exam.tests(), &room, NAME);
         let control = controls.first().unwrap_or_else(|| panic!("no control: {argv:?} {exam:#?}"));
         let before = fs::read(self.root().join(&control.path)).ok();

@@ -11,13 +11,13 @@ use rustix::io::Errno;
 
 use super::marks::{forged, hides_beneath, is_whiteout};
 use crate::error::{Doing, TreeError};
-use crate::object::listing::{Listing, Mode};
+use crate::object::listing::{Listing, PathMode};
 use crate::worktree::fsdir::{kind, lstat, open_dir, open_regular, open_root};
 use crate::worktree::stat::FileStat;
 
 /// The layers beneath a workspace's own.
 #[derive(Debug, Clone, Copy)]
-pub struct Beneath<'a> {
+pub struct LowerLayers<'a> {
     /// Content of the checkout at the bottom.
     pub baseline: &'a Listing,
     /// Setup layers, the first on top: directories an overlay over the checkout wrote into,
@@ -34,7 +34,7 @@ pub(super) struct Under {
 }
 
 /// Entry that the lower layers show at a name.
-pub(super) enum Seen<'u> {
+pub(super) enum LowerEntry<'u> {
     Nothing,
     Directory(Under),
     /// A file, link or special file of a setup layer.
@@ -45,7 +45,7 @@ pub(super) enum Seen<'u> {
 
 impl Under {
     /// The root of the layers beneath.
-    pub(super) fn root(beneath: &Beneath<'_>) -> Result<Under, TreeError> {
+    pub(super) fn root_of(beneath: &LowerLayers<'_>) -> Result<Under, TreeError> {
         let dirs: Vec<OwnedFd> = beneath.layers.iter().map(|layer| open_root(layer)).collect::<Result<_, _>>()?;
         dirs.iter().try_for_each(require_plain_root)?;
         Ok(Under { dirs, baseline: true })
@@ -62,7 +62,7 @@ impl Under {
     }
 
     /// Entry at `name`, whose whole path is `path`.
-    pub(super) fn look(&self, name: &[u8], path: &[u8], baseline: &Listing) -> Result<Seen<'_>, TreeError> {
+    pub(super) fn look_at(&self, name: &[u8], path: &[u8], baseline: &Listing) -> Result<LowerEntry<'_>, TreeError> {
         let mut below = Under { dirs: Vec::new(), baseline: self.baseline };
         for dir in &self.dirs {
             let stat = match lstat(dir, name) {
@@ -76,7 +76,7 @@ impl Under {
                 below.baseline &= !hides_beneath(&next, path)?;
                 below.dirs.push(next);
             } else if !hidden && below.dirs.is_empty() {
-                return Ok(Seen::Setup(dir, stat));
+                return Ok(LowerEntry::Setup(dir, stat));
             } else {
                 below.baseline = false;
             }
@@ -87,15 +87,15 @@ impl Under {
         Ok(below.seen(path, baseline))
     }
 
-    fn seen<'u>(self, path: &[u8], baseline: &Listing) -> Seen<'u> {
+    fn seen<'u>(self, path: &[u8], baseline: &Listing) -> LowerEntry<'u> {
         if self.is_setup() {
-            return Seen::Directory(self);
+            return LowerEntry::Directory(self);
         }
         match baseline.0.get(path).filter(|_| self.baseline) {
-            Some(entry) if entry.mode != Mode::Gitlink => Seen::Baseline,
-            Some(_) => Seen::Directory(self),
-            None if self.baseline && baseline.has_below(path) => Seen::Directory(self),
-            None => Seen::Nothing,
+            Some(entry) if entry.mode != PathMode::Gitlink => LowerEntry::Baseline,
+            Some(_) => LowerEntry::Directory(self),
+            None if self.baseline && baseline.has_below(path) => LowerEntry::Directory(self),
+            None => LowerEntry::Nothing,
         }
     }
 }
@@ -105,11 +105,11 @@ pub(super) fn require_plain_root(root: &OwnedFd) -> Result<(), TreeError> {
     if hides_beneath(root, b"")? { Err(forged(b"", "opaque")) } else { Ok(()) }
 }
 
-impl Seen<'_> {
+impl LowerEntry<'_> {
     /// True if a setup layer has a file with the same mode and bytes here.
-    pub(super) fn is_file(&self, name: &[u8], mode: Mode, bytes: &[u8], path: &[u8]) -> Result<bool, TreeError> {
-        let Seen::Setup(dir, stat) = self else { return Ok(false) };
-        let now = FileStat::of(stat);
+    pub(super) fn is_file(&self, name: &[u8], mode: PathMode, bytes: &[u8], path: &[u8]) -> Result<bool, TreeError> {
+        let LowerEntry::Setup(dir, stat) = self else { return Ok(false) };
+        let now = FileStat::of_stat(stat);
         let alike = kind(stat) == FileType::RegularFile && now.regular_mode() == mode && now.size == bytes.len() as u64;
         if !alike {
             return Ok(false);
@@ -123,7 +123,7 @@ impl Seen<'_> {
     /// True if a setup layer has a link with the same target here.
     pub(super) fn is_link(&self, name: &[u8], target: &[u8], path: &[u8]) -> Result<bool, TreeError> {
         match self {
-            Seen::Setup(dir, stat) if kind(stat) == FileType::Symlink => {
+            LowerEntry::Setup(dir, stat) if kind(stat) == FileType::Symlink => {
                 let here = readlinkat(dir, name, Vec::new()).doing_at("reading link of a setup layer", path)?;
                 Ok(here.as_bytes() == target)
             }
@@ -133,7 +133,7 @@ impl Seen<'_> {
 
     /// True if a setup layer has a special file of this kind here.
     pub(super) fn is_special(&self, wanted: FileType) -> bool {
-        matches!(self, Seen::Setup(_, stat) if kind(stat) == wanted)
+        matches!(self, LowerEntry::Setup(_, stat) if kind(stat) == wanted)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::object::commit::commit_field;
 use crate::oid::Oid;
-use crate::worktree::fsdir::{names, open_dir, open_regular, open_root, read_limited};
+use crate::worktree::fsdir::{open_dir, open_regular, open_root, read_limited, sorted_names};
 
 /// Result of looking for a commit id that an engine claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn packs(objects: &OwnedFd) -> Vec<Vec<u8>> {
 }
 
 fn names_in(dir: Option<&OwnedFd>) -> impl Iterator<Item = Vec<u8>> {
-    dir.and_then(|dir| names(dir).ok()).into_iter().flatten()
+    dir.and_then(|dir| sorted_names(dir).ok()).into_iter().flatten()
 }
 
 /// The text of a loose commit, if it is what its name says.
@@ -89,6 +89,6 @@ fn loose_text(dir: &OwnedFd, folder: &str, name: &[u8]) -> Option<Vec<u8>> {
     flate2::read::ZlibDecoder::new(packed.as_slice()).take(LARGEST).read_to_end(&mut object).ok()?;
     let end = object.iter().position(|byte| *byte == 0)?;
     let (head, body) = (object.get(..end)?, object.get(end + 1..)?);
-    let same_digest = Oid::of("commit", body).to_string().as_bytes() == [folder.as_bytes(), name].concat();
+    let same_digest = Oid::of_object("commit", body).to_string().as_bytes() == [folder.as_bytes(), name].concat();
     (head.starts_with(b"commit ") && same_digest).then(|| body.to_vec())
 }

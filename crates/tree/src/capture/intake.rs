@@ -7,21 +7,21 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{Stat, readlinkat};
 use rustix::io::Errno;
 
-use super::before::Before;
-use super::{Capture, Limits, Refused, RefusedWhy};
+use super::before::EarlierTree;
+use super::{Capture, CaptureLimits, RefusedPath, RefusedWhy};
 use crate::capture::link::Links;
 use crate::error::{Doing, Limit, TreeError};
-use crate::object::listing::Entry;
+use crate::object::listing::ListingEntry;
 use crate::oid::Oid;
-use crate::store::Store;
-use crate::worktree::fsdir::{lstat, names, open_dir, open_regular, read_limited};
+use crate::store::ObjectDatabase;
+use crate::worktree::fsdir::{lstat, open_dir, open_regular, read_limited, sorted_names};
 use crate::worktree::stat::FileStat;
 
 /// State of a capture while it walks.
 pub(super) struct Intake<'a> {
-    pub(super) before: Before<'a>,
-    pub(super) store: &'a Store,
-    limits: &'a Limits,
+    pub(super) before: EarlierTree<'a>,
+    pub(super) store: &'a ObjectDatabase,
+    limits: &'a CaptureLimits,
     pub(super) out: Capture,
     /// The targets of the links that were read.
     pub(super) links: Links,
@@ -39,21 +39,21 @@ pub(super) struct Opened {
 
 impl Opened {
     /// The root, without which there is nothing to capture.
-    pub(super) fn root(dir: OwnedFd) -> Result<Opened, TreeError> {
-        Ok(Opened { names: names(&dir).doing_at("reading directory", b".")?, dir })
+    pub(super) fn root_of(dir: OwnedFd) -> Result<Opened, TreeError> {
+        Ok(Opened { names: sorted_names(&dir).doing_at("reading directory", b".")?, dir })
     }
 }
 
 impl<'a> Intake<'a> {
     /// Starts with an empty capture.
-    pub(super) fn new(before: Before<'a>, store: &'a Store, limits: &'a Limits) -> Intake<'a> {
+    pub(super) fn new(before: EarlierTree<'a>, store: &'a ObjectDatabase, limits: &'a CaptureLimits) -> Intake<'a> {
         let (links, changed) = (Links::new(), BTreeSet::new());
         Intake { before, store, limits, out: Capture::default(), links, changed, entries: 0, bytes: 0 }
     }
 
     /// Adds an entry to the captured tree, and notes it as changed if it differs from
     /// before.
-    pub(super) fn carry(&mut self, path: &[u8], entry: Entry) {
+    pub(super) fn carry(&mut self, path: &[u8], entry: ListingEntry) {
         if self.before.entry(path) != Some(entry) {
             self.changed.insert(path.to_vec());
         }
@@ -61,16 +61,16 @@ impl<'a> Intake<'a> {
     }
 
     /// Records that a path must not be part of a result.
-    pub(super) fn refuse(&mut self, path: &[u8], why: RefusedWhy) {
-        self.out.refused.push(Refused { path: path.to_vec(), why });
+    pub(super) fn refuse_path(&mut self, path: &[u8], why: RefusedWhy) {
+        self.out.refused.push(RefusedPath { path: path.to_vec(), why });
     }
 
     /// Stat of a name; none, with a refusal, if the harness may not look at it.
-    pub(super) fn look(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Stat>, TreeError> {
+    pub(super) fn look_at(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Stat>, TreeError> {
         let stat = lstat(dir, name);
         if matches!(stat, Err(Errno::ACCESS)) {
             self.count_entry(path)?;
-            self.refuse(path, RefusedWhy::Unreadable);
+            self.refuse_path(path, RefusedWhy::Unreadable);
             return Ok(None);
         }
         stat.doing_at("looking at", path).map(Some)
@@ -79,9 +79,9 @@ impl<'a> Intake<'a> {
     /// An open directory and the names in it; none, and a refusal, where the harness may
     /// not enter or not read it.
     pub(super) fn enter(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> Result<Option<Opened>, TreeError> {
-        let opened = open_dir(dir, name).and_then(|dir| Ok(Opened { names: names(&dir)?, dir }));
+        let opened = open_dir(dir, name).and_then(|dir| Ok(Opened { names: sorted_names(&dir)?, dir }));
         if matches!(opened, Err(Errno::ACCESS)) {
-            self.refuse(path, RefusedWhy::Unreadable);
+            self.refuse_path(path, RefusedWhy::Unreadable);
             return Ok(None);
         }
         opened.doing_at("opening directory", path).map(Some)
@@ -109,7 +109,7 @@ impl<'a> Intake<'a> {
             Ok(bytes) => Ok(Some(bytes)),
             Err(e) if e.kind() == std::io::ErrorKind::FileTooLarge => Err(limit(Limit::FileBytes, path)),
             Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-                self.refuse(path, RefusedWhy::Unreadable);
+                self.refuse_path(path, RefusedWhy::Unreadable);
                 Ok(None)
             }
             Err(e) => Err(e).doing_at("reading", path),
@@ -117,8 +117,8 @@ impl<'a> Intake<'a> {
     }
 
     /// Stores content, unless it is what the path already had.
-    pub(super) fn keep(&self, path: &[u8], bytes: &[u8]) -> Result<Oid, TreeError> {
-        let oid = Oid::of("blob", bytes);
+    pub(super) fn keep_content(&self, path: &[u8], bytes: &[u8]) -> Result<Oid, TreeError> {
+        let oid = Oid::of_object("blob", bytes);
         match self.before.entry(path) {
             Some(entry) if entry.oid == oid => Ok(oid),
             _ => self.store.put_blob(bytes),

@@ -7,22 +7,22 @@
 
 use rustix::fs::{FileType, Stat};
 
-use super::before::Before;
-use super::beneath::{Beneath, Seen, Under, require_plain_root};
+use super::before::EarlierTree;
+use super::beneath::{LowerEntry, LowerLayers, Under, require_plain_root};
 use super::intake::{Intake, Opened};
 use super::marks::{hides_beneath, is_whiteout, shows};
-use super::refuse::{judge, links_before};
-use super::{Capture, Limits, RefusedWhy, unfinished};
+use super::refuse::{judge_intake, links_before};
+use super::{Capture, CaptureLimits, RefusedWhy, unfinished};
 use crate::error::TreeError;
-use crate::object::listing::{Entry, Mode};
+use crate::object::listing::{ListingEntry, PathMode};
 use crate::object::name::{descend, folds_to_git, parent};
-use crate::store::Store;
+use crate::store::ObjectDatabase;
 use crate::worktree::fsdir::{kind, open_dir};
 use crate::worktree::stat::FileStat;
 
 /// Walk through one layer, with the tree beneath as its starting point.
 pub(super) struct LayerWalk<'a> {
-    beneath: &'a Beneath<'a>,
+    beneath: &'a LowerLayers<'a>,
     intake: Intake<'a>,
     /// Directories of the layer that no setup layer has, each before what is in it.
     directories: Vec<Vec<u8>>,
@@ -41,23 +41,27 @@ struct Place {
 
 impl<'a> LayerWalk<'a> {
     /// Starts with the baseline's listing, to which the layer's changes are applied.
-    pub(super) fn new(beneath: &'a Beneath<'a>, store: &'a Store, limits: &'a Limits) -> LayerWalk<'a> {
-        let mut intake = Intake::new(Before::Listing(beneath.baseline), store, limits);
+    pub(super) fn new(
+        beneath: &'a LowerLayers<'a>,
+        store: &'a ObjectDatabase,
+        limits: &'a CaptureLimits,
+    ) -> LayerWalk<'a> {
+        let mut intake = Intake::new(EarlierTree::Listing(beneath.baseline), store, limits);
         intake.out.listing = beneath.baseline.clone();
         LayerWalk { beneath, intake, directories: Vec::new(), links_moved: false }
     }
 
     /// Walks the whole layer and judges the result.
-    pub(super) fn run(mut self, opened: Opened) -> Result<Capture, TreeError> {
+    pub(super) fn run_walk(mut self, opened: Opened) -> Result<Capture, TreeError> {
         require_plain_root(&opened.dir)?;
         if let Ok(git) = open_dir(&opened.dir, b".git") {
             self.intake.out.unfinished = unfinished(&git, shows);
         }
-        let top = Place { opened, under: Under::root(self.beneath)?, covered: false, depth: 0 };
+        let top = Place { opened, under: Under::root_of(self.beneath)?, covered: false, depth: 0 };
         self.directory(&top, &mut Vec::new())?;
         self.report_empty();
         self.complete_links()?;
-        judge(self.intake)
+        judge_intake(self.intake)
     }
 
     fn directory(&mut self, at: &Place, path: &mut Vec<u8>) -> Result<(), TreeError> {
@@ -95,7 +99,7 @@ impl<'a> LayerWalk<'a> {
     /// Removes a path, with everything that the baseline has at and below it. Returns false
     /// if nothing was visible there.
     fn gone(&mut self, at: &Place, name: &[u8], path: &[u8]) -> Result<bool, TreeError> {
-        let seen = !matches!(at.under.look(name, path, self.beneath.baseline)?, Seen::Nothing);
+        let seen = !matches!(at.under.look_at(name, path, self.beneath.baseline)?, LowerEntry::Nothing);
         if seen {
             self.take_away(path);
         }
@@ -103,7 +107,7 @@ impl<'a> LayerWalk<'a> {
     }
 
     fn entry(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>) -> Result<(), TreeError> {
-        let Some(stat) = self.intake.look(&at.opened.dir, name, path)? else {
+        let Some(stat) = self.intake.look_at(&at.opened.dir, name, path)? else {
             self.take_away(path);
             return Ok(());
         };
@@ -113,10 +117,10 @@ impl<'a> LayerWalk<'a> {
         }
         self.intake.count_entry(path)?;
         if folds_to_git(name) {
-            self.intake.refuse(path, RefusedWhy::GitName);
+            self.intake.refuse_path(path, RefusedWhy::GitName);
             return Ok(());
         }
-        let seen = at.under.look(name, path, self.beneath.baseline)?;
+        let seen = at.under.look_at(name, path, self.beneath.baseline)?;
         match kind(&stat) {
             FileType::Directory => self.subdirectory(at, name, path, seen),
             FileType::Symlink => self.link(at, name, path, &seen),
@@ -131,21 +135,27 @@ impl<'a> LayerWalk<'a> {
         }
     }
 
-    fn subdirectory(&mut self, at: &Place, name: &[u8], path: &mut Vec<u8>, seen: Seen<'_>) -> Result<(), TreeError> {
+    fn subdirectory(
+        &mut self,
+        at: &Place,
+        name: &[u8],
+        path: &mut Vec<u8>,
+        seen: LowerEntry<'_>,
+    ) -> Result<(), TreeError> {
         let Some(opened) = self.intake.enter(&at.opened.dir, name, path)? else {
             self.take_away(path);
             return Ok(());
         };
         let covered = hides_beneath(&opened.dir, path)? || at.covered;
         let under = match seen {
-            Seen::Directory(under) => under,
-            Seen::Nothing => Under::nothing(),
-            Seen::Setup(..) | Seen::Baseline => {
+            LowerEntry::Directory(under) => under,
+            LowerEntry::Nothing => Under::nothing(),
+            LowerEntry::Setup(..) | LowerEntry::Baseline => {
                 self.take_away(path);
                 Under::nothing()
             }
         };
-        if let Some(entry) = self.intake.before.entry(path).filter(|entry| entry.mode == Mode::Gitlink) {
+        if let Some(entry) = self.intake.before.entry(path).filter(|entry| entry.mode == PathMode::Gitlink) {
             return self.gitlink(&opened, path, entry);
         }
         if !under.is_setup() {
@@ -156,28 +166,35 @@ impl<'a> LayerWalk<'a> {
 
     /// A submodule is an empty directory in the checkout; what a setup layer put there is
     /// not the program's.
-    fn gitlink(&mut self, opened: &Opened, path: &[u8], entry: Entry) -> Result<(), TreeError> {
+    fn gitlink(&mut self, opened: &Opened, path: &[u8], entry: ListingEntry) -> Result<(), TreeError> {
         if opened.names.iter().any(|name| shows(&opened.dir, name)) {
-            self.intake.refuse(path, RefusedWhy::GitlinkChanged);
+            self.intake.refuse_path(path, RefusedWhy::GitlinkChanged);
         }
         self.put(path, entry);
         Ok(())
     }
 
-    fn link(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &Seen<'_>) -> Result<(), TreeError> {
+    fn link(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &LowerEntry<'_>) -> Result<(), TreeError> {
         let target = self.intake.target(&at.opened.dir, name, path)?;
         if seen.is_link(name, &target, path)? {
             return Ok(());
         }
-        let entry = Entry { mode: Mode::Link, oid: self.intake.keep(path, &target)? };
+        let entry = ListingEntry { mode: PathMode::Link, oid: self.intake.keep_content(path, &target)? };
         self.links_moved |= self.intake.before.entry(path) != Some(entry);
         self.put(path, entry);
         self.intake.links.insert(path.to_vec(), target);
         Ok(())
     }
 
-    fn regular(&mut self, at: &Place, name: &[u8], path: &[u8], seen: &Seen<'_>, stat: &Stat) -> Result<(), TreeError> {
-        let now = FileStat::of(stat);
+    fn regular(
+        &mut self,
+        at: &Place,
+        name: &[u8],
+        path: &[u8],
+        seen: &LowerEntry<'_>,
+        stat: &Stat,
+    ) -> Result<(), TreeError> {
+        let now = FileStat::of_stat(stat);
         let mode = now.regular_mode();
         let Some(bytes) = self.intake.content(&at.opened.dir, name, path, &now)? else {
             self.take_away(path);
@@ -186,13 +203,13 @@ impl<'a> LayerWalk<'a> {
         if seen.is_file(name, mode, &bytes, path)? {
             return Ok(());
         }
-        let oid = self.intake.keep(path, &bytes)?;
-        self.put(path, Entry { mode, oid });
+        let oid = self.intake.keep_content(path, &bytes)?;
+        self.put(path, ListingEntry { mode, oid });
         Ok(())
     }
 
     /// Carries an entry of the layer; what the baseline has in its way goes.
-    fn put(&mut self, path: &[u8], entry: Entry) {
+    fn put(&mut self, path: &[u8], entry: ListingEntry) {
         self.take_away(path);
         let mut above = parent(path);
         while !above.is_empty() {
@@ -203,14 +220,14 @@ impl<'a> LayerWalk<'a> {
     }
 
     fn take_away(&mut self, path: &[u8]) {
-        let below: Vec<Vec<u8>> = self.intake.out.listing.below(path).map(|(path, _)| path.clone()).collect();
+        let below: Vec<Vec<u8>> = self.intake.out.listing.paths_below(path).map(|(path, _)| path.clone()).collect();
         below.iter().for_each(|path| self.remove(path));
         self.remove(path);
     }
 
     fn remove(&mut self, path: &[u8]) {
         let removed = self.intake.out.listing.0.remove(path);
-        self.links_moved |= removed.is_some_and(|entry| entry.mode == Mode::Link);
+        self.links_moved |= removed.is_some_and(|entry| entry.mode == PathMode::Link);
     }
 
     /// The topmost directories with nothing that is carried; those of a setup layer were

@@ -15,21 +15,21 @@ mod walk;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-pub use beneath::Beneath;
+pub use beneath::LowerLayers;
 
-use before::Before;
+use before::EarlierTree;
 use intake::Opened;
 
 use crate::error::{Doing, TreeError};
 use crate::object::listing::Listing;
-use crate::store::Store;
+use crate::store::ObjectDatabase;
 use crate::worktree::fsdir::{is_there, open_dir, open_root};
 use crate::worktree::manifest::Manifest;
 
 /// Limits on new content before a capture gives up. Content that the manifest knows is not
 /// counted.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct CaptureLimits {
     /// New files and directories.
     pub entries: u64,
     /// Bytes of new and changed files together.
@@ -40,9 +40,9 @@ pub struct Limits {
     pub depth: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { entries: 100_000, total_bytes: 4 << 30, file_bytes: 512 << 20, depth: 128 }
+impl Default for CaptureLimits {
+    fn default() -> CaptureLimits {
+        CaptureLimits { entries: 100_000, total_bytes: 4 << 30, file_bytes: 512 << 20, depth: 128 }
     }
 }
 
@@ -53,7 +53,7 @@ pub struct Capture {
     /// `.git` or it cannot be read.
     pub listing: Listing,
     /// Paths that must not be part of a result.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedPath>,
     /// Directories other than the root with a `.git` of their own; their other files are in
     /// the listing.
     pub nested_repositories: Vec<Vec<u8>>,
@@ -68,15 +68,15 @@ pub struct Capture {
 
 impl Capture {
     /// Capture of a workspace whose root cannot be entered.
-    fn shut(before: Before<'_>) -> Capture {
-        let refused = vec![Refused { path: b".".to_vec(), why: RefusedWhy::Unreadable }];
+    fn shut(before: EarlierTree<'_>) -> Capture {
+        let refused = vec![RefusedPath { path: b".".to_vec(), why: RefusedWhy::Unreadable }];
         Capture { listing: before.listing(), refused, ..Capture::default() }
     }
 }
 
 /// A path that must not be part of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedPath {
     pub path: Vec<u8>,
     pub why: RefusedWhy,
 }
@@ -114,13 +114,18 @@ const UNFINISHED: [&str; 9] = [
 ];
 
 /// Captures a workspace into `store`. Call it when no process can write there any more.
-pub fn capture(root: &Path, manifest: &Manifest, store: &Store, limits: &Limits) -> Result<Capture, TreeError> {
-    let top = match open_root(root).and_then(Opened::root) {
-        Err(error) if error.is_shut() => return Ok(Capture::shut(Before::Manifest(manifest))),
+pub fn capture(
+    root: &Path,
+    manifest: &Manifest,
+    store: &ObjectDatabase,
+    limits: &CaptureLimits,
+) -> Result<Capture, TreeError> {
+    let top = match open_root(root).and_then(Opened::root_of) {
+        Err(error) if error.is_shut() => return Ok(Capture::shut(EarlierTree::Manifest(manifest))),
         opened => opened?,
     };
     let unfinished = open_dir(&top.dir, b".git").map_or_else(|_| Vec::new(), |git| unfinished(&git, is_there));
-    let mut capture = walk::Walk::new(manifest, store, limits).run(&top)?;
+    let mut capture = walk::Walk::new(manifest, store, limits).run_walk(&top)?;
     capture.unfinished = unfinished;
     Ok(capture)
 }
@@ -134,15 +139,15 @@ pub fn capture(root: &Path, manifest: &Manifest, store: &Store, limits: &Limits)
 /// Everything in the layer that the baseline has not counts as new.
 pub fn capture_layer(
     upper: BorrowedFd<'_>,
-    beneath: &Beneath<'_>,
-    store: &Store,
-    limits: &Limits,
+    beneath: &LowerLayers<'_>,
+    store: &ObjectDatabase,
+    limits: &CaptureLimits,
 ) -> Result<Capture, TreeError> {
-    let top = match open_dir(upper, b".").doing_at("opening the layer", b"").and_then(Opened::root) {
-        Err(error) if error.is_shut() => return Ok(Capture::shut(Before::Listing(beneath.baseline))),
+    let top = match open_dir(upper, b".").doing_at("opening the layer", b"").and_then(Opened::root_of) {
+        Err(error) if error.is_shut() => return Ok(Capture::shut(EarlierTree::Listing(beneath.baseline))),
         opened => opened?,
     };
-    layer::LayerWalk::new(beneath, store, limits).run(top)
+    layer::LayerWalk::new(beneath, store, limits).run_walk(top)
 }
 
 /// The names in a GIT_DIR that say something was begun and not ended, as far as `there`

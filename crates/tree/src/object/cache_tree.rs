@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use crate::error::TreeError;
-use crate::object::listing::{Listing, Mode, TreeLine, parse_tree};
+use crate::object::listing::{Listing, PathMode, TreeLine, parse_tree};
 use crate::oid::Oid;
 
 /// The extension for an index that holds exactly this listing.
 pub(crate) fn extension(listing: &Listing) -> Result<Vec<u8>, TreeError> {
     let mut trees: HashMap<Oid, Vec<u8>> = HashMap::new();
     let Ok(root) = listing.fold_trees::<Infallible>(&mut |tree| {
-        let oid = Oid::of("tree", tree);
+        let oid = Oid::of_object("tree", tree);
         trees.insert(oid, tree.to_vec());
         Ok(oid)
     });
@@ -29,7 +29,7 @@ pub(crate) fn extension(listing: &Listing) -> Result<Vec<u8>, TreeError> {
 /// The row of a tree and those of its subtrees, and how many entries of the index they cover.
 fn rows(trees: &HashMap<Oid, Vec<u8>>, name: &[u8], oid: Oid) -> Result<(Vec<u8>, usize), TreeError> {
     let bytes = trees.get(&oid).ok_or(TreeError::Missing { oid })?;
-    let is_tree = |line: &TreeLine<'_>| Mode::from_bits(line.bits).is_none();
+    let is_tree = |line: &TreeLine<'_>| PathMode::from_bits(line.bits).is_none();
     let (below, entries): (Vec<_>, Vec<_>) = parse_tree(bytes)?.into_iter().partition(is_tree);
     let mut covered = entries.len();
     let mut rows_below = Vec::new();

@@ -27,7 +27,7 @@ pub struct Commit {
 
 impl Commit {
     /// Reads the text of a commit; none if it is malformed.
-    pub(crate) fn parse(text: &[u8]) -> Option<Commit> {
+    pub(crate) fn parse_text(text: &[u8]) -> Option<Commit> {
         let tree = commit_field(text, b"tree ")?;
         let parents = header(text).filter_map(|line| line.strip_prefix(b"parent ")).filter_map(Oid::from_hex);
         let parents = parents.collect();
@@ -57,13 +57,13 @@ impl CommitSpec<'_> {
     /// Text of the commit. Characters that would break a header line are removed.
     pub(crate) fn text(&self) -> String {
         let parents: String = self.parents.iter().map(|parent| format!("parent {parent}\n")).collect();
-        let person = format!("{} <{}> {} +0000", plain(self.name), plain(self.email), self.unix_time);
+        let person = format!("{} <{}> {} +0000", storable_name(self.name), storable_name(self.email), self.unix_time);
         let message = self.message.replace('\0', "");
         format!("tree {}\n{parents}author {person}\ncommitter {person}\n\n{message}", self.tree)
     }
 }
 
 /// A name as git can store it: no angle brackets, no control characters.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn storable_name(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect::<String>().trim().to_owned()
 }

@@ -3,7 +3,7 @@
 use sha1::{Digest, Sha1};
 
 use crate::error::{TreeError, malformed};
-use crate::object::listing::{Entry, Listing, Mode};
+use crate::object::listing::{Listing, ListingEntry, PathMode};
 use crate::object::name::require_plain;
 use crate::oid::Oid;
 
@@ -53,7 +53,7 @@ pub(crate) struct Index {
 
 impl IndexEntry {
     /// Entry of an unconflicted, fully present file.
-    pub(crate) fn new(path: &[u8], entry: &Entry, stat: StatWords) -> IndexEntry {
+    pub(crate) fn new(path: &[u8], entry: &ListingEntry, stat: StatWords) -> IndexEntry {
         let (path, bits) = (path.to_vec(), entry.mode.bits());
         IndexEntry { path, bits, oid: entry.oid, stat, stage: 0, skip_worktree: false, intent_to_add: false }
     }
@@ -61,7 +61,7 @@ impl IndexEntry {
 
 /// The bytes of a version 2 index; the entries must be sorted by path and stage, the
 /// extensions be whole ones.
-pub(crate) fn encode(entries: &[IndexEntry], extensions: &[u8]) -> Result<Vec<u8>, TreeError> {
+pub(crate) fn encode_index(entries: &[IndexEntry], extensions: &[u8]) -> Result<Vec<u8>, TreeError> {
     let count = u32::try_from(entries.len()).map_err(|_| malformed("index", "too many entries"))?;
     let mut out = Vec::with_capacity(entries.len() * 100 + 32);
     out.extend_from_slice(b"DIRC");
@@ -94,7 +94,7 @@ fn encode_entry(entry: &IndexEntry, out: &mut Vec<u8>) {
 /// Reads an index file. Assume-unchanged marks are dropped: they only say what its owner
 /// did not want to see. The stat words of what git was told not to look at are zero: git
 /// writes them again without having looked, so they vouch for nothing.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Index, TreeError> {
+pub(crate) fn decode_index(bytes: &[u8]) -> Result<Index, TreeError> {
     let version = require_whole(bytes)?;
     let index = Decoder { bytes, at: HEAD }.index(version).ok_or_else(|| malformed("index", "it ends too early"))?;
     match index.unknown {
@@ -236,16 +236,16 @@ impl Decoder<'_> {
 /// Index of a listing without a checkout; its stat words are zero.
 pub(crate) fn encode_listing(listing: &Listing) -> Result<Vec<u8>, TreeError> {
     let entries: Vec<IndexEntry> = listing.0.iter().map(|(path, entry)| IndexEntry::new(path, entry, [0; 9])).collect();
-    encode(&entries, &[])
+    encode_index(&entries, &[])
 }
 
 /// The listing an index holds; an unfinished merge has none.
 pub(crate) fn decode_listing(bytes: &[u8]) -> Result<Listing, TreeError> {
     let mut listing = Listing::default();
-    for entry in decode(bytes)?.entries {
-        let mode = Mode::from_bits(entry.bits).filter(|_| entry.stage == 0);
+    for entry in decode_index(bytes)?.entries {
+        let mode = PathMode::from_bits(entry.bits).filter(|_| entry.stage == 0);
         let mode = mode.ok_or_else(|| malformed("index entry", entry.path.escape_ascii().to_string()))?;
-        listing.0.insert(entry.path, Entry { mode, oid: entry.oid });
+        listing.0.insert(entry.path, ListingEntry { mode, oid: entry.oid });
     }
     Ok(listing)
 }
@@ -258,12 +258,12 @@ mod tests {
     fn what_is_written_is_read_back() {
         let mut listing = Listing::default();
         for length in [1, 2, 7, 8, 9, 10, 63, 0xffe, 0xfff, 0x1001] {
-            for mode in [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink] {
+            for mode in [PathMode::File, PathMode::Executable, PathMode::Link, PathMode::Gitlink] {
                 let path = format!("{mode:?}{}", "x".repeat(length)).into_bytes();
-                listing.0.insert(path, Entry { mode, oid: Oid::of("blob", &[length as u8]) });
+                listing.0.insert(path, ListingEntry { mode, oid: Oid::of_object("blob", &[length as u8]) });
             }
         }
         assert_eq!(decode_listing(&encode_listing(&listing).unwrap()).unwrap(), listing);
-        assert!(decode(b"DIRC").is_err() && decode(&[0; 40]).is_err());
+        assert!(decode_index(b"DIRC").is_err() && decode_index(&[0; 40]).is_err());
     }
 }

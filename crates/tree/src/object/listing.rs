@@ -12,7 +12,7 @@ use crate::oid::Oid;
 
 /// Kind of a path in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
+pub enum PathMode {
     /// Regular file, not executable.
     File,
     Executable,
@@ -23,48 +23,48 @@ pub enum Mode {
 
 /// A path's mode and content id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Entry {
-    pub mode: Mode,
+pub struct ListingEntry {
+    pub mode: PathMode,
     pub oid: Oid,
 }
 
 /// A whole tree by path: raw bytes, `/`-separated, relative, no directories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing(pub BTreeMap<Vec<u8>, Entry>);
+pub struct Listing(pub BTreeMap<Vec<u8>, ListingEntry>);
 
 /// A path that differs between two listings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct PathChange {
     pub path: Vec<u8>,
     /// Entry before; none if the path was added.
-    pub before: Option<Entry>,
+    pub before: Option<ListingEntry>,
     /// Entry after; none if the path was removed.
-    pub after: Option<Entry>,
+    pub after: Option<ListingEntry>,
 }
 
-impl Mode {
+impl PathMode {
     /// The mode as git writes it into trees and index files.
     pub fn is_regular(self) -> bool {
-        matches!(self, Mode::File | Mode::Executable)
+        matches!(self, PathMode::File | PathMode::Executable)
     }
 
     /// Mode bits as trees and indexes write them.
     pub fn bits(self) -> u32 {
         match self {
-            Mode::File => 0o100_644,
-            Mode::Executable => 0o100_755,
-            Mode::Link => 0o120_000,
-            Mode::Gitlink => 0o160_000,
+            PathMode::File => 0o100_644,
+            PathMode::Executable => 0o100_755,
+            PathMode::Link => 0o120_000,
+            PathMode::Gitlink => 0o160_000,
         }
     }
 
     /// The mode git means by these bits; old trees hold group-writable files, which are files.
-    pub(crate) fn from_bits(bits: u32) -> Option<Mode> {
+    pub(crate) fn from_bits(bits: u32) -> Option<PathMode> {
         match bits & 0o170_000 {
-            0o100_000 if bits & 0o100 != 0 => Some(Mode::Executable),
-            0o100_000 => Some(Mode::File),
-            0o120_000 => Some(Mode::Link),
-            0o160_000 => Some(Mode::Gitlink),
+            0o100_000 if bits & 0o100 != 0 => Some(PathMode::Executable),
+            0o100_000 => Some(PathMode::File),
+            0o120_000 => Some(PathMode::Link),
+            0o160_000 => Some(PathMode::Gitlink),
             _ => None,
         }
     }
@@ -73,7 +73,7 @@ impl Mode {
 impl Listing {
     /// The id of the tree object of this listing.
     pub fn tree_id(&self) -> Oid {
-        let Ok(root) = self.fold_trees::<Infallible>(&mut |tree| Ok(Oid::of("tree", tree)));
+        let Ok(root) = self.fold_trees::<Infallible>(&mut |tree| Ok(Oid::of_object("tree", tree)));
         root
     }
 
@@ -98,7 +98,7 @@ impl Listing {
     }
 
     /// The paths below a directory; all of them below the root, whose path is empty.
-    pub(crate) fn below(&self, directory: &[u8]) -> impl Iterator<Item = (&Vec<u8>, &Entry)> {
+    pub(crate) fn paths_below(&self, directory: &[u8]) -> impl Iterator<Item = (&Vec<u8>, &ListingEntry)> {
         let prefix = prefix(directory);
         let from = self.0.range::<[u8], _>((Bound::Included(prefix.as_slice()), Bound::Unbounded));
         from.take_while(move |(path, _)| path.starts_with(&prefix))
@@ -106,7 +106,7 @@ impl Listing {
 
     /// True if any path lies below this one.
     pub fn has_below(&self, directory: &[u8]) -> bool {
-        self.below(directory).next().is_some()
+        self.paths_below(directory).next().is_some()
     }
 
     /// The names right below a directory, each once, without going through what lies below
@@ -210,7 +210,7 @@ fn parse_line(bytes: &[u8]) -> Option<(TreeLine<'_>, &[u8])> {
 }
 
 /// The paths that differ, sorted; both listings are gone through once, side by side.
-pub fn changes(before: &Listing, after: &Listing) -> Vec<Change> {
+pub fn changes(before: &Listing, after: &Listing) -> Vec<PathChange> {
     let mut found = Vec::new();
     let (mut old, mut new) = (before.0.iter().peekable(), after.0.iter().peekable());
     loop {
@@ -224,7 +224,7 @@ pub fn changes(before: &Listing, after: &Listing) -> Vec<Change> {
         let after = new.next_if(|_| order.is_ge());
         let (was, is) = (before.map(|(_, entry)| *entry), after.map(|(_, entry)| *entry));
         if let Some((path, _)) = before.or(after).filter(|_| was != is) {
-            found.push(Change { path: path.clone(), before: was, after: is });
+            found.push(PathChange { path: path.clone(), before: was, after: is });
         }
     }
 }
@@ -237,7 +237,10 @@ mod tests {
     fn what_differs() {
         let listing = |rows: &str| {
             let entry = |word: &str| {
-                (word.as_bytes()[..1].to_vec(), Entry { mode: Mode::File, oid: Oid::of("blob", word.as_bytes()) })
+                (
+                    word.as_bytes()[..1].to_vec(),
+                    ListingEntry { mode: PathMode::File, oid: Oid::of_object("blob", word.as_bytes()) },
+                )
             };
             Listing(rows.split_whitespace().map(entry).collect())
         };
@@ -271,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_lies_below_a_directory() {
-        let entry = Entry { mode: Mode::File, oid: Oid([0; 20]) };
+        let entry = ListingEntry { mode: PathMode::File, oid: Oid([0; 20]) };
         let paths = ["a", "a-b", "a.d/x", "d-/x", "d/a", "d/b-c", "d/b/1", "d/b/2/3", "d/b0", "d/c", "d0", "e"];
         let listing = Listing(paths.iter().map(|path| (path.as_bytes().to_vec(), entry)).collect());
         for (directory, children, below) in [
@@ -285,7 +288,7 @@ mod tests {
             let names: Vec<String> =
                 listing.children(directory.as_bytes()).iter().map(|n| n.escape_ascii().to_string()).collect();
             assert_eq!(names.join(" "), children, "{directory}");
-            assert_eq!(listing.below(directory.as_bytes()).count(), below, "{directory}");
+            assert_eq!(listing.paths_below(directory.as_bytes()).count(), below, "{directory}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::oid::Oid;
 
 /// The kinds of object the harness handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     Blob,
     Tree,
     Commit,
@@ -19,22 +19,24 @@ pub(crate) enum Kind {
 }
 
 /// An object: its kind and its bytes.
-pub(crate) type Object = (Kind, Vec<u8>);
+pub(crate) type Object = (ObjectKind, Vec<u8>);
 
-impl Kind {
+impl ObjectKind {
     /// Word of the kind in object headers.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Kind::Blob => "blob",
-            Kind::Tree => "tree",
-            Kind::Commit => "commit",
-            Kind::Tag => "tag",
+            ObjectKind::Blob => "blob",
+            ObjectKind::Tree => "tree",
+            ObjectKind::Commit => "commit",
+            ObjectKind::Tag => "tag",
         }
     }
 
     /// Kind of a header's word; none if git knows no such kind.
-    pub(crate) fn from_word(word: &[u8]) -> Option<Kind> {
-        [Kind::Blob, Kind::Tree, Kind::Commit, Kind::Tag].into_iter().find(|kind| kind.word().as_bytes() == word)
+    pub(crate) fn from_word(word: &[u8]) -> Option<ObjectKind> {
+        [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit, ObjectKind::Tag]
+            .into_iter()
+            .find(|kind| kind.word().as_bytes() == word)
     }
 }
 
@@ -42,7 +44,7 @@ impl Kind {
 pub(crate) fn read_loose(objects: &Path, oid: Oid) -> Result<Option<Object>, TreeError> {
     let hex = oid.to_string();
     let path = objects.join(&hex[..2]).join(&hex[2..]);
-    let packed = match own_files::read(&path) {
+    let packed = match own_files::read_file(&path) {
         Ok(packed) => packed,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e).doing("reading object file", &path),
@@ -55,7 +57,7 @@ pub(crate) fn read_loose(objects: &Path, oid: Oid) -> Result<Option<Object>, Tre
 fn split_header(mut bytes: Vec<u8>) -> Option<Object> {
     let nul = bytes.iter().position(|b| *b == 0)?;
     let space = bytes[..nul].iter().position(|b| *b == b' ')?;
-    let kind = Kind::from_word(&bytes[..space])?;
+    let kind = ObjectKind::from_word(&bytes[..space])?;
     let size: usize = std::str::from_utf8(&bytes[space + 1..nul]).ok()?.parse().ok()?;
     bytes.drain(..=nul);
     (bytes.len() == size).then_some((kind, bytes))

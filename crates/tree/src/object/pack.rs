@@ -12,7 +12,7 @@ use sha1::{Digest, Sha1};
 use untrusted_fs::own_files;
 
 use crate::error::{Doing, TreeError, malformed};
-use crate::object::loose::Kind;
+use crate::object::loose::ObjectKind;
 use crate::oid::Oid;
 
 const COUNT_AT: usize = 8;
@@ -50,7 +50,7 @@ impl Pack {
     }
 
     /// Adds an object that is not in this pack yet.
-    pub(crate) fn add(&mut self, oid: Oid, kind: Kind, body: &[u8]) -> Result<(), TreeError> {
+    pub(crate) fn add_object(&mut self, oid: Oid, kind: ObjectKind, body: &[u8]) -> Result<(), TreeError> {
         let start = self.bytes.len();
         let offset = u32::try_from(start).ok().filter(|offset| *offset < 1 << 31);
         let offset = offset.ok_or_else(|| malformed("pack", "too large"))?;
@@ -78,12 +78,12 @@ impl Pack {
         self.bytes.extend_from_slice(&adler32(body).to_be_bytes());
     }
 
-    fn push_head(&mut self, kind: Kind, size: usize) {
+    fn push_head(&mut self, kind: ObjectKind, size: usize) {
         let number: u8 = match kind {
-            Kind::Commit => 1,
-            Kind::Tree => 2,
-            Kind::Blob => 3,
-            Kind::Tag => 4,
+            ObjectKind::Commit => 1,
+            ObjectKind::Tree => 2,
+            ObjectKind::Blob => 3,
+            ObjectKind::Tag => 4,
         };
         let mut byte = number << 4 | (size & 15) as u8;
         let mut left = size >> 4;
@@ -96,7 +96,7 @@ impl Pack {
     }
 
     /// Writes the pack and its index into `dir`; an empty one writes nothing.
-    pub(crate) fn finish(mut self, dir: &Path) -> Result<(), TreeError> {
+    pub(crate) fn write_pack(mut self, dir: &Path) -> Result<(), TreeError> {
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -109,8 +109,8 @@ impl Pack {
         let stem = dir.join(format!("pack-{}", Oid(sum)));
         let (pack, index_file, young) =
             (stem.with_extension("pack"), stem.with_extension("idx"), stem.with_extension("tmp"));
-        own_files::write(&pack, &self.bytes).doing("writing pack", &pack)?;
-        own_files::write(&young, index).doing("writing pack index", &young)?;
+        own_files::write_file(&pack, &self.bytes).doing("writing pack", &pack)?;
+        own_files::write_file(&young, index).doing("writing pack index", &young)?;
         fs::rename(&young, &index_file).doing("placing pack index", &index_file)
     }
 

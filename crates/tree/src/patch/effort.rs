@@ -4,8 +4,8 @@
 //! lines or whole contents, in linear time.
 
 use crate::error::TreeError;
-use crate::object::listing::{Change, Entry, Mode};
-use crate::store::Store;
+use crate::object::listing::{ListingEntry, PathChange, PathMode};
+use crate::store::ObjectDatabase;
 use crate::store::batch::BlobReader;
 
 /// Lines of both sides among which the fewest changes are looked for, in all files together.
@@ -52,10 +52,12 @@ impl Effort {
 
 impl Sides {
     /// Reads both sides of a change. A gitlink and an absent side count as empty.
-    pub(crate) fn read(reader: &mut BlobReader<'_>, change: &Change) -> Result<Sides, TreeError> {
-        let mut side = |entry: &Option<Entry>| match entry {
-            Some(Entry { mode: Mode::File | Mode::Executable | Mode::Link, oid }) => reader.blob(*oid),
-            Some(Entry { mode: Mode::Gitlink, .. }) | None => Ok(Vec::new()),
+    pub(crate) fn read_sides(reader: &mut BlobReader<'_>, change: &PathChange) -> Result<Sides, TreeError> {
+        let mut side = |entry: &Option<ListingEntry>| match entry {
+            Some(ListingEntry { mode: PathMode::File | PathMode::Executable | PathMode::Link, oid }) => {
+                reader.blob(*oid)
+            }
+            Some(ListingEntry { mode: PathMode::Gitlink, .. }) | None => Ok(Vec::new()),
         };
         Ok(Sides { before: side(&change.before)?, after: side(&change.after)? })
     }
@@ -70,11 +72,12 @@ fn count_lines(content: &[u8]) -> usize {
     content.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-impl Store {
+impl ObjectDatabase {
     /// Bytes of content that differ, of each path the larger side: what a patch of these
     /// changes is bounded by, without unpacking anything.
-    pub fn changed_bytes(&self, changes: &[Change]) -> Result<u64, TreeError> {
-        let held = |entry: &Option<Entry>| entry.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid);
+    pub fn changed_bytes(&self, changes: &[PathChange]) -> Result<u64, TreeError> {
+        let held =
+            |entry: &Option<ListingEntry>| entry.filter(|entry| entry.mode != PathMode::Gitlink).map(|entry| entry.oid);
         let sides: Vec<_> = changes.iter().map(|change| (held(&change.before), held(&change.after))).collect();
         let oids: Vec<_> = sides.iter().flat_map(|(before, after)| [*before, *after]).flatten().collect();
         let mut sizes = self.blob_sizes(&oids)?.into_iter();

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, sources};
 
 use crate::error::TreeError;
-use crate::object::listing::{Entry, Listing};
+use crate::object::listing::{Listing, ListingEntry};
 use crate::store::batch::BlobReader;
 
 /// Lines around a change.
@@ -50,7 +50,7 @@ fn is_simple(path: &[u8]) -> bool {
 }
 
 /// The content of a file that is text to everybody: UTF-8 without NUL, and every line ends.
-fn text(reader: &mut BlobReader<'_>, entry: &Entry) -> Result<Option<Vec<u8>>, TreeError> {
+fn text(reader: &mut BlobReader<'_>, entry: &ListingEntry) -> Result<Option<Vec<u8>>, TreeError> {
     let content = reader.blob(entry.oid)?;
     let plain = content.len() <= LARGEST_FILE
         && content.last() == Some(&b'\n')
@@ -59,7 +59,7 @@ fn text(reader: &mut BlobReader<'_>, entry: &Entry) -> Result<Option<Vec<u8>>, T
     Ok(plain.then_some(content))
 }
 
-fn write_header(patch: &mut Vec<u8>, path: &[u8], before: &Entry, after: &Entry) {
+fn write_header(patch: &mut Vec<u8>, path: &[u8], before: &ListingEntry, after: &ListingEntry) {
     for part in [b"diff --git a/", path, b" b/", path, b"\n"] {
         patch.extend_from_slice(part);
     }

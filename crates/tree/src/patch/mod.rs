@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Doing, GitOutcome, TreeError};
 use crate::object::index;
-use crate::object::listing::{Change, Listing, Mode, changes};
-use crate::object::loose::{Kind, read_loose};
+use crate::object::listing::{Listing, PathChange, PathMode, changes};
+use crate::object::loose::{ObjectKind, read_loose};
 use crate::object::pack::Pack;
 use crate::oid::Oid;
 use crate::patch::effort::{Effort, Sides};
 use crate::patch::lines::line_patch;
 use crate::patch::plain::plain_patch;
 use crate::patch::whole::write_whole;
-use crate::store::Store;
+use crate::store::ObjectDatabase;
 use crate::store::batch::BlobReader;
-use crate::store::git::{Call, Input, alternates_value};
+use crate::store::git::{GitCall, Input, alternates_value};
 use crate::worktree::fsdir::Scratch;
 use untrusted_fs::own_files;
 
@@ -48,7 +48,7 @@ const DIFF_TREE: &[&str] = &[
     "--submodule=short",
 ];
 
-impl Store {
+impl ObjectDatabase {
     /// The patch from one tree to another: full binary, no renames, no attributes.
     pub fn patch(&self, from: Oid, to: Oid) -> Result<Vec<u8>, TreeError> {
         self.run_git(self.diff_call(&from.to_string(), &to.to_string()))
@@ -69,15 +69,15 @@ impl Store {
         }
     }
 
-    fn diff_call(&self, from: &str, to: &str) -> Call<'_> {
+    fn diff_call(&self, from: &str, to: &str) -> GitCall<'_> {
         let args: Vec<&str> = DIFF_TREE.iter().copied().chain([from, to, "--"]).collect();
-        Call::new("comparing two trees", &self.dir, &args)
+        GitCall::new("comparing two trees", &self.dir, &args)
     }
 
     /// The patch from `base` to `result`, and the tree it gives when it is applied again to
     /// `base`. Where looking for the fewest changed lines could take long, whole blocks are
     /// told instead. None where the patch has more than `most` bytes.
-    pub fn prove(&self, base: &Listing, result: &Listing, most: usize) -> Result<Option<Proof>, TreeError> {
+    pub fn prove_patch(&self, base: &Listing, result: &Listing, most: usize) -> Result<Option<Proof>, TreeError> {
         let mut reader = self.reader();
         let heavy = heavy_changes(&mut reader, base, result)?;
         if !heavy.is_empty() {
@@ -102,7 +102,7 @@ impl Store {
         &self,
         base: &Listing,
         result: &Listing,
-        heavy: &[Change],
+        heavy: &[PathChange],
         most: usize,
     ) -> Result<Option<Proof>, TreeError> {
         let (mut from, mut to) = (base.clone(), result.clone());
@@ -114,7 +114,7 @@ impl Store {
         let Some(mut patch) = light else { return Ok(None) };
         let mut reader = self.reader();
         for change in heavy {
-            write_whole(&mut patch, change, &Sides::read(&mut reader, change)?)?;
+            write_whole(&mut patch, change, &Sides::read_sides(&mut reader, change)?)?;
             if patch.len() > most {
                 return Ok(None);
             }
@@ -156,17 +156,17 @@ impl Store {
         if patch.is_empty() {
             return Ok(None);
         }
-        let scratch = Scratch::create(&self.scratch)?;
+        let scratch = Scratch::create_scratch(&self.scratch)?;
         let (index_file, objects) = (scratch.path().join("index"), scratch.path().join("objects"));
         fs::create_dir(&objects).doing("creating directory", &objects)?;
-        own_files::write(&index_file, index::encode_listing(base)?).doing("writing index", &index_file)?;
-        let mut call = Call::new("applying a patch", &self.dir, &["apply", "--cached", "--whitespace=nowarn", "-"]);
+        own_files::write_file(&index_file, index::encode_listing(base)?).doing("writing index", &index_file)?;
+        let mut call = GitCall::new("applying a patch", &self.dir, &["apply", "--cached", "--whitespace=nowarn", "-"]);
         call.env = prepare(&objects)?;
         call.env.push(("GIT_INDEX_FILE", index_file.clone().into()));
         call.env.push(("GIT_OBJECT_DIRECTORY", objects.clone().into()));
         call.input = Input::Bytes(patch);
         self.run_git(call)?;
-        let listing = index::decode_listing(&own_files::read(&index_file).doing("reading index", &index_file)?)?;
+        let listing = index::decode_listing(&own_files::read_file(&index_file).doing("reading index", &index_file)?)?;
         listing.require_plain()?;
         Ok(Some(Applied { listing, objects, _scratch: scratch }))
     }
@@ -176,17 +176,17 @@ impl Store {
         let mut pack = Pack::default();
         let mut reader = self.reader();
         for oid in oids {
-            pack.add(*oid, Kind::Blob, &reader.blob(*oid)?)?;
+            pack.add_object(*oid, ObjectKind::Blob, &reader.blob(*oid)?)?;
         }
         let dir = objects.join("pack");
         fs::create_dir(&dir).doing("creating directory", &dir)?;
-        pack.finish(&dir)
+        pack.write_pack(&dir)
     }
 
     fn adopt(&self, applied: Applied) -> Result<Listing, TreeError> {
         for entry in applied.listing.0.values() {
             if let Some((kind, bytes)) = read_loose(&applied.objects, entry.oid)? {
-                self.put(kind, &bytes)?;
+                self.put_object(kind, &bytes)?;
             }
         }
         Ok(applied.listing)
@@ -194,10 +194,10 @@ impl Store {
 }
 
 /// The changes that are beyond what is spent on looking for the fewest lines.
-fn heavy_changes(reader: &mut BlobReader<'_>, base: &Listing, result: &Listing) -> Result<Vec<Change>, TreeError> {
+fn heavy_changes(reader: &mut BlobReader<'_>, base: &Listing, result: &Listing) -> Result<Vec<PathChange>, TreeError> {
     let (mut effort, mut heavy) = (Effort::default(), Vec::new());
     for change in changes(base, result) {
-        if !effort.spend(&Sides::read(reader, &change)?) {
+        if !effort.spend(&Sides::read_sides(reader, &change)?) {
             heavy.push(change);
         }
     }
@@ -213,8 +213,8 @@ fn apply_plain(reader: &mut BlobReader<'_>, base: &Listing, patch: &[u8]) -> Res
         let entry = listing.0.get_mut(file.path.as_bytes()).filter(|entry| entry.mode.is_regular());
         let Some(entry) = entry else { return Ok(None) };
         let content = String::from_utf8(reader.blob(entry.oid)?).ok();
-        let Some(patched) = content.and_then(|content| file.apply(&content)) else { return Ok(None) };
-        entry.oid = Oid::of("blob", patched.as_bytes());
+        let Some(patched) = content.and_then(|content| file.apply_to(&content)) else { return Ok(None) };
+        entry.oid = Oid::of_object("blob", patched.as_bytes());
     }
     Ok(Some(listing))
 }
@@ -241,7 +241,7 @@ struct Applied {
 fn preimages(base: &Listing, patch: &[u8]) -> Vec<Oid> {
     let headers = patch.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"diff --git "));
     let entries = headers.filter_map(|names| base.0.get(&path_of(names)?));
-    let oids: BTreeSet<Oid> = entries.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid).collect();
+    let oids: BTreeSet<Oid> = entries.filter(|entry| entry.mode != PathMode::Gitlink).map(|entry| entry.oid).collect();
     oids.into_iter().collect()
 }
 

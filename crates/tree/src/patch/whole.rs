@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
 use crate::error::{Doing, TreeError};
-use crate::object::listing::{Change, Entry};
+use crate::object::listing::{ListingEntry, PathChange};
 use crate::oid::Oid;
 use crate::patch::effort::{Sides, is_binary};
 
@@ -18,7 +18,7 @@ const LETTERS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 const NONE: Oid = Oid([0; 20]);
 
 /// Writes the patch of one path.
-pub(crate) fn write_whole(patch: &mut Vec<u8>, change: &Change, sides: &Sides) -> Result<(), TreeError> {
+pub(crate) fn write_whole(patch: &mut Vec<u8>, change: &PathChange, sides: &Sides) -> Result<(), TreeError> {
     let Sides { before, after } = sides;
     match (&change.before, &change.after) {
         (Some(old), Some(new)) if old.mode.is_regular() == new.mode.is_regular() => {
@@ -37,7 +37,7 @@ pub(crate) fn write_whole(patch: &mut Vec<u8>, change: &Change, sides: &Sides) -
     }
 }
 
-type Side<'a> = (Option<&'a Entry>, &'a [u8]);
+type Side<'a> = (Option<&'a ListingEntry>, &'a [u8]);
 
 fn write_side(
     patch: &mut Vec<u8>,
@@ -49,7 +49,7 @@ fn write_side(
     for part in [b"diff --git ", from.as_slice(), b" ", &to, b"\n"] {
         patch.extend_from_slice(part);
     }
-    let bits = |entry: &Entry| format!("{:06o}", entry.mode.bits());
+    let bits = |entry: &ListingEntry| format!("{:06o}", entry.mode.bits());
     let same_mode = match (old, new) {
         (Some(old), Some(new)) if old.mode == new.mode => format!(" {}", bits(old)),
         (Some(old), Some(new)) => {
@@ -59,7 +59,7 @@ fn write_side(
         (None, Some(new)) => (patch.extend(format!("new file mode {}\n", bits(new)).bytes()), String::new()).1,
         (None, None) => return Ok(()),
     };
-    let oid = |entry: Option<&Entry>| entry.map_or(NONE, |entry| entry.oid);
+    let oid = |entry: Option<&ListingEntry>| entry.map_or(NONE, |entry| entry.oid);
     if oid(old) == oid(new) {
         return Ok(());
     }
@@ -74,7 +74,7 @@ fn write_side(
     }
     // Git ends names that hold a space with a tab.
     let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
-    let name = |entry: Option<&Entry>, name: Vec<u8>| if entry.is_some() { name } else { b"/dev/null".to_vec() };
+    let name = |entry: Option<&ListingEntry>, name: Vec<u8>| if entry.is_some() { name } else { b"/dev/null".to_vec() };
     for part in [b"--- ", name(old, from).as_slice(), end, b"+++ ", &name(new, to), end] {
         patch.extend_from_slice(part);
     }

@@ -3,12 +3,12 @@
 
 use super::baseline::SourceBaseline;
 use super::land::BranchName;
-use super::{References, Source};
+use super::{References, SourceRepository};
 use crate::error::TreeError;
 use crate::oid::Oid;
 use crate::source_problem::SourceProblem;
-use crate::store::Store;
-use crate::store::git::{Call, Input, alternates_value};
+use crate::store::ObjectDatabase;
+use crate::store::git::{GitCall, Input, alternates_value};
 
 /// Digits of an id that is cut off.
 const FEWEST_DIGITS: usize = 4;
@@ -16,22 +16,22 @@ const DIGITS: usize = 40;
 /// Objects that share a beginning; a person meant one.
 const MOST_OUTPUT: usize = 64 << 10;
 
-impl Source {
+impl SourceRepository {
     /// Finds the commit that `named` means: an id or its beginning, `HEAD`, a branch, or a
     /// tag. It must be reachable from a local branch or a tag. Only objects of the source
     /// are read; its references are read in process and its configuration is not.
-    pub fn find_commit(&self, store: &Store, named: &str) -> Result<Oid, TreeError> {
+    pub fn find_commit(&self, store: &ObjectDatabase, named: &str) -> Result<Oid, TreeError> {
         let references = self.references()?;
         let commit = self.resolve_name(store, &references, named)?;
         match self.is_reached(store, &references, commit)? {
             true => Ok(commit),
-            false => Err(self.refuse(SourceProblem::UnreachableCommit(commit))),
+            false => Err(self.refuse_source(SourceProblem::UnreachableCommit(commit))),
         }
     }
 
     /// True if a local branch or a tag reaches a commit, other than this branch. False also
     /// of a commit that is not here any more.
-    pub fn is_kept_beside(&self, store: &Store, branch: &BranchName, commit: Oid) -> Result<bool, TreeError> {
+    pub fn is_kept_beside(&self, store: &ObjectDatabase, branch: &BranchName, commit: Oid) -> Result<bool, TreeError> {
         let mut references = self.references()?;
         references.remove(format!("refs/heads/{}", branch.as_str()).as_bytes());
         match self.resolve_name(store, &references, &commit.to_string()) {
@@ -42,30 +42,30 @@ impl Source {
     }
 
     /// True if one of the branches and tags among these references reaches a commit.
-    fn is_reached(&self, store: &Store, references: &References, commit: Oid) -> Result<bool, TreeError> {
+    fn is_reached(&self, store: &ObjectDatabase, references: &References, commit: Oid) -> Result<bool, TreeError> {
         let mut wanted = format!("{commit}\n");
         let is_kept = |name: &[u8]| name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/");
         let tips = references.iter().filter(|(name, _)| is_kept(name)).filter_map(|(_, value)| Oid::from_hex(value));
         tips.for_each(|tip| wanted.push_str(&format!("^{tip}\n")));
         // Commits that this one reaches and no branch or tag does: none, if one of them
         // reaches it.
-        let mut call = Call::new("looking for a commit", store.dir(), &["rev-list", "--max-count=1", "--stdin"]);
+        let mut call = GitCall::new("looking for a commit", store.dir(), &["rev-list", "--max-count=1", "--stdin"]);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.input = Input::Bytes(wanted.as_bytes());
-        let beyond = store.git().run(call).map_err(|error| self.blame(error))?;
+        let beyond = store.git().run_child(call).map_err(|error| self.blame_source(error))?;
         Ok(beyond.is_empty())
     }
 
-    /// The tree of a commit that `find_commit` found, as [`Source::baseline`] takes that of
+    /// The tree of a commit that `find_commit` found, as [`SourceRepository::baseline`] takes that of
     /// HEAD.
-    pub fn baseline_at(&self, store: &Store, commit: Oid) -> Result<SourceBaseline, TreeError> {
+    pub fn baseline_at(&self, store: &ObjectDatabase, commit: Oid) -> Result<SourceBaseline, TreeError> {
         self.require_known_format(&self.settings(store)?)?;
         self.fetch_commit_into(store, commit)?;
-        self.examine(store, commit).map_err(|error| self.blame(error))
+        self.examine_baseline(store, commit).map_err(|error| self.blame_source(error))
     }
 
-    fn resolve_name(&self, store: &Store, references: &References, named: &str) -> Result<Oid, TreeError> {
-        let unknown = || self.refuse(SourceProblem::UnknownCommit(named.to_owned()));
+    fn resolve_name(&self, store: &ObjectDatabase, references: &References, named: &str) -> Result<Oid, TreeError> {
+        let unknown = || self.refuse_source(SourceProblem::UnknownCommit(named.to_owned()));
         if named == "HEAD" {
             return Ok(self.head);
         }
@@ -84,24 +84,24 @@ impl Source {
         let mut found = found.split(|byte| *byte == b'\n').filter_map(Oid::from_hex);
         match (found.next(), found.next()) {
             (Some(commit), None) => Ok(commit),
-            (Some(_), Some(_)) => Err(self.refuse(SourceProblem::AmbiguousCommit(named.to_owned()))),
+            (Some(_), Some(_)) => Err(self.refuse_source(SourceProblem::AmbiguousCommit(named.to_owned()))),
             (None, _) => Err(unknown()),
         }
     }
 
     /// The commit behind a tag of its own.
-    fn peel(&self, store: &Store, tip: Oid) -> Result<Oid, TreeError> {
+    fn peel(&self, store: &ObjectDatabase, tip: Oid) -> Result<Oid, TreeError> {
         let wanted = format!("{tip}^{{commit}}");
         let found = self.ask_objects(store, &["rev-parse", "--verify", "--end-of-options", &wanted])?;
         let commit = Oid::from_hex(found.trim_ascii_end());
-        commit.ok_or_else(|| self.refuse(SourceProblem::UnknownCommit(tip.to_string())))
+        commit.ok_or_else(|| self.refuse_source(SourceProblem::UnknownCommit(tip.to_string())))
     }
 
     /// Asks git in a store of the harness, with the objects of the source beside its own.
-    fn ask_objects(&self, store: &Store, args: &[&str]) -> Result<Vec<u8>, TreeError> {
-        let mut call = Call::new("looking for a commit", store.dir(), args);
+    fn ask_objects(&self, store: &ObjectDatabase, args: &[&str]) -> Result<Vec<u8>, TreeError> {
+        let mut call = GitCall::new("looking for a commit", store.dir(), args);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.most_output = MOST_OUTPUT;
-        store.git().run(call).map_err(|error| self.blame(error))
+        store.git().run_child(call).map_err(|error| self.blame_source(error))
     }
 }

@@ -1,13 +1,13 @@
 //! The tree that HEAD names, copied into a store of the harness and shown to be one that a
 //! work tree can hold.
 
-use super::Source;
+use super::SourceRepository;
 use crate::error::{Limit, TreeError};
-use crate::object::listing::{Listing, Mode};
+use crate::object::listing::{Listing, PathMode};
 use crate::object::name::parent;
 use crate::oid::Oid;
 use crate::source_problem::SourceProblem;
-use crate::store::Store;
+use crate::store::ObjectDatabase;
 use crate::store::batch::{Absent, AbsentWhy, absent_in};
 
 /// The system's own limit for a name.
@@ -32,23 +32,23 @@ pub struct SourceBaseline {
     pub absent: Vec<Absent>,
 }
 
-impl Source {
+impl SourceRepository {
     /// Copies everything that HEAD reaches into `store`. Any fault of the repository's
     /// content is reported as its own.
-    pub fn baseline(&self, store: &Store) -> Result<SourceBaseline, TreeError> {
+    pub fn baseline(&self, store: &ObjectDatabase) -> Result<SourceBaseline, TreeError> {
         self.require_known_format(&self.settings(store)?)?;
         let commit = self.fetch_into(store)?;
-        self.examine(store, commit).map_err(|error| self.blame(error))
+        self.examine_baseline(store, commit).map_err(|error| self.blame_source(error))
     }
 
     /// Checks names, sizes and missing content of a commit's tree. Fails on anything that a
     /// work tree could not hold.
-    pub(super) fn examine(&self, store: &Store, commit: Oid) -> Result<SourceBaseline, TreeError> {
-        let listing = store.list(commit)?;
+    pub(super) fn examine_baseline(&self, store: &ObjectDatabase, commit: Oid) -> Result<SourceBaseline, TreeError> {
+        let listing = store.list_tree(commit)?;
         require_names(&listing)?;
         let (sizes, absent) = absent_in(&listing, store)?;
         if let Some(left_out) = absent.iter().find(|absent| absent.why == AbsentWhy::NotHeld) {
-            return Err(self.refuse(SourceProblem::NotFetched(format!("\"{}\"", left_out.path.escape_ascii()))));
+            return Err(self.refuse_source(SourceProblem::NotFetched(format!("\"{}\"", left_out.path.escape_ascii()))));
         }
         require_sizes(&sizes)?;
         self.require_links(&listing, store)?;
@@ -63,14 +63,14 @@ impl Source {
 
     /// Fails on link targets that the system cannot store. Their destinations are checked
     /// when something follows them.
-    fn require_links(&self, listing: &Listing, store: &Store) -> Result<(), TreeError> {
-        let links: Vec<_> = listing.0.iter().filter(|(_, entry)| entry.mode == Mode::Link).collect();
+    fn require_links(&self, listing: &Listing, store: &ObjectDatabase) -> Result<(), TreeError> {
+        let links: Vec<_> = listing.0.iter().filter(|(_, entry)| entry.mode == PathMode::Link).collect();
         let oids: Vec<Oid> = links.iter().map(|(_, entry)| entry.oid).collect();
         for ((path, _), target) in links.iter().zip(store.reader().blobs(&oids)?) {
             let target = target.unwrap_or_default();
             if target.is_empty() || target.contains(&0) || target.len() as u64 > LONGEST_LINK {
                 let why = format!("path \"{}\" is a link that leads to no path", path.escape_ascii());
-                return Err(self.refuse(SourceProblem::UnfitPath(why)));
+                return Err(self.refuse_source(SourceProblem::UnfitPath(why)));
             }
         }
         Ok(())
@@ -110,7 +110,7 @@ fn require_sizes(sizes: &[(&Vec<u8>, u64)]) -> Result<(), TreeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::listing::Entry;
+    use crate::object::listing::ListingEntry;
 
     #[test]
     fn what_no_work_tree_holds_is_refused() {
@@ -125,7 +125,7 @@ mod tests {
             (long(3800), true),
             (long(4096), false),
         ] {
-            let entry = Entry { mode: Mode::File, oid: Oid([0; 20]) };
+            let entry = ListingEntry { mode: PathMode::File, oid: Oid([0; 20]) };
             let listing = Listing([(path.clone().into_bytes(), entry)].into());
             assert_eq!(require_names(&listing).is_ok(), fits, "{path}");
         }

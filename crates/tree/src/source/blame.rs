@@ -6,16 +6,16 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::Source;
+use super::SourceRepository;
 use crate::error::{GitOutcome, TreeError};
 use crate::source_problem::SourceProblem;
 
 /// Says of an error of the operating system which file of a source could not be read.
-pub(super) trait Reading<T> {
+pub(super) trait BlameReading<T> {
     fn reading(self, root: &Path, file: &[u8]) -> Result<T, TreeError>;
 }
 
-impl<T, E: Into<io::Error>> Reading<T> for Result<T, E> {
+impl<T, E: Into<io::Error>> BlameReading<T> for Result<T, E> {
     fn reading(self, root: &Path, file: &[u8]) -> Result<T, TreeError> {
         self.map_err(|error| unreadable(root, file, error.into()))
     }
@@ -47,15 +47,15 @@ const OWN_TROUBLE: &[&str] = &[
     "File too large",
 ];
 
-impl Source {
+impl SourceRepository {
     /// Error that lays the blame on this source repository.
-    pub(super) fn refuse(&self, problem: SourceProblem) -> TreeError {
+    pub(super) fn refuse_source(&self, problem: SourceProblem) -> TreeError {
         TreeError::Source { path: self.root.clone(), problem }
     }
 
     /// Lays what went wrong while content of the repository was read on the repository;
     /// trouble of our own stays what it is.
-    pub(super) fn blame(&self, error: TreeError) -> TreeError {
+    pub(super) fn blame_source(&self, error: TreeError) -> TreeError {
         let problem = match &error {
             TreeError::Git { outcome, stderr, .. } => match outcome {
                 GitOutcome::Exited(_) | GitOutcome::Crashed(_) if is_own_trouble(stderr) => return error,
@@ -81,7 +81,7 @@ impl Source {
             | TreeError::Damaged { .. }
             | TreeError::Source { .. } => return error,
         };
-        self.refuse(problem)
+        self.refuse_source(problem)
     }
 }
 

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use untrusted_fs::{own_files, some_names};
 
-use super::blame::Reading as _;
-use super::{Source, packed_rows};
+use super::blame::BlameReading as _;
+use super::{SourceRepository, packed_rows};
 use crate::error::{Doing as _, TreeError};
 use crate::oid::Oid;
-use crate::store::git::{Call, Git, Input, alternates_value};
+use crate::store::git::{Git, GitCall, Input, alternates_value};
 use crate::worktree::fsdir::{open_dir, read_beneath};
 
 const SMALL: u64 = 4096;
@@ -31,7 +31,7 @@ pub struct ListedWorktree {
     pub is_locked: bool,
 }
 
-impl Source {
+impl SourceRepository {
     /// The linked worktrees that the repository lists, sorted by name.
     pub fn list_worktrees(&self) -> Result<Vec<ListedWorktree>, TreeError> {
         let folder = match open_dir(self.common(), b"worktrees") {
@@ -79,10 +79,10 @@ impl Source {
         let git_dir = self.bare_git_dir(scratch)?;
         let wanted: String =
             beginnings.iter().filter(|text| is_id(text)).map(|text| format!("{text}^{{commit}}\n")).collect();
-        let mut call = Call::new("looking for commits", &git_dir, &["cat-file", "--batch-check=%(objecttype)"]);
+        let mut call = GitCall::new("looking for commits", &git_dir, &["cat-file", "--batch-check=%(objecttype)"]);
         call.input = Input::Bytes(wanted.as_bytes());
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.common_path().join("objects")))];
-        let output = if wanted.is_empty() { Vec::new() } else { git.run(call)? };
+        let output = if wanted.is_empty() { Vec::new() } else { git.run_child(call)? };
         let mut answers = output.split(|byte| *byte == b'\n').map(|line| line == b"commit");
         Ok(beginnings.iter().map(|text| is_id(text) && answers.next() == Some(true)).collect())
     }
@@ -96,9 +96,9 @@ impl Source {
             fs::create_dir_all(&path).doing("creating directory", &path)?;
         }
         let head = git_dir.join("HEAD");
-        own_files::write(&head, format!("{}\n", self.head_commit())).doing("writing", &head)?;
+        own_files::write_file(&head, format!("{}\n", self.head_commit())).doing("writing", &head)?;
         let config = git_dir.join("config");
-        own_files::write(&config, CONFIG).doing("writing", &config)?;
+        own_files::write_file(&config, CONFIG).doing("writing", &config)?;
         Ok(git_dir)
     }
 }

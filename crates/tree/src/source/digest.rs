@@ -10,12 +10,12 @@ use rustix::fs::{FileType, Stat, readlinkat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use super::blame::Reading as _;
-use super::{Source, head};
+use super::blame::BlameReading as _;
+use super::{SourceRepository, head};
 use crate::error::TreeError;
 use crate::source_problem::SourceProblem;
-use crate::worktree::fsdir::{kind, lstat, names, open_dir, open_regular};
-use crate::worktree::stat::{FileStat, Trust};
+use crate::worktree::fsdir::{kind, lstat, open_dir, open_regular, sorted_names};
+use crate::worktree::stat::{FileStat, StatTrust};
 
 const DEEPEST: usize = 256;
 /// Files that git opens in any folder. A pipe of that name would make it wait for a writer.
@@ -28,7 +28,7 @@ pub struct SourceDigest {
     /// Lower-case hexadecimal.
     pub sha256: String,
     files: HashMap<Vec<u8>, (FileStat, [u8; 32])>,
-    trust: Trust,
+    trust: StatTrust,
 }
 
 impl PartialEq for SourceDigest {
@@ -37,14 +37,14 @@ impl PartialEq for SourceDigest {
     }
 }
 
-impl Source {
+impl SourceRepository {
     /// The digest of the source as it is now; with an earlier one, only files whose stat
     /// moved are read again.
     pub fn digest(&self, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
         let top = untrusted_fs::open_root(&self.root).reading(&self.root, b"")?;
-        let trust = Trust::of(&top, &self.root)?;
+        let trust = StatTrust::trust_below(&top, &self.root)?;
         let mut walk = Walk { root: &self.root, earlier, files: HashMap::new(), trust, hash: Sha256::new() };
-        let now = head::resolve(&self.git_dir, &self.common, &self.root)?;
+        let now = head::resolve_head(&self.git_dir, &self.common, &self.root)?;
         walk.line(b"HEAD", b"", now.to_string().as_bytes());
         if !self.bare {
             walk.directory(&top, &mut Vec::new(), 0)?;
@@ -56,7 +56,7 @@ impl Source {
 /// The digest of a folder that is no repository, as it is now.
 pub fn folder_digest(root: &Path, earlier: Option<&SourceDigest>) -> Result<SourceDigest, TreeError> {
     let top = untrusted_fs::open_root(root).reading(root, b"")?;
-    let trust = Trust::of(&top, root)?;
+    let trust = StatTrust::trust_below(&top, root)?;
     let mut walk = Walk { root, earlier, files: HashMap::new(), trust, hash: Sha256::new() };
     walk.directory(&top, &mut Vec::new(), 0)?;
     Ok(walk.finish())
@@ -66,7 +66,7 @@ struct Walk<'a> {
     root: &'a Path,
     earlier: Option<&'a SourceDigest>,
     files: HashMap<Vec<u8>, (FileStat, [u8; 32])>,
-    trust: Trust,
+    trust: StatTrust,
     hash: Sha256,
 }
 
@@ -95,7 +95,7 @@ impl Walk<'_> {
             return Err(self.refuse(SourceProblem::TooLarge(why)));
         }
         let length = path.len();
-        for name in names(dir).reading(self.root, path)? {
+        for name in sorted_names(dir).reading(self.root, path)? {
             if name == b".git" {
                 continue;
             }
@@ -134,7 +134,7 @@ impl Walk<'_> {
     }
 
     fn regular(&mut self, dir: &OwnedFd, name: &[u8], path: &[u8], stat: &Stat) -> Result<(), TreeError> {
-        let now = FileStat::of(stat);
+        let now = FileStat::of_stat(stat);
         let what: &[u8] = if now.mode & 0o100 != 0 { b"executable" } else { b"file" };
         let sum = match self.known(path, &now) {
             Some(sum) => sum,
@@ -147,7 +147,7 @@ impl Walk<'_> {
                 Err(e) => return Err(e).reading(self.root, path),
             },
         };
-        self.trust.note(&now);
+        self.trust.note_stat(&now);
         self.files.insert(path.to_vec(), (now, sum));
         self.line(what, path, &sum);
         Ok(())
@@ -156,7 +156,7 @@ impl Walk<'_> {
     fn known(&self, path: &[u8], now: &FileStat) -> Option<[u8; 32]> {
         let earlier = self.earlier?;
         let (stat, sum) = earlier.files.get(path)?;
-        (stat == now && earlier.trust.holds(now)).then_some(*sum)
+        (stat == now && earlier.trust.holds_for(now)).then_some(*sum)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use super::blame::Reading as _;
+use super::blame::BlameReading as _;
 use crate::error::{TreeError, malformed};
 use crate::oid::Oid;
 use crate::source_problem::SourceProblem;
@@ -17,7 +17,7 @@ const MOST_HOPS: usize = 5;
 const PER_WORKTREE: [&[u8]; 3] = [b"refs/worktree/", b"refs/bisect/", b"refs/rewritten/"];
 
 /// The commit HEAD names.
-pub(super) fn resolve(git_dir: &OwnedFd, common: &OwnedFd, root: &Path) -> Result<Oid, TreeError> {
+pub(super) fn resolve_head(git_dir: &OwnedFd, common: &OwnedFd, root: &Path) -> Result<Oid, TreeError> {
     let refuse = |problem| TreeError::Source { path: root.to_path_buf(), problem };
     let mut name = b"HEAD".to_vec();
     for _ in 0..MOST_HOPS {

@@ -22,32 +22,32 @@ pub use self::ref_name::UsedMark;
 pub use self::reference::Landing;
 pub use self::remove::Removal;
 use crate::error::TreeError;
-use crate::object::listing::{Listing, Mode, changes};
-use crate::object::loose::Kind;
+use crate::object::listing::{Listing, PathMode, changes};
+use crate::object::loose::ObjectKind;
 use crate::oid::Oid;
-use crate::source::Source;
-use crate::store::Store;
+use crate::source::SourceRepository;
+use crate::store::ObjectDatabase;
 use loose::LooseObjects;
 
-impl Source {
+impl SourceRepository {
     /// Writes what `commit`, whose tree is `after`, has beyond `before`, which this
     /// repository holds. Objects that no branch names are garbage to git, so that stopping
     /// here leaves nothing that matters; files that are not whole yet bear `token`, by
     /// which `clear_landing` finds them.
     pub fn put_objects(
         &self,
-        store: &Store,
+        store: &ObjectDatabase,
         before: &Listing,
         after: &Listing,
         commit: Oid,
         token: &str,
     ) -> Result<usize, TreeError> {
-        let objects = LooseObjects::of(self, token)?;
+        let objects = LooseObjects::open_folder(self, token)?;
         let mut reader = store.reader();
         let new: Vec<Oid> = new_blobs(before, after).into_iter().chain(new_trees(before, after)).collect();
         for oid in new.iter().chain([&commit]) {
             let (kind, body) = reader.object(*oid)?;
-            objects.put(kind, *oid, &body)?;
+            objects.put_object(kind, *oid, &body)?;
         }
         objects.settle()?;
         Ok(new.len() + 1)
@@ -58,15 +58,15 @@ impl Source {
     /// packed meanwhile is then there twice, which git takes for one.
     pub fn put_pruned_objects(
         &self,
-        store: &Store,
+        store: &ObjectDatabase,
         before: &Listing,
         after: &Listing,
         commit: Oid,
         token: &str,
     ) -> Result<usize, TreeError> {
-        let objects = LooseObjects::of(self, token)?;
+        let objects = LooseObjects::open_folder(self, token)?;
         let mut new = new_blobs(before, after).into_iter().chain(new_trees(before, after)).chain([commit]);
-        match new.all(|oid| objects.has(oid)) {
+        match new.all(|oid| objects.has_object(oid)) {
             true => Ok(0),
             false => self.put_objects(store, before, after, commit, token),
         }
@@ -83,7 +83,7 @@ fn open_like(dir: &OwnedFd, parent: &OwnedFd) {
 
 fn new_blobs(before: &Listing, after: &Listing) -> BTreeSet<Oid> {
     let changed = changes(before, after).into_iter().filter_map(|change| after.0.get(&change.path).copied());
-    changed.filter(|entry| entry.mode != Mode::Gitlink).map(|entry| entry.oid).collect()
+    changed.filter(|entry| entry.mode != PathMode::Gitlink).map(|entry| entry.oid).collect()
 }
 
 fn new_trees(before: &Listing, after: &Listing) -> BTreeSet<Oid> {
@@ -94,7 +94,7 @@ fn new_trees(before: &Listing, after: &Listing) -> BTreeSet<Oid> {
 fn trees(listing: &Listing) -> BTreeSet<Oid> {
     let mut found = BTreeSet::new();
     let Ok(_) = listing.fold_trees::<Infallible>(&mut |bytes| {
-        let oid = Oid::of(Kind::Tree.word(), bytes);
+        let oid = Oid::of_object(ObjectKind::Tree.word(), bytes);
         found.insert(oid);
         Ok(oid)
     });

@@ -24,13 +24,13 @@ use rustix::io::Errno;
 use untrusted_fs::own_files;
 
 pub use self::baseline::SourceBaseline;
-use self::blame::Reading as _;
+use self::blame::BlameReading as _;
 pub use self::commits::ListedWorktree;
 pub use self::digest::{SourceDigest, folder_digest};
 pub(crate) use self::head::packed_rows;
 pub use self::place::RepositoryPlace;
 pub use self::references::{References, digest_references};
-pub use self::settings::{Settings, operator_settings};
+pub use self::settings::{GitSettings, operator_settings};
 pub use self::status::SourceStatus;
 use crate::error::TreeError;
 use crate::oid::Oid;
@@ -42,7 +42,7 @@ const LARGEST_SHALLOW: u64 = 1 << 20;
 
 /// Repository of somebody else, with a work tree unless `open_target` found it bare.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceRepository {
     root: PathBuf,
     bare: bool,
     git_dir: OwnedFd,
@@ -53,18 +53,18 @@ pub struct Source {
     partial: bool,
 }
 
-impl Source {
+impl SourceRepository {
     /// Finds the repository of the work tree at `path` and refuses what is not read here.
-    pub fn open(path: &Path) -> Result<Source, TreeError> {
-        Source::open_as(path, false)
+    pub fn open_repository(path: &Path) -> Result<SourceRepository, TreeError> {
+        SourceRepository::open_as(path, false)
     }
 
     /// The same for a repository that is to get a commit, which needs no work tree.
-    pub fn open_target(path: &Path) -> Result<Source, TreeError> {
-        Source::open_as(path, true)
+    pub fn open_target(path: &Path) -> Result<SourceRepository, TreeError> {
+        SourceRepository::open_as(path, true)
     }
 
-    fn open_as(path: &Path, may_be_bare: bool) -> Result<Source, TreeError> {
+    fn open_as(path: &Path, may_be_bare: bool) -> Result<SourceRepository, TreeError> {
         let root = match own_files::canonicalize(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(TreeError::Source { path: path.to_path_buf(), problem: SourceProblem::Missing });
@@ -93,9 +93,9 @@ impl Source {
             return Err(refuse(SourceProblem::GitFilePointsElsewhere));
         }
         let partial = check_objects(&common, &root)?;
-        let head = head::resolve(&git_dir, &common, &root)?;
+        let head = head::resolve_head(&git_dir, &common, &root)?;
         let shallow = shallow(&common, &root)?;
-        Ok(Source { root, bare, git_dir, common, common_path, head, shallow, partial })
+        Ok(SourceRepository { root, bare, git_dir, common, common_path, head, shallow, partial })
     }
 
     /// The top of the work tree.
@@ -115,7 +115,7 @@ impl Source {
 
     /// The commit HEAD names now.
     pub fn head_now(&self) -> Result<Oid, TreeError> {
-        head::resolve(&self.git_dir, &self.common, &self.root)
+        head::resolve_head(&self.git_dir, &self.common, &self.root)
     }
 
     /// The branch that is checked out, by its short name; none where HEAD names a commit
@@ -134,8 +134,8 @@ impl Source {
 
     /// Refuses where another opening of this path led to another repository. A link may be
     /// pointed elsewhere between two looks, and nothing is written where nothing was read.
-    pub fn require_same_repository(&self, other: &Source) -> Result<(), TreeError> {
-        if self.identity()? == other.identity()? { Ok(()) } else { Err(self.refuse(SourceProblem::Replaced)) }
+    pub fn require_same_repository(&self, other: &SourceRepository) -> Result<(), TreeError> {
+        if self.identity()? == other.identity()? { Ok(()) } else { Err(self.refuse_source(SourceProblem::Replaced)) }
     }
 
     /// Owner of the git directory, where that is another user than this process's: what is

@@ -30,7 +30,7 @@ struct GitDir {
 
 impl RepositoryPlace {
     /// Finds it. A path at which nothing lies is taken as it is written.
-    pub fn find(path: &Path) -> Self {
+    pub fn find_place(path: &Path) -> Self {
         let folder = own_files::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let found = folder.ancestors().find_map(|top| Some((top.to_owned(), GitDir::of(top)?)));
         match found {

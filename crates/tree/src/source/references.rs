@@ -7,11 +7,11 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::blame::Reading as _;
-use super::{Source, packed_rows};
+use super::blame::BlameReading as _;
+use super::{SourceRepository, packed_rows};
 use crate::error::TreeError;
 use crate::source_problem::SourceProblem;
-use crate::worktree::fsdir::{kind, lstat, names, open_dir, read_beneath};
+use crate::worktree::fsdir::{kind, lstat, open_dir, read_beneath, sorted_names};
 
 /// Names of references are no deeper than this.
 const DEEPEST: usize = 64;
@@ -31,7 +31,7 @@ pub fn digest_references(references: &References) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Source {
+impl SourceRepository {
     /// HEAD and each reference by name, wherever git keeps it.
     pub fn references(&self) -> Result<References, TreeError> {
         let mut found = BTreeMap::new();
@@ -69,7 +69,7 @@ impl Source {
             opened => opened.reading(self.root(), path)?,
         };
         let length = path.len();
-        for name in names(&dir).reading(self.root(), path)? {
+        for name in sorted_names(&dir).reading(self.root(), path)? {
             path.push(b'/');
             path.extend_from_slice(&name);
             match lstat(&dir, &name).map(|stat| kind(&stat)) {

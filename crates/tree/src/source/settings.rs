@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use super::Source;
-use super::blame::Reading as _;
+use super::SourceRepository;
+use super::blame::BlameReading as _;
 use crate::error::TreeError;
 use crate::source_problem::SourceProblem;
-use crate::store::Store;
-use crate::store::git::{Call, Input};
+use crate::store::ObjectDatabase;
+use crate::store::git::{GitCall, Input};
 use crate::worktree::fsdir::read_beneath;
 use untrusted_fs::own_files::OwnPath as _;
 
@@ -32,20 +32,20 @@ const HARMLESS: &[(&str, Option<&str>)] = &[
 
 /// Keys and values in the order of the file, keys as git spells them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings(Vec<(String, String)>);
+pub struct GitSettings(Vec<(String, String)>);
 
-impl Settings {
-    fn parse(listed: &[u8]) -> Settings {
+impl GitSettings {
+    fn parse(listed: &[u8]) -> GitSettings {
         let rows = listed.split(|b| *b == 0).filter(|row| !row.is_empty()).map(|row| {
             let end = row.iter().position(|b| *b == b'\n').unwrap_or(row.len());
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             (text(&row[..end]), text(row.get(end + 1..).unwrap_or_default()))
         });
-        Settings(rows.collect())
+        GitSettings(rows.collect())
     }
 
     /// The value that counts where a key stands more than once.
-    pub fn get(&self, key: &str) -> Option<&str> {
+    pub fn get_value(&self, key: &str) -> Option<&str> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
@@ -61,42 +61,42 @@ impl Settings {
     }
 }
 
-impl Source {
+impl SourceRepository {
     /// The repository's own configuration file.
-    pub fn settings(&self, store: &Store) -> Result<Settings, TreeError> {
+    pub fn settings(&self, store: &ObjectDatabase) -> Result<GitSettings, TreeError> {
         let bytes = read_beneath(self.common.as_fd(), b"config", LARGEST).reading(&self.root, b"config")?;
         let bytes = bytes.unwrap_or_default();
-        let mut call = Call::new("reading a repository's configuration", store.dir(), LIST);
+        let mut call = GitCall::new("reading a repository's configuration", store.dir(), LIST);
         call.args.extend(["--no-includes", "--file", "-"].map(OsString::from));
         call.input = Input::Bytes(&bytes);
-        let damaged = |error| match self.blame(error) {
+        let damaged = |error| match self.blame_source(error) {
             TreeError::Source { path, problem: SourceProblem::DamagedContent(why) } => {
                 TreeError::Source { path, problem: SourceProblem::DamagedConfig(why) }
             }
             own => own,
         };
-        Ok(Settings::parse(&store.git().run(call).map_err(damaged)?))
+        Ok(GitSettings::parse(&store.git().run_child(call).map_err(damaged)?))
     }
 
     /// Refuses a repository whose configuration names a format that is not known here.
-    pub fn require_known_format(&self, settings: &Settings) -> Result<(), TreeError> {
+    pub fn require_known_format(&self, settings: &GitSettings) -> Result<(), TreeError> {
         match settings.unknown_format() {
             None => Ok(()),
-            Some(setting) => Err(self.refuse(SourceProblem::UnknownFormat(setting))),
+            Some(setting) => Err(self.refuse_source(SourceProblem::UnknownFormat(setting))),
         }
     }
 }
 
 /// Configuration file of the operator, with the files that it includes; empty if there is
 /// none.
-pub fn operator_settings(store: &Store, file: &Path) -> Result<Settings, TreeError> {
+pub fn operator_settings(store: &ObjectDatabase, file: &Path) -> Result<GitSettings, TreeError> {
     if !file.own_is_file() {
-        return Ok(Settings::default());
+        return Ok(GitSettings::default());
     }
-    let mut call = Call::new("reading the operator's git configuration", store.dir(), LIST);
+    let mut call = GitCall::new("reading the operator's git configuration", store.dir(), LIST);
     call.args.extend(["--includes", "--file"].map(OsString::from));
     call.args.push(file.into());
-    Ok(Settings::parse(&store.git().run(call)?))
+    Ok(GitSettings::parse(&store.git().run_child(call)?))
 }
 
 #[cfg(test)]
@@ -115,9 +115,12 @@ mod tests {
             ("extensions.compatobjectformat\nsha256\0", Some("extensions.compatobjectformat=sha256")),
             ("extensions.bare\0", Some("extensions.bare=")),
         ] {
-            assert_eq!(Settings::parse(listed.as_bytes()).unknown_format().as_deref(), expected, "{listed:?}");
+            assert_eq!(GitSettings::parse(listed.as_bytes()).unknown_format().as_deref(), expected, "{listed:?}");
         }
-        let twice = Settings::parse(b"user.name\na\nb\0user.name\nc\0user.x\0");
-        assert_eq!((twice.get("user.name"), twice.get("user.x"), twice.get("user.y")), (Some("c"), Some(""), None));
+        let twice = GitSettings::parse(b"user.name\na\nb\0user.name\nc\0user.x\0");
+        assert_eq!(
+            (twice.get_value("user.name"), twice.get_value("user.x"), twice.get_value("user.y")),
+            (Some("c"), Some(""), None)
+        );
     }
 }

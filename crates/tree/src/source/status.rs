@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Timespec, Timestamps, futimens};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 
-use super::Source;
-use super::blame::Reading as _;
+use super::SourceRepository;
+use super::blame::BlameReading as _;
 use crate::capture::{STASH, unfinished};
 use crate::error::{Doing, TreeError};
 use crate::object::index::{self, IndexEntry};
-use crate::object::listing::Mode;
+use crate::object::listing::PathMode;
 use crate::source_problem::SourceProblem;
-use crate::store::git::{Call, Git, alternates_value};
+use crate::store::git::{Git, GitCall, alternates_value};
 use crate::worktree::fsdir::{is_there, open_regular, read_beneath, read_limited};
 
 const LARGEST_INDEX: u64 = 1 << 30;
@@ -43,18 +43,18 @@ pub struct SourceStatus {
     pub unfinished: Vec<String>,
 }
 
-impl Source {
+impl SourceRepository {
     /// Dirty paths of the source; `scratch` is a fresh directory of the caller.
-    pub fn status(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
+    pub fn dirty_paths(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
         if self.bare {
             return Ok(SourceStatus::default());
         }
         let copy = IndexCopy::of(self)?;
         let git_dir = self.borrowed_git_dir(scratch, &copy)?;
-        let mut call = Call::new("asking for a source's status", &git_dir, STATUS);
+        let mut call = GitCall::new("asking for a source's status", &git_dir, STATUS);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.work_tree = Some(&self.root);
-        let out = git.run(call).map_err(|error| self.blame(error))?;
+        let out = git.run_child(call).map_err(|error| self.blame_source(error))?;
         let lines = out.split(|b| *b == 0).filter(|line| line.len() > 3);
         let mut dirty: Vec<Vec<u8>> =
             lines.filter(|line| !copy.leaves_out(&line[..2], &line[3..])).map(|line| line[3..].to_vec()).collect();
@@ -78,7 +78,7 @@ impl Source {
         for (name, bytes) in [("HEAD", head), ("config", CONFIG.into()), ("info/exclude", exclude.unwrap_or_default())]
         {
             let path = git_dir.join(name);
-            own_files::write(&path, bytes).doing("writing", &path)?;
+            own_files::write_file(&path, bytes).doing("writing", &path)?;
         }
         copy.write(&git_dir.join("index"))?;
         Ok(git_dir)
@@ -94,7 +94,7 @@ struct IndexCopy {
 }
 
 impl IndexCopy {
-    fn of(source: &Source) -> Result<IndexCopy, TreeError> {
+    fn of(source: &SourceRepository) -> Result<IndexCopy, TreeError> {
         let (file, stat) = match open_regular(&source.git_dir, b"index") {
             Ok(found) => found,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
@@ -103,23 +103,23 @@ impl IndexCopy {
             Err(e) => return Err(e).reading(&source.root, b"index"),
         };
         let bytes = read_limited(file, LARGEST_INDEX).reading(&source.root, b"index")?;
-        let damaged = |error: TreeError| source.refuse(SourceProblem::DamagedIndex(error.to_string()));
-        let read = index::decode(&bytes).map_err(damaged)?;
+        let damaged = |error: TreeError| source.refuse_source(SourceProblem::DamagedIndex(error.to_string()));
+        let read = index::decode_index(&bytes).map_err(damaged)?;
         if read.split {
-            return Err(source.refuse(SourceProblem::SplitIndex));
+            return Err(source.refuse_source(SourceProblem::SplitIndex));
         }
         read.require_plain().map_err(damaged)?;
         let sparse = read.entries.iter().filter(|entry| entry.skip_worktree).map(|entry| entry.path.clone()).collect();
         // What was only announced with `add -N` shows as untracked; what is sparse as a
         // directory is not in the index at all.
-        let keep = |entry: &IndexEntry| !entry.intent_to_add && Mode::from_bits(entry.bits).is_some();
+        let keep = |entry: &IndexEntry| !entry.intent_to_add && PathMode::from_bits(entry.bits).is_some();
         let entries = read.entries.into_iter().filter(keep).collect();
         let written = Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ };
         Ok(IndexCopy { entries, sparse, written: Some(written) })
     }
 
     fn write(&self, path: &Path) -> Result<(), TreeError> {
-        own_files::write(path, index::encode(&self.entries, &[])?).doing("writing index", path)?;
+        own_files::write_file(path, index::encode_index(&self.entries, &[])?).doing("writing index", path)?;
         let Some(written) = self.written else { return Ok(()) };
         let file = fs::File::options().write(true).own_open(path).doing("opening index", path)?;
         futimens(&file, &Timestamps { last_access: written, last_modification: written }).doing("dating index", path)

@@ -9,11 +9,11 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::error::{Doing, TreeError, malformed};
-use crate::object::listing::{Listing, Mode};
-use crate::object::loose::{Kind, Object};
+use crate::object::listing::{Listing, PathMode};
+use crate::object::loose::{Object, ObjectKind};
 use crate::oid::Oid;
-use crate::store::Store;
-use crate::store::git::{Call, Input, PATIENCE};
+use crate::store::ObjectDatabase;
+use crate::store::git::{GitCall, Input, PATIENCE};
 use crate::store::talk::poll_until;
 
 /// Number of requests that fit into the smallest pipe, so that writing them cannot block
@@ -27,20 +27,20 @@ const LFS_HEAD: &[u8] = b"version https://git-lfs.github.com/spec/";
 /// Reads blobs of a store.
 #[derive(Debug)]
 pub struct BlobReader<'s> {
-    store: &'s Store,
+    store: &'s ObjectDatabase,
     batch: Option<Batch>,
 }
 
 impl<'s> BlobReader<'s> {
     /// Reader without a child; one is started when an object is not in memory.
-    pub(crate) fn new(store: &'s Store) -> BlobReader<'s> {
+    pub(crate) fn new(store: &'s ObjectDatabase) -> BlobReader<'s> {
         BlobReader { store, batch: None }
     }
 
     /// The bytes of one blob.
     pub fn blob(&mut self, oid: Oid) -> Result<Vec<u8>, TreeError> {
         match self.object(oid)? {
-            (Kind::Blob, bytes) => Ok(bytes),
+            (ObjectKind::Blob, bytes) => Ok(bytes),
             (kind, _) => Err(malformed("blob", format!("{oid} is a {}", kind.word()))),
         }
     }
@@ -57,7 +57,7 @@ impl<'s> BlobReader<'s> {
             for (oid, found) in window.iter().zip(self.window(window)?) {
                 blobs.push(match found {
                     None => None,
-                    Some((Kind::Blob, bytes)) => Some(bytes),
+                    Some((ObjectKind::Blob, bytes)) => Some(bytes),
                     Some((kind, _)) => return Err(malformed("blob", format!("{oid} is a {}", kind.word()))),
                 });
             }
@@ -96,8 +96,9 @@ struct Batch {
 }
 
 impl Batch {
-    fn start(store: &Store) -> Result<Batch, TreeError> {
-        let mut child = store.git.start(&Call::new("reading objects", &store.dir, &["cat-file", "--batch"]))?;
+    fn start(store: &ObjectDatabase) -> Result<Batch, TreeError> {
+        let mut child =
+            store.git.start_child(&GitCall::new("reading objects", &store.dir, &["cat-file", "--batch"]))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         Ok(Batch { child, stdin, stdout: BufReader::with_capacity(1 << 16, Timed(stdout)) })
     }
@@ -126,10 +127,10 @@ impl Batch {
     }
 }
 
-fn parse_head(head: &str, oid: Oid) -> Option<(Kind, u64)> {
+fn parse_head(head: &str, oid: Oid) -> Option<(ObjectKind, u64)> {
     let mut words = head.trim_end().split(' ');
     (words.next()? == oid.to_string()).then_some(())?;
-    Some((Kind::from_word(words.next()?.as_bytes())?, words.next()?.parse().ok()?))
+    Some((ObjectKind::from_word(words.next()?.as_bytes())?, words.next()?.parse().ok()?))
 }
 
 impl Drop for Batch {
@@ -173,7 +174,7 @@ pub enum AbsentWhy {
 
 /// The paths of a listing whose content the store does not hold: submodules, LFS pointers,
 /// blobs left out of a partial clone.
-pub fn absent_content(listing: &Listing, store: &Store) -> Result<Vec<Absent>, TreeError> {
+pub fn absent_content(listing: &Listing, store: &ObjectDatabase) -> Result<Vec<Absent>, TreeError> {
     absent_in(listing, store).map(|(_, absent)| absent)
 }
 
@@ -182,8 +183,11 @@ type Sized<'l> = (&'l Vec<u8>, u64);
 
 /// The same, and the size of every content that is held. Only what is short enough for an
 /// LFS pointer is read.
-pub(crate) fn absent_in<'l>(listing: &'l Listing, store: &Store) -> Result<(Vec<Sized<'l>>, Vec<Absent>), TreeError> {
-    let (gitlinks, files): (Vec<_>, Vec<_>) = listing.0.iter().partition(|(_, entry)| entry.mode == Mode::Gitlink);
+pub(crate) fn absent_in<'l>(
+    listing: &'l Listing,
+    store: &ObjectDatabase,
+) -> Result<(Vec<Sized<'l>>, Vec<Absent>), TreeError> {
+    let (gitlinks, files): (Vec<_>, Vec<_>) = listing.0.iter().partition(|(_, entry)| entry.mode == PathMode::Gitlink);
     let absent_for = |path: &Vec<u8>, why| Absent { path: path.clone(), why };
     let mut absent: Vec<Absent> = gitlinks.iter().map(|(path, _)| absent_for(path, AbsentWhy::Submodule)).collect();
     let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid).collect();
@@ -207,15 +211,16 @@ pub(crate) fn absent_in<'l>(listing: &'l Listing, store: &Store) -> Result<(Vec<
     Ok((sizes, absent))
 }
 
-impl Store {
+impl ObjectDatabase {
     /// Size in bytes of each blob; none if the store does not hold it. Nothing is unpacked.
     pub fn blob_sizes(&self, oids: &[Oid]) -> Result<Vec<Option<u64>>, TreeError> {
         let cached = |oid: &Oid| self.cached(*oid).map(|(kind, bytes)| (kind, bytes.len() as u64));
-        let mut known: HashMap<Oid, (Kind, u64)> = oids.iter().filter_map(|oid| Some((*oid, cached(oid)?))).collect();
+        let mut known: HashMap<Oid, (ObjectKind, u64)> =
+            oids.iter().filter_map(|oid| Some((*oid, cached(oid)?))).collect();
         let asked: BTreeSet<Oid> = oids.iter().filter(|oid| !known.contains_key(oid)).copied().collect();
         if !asked.is_empty() {
             let input: String = asked.iter().map(|oid| format!("{oid}\n")).collect();
-            let mut call = Call::new("asking for the sizes of objects", &self.dir, &["cat-file", "--batch-check"]);
+            let mut call = GitCall::new("asking for the sizes of objects", &self.dir, &["cat-file", "--batch-check"]);
             call.input = Input::Bytes(input.as_bytes());
             let told = self.run_git(call)?;
             let told = String::from_utf8_lossy(&told);
@@ -224,7 +229,7 @@ impl Store {
         }
         let size = |oid: &Oid| match known.get(oid) {
             None => Ok(None),
-            Some((Kind::Blob, size)) => Ok(Some(*size)),
+            Some((ObjectKind::Blob, size)) => Ok(Some(*size)),
             Some((kind, _)) => Err(malformed("blob", format!("{oid} is a {}", kind.word()))),
         };
         oids.iter().map(size).collect()

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use untrusted_fs::own_files::OwnPath as _;
 
 use crate::error::{GitOutcome, TreeError, malformed};
-use crate::store::talk::{Talk, wait};
+use crate::store::talk::{Talk, wait_for_exit};
 
 const SYSTEM_DIRS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -125,7 +125,7 @@ pub(crate) enum Input<'a> {
 }
 
 /// One git child to be.
-pub(crate) struct Call<'a> {
+pub(crate) struct GitCall<'a> {
     /// Action of the call, for errors.
     pub(crate) doing: &'static str,
     /// Git directory of the harness; never one of somebody else.
@@ -143,12 +143,12 @@ pub(crate) struct Call<'a> {
     pub(crate) most_output: usize,
 }
 
-impl<'a> Call<'a> {
+impl<'a> GitCall<'a> {
     /// Call in a git directory of the harness; `doing` names the action in errors.
-    pub(crate) fn new(doing: &'static str, git_dir: &'a Path, args: &[&str]) -> Call<'a> {
+    pub(crate) fn new(doing: &'static str, git_dir: &'a Path, args: &[&str]) -> GitCall<'a> {
         let args = args.iter().map(OsString::from).collect();
         let (input, env) = (Input::Bytes(b""), Vec::new());
-        Call {
+        GitCall {
             doing,
             git_dir,
             work_tree: None,
@@ -170,7 +170,7 @@ impl<'a> Call<'a> {
 impl Git {
     /// Looks for git in the system's directories, then in `more`; these are also the PATH
     /// of every child.
-    pub fn find(more: &[PathBuf]) -> Result<Git, TreeError> {
+    pub fn find_git(more: &[PathBuf]) -> Result<Git, TreeError> {
         let dirs: Vec<PathBuf> = SYSTEM_DIRS.iter().map(PathBuf::from).chain(more.iter().cloned()).collect();
         let program = dirs.iter().map(|dir| dir.join("git")).find(|program| program.own_is_file());
         let path = std::env::join_paths(&dirs).map_err(|e| malformed("search path", e.to_string()))?;
@@ -184,7 +184,7 @@ impl Git {
 
     /// The version of this git, for a preflight.
     pub fn version(&self) -> Result<GitVersion, TreeError> {
-        let out = self.run(Call::new("asking for git's version", Path::new("/"), &["version"]))?;
+        let out = self.run_child(GitCall::new("asking for git's version", Path::new("/"), &["version"]))?;
         let text = String::from_utf8_lossy(&out).into_owned();
         let mut numbers = text.trim_start_matches("git version ").split('.').map_while(|n| n.trim().parse().ok());
         match (numbers.next(), numbers.next()) {
@@ -194,7 +194,7 @@ impl Git {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one door to git")]
-    fn command(&self, call: &Call<'_>) -> Command {
+    fn command(&self, call: &GitCall<'_>) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().envs(ENVIRONMENT.iter().copied()).env("PATH", &self.path).env("GIT_DIR", call.git_dir);
         command.envs(call.env.iter().map(|(key, value)| (key, value)));
@@ -206,19 +206,19 @@ impl Git {
     }
 
     /// Starts a child that is talked to over pipes; the caller reaps it.
-    pub(crate) fn start(&self, call: &Call<'_>) -> Result<Child, TreeError> {
+    pub(crate) fn start_child(&self, call: &GitCall<'_>) -> Result<Child, TreeError> {
         let mut command = self.command(call);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().map_err(|e| call.failed(GitOutcome::NotStarted(e.to_string()), b""))
     }
 
     /// Runs a child to its end and returns its standard output.
-    pub(crate) fn run(&self, call: Call<'_>) -> Result<Vec<u8>, TreeError> {
+    pub(crate) fn run_child(&self, call: GitCall<'_>) -> Result<Vec<u8>, TreeError> {
         self.run_allowing(call, &[0])
     }
 
     /// Same as `run`, for calls with further good exit codes.
-    pub(crate) fn run_allowing(&self, mut call: Call<'_>, good: &[i32]) -> Result<Vec<u8>, TreeError> {
+    pub(crate) fn run_allowing(&self, mut call: GitCall<'_>, good: &[i32]) -> Result<Vec<u8>, TreeError> {
         let mut command = self.command(&call);
         let input = match std::mem::replace(&mut call.input, Input::Bytes(b"")) {
             Input::Bytes(b"") => (command.stdin(Stdio::null()), &b""[..]).1,
@@ -228,8 +228,8 @@ impl Git {
         command.stdout(call.output.take().map_or_else(Stdio::piped, Stdio::from)).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| call.failed(GitOutcome::NotStarted(e.to_string()), b""))?;
         let deadline = Instant::now() + call.patience;
-        let mut talk = Talk::with(&mut child, input, call.most_output);
-        match talk.until(deadline).and_then(|()| wait(&mut child, deadline)) {
+        let mut talk = Talk::with_child(&mut child, input, call.most_output);
+        match talk.until(deadline).and_then(|()| wait_for_exit(&mut child, deadline)) {
             Ok(status) if status.code().is_some_and(|code| good.contains(&code)) => Ok(talk.out),
             Ok(status) => Err(call.failed(outcome_of(status), &talk.err)),
             Err(e) => {
@@ -282,10 +282,10 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let git = Git { program, path: "/usr/bin:/bin".into() };
         let run = |script: &str, input: &[u8], patience: u64| {
-            let mut call = Call::new("testing", dir.path(), &[script]);
+            let mut call = GitCall::new("testing", dir.path(), &[script]);
             call.input = Input::Bytes(input);
             call.patience = Duration::from_millis(patience);
-            git.run(call)
+            git.run_child(call)
         };
         let much = vec![b'x'; 3 << 20];
         assert_eq!(run("cat", &much, 60_000).unwrap(), much);

@@ -14,11 +14,11 @@ use untrusted_fs::own_files;
 
 use crate::error::{Doing, TreeError, malformed};
 use crate::object::commit::{Commit, CommitSpec, commit_field};
-use crate::object::listing::{Entry, Listing, Mode, parse_tree};
-use crate::object::loose::{Kind, Object};
+use crate::object::listing::{Listing, ListingEntry, PathMode, parse_tree};
+use crate::object::loose::{Object, ObjectKind};
 use crate::oid::Oid;
 use crate::store::batch::BlobReader;
-use crate::store::git::{Call, Git};
+use crate::store::git::{Git, GitCall};
 use crate::store::pending::Pending;
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
@@ -32,7 +32,7 @@ const LARGEST_LIST: usize = 128 << 20;
 
 /// A bare repository that only the harness writes.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct ObjectDatabase {
     /// Git directory of the store.
     pub(crate) dir: PathBuf,
     pub(crate) git: Git,
@@ -41,9 +41,9 @@ pub struct Store {
     pending: Pending,
 }
 
-impl Store {
+impl ObjectDatabase {
     /// Makes an empty store in a directory that is made for it.
-    pub fn create(dir: &Path, git: Git) -> Result<Store, TreeError> {
+    pub fn create_store(dir: &Path, git: Git) -> Result<ObjectDatabase, TreeError> {
         let dir = &std::path::absolute(dir).doing("resolving", dir)?;
         for part in ["", "objects", "objects/pack", "refs", "info"] {
             let path = dir.join(part);
@@ -51,26 +51,26 @@ impl Store {
         }
         for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("config", CONFIG), ("info/attributes", ATTRIBUTES)] {
             let path = dir.join(name);
-            own_files::write(&path, text).doing("writing", &path)?;
+            own_files::write_file(&path, text).doing("writing", &path)?;
         }
-        Ok(Store { dir: dir.clone(), git, scratch: dir.clone(), pending: Pending::default() })
+        Ok(ObjectDatabase { dir: dir.clone(), git, scratch: dir.clone(), pending: Pending::default() })
     }
 
     /// Opens a store that `create` made.
-    pub fn open(dir: &Path, git: Git) -> Result<Store, TreeError> {
+    pub fn open_store(dir: &Path, git: Git) -> Result<ObjectDatabase, TreeError> {
         let dir = std::path::absolute(dir).doing("resolving", dir)?;
         let attributes = dir.join("info/attributes");
-        let found = own_files::read(&attributes).doing("reading", &attributes)?;
+        let found = own_files::read_file(&attributes).doing("reading", &attributes)?;
         if found != ATTRIBUTES.as_bytes() {
             return Err(malformed("store", format!("{} was not made by this program", dir.display())));
         }
-        Ok(Store { scratch: dir.clone(), dir, git, pending: Pending::default() })
+        Ok(ObjectDatabase { scratch: dir.clone(), dir, git, pending: Pending::default() })
     }
 
     /// Puts short-lived files into this directory instead of the store's own; one in memory
     /// spares `reapply` most of its time.
-    pub fn with_scratch(self, scratch: &Path) -> Store {
-        Store { scratch: scratch.to_path_buf(), ..self }
+    pub fn with_scratch(self, scratch: &Path) -> ObjectDatabase {
+        ObjectDatabase { scratch: scratch.to_path_buf(), ..self }
     }
 
     /// The GIT_DIR of this store.
@@ -89,8 +89,8 @@ impl Store {
     }
 
     /// Adds an object and returns its id. It may stay in memory until it is written out.
-    pub(crate) fn put(&self, kind: Kind, body: &[u8]) -> Result<Oid, TreeError> {
-        self.pending.put(kind, body, &self.dir.join("objects/pack"))
+    pub(crate) fn put_object(&self, kind: ObjectKind, body: &[u8]) -> Result<Oid, TreeError> {
+        self.pending.put_object(kind, body, &self.dir.join("objects/pack"))
     }
 
     /// Object that is still in memory.
@@ -104,26 +104,26 @@ impl Store {
     }
 
     /// Runs a git child in this store.
-    pub(crate) fn run_git(&self, call: Call<'_>) -> Result<Vec<u8>, TreeError> {
+    pub(crate) fn run_git(&self, call: GitCall<'_>) -> Result<Vec<u8>, TreeError> {
         self.flush()?;
-        self.git.run(call)
+        self.git.run_child(call)
     }
 
     /// Stores a blob.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<Oid, TreeError> {
-        self.put(Kind::Blob, bytes)
+        self.put_object(ObjectKind::Blob, bytes)
     }
 
     /// Stores a commit.
     pub fn put_commit(&self, spec: &CommitSpec<'_>) -> Result<Oid, TreeError> {
-        self.put(Kind::Commit, spec.text().as_bytes())
+        self.put_object(ObjectKind::Commit, spec.text().as_bytes())
     }
 
     /// Reads a commit.
     pub fn commit(&self, oid: Oid) -> Result<Commit, TreeError> {
         let commit = match self.reader().object(oid)? {
-            (Kind::Commit, text) => Commit::parse(&text),
-            (Kind::Blob | Kind::Tree | Kind::Tag, _) => None,
+            (ObjectKind::Commit, text) => Commit::parse_text(&text),
+            (ObjectKind::Blob | ObjectKind::Tree | ObjectKind::Tag, _) => None,
         };
         commit.ok_or_else(|| malformed("commit", oid.to_string()))
     }
@@ -131,7 +131,7 @@ impl Store {
     /// Stores the tree objects of a listing and returns the root's id.
     pub fn put_listing(&self, listing: &Listing) -> Result<Oid, TreeError> {
         listing.require_plain()?;
-        listing.fold_trees(&mut |tree| self.put(Kind::Tree, tree))
+        listing.fold_trees(&mut |tree| self.put_object(ObjectKind::Tree, tree))
     }
 
     /// The bytes of one blob; `reader` is the way to many.
@@ -148,14 +148,16 @@ impl Store {
     /// The tree id a commit (or a tree) names.
     pub fn tree_of(&self, oid: Oid) -> Result<Oid, TreeError> {
         match self.reader().object(oid)? {
-            (Kind::Commit, text) => commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string())),
-            (Kind::Tree, _) => Ok(oid),
-            (Kind::Blob | Kind::Tag, _) => Err(malformed("commit or tree", oid.to_string())),
+            (ObjectKind::Commit, text) => {
+                commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string()))
+            }
+            (ObjectKind::Tree, _) => Ok(oid),
+            (ObjectKind::Blob | ObjectKind::Tag, _) => Err(malformed("commit or tree", oid.to_string())),
         }
     }
 
     /// Every path of a commit or a tree; names that are not plain are refused.
-    pub fn list(&self, oid: Oid) -> Result<Listing, TreeError> {
+    pub fn list_tree(&self, oid: Oid) -> Result<Listing, TreeError> {
         let listing = match self.list_cached(oid)? {
             Some(listing) => listing,
             None => self.list_by_git(oid)?,
@@ -173,7 +175,7 @@ impl Store {
             }
             let (_, bytes) = reader.object(oid)?;
             for line in parse_tree(&bytes)? {
-                match Mode::from_bits(line.bits) {
+                match PathMode::from_bits(line.bits) {
                     Some(_) => {}
                     None if line.bits == TREE_BITS => wanted.push(line.oid),
                     None => return Err(TreeError::Name { path: line.name.to_vec(), problem: "has an unknown mode" }),
@@ -185,11 +187,11 @@ impl Store {
 
     fn list_cached(&self, oid: Oid) -> Result<Option<Listing>, TreeError> {
         let tree = match self.cached(oid) {
-            Some((Kind::Commit, text)) => {
+            Some((ObjectKind::Commit, text)) => {
                 commit_field(&text, b"tree ").ok_or_else(|| malformed("commit", oid.to_string()))?
             }
-            Some((Kind::Tree, _)) => oid,
-            Some((Kind::Blob | Kind::Tag, _)) => return Err(malformed("commit or tree", oid.to_string())),
+            Some((ObjectKind::Tree, _)) => oid,
+            Some((ObjectKind::Blob | ObjectKind::Tag, _)) => return Err(malformed("commit or tree", oid.to_string())),
             None => return Ok(None),
         };
         let mut listing = Listing::default();
@@ -210,8 +212,8 @@ impl Store {
         for line in parse_tree(&bytes)? {
             let length = prefix.len();
             prefix.extend_from_slice(line.name);
-            match Mode::from_bits(line.bits) {
-                Some(mode) => add(into, prefix.clone(), Entry { mode, oid: line.oid })?,
+            match PathMode::from_bits(line.bits) {
+                Some(mode) => add(into, prefix.clone(), ListingEntry { mode, oid: line.oid })?,
                 None => {
                     prefix.push(b'/');
                     if !self.add_cached_tree(line.oid, prefix, depth + 1, into)? {
@@ -226,7 +228,7 @@ impl Store {
 
     fn list_by_git(&self, oid: Oid) -> Result<Listing, TreeError> {
         let args = ["ls-tree", "-r", "-t", "-z", "--full-tree", &oid.to_string()];
-        let mut call = Call::new("listing a tree", &self.dir, &args);
+        let mut call = GitCall::new("listing a tree", &self.dir, &args);
         call.most_output = LARGEST_LIST;
         let out = self.run_git(call)?;
         let (mut listing, mut last) = (Listing::default(), Vec::new());
@@ -236,15 +238,15 @@ impl Store {
             let is_tree = bits == TREE_BITS;
             require_order(&mut last, path, is_tree)?;
             if !is_tree {
-                let mode = Mode::from_bits(bits).ok_or_else(wrong)?;
-                listing.0.insert(path.to_vec(), Entry { mode, oid });
+                let mode = PathMode::from_bits(bits).ok_or_else(wrong)?;
+                listing.0.insert(path.to_vec(), ListingEntry { mode, oid });
             }
         }
         Ok(listing)
     }
 }
 
-fn add(listing: &mut Listing, path: Vec<u8>, entry: Entry) -> Result<(), TreeError> {
+fn add(listing: &mut Listing, path: Vec<u8>, entry: ListingEntry) -> Result<(), TreeError> {
     match listing.0.insert(path.clone(), entry) {
         None => Ok(()),
         Some(_) => Err(TreeError::Name { path, problem: "stands twice in one tree" }),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::TreeError;
-use crate::object::loose::{Kind, Object};
+use crate::object::loose::{Object, ObjectKind};
 use crate::object::pack::Pack;
 use crate::oid::Oid;
 
@@ -33,13 +33,13 @@ impl Pending {
     }
 
     /// Takes an object in; `dir` gets a pack when enough has come together.
-    pub(crate) fn put(&self, kind: Kind, body: &[u8], dir: &Path) -> Result<Oid, TreeError> {
-        let oid = Oid::of(kind.word(), body);
+    pub(crate) fn put_object(&self, kind: ObjectKind, body: &[u8], dir: &Path) -> Result<Oid, TreeError> {
+        let oid = Oid::of_object(kind.word(), body);
         let mut state = self.state();
         if state.put.contains(&oid) {
             return Ok(oid);
         }
-        state.unwritten.add(oid, kind, body)?;
+        state.unwritten.add_object(oid, kind, body)?;
         state.put.insert(oid);
         if body.len() <= LARGEST_CACHED_OBJECT && state.cached_bytes + body.len() <= LARGEST_CACHE {
             state.cached_bytes += body.len();
@@ -60,5 +60,5 @@ impl Pending {
 }
 
 fn write_out(state: &mut State, dir: &Path) -> Result<(), TreeError> {
-    if state.unwritten.is_empty() { Ok(()) } else { std::mem::take(&mut state.unwritten).finish(dir) }
+    if state.unwritten.is_empty() { Ok(()) } else { std::mem::take(&mut state.unwritten).write_pack(dir) }
 }

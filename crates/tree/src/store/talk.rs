@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 const MOST_COMPLAINT: usize = 64 << 10;
 
 /// Waits for a child whose pipes are closed.
-pub(crate) fn wait(child: &mut Child, deadline: Instant) -> io::Result<ExitStatus> {
+pub(crate) fn wait_for_exit(child: &mut Child, deadline: Instant) -> io::Result<ExitStatus> {
     // Its pipes are closed, so it is about to end; only a broken git gets to sleep here.
     loop {
         if let Some(status) = child.try_wait()? {
@@ -36,7 +36,7 @@ pub(crate) struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     /// Takes over the pipes of a child. Output beyond `most_output` bytes is an error.
-    pub(crate) fn with(child: &mut Child, input: &'a [u8], most_output: usize) -> Talk<'a> {
+    pub(crate) fn with_child(child: &mut Child, input: &'a [u8], most_output: usize) -> Talk<'a> {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         Talk { stdin, input, stdout, stderr, out: Vec::new(), err: Vec::new(), most_output }
     }

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use crate::error::{Doing, TreeError};
 use crate::object::listing::Listing;
 use crate::oid::Oid;
-use crate::store::Store;
+use crate::store::ObjectDatabase;
 use crate::worktree::fsdir::open_root;
 use crate::worktree::manifest::Manifest;
 use crate::worktree::materialise::materialise;
 use crate::worktree::work_repository::{Author, work_repository};
-use place::{Building, Found, find, set_aside, sweep};
-use stamp::Stamp;
+use place::{Building, FoundCheckout, find_checkout, set_aside, sweep_builders};
+use stamp::CheckoutStamp;
 use untrusted_fs::own_files;
 
 /// The form of what is kept. Folders of another form are other folders.
@@ -40,13 +40,13 @@ const ATTEMPTS: usize = 3;
 ///   times.
 /// - It stays while this value lives: removal needs a lock that this value keeps from everybody else.
 /// - Its files below the root are as they were built: by nothing but the permissions of the harness's home, until
-///   [`Checkout::check`] has looked. Modes cannot keep a writer out here, since an overlay shows them and copies them up.
+///   [`Checkout::check_files`] has looked. Modes cannot keep a writer out here, since an overlay shows them and copies them up.
 #[derive(Debug)]
 pub struct Checkout {
     /// The directory to lie on.
     pub root: PathBuf,
     folder: PathBuf,
-    stamp: Stamp,
+    stamp: CheckoutStamp,
     /// Locked for sharing.
     held: File,
 }
@@ -55,7 +55,7 @@ pub struct Checkout {
 /// first if need be.
 pub fn checkout(
     cache: &Path,
-    store: &Store,
+    store: &ObjectDatabase,
     listing: &Listing,
     commit: Oid,
     author: Author<'_>,
@@ -63,14 +63,14 @@ pub fn checkout(
     let content = stamp::digest(listing, commit, author);
     let folder = cache.join(format!("{commit}-{FORM}-{}", &content[..16]));
     for _ in 0..ATTEMPTS {
-        match find(&folder, &content)? {
-            Found::Good(checkout) => return Ok(checkout),
-            Found::Damaged => set_aside(cache, &folder)?,
-            Found::Nothing => {
-                sweep(cache);
-                let building = Building::begin(cache)?;
+        match find_checkout(&folder, &content)? {
+            FoundCheckout::Good(checkout) => return Ok(checkout),
+            FoundCheckout::Damaged => set_aside(cache, &folder)?,
+            FoundCheckout::Nothing => {
+                sweep_builders(cache);
+                let building = Building::begin_build(cache)?;
                 build(&building.path, store, listing, commit, author, &content)?;
-                building.place(&folder)?;
+                building.place_build(&folder)?;
             }
         }
     }
@@ -80,7 +80,7 @@ pub fn checkout(
 /// Lays everything out in an own folder; the stamp comes last.
 fn build(
     folder: &Path,
-    store: &Store,
+    store: &ObjectDatabase,
     listing: &Listing,
     commit: Oid,
     author: Author<'_>,
@@ -90,13 +90,13 @@ fn build(
     fs::create_dir(&root).doing("creating directory", &root)?;
     materialise(store, listing, &root)?;
     work_repository(&root, store, commit, listing, author)?;
-    let manifest = kept::encode(&Manifest::record(&root, &kept::with_repository(&root, listing)?)?);
+    let manifest = kept::encode_manifest(&Manifest::record_workspace(&root, &kept::with_repository(&root, listing)?)?);
     let path = folder.join(MANIFEST);
-    own_files::write(&path, &manifest).doing("writing", &path)?;
+    own_files::write_file(&path, &manifest).doing("writing", &path)?;
     let top = open_root(folder)?;
-    let stamp = Stamp::of(&top, content, &manifest)?;
+    let stamp = CheckoutStamp::of_folder(&top, content, &manifest)?;
     let path = folder.join(stamp::NAME);
-    own_files::write(&path, stamp.text()).doing("writing", &path)?;
+    own_files::write_file(&path, stamp.text()).doing("writing", &path)?;
     // One for all of it: flushing fifty thousand files one by one takes minutes.
     rustix::fs::syncfs(&top).doing("flushing", folder)
 }
@@ -104,20 +104,20 @@ fn build(
 impl Checkout {
     /// Looks at every file, and reads again those whose stat does not prove that they are
     /// as they were built. `listing` is what it was built from.
-    pub fn check(&self, listing: &Listing) -> Result<(), TreeError> {
+    pub fn check_files(&self, listing: &Listing) -> Result<(), TreeError> {
         let path = self.folder.join(MANIFEST);
-        let bytes = match own_files::read(&path) {
+        let bytes = match own_files::read_file(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Err(self.damaged("has no manifest")),
             read => read.doing("reading", &path)?,
         };
         if !self.stamp.is_of_manifest(&bytes) {
             return Err(self.damaged("has a manifest that is not the one it was stamped with"));
         }
-        let manifest = kept::decode(&bytes)?;
-        if !kept::holds(&manifest, listing) {
+        let manifest = kept::decode_manifest(&bytes)?;
+        if !kept::manifest_fits(&manifest, listing) {
             return Err(self.damaged("has a manifest of another listing"));
         }
-        examine::examine(&self.root, &manifest)
+        examine::examine_checkout(&self.root, &manifest)
     }
 
     /// Removes it, unless another holds it: the way on from a check that failed.

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{Mode, mkdirat};
 use rustix::io::Errno;
 use untrusted_fs::remove_tree;
-pub(crate) use untrusted_fs::{is_there, kind, lstat, names, open_dir, open_regular, read_beneath, read_limited};
+pub(crate) use untrusted_fs::{
+    is_there, kind, lstat, open_dir, open_regular, read_beneath, read_limited, sorted_names,
+};
 
 use crate::error::{Doing, TreeError};
 
@@ -36,7 +38,7 @@ impl Cursor {
     }
 
     /// The open directory of this relative path, empty for the root.
-    pub(crate) fn at(&mut self, path: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
+    pub(crate) fn open_at(&mut self, path: &[u8]) -> Result<BorrowedFd<'_>, Errno> {
         let parts: Vec<&[u8]> = path.split(|b| *b == b'/').filter(|part| !part.is_empty()).collect();
         let shared = self.open.iter().zip(&parts).take_while(|((name, _), part)| name == *part).count();
         self.open.truncate(shared);
@@ -67,7 +69,7 @@ pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     /// Makes a fresh directory, which is removed on drop.
-    pub(crate) fn create(below: &Path) -> Result<Scratch, TreeError> {
+    pub(crate) fn create_scratch(below: &Path) -> Result<Scratch, TreeError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("scratch-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = below.join(name);

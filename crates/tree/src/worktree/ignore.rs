@@ -5,17 +5,22 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Doing, TreeError};
-use crate::object::listing::{Listing, Mode};
+use crate::object::listing::{Listing, PathMode};
 use crate::object::name::leaf;
-use crate::store::Store;
-use crate::store::git::{Call, Input};
+use crate::store::ObjectDatabase;
+use crate::store::git::{GitCall, Input};
 use crate::worktree::materialise::materialise;
 
 const HERE: &[u8] = b"./";
 
 /// For each path of a file, whether the `.gitignore` files of `rules_from` ignore it;
 /// `scratch` is made where it is needed.
-pub fn ignored(store: &Store, rules_from: &Listing, paths: &[Vec<u8>], scratch: &Path) -> Result<Vec<bool>, TreeError> {
+pub fn ignored(
+    store: &ObjectDatabase,
+    rules_from: &Listing,
+    paths: &[Vec<u8>],
+    scratch: &Path,
+) -> Result<Vec<bool>, TreeError> {
     let rules = rules_of(rules_from);
     if rules.0.is_empty() || paths.is_empty() {
         return Ok(vec![false; paths.len()]);
@@ -29,7 +34,8 @@ pub fn ignored(store: &Store, rules_from: &Listing, paths: &[Vec<u8>], scratch: 
         asked.extend_from_slice(path);
         asked.push(0);
     }
-    let mut call = Call::new("asking for ignored paths", store.dir(), &["check-ignore", "--no-index", "-z", "--stdin"]);
+    let mut call =
+        GitCall::new("asking for ignored paths", store.dir(), &["check-ignore", "--no-index", "-z", "--stdin"]);
     call.work_tree = Some(scratch);
     call.input = Input::Bytes(&asked);
     // Exit code 1 says that none is ignored.
@@ -40,7 +46,7 @@ pub fn ignored(store: &Store, rules_from: &Listing, paths: &[Vec<u8>], scratch: 
 
 fn rules_of(listing: &Listing) -> Listing {
     // Git does not follow a `.gitignore` that is a link.
-    let plain = |mode| matches!(mode, Mode::File | Mode::Executable);
+    let plain = |mode| matches!(mode, PathMode::File | PathMode::Executable);
     let rules = listing.0.iter().filter(|(path, entry)| leaf(path) == b".gitignore" && plain(entry.mode));
     Listing(rules.map(|(path, entry)| (path.clone(), *entry)).collect())
 }

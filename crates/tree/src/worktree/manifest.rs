@@ -5,44 +5,44 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::error::{Doing, TreeError};
-use crate::object::listing::{Entry, Listing};
+use crate::object::listing::{Listing, ListingEntry};
 use crate::object::name::{leaf, parent};
 use crate::worktree::fsdir::{Cursor, lstat, open_root};
-use crate::worktree::stat::{FileStat, Trust};
+use crate::worktree::stat::{FileStat, StatTrust};
 
 /// The stat and the object id of every path of a fresh workspace.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    pub(crate) recorded: HashMap<Vec<u8>, Recorded>,
+    pub(crate) recorded: HashMap<Vec<u8>, RecordedPath>,
     directories: HashSet<Vec<u8>>,
-    pub(crate) trust: Trust,
+    pub(crate) trust: StatTrust,
 }
 
 /// One path of a manifest.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Recorded {
-    pub(crate) entry: Entry,
+pub(crate) struct RecordedPath {
+    pub(crate) entry: ListingEntry,
     pub(crate) stat: FileStat,
 }
 
 impl Manifest {
     /// Records a workspace that `listing` was just written to, before anything else runs in it.
-    pub fn record(root: &Path, listing: &Listing) -> Result<Manifest, TreeError> {
+    pub fn record_workspace(root: &Path, listing: &Listing) -> Result<Manifest, TreeError> {
         let top = open_root(root)?;
-        let mut trust = Trust::of(&top, root)?;
+        let mut trust = StatTrust::trust_below(&top, root)?;
         let mut cursor = Cursor::reading(top);
         let mut recorded = HashMap::with_capacity(listing.0.len());
         for (path, entry) in &listing.0 {
-            let dir = cursor.at(parent(path)).doing_at("opening directory of", path)?;
-            let stat = FileStat::of(&lstat(dir, leaf(path)).doing_at("looking at", path)?);
-            trust.note(&stat);
-            recorded.insert(path.clone(), Recorded { entry: *entry, stat });
+            let dir = cursor.open_at(parent(path)).doing_at("opening directory of", path)?;
+            let stat = FileStat::of_stat(&lstat(dir, leaf(path)).doing_at("looking at", path)?);
+            trust.note_stat(&stat);
+            recorded.insert(path.clone(), RecordedPath { entry: *entry, stat });
         }
         Ok(Manifest::new(recorded, trust))
     }
 
     /// Derives the directories from the recorded files.
-    pub(crate) fn new(recorded: HashMap<Vec<u8>, Recorded>, trust: Trust) -> Manifest {
+    pub(crate) fn new(recorded: HashMap<Vec<u8>, RecordedPath>, trust: StatTrust) -> Manifest {
         let directories = directories(recorded.keys());
         Manifest { recorded, directories, trust }
     }
@@ -53,14 +53,14 @@ impl Manifest {
     }
 
     /// The entry a path had.
-    pub(crate) fn entry(&self, path: &[u8]) -> Option<Entry> {
+    pub(crate) fn entry(&self, path: &[u8]) -> Option<ListingEntry> {
         self.recorded.get(path).map(|recorded| recorded.entry)
     }
 
     /// The entry of a path whose stat proves that it is unchanged.
-    pub(crate) fn unchanged(&self, path: &[u8], now: &FileStat) -> Option<Entry> {
+    pub(crate) fn unchanged(&self, path: &[u8], now: &FileStat) -> Option<ListingEntry> {
         let recorded = self.recorded.get(path)?;
-        (recorded.stat == *now && self.trust.holds(now)).then_some(recorded.entry)
+        (recorded.stat == *now && self.trust.holds_for(now)).then_some(recorded.entry)
     }
 
     /// True if the path's stat is as it was. That is no proof of its content.

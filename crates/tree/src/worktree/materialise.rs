@@ -12,10 +12,10 @@ use rustix::fs::{
 };
 
 use crate::error::{Doing, TreeError};
-use crate::object::listing::{Entry, Listing, Mode};
+use crate::object::listing::{Listing, ListingEntry, PathMode};
 use crate::object::name::{folders_above, leaf, parent};
 use crate::oid::Oid;
-use crate::store::Store;
+use crate::store::ObjectDatabase;
 use crate::store::batch::WINDOW;
 use crate::worktree::fsdir::{Cursor, open_root};
 
@@ -49,13 +49,13 @@ impl FileAge {
 
 /// Writes a listing into `dest`, a fresh directory of the caller: raw files, links as
 /// links, gitlinks as empty directories.
-pub fn materialise(store: &Store, listing: &Listing, dest: &Path) -> Result<(), TreeError> {
+pub fn materialise(store: &ObjectDatabase, listing: &Listing, dest: &Path) -> Result<(), TreeError> {
     materialise_aged(store, listing, dest, &|_| FileAge::Unchanged)
 }
 
 /// Writes a listing as [`materialise`] does, each file with the time of its age.
 pub fn materialise_aged(
-    store: &Store,
+    store: &ObjectDatabase,
     listing: &Listing,
     dest: &Path,
     age_of: &dyn Fn(&[u8]) -> FileAge,
@@ -63,16 +63,16 @@ pub fn materialise_aged(
     listing.require_plain()?;
     let mut cursor = Cursor::creating(open_root(dest)?);
     let mut reader = store.reader();
-    let entries: Vec<(&Vec<u8>, &Entry)> = listing.0.iter().collect();
+    let entries: Vec<(&Vec<u8>, &ListingEntry)> = listing.0.iter().collect();
     for window in entries.chunks(WINDOW) {
-        let oids: Vec<Oid> = window.iter().filter(|(_, e)| e.mode != Mode::Gitlink).map(|(_, e)| e.oid).collect();
+        let oids: Vec<Oid> = window.iter().filter(|(_, e)| e.mode != PathMode::Gitlink).map(|(_, e)| e.oid).collect();
         let mut blobs = reader.blobs(&oids)?.into_iter();
         for (path, entry) in window {
             let blob = match entry.mode {
-                Mode::Gitlink => Vec::new(),
+                PathMode::Gitlink => Vec::new(),
                 _ => blobs.next().flatten().ok_or(TreeError::Missing { oid: entry.oid })?,
             };
-            let dir = cursor.at(parent(path)).doing_at("creating directory of", path)?;
+            let dir = cursor.open_at(parent(path)).doing_at("creating directory of", path)?;
             write_entry(dir, leaf(path), entry.mode, &blob, age_of(path)).doing_at("writing", path)?;
         }
     }
@@ -82,26 +82,27 @@ pub fn materialise_aged(
 /// Makes of a tree that holds `from` what [`materialise_aged`] would have written of `to`.
 /// `is_stale` tells paths of both whose age is another one now.
 pub fn rematerialise_aged(
-    store: &Store,
+    store: &ObjectDatabase,
     (from, to): (&Listing, &Listing),
     dest: &Path,
     is_stale: &dyn Fn(&[u8]) -> bool,
     age_of: &dyn Fn(&[u8]) -> FileAge,
 ) -> Result<(), TreeError> {
-    let stays = |path: &Vec<u8>, entry: &Entry, other: &Listing| other.0.get(path) == Some(entry) && !is_stale(path);
+    let stays =
+        |path: &Vec<u8>, entry: &ListingEntry, other: &Listing| other.0.get(path) == Some(entry) && !is_stale(path);
     let gone = from.0.iter().filter(|(path, entry)| !stays(path, entry, to));
     let mut cursor = Cursor::reading(open_root(dest)?);
     let mut emptied = BTreeSet::new();
     for (path, entry) in gone {
-        let dir = cursor.at(parent(path)).doing_at("opening directory of", path)?;
-        let flags = if entry.mode == Mode::Gitlink { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        let dir = cursor.open_at(parent(path)).doing_at("opening directory of", path)?;
+        let flags = if entry.mode == PathMode::Gitlink { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         unlinkat(dir, leaf(path), flags).doing_at("removing", path)?;
         emptied.extend(folders_above(path).filter(|folder| !to.has_below(folder)));
     }
     // The deepest first. No tree has an empty directory, and a file may come in the place
     // of one.
     for folder in emptied.into_iter().rev() {
-        let dir = cursor.at(parent(folder)).doing_at("opening directory of", folder)?;
+        let dir = cursor.open_at(parent(folder)).doing_at("opening directory of", folder)?;
         unlinkat(dir, leaf(folder), AtFlags::REMOVEDIR).doing_at("removing", folder)?;
     }
     let new = to.0.iter().filter(|(path, entry)| !stays(path, entry, from));
@@ -109,15 +110,15 @@ pub fn rematerialise_aged(
     materialise_aged(store, &new, dest, age_of)
 }
 
-fn write_entry(dir: BorrowedFd<'_>, name: &[u8], mode: Mode, blob: &[u8], age: FileAge) -> std::io::Result<()> {
+fn write_entry(dir: BorrowedFd<'_>, name: &[u8], mode: PathMode, blob: &[u8], age: FileAge) -> std::io::Result<()> {
     match mode {
-        Mode::Gitlink => Ok(mkdirat(dir, name, Permissions::from_raw_mode(0o755))?),
-        Mode::Link => {
+        PathMode::Gitlink => Ok(mkdirat(dir, name, Permissions::from_raw_mode(0o755))?),
+        PathMode::Link => {
             symlinkat(blob, dir, name)?;
             Ok(utimensat(dir, name, &age.times(), AtFlags::SYMLINK_NOFOLLOW)?)
         }
-        Mode::File => write_file(dir, name, 0o644, blob, age),
-        Mode::Executable => write_file(dir, name, 0o755, blob, age),
+        PathMode::File => write_file(dir, name, 0o644, blob, age),
+        PathMode::Executable => write_file(dir, name, 0o755, blob, age),
     }
 }
 
@@ -163,17 +164,17 @@ mod tests {
     #[test]
     fn a_tree_that_was_laid_out_becomes_any_other() {
         let world = tempfile::tempdir().unwrap();
-        let store = Store::create(&world.path().join("store"), Git::find(&[]).unwrap()).unwrap();
-        let entry = |mode, text: &str| Entry { mode, oid: store.put_blob(text.as_bytes()).unwrap() };
-        let listing = |files: &[(&str, Mode, &str)]| {
+        let store = ObjectDatabase::create_store(&world.path().join("store"), Git::find_git(&[]).unwrap()).unwrap();
+        let entry = |mode, text: &str| ListingEntry { mode, oid: store.put_blob(text.as_bytes()).unwrap() };
+        let listing = |files: &[(&str, PathMode, &str)]| {
             Listing(files.iter().map(|(path, mode, text)| (path.as_bytes().to_vec(), entry(*mode, text))).collect())
         };
         let trees = [
             listing(&[]),
-            listing(&[("a", Mode::File, "1"), ("d/b", Mode::File, "2"), ("d/e/c", Mode::Executable, "3")]),
-            listing(&[("a/x/y", Mode::File, "1"), ("d", Mode::File, "2"), ("l", Mode::Link, "d")]),
-            listing(&[("a", Mode::Executable, "1"), ("d/b", Mode::File, "other"), ("l", Mode::File, "d")]),
-            listing(&[("a", Mode::Gitlink, ""), ("d/e/c", Mode::Executable, "3")]),
+            listing(&[("a", PathMode::File, "1"), ("d/b", PathMode::File, "2"), ("d/e/c", PathMode::Executable, "3")]),
+            listing(&[("a/x/y", PathMode::File, "1"), ("d", PathMode::File, "2"), ("l", PathMode::Link, "d")]),
+            listing(&[("a", PathMode::Executable, "1"), ("d/b", PathMode::File, "other"), ("l", PathMode::File, "d")]),
+            listing(&[("a", PathMode::Gitlink, ""), ("d/e/c", PathMode::Executable, "3")]),
         ];
         let age = |path: &[u8]| if path.starts_with(b"d") { FileAge::Changed } else { FileAge::Unchanged };
         for (from, one) in trees.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{Stat, fstatfs};
 
 use crate::error::{Doing, TreeError};
-use crate::object::listing::Mode;
+use crate::object::listing::PathMode;
 
 /// Wider than any kernel's clock tick.
 const SLACK_NANOSECONDS: i128 = 100_000_000;
@@ -30,7 +30,7 @@ pub(crate) struct FileStat {
 impl FileStat {
     /// The part of a stat by which a change shows.
     #[expect(clippy::unnecessary_cast, reason = "the integer types of stat differ between platforms")]
-    pub(crate) fn of(stat: &Stat) -> FileStat {
+    pub(crate) fn of_stat(stat: &Stat) -> FileStat {
         FileStat {
             size: stat.st_size as u64,
             mtime: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
@@ -41,8 +41,8 @@ impl FileStat {
     }
 
     /// Git's mode of a regular file with these permissions.
-    pub(crate) fn regular_mode(&self) -> Mode {
-        if self.mode & 0o100 != 0 { Mode::Executable } else { Mode::File }
+    pub(crate) fn regular_mode(&self) -> PathMode {
+        if self.mode & 0o100 != 0 { PathMode::Executable } else { PathMode::File }
     }
 
     fn changed_at(&self) -> i128 {
@@ -52,21 +52,21 @@ impl FileStat {
 
 /// Condition under which equal stats prove equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Trust {
+pub(crate) struct StatTrust {
     honest: bool,
     newest: i128,
 }
 
-impl Trust {
+impl StatTrust {
     /// Trust that the file system below `root` permits; some do not keep honest times.
-    pub(crate) fn of(root: impl AsFd, at: &std::path::Path) -> Result<Trust, TreeError> {
+    pub(crate) fn trust_below(root: impl AsFd, at: &std::path::Path) -> Result<StatTrust, TreeError> {
         let kind = fstatfs(root).doing("asking for the file system of", at)?.f_type;
-        Ok(Trust { honest: HONEST.contains(&(kind as u64)), newest: i128::MIN })
+        Ok(StatTrust { honest: HONEST.contains(&(kind as u64)), newest: i128::MIN })
     }
 
     /// Restores a trust that was written with a manifest.
-    pub(crate) fn from_parts(honest: bool, newest: i128) -> Trust {
-        Trust { honest, newest }
+    pub(crate) fn from_parts(honest: bool, newest: i128) -> StatTrust {
+        StatTrust { honest, newest }
     }
 
     /// Parts to write with a manifest.
@@ -76,12 +76,12 @@ impl Trust {
 
     /// Notes a stat that was read. The newest ctime seen is not later than the reading, so
     /// a later change cannot get an older one: no clock is needed.
-    pub(crate) fn note(&mut self, stat: &FileStat) {
+    pub(crate) fn note_stat(&mut self, stat: &FileStat) {
         self.newest = self.newest.max(stat.changed_at());
     }
 
     /// True if an unchanged stat of this file proves unchanged content.
-    pub(crate) fn holds(&self, stat: &FileStat) -> bool {
+    pub(crate) fn holds_for(&self, stat: &FileStat) -> bool {
         self.honest && stat.changed_at() < self.newest.saturating_sub(SLACK_NANOSECONDS)
     }
 }
@@ -100,8 +100,8 @@ mod tests {
             mode: 0o100_644,
         };
         let trust = |honest| {
-            let mut trust = Trust { honest, newest: i128::MIN };
-            [at(90, 0), at(100, 500_000_000), at(95, 0)].iter().for_each(|stat| trust.note(stat));
+            let mut trust = StatTrust { honest, newest: i128::MIN };
+            [at(90, 0), at(100, 500_000_000), at(95, 0)].iter().for_each(|stat| trust.note_stat(stat));
             trust
         };
         for (seconds, nanoseconds, honest, expected) in [
@@ -112,7 +112,11 @@ mod tests {
             (101, 0, true, false),
             (90, 0, false, false),
         ] {
-            assert_eq!(trust(honest).holds(&at(seconds, nanoseconds)), expected, "{seconds}.{nanoseconds} {honest}");
+            assert_eq!(
+                trust(honest).holds_for(&at(seconds, nanoseconds)),
+                expected,
+                "{seconds}.{nanoseconds} {honest}"
+            );
         }
     }
 }

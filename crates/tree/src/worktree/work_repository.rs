@@ -11,15 +11,15 @@ use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::error::{Doing, TreeError};
 use crate::object::cache_tree;
-use crate::object::commit::{commit_field, plain};
+use crate::object::commit::{commit_field, storable_name};
 use crate::object::index::{self, IndexEntry, StatWords};
-use crate::object::listing::{Listing, Mode, parse_tree};
-use crate::object::loose::{Kind, Object};
+use crate::object::listing::{Listing, PathMode, parse_tree};
+use crate::object::loose::{Object, ObjectKind};
 use crate::object::name::{leaf, parent};
 use crate::object::pack::Pack;
 use crate::oid::Oid;
-use crate::store::Store;
-use crate::store::git::{Call, Input};
+use crate::store::ObjectDatabase;
+use crate::store::git::{GitCall, Input};
 use crate::worktree::fsdir::{Cursor, lstat, open_root};
 
 /// Author of the commits in an engine's workspace.
@@ -33,7 +33,7 @@ pub struct Author<'a> {
 /// a repository of its own.
 pub fn work_repository(
     root: &Path,
-    store: &Store,
+    store: &ObjectDatabase,
     commit: Oid,
     listing: &Listing,
     author: Author<'_>,
@@ -45,7 +45,7 @@ pub fn work_repository(
         fs::create_dir(&path).doing("creating directory", &path)?;
     }
     copy_history(store, commit, &git_dir)?;
-    let index = index::encode(&checked_out(root, listing)?, &cache_tree::extension(listing)?)?;
+    let index = index::encode_index(&checked_out(root, listing)?, &cache_tree::extension(listing)?)?;
     write(&git_dir, "index", &index)?;
     write(&git_dir, "config", config(author).as_bytes())?;
     write(&git_dir, "refs/heads/main", format!("{commit}\n").as_bytes())?;
@@ -54,14 +54,14 @@ pub fn work_repository(
 
 fn write(git_dir: &Path, name: &str, bytes: &[u8]) -> Result<(), TreeError> {
     let path = git_dir.join(name);
-    own_files::write(&path, bytes).doing("writing", &path)
+    own_files::write_file(&path, bytes).doing("writing", &path)
 }
 
 /// No collection in the background: it would outlive the command that started it. Through
 /// an overlay or an idmapped mount the same files have other devices, inodes, owners and
 /// ctimes than the index was written with, so size and mtime must do.
 fn config(author: Author<'_>) -> String {
-    let quoted = |text: &str| plain(text).replace('\\', "\\\\").replace('"', "\\\"");
+    let quoted = |text: &str| storable_name(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!(
         "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n\
          \tcheckStat = minimal\n\ttrustctime = false\n\
@@ -72,15 +72,15 @@ fn config(author: Author<'_>) -> String {
 }
 
 /// Copies, never hard links: what the engine writes must not reach the store.
-fn copy_history(store: &Store, commit: Oid, git_dir: &Path) -> Result<(), TreeError> {
+fn copy_history(store: &ObjectDatabase, commit: Oid, git_dir: &Path) -> Result<(), TreeError> {
     match pack_in_process(store, commit)? {
-        Some(pack) => pack.finish(&git_dir.join("objects/pack")),
+        Some(pack) => pack.write_pack(&git_dir.join("objects/pack")),
         None => pack_history(store, commit, git_dir),
     }
 }
 
 /// Pack of a commit without parents, if all of its objects are in memory.
-fn pack_in_process(store: &Store, commit: Oid) -> Result<Option<Pack>, TreeError> {
+fn pack_in_process(store: &ObjectDatabase, commit: Oid) -> Result<Option<Pack>, TreeError> {
     let mut pack = Pack::default();
     let mut seen = HashSet::new();
     let mut wanted = vec![commit];
@@ -89,10 +89,10 @@ fn pack_in_process(store: &Store, commit: Oid) -> Result<Option<Pack>, TreeError
             continue;
         }
         let Some(object) = store.cached(oid) else { return Ok(None) };
-        if object.0 == Kind::Commit && commit_field(&object.1, b"parent ").is_some() {
+        if object.0 == ObjectKind::Commit && commit_field(&object.1, b"parent ").is_some() {
             return Ok(None);
         }
-        pack.add(oid, object.0, &object.1)?;
+        pack.add_object(oid, object.0, &object.1)?;
         wanted.extend(named_by(&object)?);
     }
     Ok(Some(pack))
@@ -100,23 +100,26 @@ fn pack_in_process(store: &Store, commit: Oid) -> Result<Option<Pack>, TreeError
 
 fn named_by((kind, bytes): &Object) -> Result<Vec<Oid>, TreeError> {
     match kind {
-        Kind::Blob | Kind::Tag => Ok(Vec::new()),
-        Kind::Commit => Ok(commit_field(bytes, b"tree ").into_iter().collect()),
-        Kind::Tree => {
+        ObjectKind::Blob | ObjectKind::Tag => Ok(Vec::new()),
+        ObjectKind::Commit => Ok(commit_field(bytes, b"tree ").into_iter().collect()),
+        ObjectKind::Tree => {
             let lines = parse_tree(bytes)?.into_iter();
-            Ok(lines.filter(|line| Mode::from_bits(line.bits) != Some(Mode::Gitlink)).map(|line| line.oid).collect())
+            Ok(lines
+                .filter(|line| PathMode::from_bits(line.bits) != Some(PathMode::Gitlink))
+                .map(|line| line.oid)
+                .collect())
         }
     }
 }
 
-fn pack_history(store: &Store, commit: Oid, git_dir: &Path) -> Result<(), TreeError> {
+fn pack_history(store: &ObjectDatabase, commit: Oid, git_dir: &Path) -> Result<(), TreeError> {
     let shallow = store.dir.join("shallow");
     if shallow.own_exists() {
-        own_files::copy(&shallow, git_dir.join("shallow")).doing("copying", &shallow)?;
+        own_files::copy_file(&shallow, git_dir.join("shallow")).doing("copying", &shallow)?;
     }
     let args = ["pack-objects", "-q", "--revs", "--delta-base-offset", "--missing=allow-any"];
     let wanted = format!("{commit}\n");
-    let mut call = Call::new("packing a baseline", &store.dir, &args);
+    let mut call = GitCall::new("packing a baseline", &store.dir, &args);
     call.args.push(OsString::from(git_dir.join("objects/pack/pack")));
     call.input = Input::Bytes(wanted.as_bytes());
     store.run_git(call).map(|_| ())
@@ -126,7 +129,7 @@ fn checked_out(root: &Path, listing: &Listing) -> Result<Vec<IndexEntry>, TreeEr
     let mut cursor = Cursor::reading(open_root(root)?);
     let mut entries = Vec::with_capacity(listing.0.len());
     for (path, entry) in &listing.0 {
-        let dir = cursor.at(parent(path)).doing_at("opening directory of", path)?;
+        let dir = cursor.open_at(parent(path)).doing_at("opening directory of", path)?;
         let stat = lstat(dir, leaf(path)).doing_at("looking at", path)?;
         entries.push(IndexEntry::new(path, entry, stat_words(&stat, entry.mode)));
     }
@@ -134,8 +137,8 @@ fn checked_out(root: &Path, listing: &Listing) -> Result<Vec<IndexEntry>, TreeEr
 }
 
 /// Git keeps the low 32 bits of each.
-fn stat_words(stat: &Stat, mode: Mode) -> StatWords {
-    let size = if mode == Mode::Gitlink { 0 } else { stat.st_size as u32 };
+fn stat_words(stat: &Stat, mode: PathMode) -> StatWords {
+    let size = if mode == PathMode::Gitlink { 0 } else { stat.st_size as u32 };
     let (ctime, mtime) =
         ([stat.st_ctime as u32, stat.st_ctime_nsec as u32], [stat.st_mtime as u32, stat.st_mtime_nsec as u32]);
     [ctime[0], ctime[1], mtime[0], mtime[1], stat.st_dev as u32, stat.st_ino as u32, stat.st_uid, stat.st_gid, size]

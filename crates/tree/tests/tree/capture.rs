@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use tree::{Capture, Limit, Limits, Listing, Manifest, TreeError, capture, changes, ignored};
+use tree::{Capture, CaptureLimits, Limit, Listing, Manifest, TreeError, capture, changes, ignored};
 
 use crate::layer::Twice;
 use crate::support::{Node, World, files, program, text, write};
@@ -127,7 +127,7 @@ fn refusals() {
 
 #[test]
 fn limits() {
-    let row = |limits: Limits, deed: &dyn Fn(&Path)| {
+    let row = |limits: CaptureLimits, deed: &dyn Fn(&Path)| {
         let world = World::new();
         let (root, manifest) = world.workspace("work", &world.put(&files(BASE)));
         deed(&root);
@@ -137,7 +137,7 @@ fn limits() {
             Err(e) => panic!("{e}"),
         }
     };
-    let some = Limits { entries: 3, total_bytes: 100, file_bytes: 60, depth: 4 };
+    let some = CaptureLimits { entries: 3, total_bytes: 100, file_bytes: 60, depth: 4 };
     assert_eq!(row(some, &|_| {}), None);
     assert_eq!(row(some, &|r| (0..3).for_each(|n| write(&r.join(n.to_string()), b""))), None);
     assert_eq!(row(some, &|r| (0..4).for_each(|n| write(&r.join(n.to_string()), b""))), Some(Limit::Entries));
@@ -151,12 +151,12 @@ fn limits() {
         row(some, &|r| (write(&r.join("x"), &[0; 60]), write(&r.join("y"), &[0; 60])).1),
         Some(Limit::TotalBytes)
     );
-    let deep = Limits { entries: 100, ..some };
+    let deep = CaptureLimits { entries: 100, ..some };
     assert_eq!(row(deep, &|r| fs::create_dir_all(r.join("1/2/3/4")).unwrap()), None);
     assert_eq!(row(deep, &|r| fs::create_dir_all(r.join("1/2/3/4/5")).unwrap()), Some(Limit::Depth));
     let sparse = |r: &Path| fs::File::create(r.join("x")).unwrap().set_len(1 << 50).unwrap_or(());
     assert_eq!(
-        row(Limits { file_bytes: 0, ..deep }, &|r| (sparse(r), write(&r.join("y"), b"1")).1),
+        row(CaptureLimits { file_bytes: 0, ..deep }, &|r| (sparse(r), write(&r.join("y"), b"1")).1),
         Some(Limit::FileBytes)
     );
 }
@@ -192,7 +192,7 @@ fn a_late_change_with_its_mtime_put_back_is_seen() {
     let late = world.put(&files(&[("z", "late")]));
     tree::materialise(&world.store, &late, &root).unwrap();
     let all = Listing(base.0.iter().chain(&late.0).map(|(p, e)| (p.clone(), *e)).collect());
-    let manifest = Manifest::record(&root, &all).unwrap();
+    let manifest = Manifest::record_workspace(&root, &all).unwrap();
     let before = fs::metadata(root.join("f")).unwrap();
     fs::write(root.join("f"), "bbbb").unwrap();
     restore_mtime(&root.join("f"), &before);
@@ -216,7 +216,7 @@ fn a_change_that_leaves_no_trace_in_stat_is_seen() {
     let late = world.put(&files(&[("z", "late")]));
     tree::materialise(&world.store, &late, shm.path()).unwrap();
     let all = Listing(base.0.iter().chain(&late.0).map(|(p, e)| (p.clone(), *e)).collect());
-    let manifest = Manifest::record(shm.path(), &all).unwrap();
+    let manifest = Manifest::record_workspace(shm.path(), &all).unwrap();
     match program("python3").args(["-c", script]).arg(shm.path().join("f")).status() {
         Ok(status) => assert!(status.success()),
         Err(e) => {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use tree::{Author, Checkout, Entry, Listing, Mode, Oid, TreeError, checkout};
+use tree::{Author, Checkout, Listing, ListingEntry, Oid, PathMode, TreeError, checkout};
 
 use crate::support::{AUTHOR, Node, World, files, git, program, read_back, write};
 
@@ -24,7 +24,7 @@ impl Case {
         nodes.insert(b"run".to_vec(), Node::Executable(b"#!/bin/sh\n".to_vec()));
         nodes.insert(b"l".to_vec(), Node::Link(b"a".to_vec()));
         let mut base = world.put(&nodes);
-        base.0.insert(b"mod".to_vec(), Entry { mode: Mode::Gitlink, oid: Oid([7; 20]) });
+        base.0.insert(b"mod".to_vec(), ListingEntry { mode: PathMode::Gitlink, oid: Oid([7; 20]) });
         let commit = world.commit(&base, &[]);
         Case { world, base, commit }
     }
@@ -81,7 +81,7 @@ fn another_author_gets_another_one() {
     let author = Author { name: "Another", ..AUTHOR };
     let other = checkout(&case.cache(), &case.world.store, &case.base, case.commit, author).unwrap();
     assert_ne!(root, other.root);
-    other.check(&case.base).unwrap();
+    other.check_files(&case.base).unwrap();
     assert_eq!(identity(&case.get().unwrap().root), before, "one that nobody uses now is kept");
 }
 
@@ -91,7 +91,7 @@ fn those_who_build_at_once_share_what_the_first_built() {
     let found: Vec<(PathBuf, (u64, i64, i64))> = std::thread::scope(|scope| {
         let one = || {
             let found = case.get().unwrap();
-            found.check(&case.base).unwrap();
+            found.check_files(&case.base).unwrap();
             (found.root.clone(), identity(&found.root))
         };
         let all: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
@@ -122,7 +122,7 @@ fn what_dead_builders_left_goes_and_what_others_build_stays() {
 #[test]
 fn a_build_that_fails_leaves_nothing() {
     let mut case = Case::new();
-    case.base.0.insert(b"z".to_vec(), Entry { mode: Mode::File, oid: Oid([9; 20]) });
+    case.base.0.insert(b"z".to_vec(), ListingEntry { mode: PathMode::File, oid: Oid([9; 20]) });
     assert!(matches!(case.get(), Err(TreeError::Missing { .. })));
     assert_eq!(case.names(), Vec::<String>::new());
 }
@@ -154,7 +154,7 @@ fn one_that_is_not_the_one_built_is_built_anew() {
         harm(root.parent().unwrap());
         let harmed = stamp();
         let again = case.get().unwrap();
-        again.check(&case.base).unwrap();
+        again.check_files(&case.base).unwrap();
         assert_eq!(again.root, root, "{name}");
         assert!(![built, harmed].contains(&stamp()), "{name}");
         assert_eq!(case.names().len(), 1, "{name}");
@@ -170,12 +170,12 @@ fn one_in_use_is_not_removed() {
         other => panic!("{other:?}"),
     };
     in_use(other.discard());
-    held.check(&case.base).unwrap();
+    held.check_files(&case.base).unwrap();
     write(&held.root.join("new"), b"");
     in_use(case.get().map(drop));
     held.discard().unwrap();
     assert_eq!(case.names(), Vec::<String>::new());
-    case.get().unwrap().check(&case.base).unwrap();
+    case.get().unwrap().check_files(&case.base).unwrap();
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn one_that_went_while_it_was_waited_for_is_built_anew() {
         drop(lock);
         let found = waiting.join().unwrap();
         assert_eq!(found.root.parent(), Some(folder.as_path()));
-        found.check(&case.base).unwrap();
+        found.check_files(&case.base).unwrap();
     });
 }
 
@@ -253,12 +253,12 @@ fn a_check_sees_every_harm() {
     for (name, harm, says) in harms {
         let case = Case::new();
         let found = case.get().unwrap();
-        found.check(&case.base).unwrap();
+        found.check_files(&case.base).unwrap();
         harm(&found.root);
-        let said = found.check(&case.base).unwrap_err().to_string();
+        let said = found.check_files(&case.base).unwrap_err().to_string();
         assert!(said.ends_with(says), "{name}: {said}");
         found.discard().unwrap();
-        case.get().unwrap().check(&case.base).unwrap();
+        case.get().unwrap().check_files(&case.base).unwrap();
     }
 }
 
@@ -269,7 +269,7 @@ fn a_check_is_against_the_callers_listing() {
     let mut other = case.base.clone();
     other.0.remove(b"a".as_slice());
     for listing in [other, case.world.put(&files(&[("a", "1")]))] {
-        let said = found.check(&listing).unwrap_err().to_string();
+        let said = found.check_files(&listing).unwrap_err().to_string();
         assert!(said.ends_with("has a manifest of another listing"), "{said}");
     }
 }
@@ -284,5 +284,5 @@ fn what_moved_is_read_again() {
     write(&file, b"2\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::remove_file(found.root.join("d/aside")).unwrap();
-    found.check(&case.base).unwrap();
+    found.check_files(&case.base).unwrap();
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode as Permissions, XattrFlags, mknodat, setxattr};
-use tree::{Beneath, Limit, Limits, TreeError, capture_layer};
+use tree::{CaptureLimits, Limit, LowerLayers, TreeError, capture_layer};
 
 use crate::capture::{changed_paths, summary};
 use crate::support::{World, files, write};
@@ -37,7 +37,7 @@ fn file(path: PathBuf, bytes: &[u8], name: &str) {
 
 /// Captures a layer made by hand over others, the first on top.
 fn captured(
-    limits: &Limits,
+    limits: &CaptureLimits,
     setup: &[&dyn Fn(&Path)],
     upper: impl Fn(&Path),
 ) -> Result<(String, Vec<String>), TreeError> {
@@ -52,13 +52,13 @@ fn captured(
     let above = world.fresh("upper");
     upper(&above);
     let opened = fs::File::open(&above).unwrap();
-    let beneath = Beneath { baseline: &base, layers: &layers };
+    let beneath = LowerLayers { baseline: &base, layers: &layers };
     let found = capture_layer(opened.as_fd(), &beneath, &world.store, limits)?;
     Ok((summary(&found).trim().to_owned(), changed_paths(&base, &found)))
 }
 
 fn check(name: &str, upper: impl Fn(&Path), says: &str, changed: &[&str]) {
-    let (said, paths) = captured(&Limits::default(), &[], upper).unwrap();
+    let (said, paths) = captured(&CaptureLimits::default(), &[], upper).unwrap();
     assert_eq!(said, says, "{name}");
     assert_eq!(paths, changed, "{name}");
 }
@@ -107,7 +107,7 @@ fn a_setup_layers_marks_are_read_too() {
         ("seen before", |s| fs::create_dir(s.join("d")).unwrap(), &["d/e/f", "d/g"]),
     ];
     for (name, setup, changed) in rows {
-        let (_, paths) = captured(&Limits::default(), &[&setup], |u| whiteout(&u.join("d"))).unwrap();
+        let (_, paths) = captured(&CaptureLimits::default(), &[&setup], |u| whiteout(&u.join("d"))).unwrap();
         assert_eq!(paths, changed, "{name}");
     }
 }
@@ -118,7 +118,8 @@ fn a_directory_over_a_file_of_another_setup_layer() {
     let above = |s: &Path| write(&s.join("s/x"), b"1");
     let below = |s: &Path| write(&s.join("s"), b"2");
     for (bytes, changed) in [(b"1", &[][..]), (b"3", &["s/x"])] {
-        let (_, paths) = captured(&Limits::default(), &[&above, &below], |u| write(&u.join("s/x"), bytes)).unwrap();
+        let (_, paths) =
+            captured(&CaptureLimits::default(), &[&above, &below], |u| write(&u.join("s/x"), bytes)).unwrap();
         assert_eq!(paths, changed);
     }
 }
@@ -161,7 +162,7 @@ fn forged_marks_are_refused() {
             ["d/g", "h"].iter().for_each(|path| write(&u.join(path), b"other"));
         };
         for (setup, upper) in [(nothing, forge), (forge, touch)] {
-            match captured(&Limits::default(), &[&setup], upper) {
+            match captured(&CaptureLimits::default(), &[&setup], upper) {
                 Err(TreeError::Mark { path, mark }) => {
                     assert_eq!((path.as_slice(), mark), (at.as_bytes(), kind), "{name}")
                 }
@@ -173,7 +174,7 @@ fn forged_marks_are_refused() {
 
 #[test]
 fn limits() {
-    let some = Limits { entries: 3, total_bytes: 100, file_bytes: 60, depth: 2 };
+    let some = CaptureLimits { entries: 3, total_bytes: 100, file_bytes: 60, depth: 2 };
     let row = |upper: &dyn Fn(&Path)| match captured(&some, &[], upper) {
         Ok(_) => None,
         Err(TreeError::Limit { limit, .. }) => Some(limit),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tree::{Manifest, Source, changes, ignored, materialise, work_repository};
+use tree::{Manifest, SourceRepository, changes, ignored, materialise, work_repository};
 
 use crate::support::{AUTHOR, World, files, git, repository, run_git, text, write};
 
@@ -108,17 +108,17 @@ fn a_hostile_repository_runs_nothing() {
         format!("{}[core]\n\tworktree = /nonexistent\n\tbare = true\n", fs::read_to_string(&config).unwrap());
     write(&config, elsewhere.as_bytes());
 
-    let source = Source::open(&trap.root).unwrap();
+    let source = SourceRepository::open_repository(&trap.root).unwrap();
     let before = source.digest(None).unwrap();
-    let status = source.status(world.store.git(), &world.fresh("scratch")).unwrap();
+    let status = source.dirty_paths(world.store.git(), &world.fresh("scratch")).unwrap();
     let dirty: Vec<String> = status.dirty.iter().map(|path| text(path)).collect();
     assert_eq!(dirty, ["f.x", "t.td"]);
     let commit = source.fetch_into(&world.store).unwrap();
-    let base = world.store.list(commit).unwrap();
+    let base = world.store.list_tree(commit).unwrap();
     let root = world.fresh("work");
     materialise(&world.store, &base, &root).unwrap();
     work_repository(&root, &world.store, commit, &base, AUTHOR).unwrap();
-    let manifest = Manifest::record(&root, &base).unwrap();
+    let manifest = Manifest::record_workspace(&root, &base).unwrap();
     write(&root.join("f.x"), b"changed $Id$\n");
     write(&root.join("t.td"), b"changed\n");
     trap.configure(&root.join(".git"), &world.path("evil.sh"));
@@ -185,6 +185,6 @@ fn nothing_an_engine_does_to_its_repository_hides_a_change() {
 
 #[test]
 fn git_is_found_and_new_enough() {
-    let git = tree::Git::find(&[]).unwrap();
+    let git = tree::Git::find_git(&[]).unwrap();
     assert!(git.version().unwrap() >= tree::GitVersion::OLDEST);
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
-use tree::{BranchName, BranchNameProblem, CommitSpec, Forwarding, Landing, Listing, Oid, Removal, Source, UsedMark};
+use tree::{
+    BranchName, BranchNameProblem, CommitSpec, Forwarding, Landing, Listing, Oid, Removal, SourceRepository, UsedMark,
+};
 
 use crate::support::{World, git, oid, repository, run_git, write};
 
@@ -18,7 +20,7 @@ const ROWS: &[(&str, &str)] = &[("a", "1\n"), ("d/e/b", "2\n"), ("d/c", "3\n")];
 struct Scene {
     world: World,
     root: PathBuf,
-    source: Source,
+    source: SourceRepository,
     before: Listing,
     base: Oid,
 }
@@ -28,9 +30,9 @@ impl Scene {
         let world = World::new();
         let root = world.path("source");
         repository(&root, ROWS);
-        let source = Source::open(&root).unwrap();
+        let source = SourceRepository::open_repository(&root).unwrap();
         let base = source.fetch_into(&world.store).unwrap();
-        let before = world.store.list(base).unwrap();
+        let before = world.store.list_tree(base).unwrap();
         Scene { world, root, source, before, base }
     }
 
@@ -51,7 +53,7 @@ impl Scene {
 }
 
 fn name(text: &str) -> BranchName {
-    BranchName::parse(text).unwrap()
+    BranchName::parse_name(text).unwrap()
 }
 
 #[test]
@@ -91,7 +93,10 @@ fn of_many_who_want_one_name_one_gets_it() {
     let scene = Scene::new();
     let commits: Vec<Oid> = (0..8).map(|at| scene.put("a", &format!("{at}\n")).1).collect();
     let want = |commit: &Oid| {
-        Source::open(&scene.root).unwrap().make_branch(&name("one/name"), *commit, &commit.to_string()).unwrap()
+        SourceRepository::open_repository(&scene.root)
+            .unwrap()
+            .make_branch(&name("one/name"), *commit, &commit.to_string())
+            .unwrap()
     };
     let landings: Vec<Landing> = std::thread::scope(|scope| {
         let threads: Vec<_> = commits.iter().map(|commit| scope.spawn(move || want(commit))).collect();
@@ -161,10 +166,10 @@ fn reasons_against_a_name_are_told() {
         ("a.lock/b", Problem::LockComponent),
         ("a.", Problem::TrailingDot),
     ] {
-        assert_eq!(BranchName::parse(text), Err(expected), "{text:?}");
+        assert_eq!(BranchName::parse_name(text), Err(expected), "{text:?}");
     }
-    assert_eq!(BranchName::parse(&"x".repeat(300)), Err(Problem::TooLong));
-    assert!(BranchName::parse("fix/ünïcode-1_2+3,4=5;$(x)").is_ok());
+    assert_eq!(BranchName::parse_name(&"x".repeat(300)), Err(Problem::TooLong));
+    assert!(BranchName::parse_name("fix/ünïcode-1_2+3,4=5;$(x)").is_ok());
 }
 
 proptest! {
@@ -174,7 +179,7 @@ proptest! {
     #[test]
     fn names_are_those_of_git(text in "[a.b/@{~^: ?*\\[\\\\\\-lock\u{7f}\u{85}é]{1,12}") {
         let stricter = text.starts_with('-') || text == "@" || text.contains('\u{85}');
-        match BranchName::parse(&text) {
+        match BranchName::parse_name(&text) {
             Ok(_) => prop_assert!(git_takes(&text), "{text:?}"),
             Err(_) => prop_assert!(stricter || !git_takes(&text), "{text:?}"),
         }
@@ -324,7 +329,7 @@ fn of_many_landings_of_one_approval_one_is_made() {
         let land = |at: usize| {
             let root = &scene.root;
             scope.spawn(move || {
-                let source = Source::open(root).unwrap();
+                let source = SourceRepository::open_repository(root).unwrap();
                 source
                     .make_marked_branch(&name(&format!("many/{at}")), &mark('c'), commit, &format!("{at}-token"))
                     .unwrap()
@@ -412,8 +417,10 @@ fn forwarded(step: fn(&Path)) -> (Forwarding, bool, Option<Landing>) {
     let bare = scene.world.path("bare.git");
     git(&scene.root, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     step(&bare);
-    let target = Source::open_target(&bare).unwrap();
-    assert!(target.is_bare() && target.status(&tree::Git::find(&[]).unwrap(), &bare).unwrap().dirty.is_empty());
+    let target = SourceRepository::open_target(&bare).unwrap();
+    assert!(
+        target.is_bare() && target.dirty_paths(&tree::Git::find_git(&[]).unwrap(), &bare).unwrap().dirty.is_empty()
+    );
     let before = target.digest(None).unwrap();
     let (after, commit) = scene.commit("a", "new\n");
     target.put_objects(&scene.world.store, &scene.before, &after, commit, TOKEN).unwrap();

@@ -7,7 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use tree::{Beneath, Capture, Checkout, Entry, Limits, Listing, Manifest, Mode, Oid, Refused, capture_layer, changes};
+use tree::{
+    Capture, CaptureLimits, Checkout, Listing, ListingEntry, LowerLayers, Manifest, Oid, PathMode, RefusedPath,
+    capture_layer, changes,
+};
 
 use crate::deeds::{Deed, Kind, deed, kind_of, node, plain_path, setup_deed};
 use crate::overlay::Overlay;
@@ -27,7 +30,7 @@ impl Twice {
         let world = World::new();
         let mut base = world.put(nodes);
         for path in gitlinks {
-            base.0.insert(path.to_vec(), Entry { mode: Mode::Gitlink, oid: Oid([7; 20]) });
+            base.0.insert(path.to_vec(), ListingEntry { mode: PathMode::Gitlink, oid: Oid([7; 20]) });
         }
         let commit = world.commit(&base, &[]);
         let (copy, manifest) = world.workspace("copy", &base);
@@ -46,12 +49,12 @@ impl Twice {
 
     pub(crate) fn capture_layer(&self, upper: &Path, layers: &[PathBuf]) -> Capture {
         let upper = OwnedFd::from(fs::File::open(upper).unwrap());
-        let beneath = Beneath { baseline: &self.base, layers };
-        let found = capture_layer(upper.as_fd(), &beneath, &self.world.store, &Limits::default()).unwrap();
+        let beneath = LowerLayers { baseline: &self.base, layers };
+        let found = capture_layer(upper.as_fd(), &beneath, &self.world.store, &CaptureLimits::default()).unwrap();
         let new: Vec<Oid> = changes(&self.base, &found.listing)
             .iter()
             .filter_map(|change| change.after)
-            .filter(|entry| entry.mode != Mode::Gitlink)
+            .filter(|entry| entry.mode != PathMode::Gitlink)
             .map(|entry| entry.oid)
             .collect();
         assert!(self.world.store.reader().blobs(&new).unwrap().iter().all(Option::is_some), "everything new is stored");
@@ -67,7 +70,7 @@ impl Twice {
     fn apply(&self, layer: &str, layers: &[PathBuf], deeds: &[Deed]) -> PathBuf {
         let upper = self.layer(layer, layers, |overlay| deeds.iter().for_each(|deed| deed.apply(overlay.root())));
         deeds.iter().for_each(|deed| deed.apply(&self.copy));
-        self.checkout.check(&self.base).unwrap();
+        self.checkout.check_files(&self.base).unwrap();
         upper
     }
 }
@@ -152,7 +155,7 @@ fn inventory(root: &Path) -> Tree {
 fn expected(base: &Listing, layers: &[PathBuf], before: &State, after: &State) -> Capture {
     let new = |path: &Vec<u8>| before.1.listing.0.get(path) != after.1.listing.0.get(path);
     let kept = |had: &[Vec<u8>], have: &[Vec<u8>]| have.iter().filter(|path| !had.contains(path)).cloned().collect();
-    let refused = |refused: &&Refused| !before.1.refused.contains(refused) || new(&refused.path);
+    let refused = |refused: &&RefusedPath| !before.1.refused.contains(refused) || new(&refused.path);
     let listing = patched(base, before, after);
     Capture {
         refused: after.1.refused.iter().filter(refused).cloned().collect(),
@@ -203,7 +206,7 @@ fn empty(listing: &Listing, base: &Listing, layers: &[PathBuf], before: &Tree, a
     let held: Vec<&Vec<u8>> = listing.0.keys().chain(refused).collect();
     let holds_none = |path: &Vec<u8>| !held.iter().any(|other| within(other, path));
     let gitlinks: Vec<_> =
-        base.0.iter().filter(|(_, entry)| entry.mode == Mode::Gitlink).map(|(path, _)| path).collect();
+        base.0.iter().filter(|(_, entry)| entry.mode == PathMode::Gitlink).map(|(path, _)| path).collect();
     let in_gitlink = |path: &Vec<u8>| gitlinks.iter().any(|link| *link == path || within(path, link));
     let hidden = |path: &Vec<u8>| path.split(|b| *b == b'/').any(tree::folds_to_git) || in_gitlink(path);
     let all: Vec<Vec<u8>> = after

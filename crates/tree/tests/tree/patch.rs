@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use tree::{Listing, Mode, changes, materialise};
+use tree::{Listing, PathMode, changes, materialise};
 
 use crate::support::{Node, Nodes, World, at, files, git, git_with, oid, read_back, write_node};
 
@@ -127,10 +127,10 @@ fn id_by_git(world: &World, listing: &Listing) -> String {
     let _ = fs::remove_file(&index);
     let rows = listing.0.iter().flat_map(|(path, entry)| {
         let mode = match entry.mode {
-            Mode::File => "100644",
-            Mode::Executable => "100755",
-            Mode::Link => "120000",
-            Mode::Gitlink => "160000",
+            PathMode::File => "100644",
+            PathMode::Executable => "100755",
+            PathMode::Link => "120000",
+            PathMode::Gitlink => "160000",
         };
         [format!("{mode} {}\t", entry.oid).into_bytes(), path.clone(), vec![0]].concat()
     });
@@ -155,11 +155,11 @@ fn check(before: &Nodes, after: &Nodes) {
     let (from, to) = (world.store.put_listing(&base).unwrap(), world.store.put_listing(&capture.listing).unwrap());
     assert_eq!(to, capture.listing.tree_id());
     assert_eq!(to.to_string(), id_by_git(&world, &capture.listing), "git's own tree id");
-    assert_eq!(world.store.list(to).unwrap(), capture.listing);
+    assert_eq!(world.store.list_tree(to).unwrap(), capture.listing);
     let patch = world.store.patch(from, to).unwrap();
     assert_eq!(patch.is_empty(), changes(&base, &capture.listing).is_empty());
     assert_eq!(world.store.reapply(&base, &patch).unwrap(), to, "reapplied\n{}", String::from_utf8_lossy(&patch));
-    let proof = world.store.prove(&base, &capture.listing, usize::MAX).unwrap().unwrap();
+    let proof = world.store.prove_patch(&base, &capture.listing, usize::MAX).unwrap().unwrap();
     assert_eq!(proof.applied.unwrap(), to, "proved");
     assert_eq!(proof.patch.is_empty(), patch.is_empty());
     assert_eq!(world.store.reapply(&base, &proof.patch).unwrap(), to, "{}", String::from_utf8_lossy(&proof.patch));
@@ -202,7 +202,7 @@ proptest! {
         let world = World::new();
         let base = world.put(&files(&[("src/a.rs", &before), ("b", &more), ("c", "c\n")]));
         let result = world.put(&files(&[("src/a.rs", &after), ("b", &less), ("c", "c\n")]));
-        let proof = world.store.prove(&base, &result, usize::MAX).unwrap().unwrap();
+        let proof = world.store.prove_patch(&base, &result, usize::MAX).unwrap().unwrap();
         prop_assert_eq!(proof.applied.unwrap(), result.tree_id());
         // No child can have seen the objects: they are in memory.
         let packs = fs::read_dir(world.store.dir().join("objects/pack")).unwrap().count();
@@ -220,7 +220,7 @@ fn a_patch_of_lines_reads_as_gits() {
     let after = before.replace("    b\n", "    B\n").replace("    x\n", "    x\n    y\n");
     let world = World::new();
     let (base, result) = (world.put(&files(&[("a.rs", before)])), world.put(&files(&[("a.rs", &after)])));
-    let proof = world.store.prove(&base, &result, usize::MAX).unwrap().unwrap();
+    let proof = world.store.prove_patch(&base, &result, usize::MAX).unwrap().unwrap();
     let (from, to) = (world.store.put_listing(&base).unwrap(), world.store.put_listing(&result).unwrap());
     let by_git = world.store.patch(from, to).unwrap();
     assert_eq!(String::from_utf8(proof.patch).unwrap(), String::from_utf8(by_git).unwrap());
@@ -259,7 +259,7 @@ fn blob_ids_are_gits() {
     for bytes in [&b""[..], b"x", b"a\r\nb\r\n", &[0, 255, 10], &vec![7; 100_000], &vec![8; 400_000]] {
         let ours = world.store.put_blob(bytes).unwrap();
         let theirs = git_with(world.store.dir(), &["hash-object", "--no-filters", "--stdin"], bytes);
-        let reopened = tree::Store::open(world.store.dir(), world.store.git().clone()).unwrap();
+        let reopened = tree::ObjectDatabase::open_store(world.store.dir(), world.store.git().clone()).unwrap();
         world.store.flush().unwrap();
         assert_eq!(reopened.blob(ours).unwrap(), bytes, "from the pack");
         assert_eq!(ours.to_string(), theirs);
@@ -274,7 +274,7 @@ fn a_commit_is_one_git_accepts() {
     let commit = world.commit(&listing, &[]);
     assert_eq!(git_with(world.store.dir(), &["fsck", "--strict", "--no-dangling", &commit.to_string()], b""), "");
     assert_eq!(world.store.tree_of(commit).unwrap(), listing.tree_id());
-    assert_eq!(world.store.list(commit).unwrap(), listing);
+    assert_eq!(world.store.list_tree(commit).unwrap(), listing);
 }
 
 /// Git takes a binary postimage it already has over the one in the patch; the store has it, and must not be asked.
@@ -288,7 +288,7 @@ fn a_patch_is_not_believed_because_the_store_knows_the_result() {
     let with = |seed| {
         let mut listing = base.clone();
         let oid = world.store.put_blob(&noise(seed)).unwrap();
-        listing.0.insert(b"noise".to_vec(), tree::Entry { mode: Mode::File, oid });
+        listing.0.insert(b"noise".to_vec(), tree::ListingEntry { mode: PathMode::File, oid });
         (world.store.put_listing(&listing).unwrap(), oid.to_string())
     };
     let from = world.store.put_listing(&base).unwrap();
@@ -338,7 +338,7 @@ fn hostile_patches_are_refused() {
 #[test]
 fn names_that_are_not_plain_are_not_written() {
     let world = World::new();
-    let entry = tree::Entry { mode: Mode::File, oid: world.store.put_blob(b"x").unwrap() };
+    let entry = tree::ListingEntry { mode: PathMode::File, oid: world.store.put_blob(b"x").unwrap() };
     for name in ["..", "a/../../b", "/abs", ".git/hooks/x", "a/.gIt", "git~1/x", "a//b", ""] {
         let listing = Listing([(name.as_bytes().to_vec(), entry)].into());
         let root = world.path("dest");
@@ -347,7 +347,7 @@ fn names_that_are_not_plain_are_not_written() {
         assert!(world.store.put_listing(&listing).is_err(), "{name:?}");
         assert_eq!(fs::read_dir(&root).unwrap().count(), 0);
     }
-    let through = [(b"l".to_vec(), tree::Entry { mode: Mode::Link, ..entry }), (b"l/x".to_vec(), entry)];
+    let through = [(b"l".to_vec(), tree::ListingEntry { mode: PathMode::Link, ..entry }), (b"l/x".to_vec(), entry)];
     assert!(materialise(&world.store, &Listing(through.into()), &world.fresh("through")).is_err());
 }
 
@@ -358,7 +358,7 @@ fn trees_with_hostile_names_are_not_listed() {
     world.store.flush().unwrap();
     for name in [".git", "..", ".GIT"] {
         let tree = git_with(world.store.dir(), &["mktree"], format!("100644 blob {blob}\t{name}\n").as_bytes());
-        assert!(world.store.list(oid(&tree)).is_err(), "{name}");
+        assert!(world.store.list_tree(oid(&tree)).is_err(), "{name}");
     }
 }
 
@@ -399,9 +399,12 @@ fn heavy_content_is_patched_in_linear_time() {
         let world = World::new();
         let (base, result) = (world.put(&nodes(&before)), world.put(&nodes(&after)));
         let name = before.iter().chain(&after).next().unwrap().0;
-        let proof = world.store.prove(&base, &result, usize::MAX).unwrap().unwrap();
+        let proof = world.store.prove_patch(&base, &result, usize::MAX).unwrap().unwrap();
         assert_eq!(proof.applied.unwrap(), result.tree_id(), "{name}");
-        assert!(world.store.prove(&base, &result, proof.patch.len() - 1).unwrap().is_none(), "{name}: a byte too long");
+        assert!(
+            world.store.prove_patch(&base, &result, proof.patch.len() - 1).unwrap().is_none(),
+            "{name}: a byte too long"
+        );
         // And by a git that nobody has told anything.
         let root = world.fresh("plain");
         tree::materialise(&world.store, &base, &root).unwrap();

@@ -12,14 +12,14 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use tree::{Beneath, Capture, Limits, Listing, Manifest, Oid, TreeError, capture, capture_layer};
+use tree::{Capture, CaptureLimits, Listing, LowerLayers, Manifest, Oid, TreeError, capture, capture_layer};
 use untrusted_fs::{open_dir, open_regular, open_root};
 
 use crate::support::{World, files};
 
 const SECRET: &[u8] = b"root:secret";
 /// Small, so that some trees are over them.
-const LIMITS: Limits = Limits { entries: 2000, total_bytes: 4 << 20, file_bytes: 1 << 20, depth: 128 };
+const LIMITS: CaptureLimits = CaptureLimits { entries: 2000, total_bytes: 4 << 20, file_bytes: 1 << 20, depth: 128 };
 /// Trees that each user captures in the everyday suite.
 const TREES: u64 = 30;
 /// Given to nobody by any system.
@@ -194,7 +194,7 @@ fn check(world: &World, host: &Path, seed: u64) -> u64 {
 fn capture_both(world: &World, root: &Path, manifest: &Manifest, base: &Listing) -> [Result<Capture, TreeError>; 2] {
     drop(untrusted_fs::grant_owner(root));
     let upper = open_root(root).unwrap();
-    let beneath = Beneath { baseline: base, layers: &[] };
+    let beneath = LowerLayers { baseline: base, layers: &[] };
     [capture(root, manifest, &world.store, &LIMITS), capture_layer(upper.as_fd(), &beneath, &world.store, &LIMITS)]
 }
 

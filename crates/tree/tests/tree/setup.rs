@@ -28,7 +28,7 @@ fn check(setup: &str, program: &str, says: &str, changed: &[&str]) {
     let name = format!("after `{setup}`: `{program}`");
     assert_eq!(summary(&found).trim(), says, "{name}");
     assert_eq!(changed_paths(&twice.base, &found), changed, "{name}");
-    twice.checkout.check(&twice.base).unwrap();
+    twice.checkout.check_files(&twice.base).unwrap();
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn git_works_on_layers_and_commits_are_found() {
     assert_eq!((find(&lower, never), find(&[], never)), (FoundCommit::Absent, FoundCommit::Unknown));
     twice.layer("upper", &[], |overlay| overlay.run("git gc -q"));
     assert_eq!(find(&lower, made.trim()), FoundCommit::Unknown);
-    twice.checkout.check(&twice.base).unwrap();
+    twice.checkout.check_files(&twice.base).unwrap();
 }
 
 #[test]

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use tree::{AbsentWhy, Source, SourceProblem, TreeError, absent_content};
+use tree::{AbsentWhy, SourceProblem, SourceRepository, TreeError, absent_content};
 
 use crate::support::{World, git, repository, run_git, text, write};
 
 const ROWS: &[(&str, &str)] = &[("a", "1\n"), ("d/b", "2\n")];
 
 fn refused(path: &Path) -> SourceProblem {
-    match Source::open(path) {
+    match SourceRepository::open_repository(path) {
         Err(TreeError::Source { problem, .. }) => problem,
         other => panic!("{other:?}"),
     }
@@ -22,7 +22,7 @@ fn check(spoil: impl Fn(&Path), expected: SourceProblem) {
     let world = World::new();
     let root = world.path("source");
     repository(&root, ROWS);
-    assert!(Source::open(&root).is_ok(), "before");
+    assert!(SourceRepository::open_repository(&root).is_ok(), "before");
     spoil(&root);
     assert_eq!(refused(&root), expected);
 }
@@ -87,10 +87,10 @@ fn other_formats_are_refused_clearly() {
 }
 
 fn fetched(world: &World, root: &Path) -> Vec<String> {
-    let source = Source::open(root).unwrap();
+    let source = SourceRepository::open_repository(root).unwrap();
     let commit = source.fetch_into(&world.store).unwrap();
     assert_eq!(commit.to_string(), git(root, &["rev-parse", "HEAD"]));
-    let listing = world.store.list(commit).unwrap();
+    let listing = world.store.list_tree(commit).unwrap();
     assert_eq!(listing.tree_id(), world.store.tree_of(commit).unwrap());
     listing.0.keys().map(|path| text(path)).collect()
 }
@@ -134,10 +134,10 @@ fn shallow_and_partial_clones() {
     git(&origin, &["config", "uploadpack.allowFilter", "true"]);
 
     let shallow = cloned(&world, "shallow", &["--depth=1"], &origin);
-    let source = Source::open(&shallow).unwrap();
+    let source = SourceRepository::open_repository(&shallow).unwrap();
     assert!(source.is_shallow() && !source.is_partial());
     assert_eq!(fetched(&world, &shallow), ["a", "d/b"]);
-    let listing = world.store.list(source.head_commit()).unwrap();
+    let listing = world.store.list_tree(source.head_commit()).unwrap();
     let root = world.fresh("work");
     tree::materialise(&world.store, &listing, &root).unwrap();
     tree::work_repository(&root, &world.store, source.head_commit(), &listing, crate::support::AUTHOR).unwrap();
@@ -146,9 +146,9 @@ fn shallow_and_partial_clones() {
 
     let other = World::new();
     let partial = cloned(&world, "partial", &["--filter=blob:none", "--no-checkout"], &origin);
-    let source = Source::open(&partial).unwrap();
+    let source = SourceRepository::open_repository(&partial).unwrap();
     assert!(source.is_partial());
-    let listing = other.store.list(source.fetch_into(&other.store).unwrap()).unwrap();
+    let listing = other.store.list_tree(source.fetch_into(&other.store).unwrap()).unwrap();
     let absent: Vec<_> =
         absent_content(&listing, &other.store).unwrap().into_iter().map(|a| (text(&a.path), a.why)).collect();
     assert_eq!(absent, [("a".to_owned(), AbsentWhy::NotHeld), ("d/b".to_owned(), AbsentWhy::NotHeld)]);
@@ -163,8 +163,8 @@ fn content_git_does_not_hold() {
     repository(&root, &[("big.bin", pointer), ("plain", "version 1\n")]);
     git(&root, &["submodule", "add", "-q", inner.to_str().unwrap(), "mod"]);
     git(&root, &["commit", "-qm", "mod"]);
-    let source = Source::open(&root).unwrap();
-    let listing = world.store.list(source.fetch_into(&world.store).unwrap()).unwrap();
+    let source = SourceRepository::open_repository(&root).unwrap();
+    let listing = world.store.list_tree(source.fetch_into(&world.store).unwrap()).unwrap();
     let absent: Vec<_> =
         absent_content(&listing, &world.store).unwrap().into_iter().map(|a| (text(&a.path), a.why)).collect();
     assert_eq!(absent, [("big.bin".to_owned(), AbsentWhy::LfsPointer), ("mod".to_owned(), AbsentWhy::Submodule)]);
@@ -178,7 +178,7 @@ fn a_damaged_source_is_not_copied() {
     let blob = git(&root, &["rev-parse", "HEAD:d/b"]);
     let path = root.join(".git/objects").join(&blob[..2]).join(&blob[2..]);
     fs::remove_file(&path).unwrap();
-    let missing = Source::open(&root).unwrap();
+    let missing = SourceRepository::open_repository(&root).unwrap();
     assert!(missing.fetch_into(&world.store).is_err());
     // A whole object under the wrong name.
     let other = git(&root, &["rev-parse", "HEAD:a"]);
@@ -187,7 +187,8 @@ fn a_damaged_source_is_not_copied() {
 }
 
 fn dirty(world: &World, root: &Path, scratch: &str) -> Vec<String> {
-    let status = Source::open(root).unwrap().status(world.store.git(), &world.fresh(scratch)).unwrap();
+    let status =
+        SourceRepository::open_repository(root).unwrap().dirty_paths(world.store.git(), &world.fresh(scratch)).unwrap();
     status.dirty.iter().map(|path| text(path)).collect()
 }
 
@@ -228,7 +229,7 @@ fn status_as_git_sees_it_and_a_little_more() {
     git(&root, &["add", "-N", "new"]);
     assert_eq!(dirty(&world, &root, "s5"), ["a", "b", "c", "new"]);
     git(&root, &["update-index", "--split-index"]);
-    let split = Source::open(&root).unwrap().status(world.store.git(), &world.fresh("s6"));
+    let split = SourceRepository::open_repository(&root).unwrap().dirty_paths(world.store.git(), &world.fresh("s6"));
     assert!(matches!(split, Err(TreeError::Source { problem: SourceProblem::SplitIndex, .. })));
 }
 
@@ -274,7 +275,8 @@ fn an_unfinished_merge_is_seen() {
     git(&root, &["commit", "-qam", "main"]);
     assert!(!run_git(&root, &["merge", "-q", "side"], b"").status.success());
     git(&root, &["checkout", "-q", "--ours", "a"]);
-    let status = Source::open(&root).unwrap().status(world.store.git(), &world.fresh("s")).unwrap();
+    let status =
+        SourceRepository::open_repository(&root).unwrap().dirty_paths(world.store.git(), &world.fresh("s")).unwrap();
     assert_eq!((status.dirty, status.unfinished), (vec![b"a".to_vec()], vec!["MERGE_HEAD".to_owned()]));
 }
 
@@ -287,7 +289,10 @@ fn a_sparse_checkout_is_not_dirty() {
         git(&root, &["sparse-checkout", "init", "--cone", flag]);
         git(&root, &["sparse-checkout", "set", "in"]);
         assert!(!root.join("out").exists());
-        let status = Source::open(&root).unwrap().status(world.store.git(), &world.fresh(scratch)).unwrap();
+        let status = SourceRepository::open_repository(&root)
+            .unwrap()
+            .dirty_paths(world.store.git(), &world.fresh(scratch))
+            .unwrap();
         assert_eq!(status.dirty, Vec::<Vec<u8>>::new(), "{flag}");
         assert!(status.sparse.iter().all(|path| path.starts_with(b"out/")) && !status.sparse.is_empty(), "{flag}");
     }
@@ -300,7 +305,7 @@ fn the_digest_of_references_moves_with_each_of_them() {
     let world = World::new();
     let root = world.path("source");
     repository(&root, ROWS);
-    let source = Source::open(&root).unwrap();
+    let source = SourceRepository::open_repository(&root).unwrap();
     let first = source.references_digest().unwrap();
     let same = |expected: bool, what: &str| {
         assert_eq!(source.references_digest().unwrap() == first, expected, "{what}");
@@ -329,7 +334,7 @@ fn the_digest_moves_with_the_source() {
     symlink("a", root.join("l")).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(250));
     write(&root.join("young"), b"y");
-    let source = Source::open(&root).unwrap();
+    let source = SourceRepository::open_repository(&root).unwrap();
     let first = source.digest(None).unwrap();
     let same = |expected: bool, what: &str| {
         assert_eq!(source.digest(None).unwrap() == first, expected, "{what}");

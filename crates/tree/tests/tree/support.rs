@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
-use tree::{Author, CommitSpec, Entry, Git, Limits, Listing, Manifest, Mode, Oid, Store};
+use tree::{Author, CaptureLimits, CommitSpec, Git, Listing, ListingEntry, Manifest, ObjectDatabase, Oid, PathMode};
 
 pub(crate) const AUTHOR: Author<'static> = Author { name: "An Engine", email: "engine@example.invalid" };
 
@@ -25,7 +25,7 @@ pub(crate) type Nodes = BTreeMap<Vec<u8>, Node>;
 
 pub(crate) struct World {
     dir: TempDir,
-    pub(crate) store: Store,
+    pub(crate) store: ObjectDatabase,
 }
 
 impl Drop for World {
@@ -48,7 +48,7 @@ impl World {
     }
 
     fn at(dir: TempDir) -> World {
-        let store = Store::create(&dir.path().join("store.git"), Git::find(&[]).unwrap()).unwrap();
+        let store = ObjectDatabase::create_store(&dir.path().join("store.git"), Git::find_git(&[]).unwrap()).unwrap();
         World { dir, store }
     }
 
@@ -66,11 +66,11 @@ impl World {
     pub(crate) fn put(&self, nodes: &Nodes) -> Listing {
         let entry = |node: &Node| {
             let (mode, bytes) = match node {
-                Node::File(bytes) => (Mode::File, bytes),
-                Node::Executable(bytes) => (Mode::Executable, bytes),
-                Node::Link(bytes) => (Mode::Link, bytes),
+                Node::File(bytes) => (PathMode::File, bytes),
+                Node::Executable(bytes) => (PathMode::Executable, bytes),
+                Node::Link(bytes) => (PathMode::Link, bytes),
             };
-            Entry { mode, oid: self.store.put_blob(bytes).unwrap() }
+            ListingEntry { mode, oid: self.store.put_blob(bytes).unwrap() }
         };
         Listing(nodes.iter().map(|(path, node)| (path.clone(), entry(node))).collect())
     }
@@ -79,12 +79,12 @@ impl World {
     pub(crate) fn workspace(&self, name: &str, listing: &Listing) -> (PathBuf, Manifest) {
         let root = self.fresh(name);
         tree::materialise(&self.store, listing, &root).unwrap();
-        let manifest = Manifest::record(&root, listing).unwrap();
+        let manifest = Manifest::record_workspace(&root, listing).unwrap();
         (root, manifest)
     }
 
     pub(crate) fn capture(&self, root: &Path, manifest: &Manifest) -> tree::Capture {
-        tree::capture(root, manifest, &self.store, &Limits::default()).unwrap()
+        tree::capture(root, manifest, &self.store, &CaptureLimits::default()).unwrap()
     }
 
     pub(crate) fn commit(&self, listing: &Listing, parents: &[Oid]) -> Oid {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use tree::{Source, materialise, work_repository};
+use tree::{SourceRepository, materialise, work_repository};
 
 use crate::support::{AUTHOR, Node, World, files, git, program, repository, write};
 
@@ -82,15 +82,15 @@ fn of_a_source_with_history() {
         git(&from, &["commit", "-qam", "more"]);
     }
     git(&from, &["gc", "-q"]);
-    let baseline = Source::open(&from).unwrap().fetch_into(&world.store).unwrap();
+    let baseline = SourceRepository::open_repository(&from).unwrap().fetch_into(&world.store).unwrap();
     write(&from.join("answer"), b"the answer\n");
     git(&from, &["add", "-A"]);
     git(&from, &["commit", "-qm", "answer"]);
     git(&from, &["tag", "later"]);
     // The store learns of the later commit too; the engine must not.
-    let later = Source::open(&from).unwrap().fetch_into(&world.store).unwrap();
+    let later = SourceRepository::open_repository(&from).unwrap().fetch_into(&world.store).unwrap();
     assert_ne!(baseline, later);
-    let listing = world.store.list(baseline).unwrap();
+    let listing = world.store.list_tree(baseline).unwrap();
     let root = world.fresh("work");
     materialise(&world.store, &listing, &root).unwrap();
     work_repository(&root, &world.store, baseline, &listing, AUTHOR).unwrap();

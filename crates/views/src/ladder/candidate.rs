@@ -116,11 +116,11 @@ fn compute_candidate(
     let required = usize::try_from(REPEATABILITY_REQUIRED).unwrap_or(usize::MAX);
     let passes = list_owned_passes(ledger, evidence, identity, required)?;
     if passes.rows.len() < required {
-        return Ok(Rung { rests_on: passes.rests_on, ..Rung::blocked(stage, RungGap::SecondOwnedPass) });
+        return Ok(Rung { rests_on: passes.rests_on, ..Rung::blocked_by(stage, RungGap::SecondOwnedPass) });
     }
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
-    let mut tally = Tally::of(1);
+    let mut tally = Tally::of_required(1);
     tally.rests_on.extend(passes.rests_on);
     while tally.goes_on(terms.listed) {
         let Some(row) = walk.next_row()? else { break };
@@ -149,18 +149,18 @@ fn take_row(
     };
     let weighed = weigh_run(evidence, row, wanted)?;
     match kind {
-        Some(CollectionKind::Comparison) => tally.take(row, weighed),
+        Some(CollectionKind::Comparison) => tally.take_run(row, weighed),
         // A refresh looks at passes again and earns nothing.
         Some(_) => {}
         None => match weighed {
             Weighed::For(_) => {
-                let mut listed = weighed.list(row);
+                let mut listed = weighed.list_row(row);
                 listed.counts = RunCount::NotCounted;
                 listed.why = Some("a run; a comparison earns the rung".to_owned());
                 tally.runs.push(listed);
             }
-            weighed if row.status == RunStatus::Running => tally.runs.push(weighed.list(row)),
-            weighed => tally.take(row, weighed),
+            weighed if row.status == RunStatus::Running => tally.runs.push(weighed.list_row(row)),
+            weighed => tally.take_run(row, weighed),
         },
     }
     Ok(())

@@ -104,7 +104,7 @@ impl Weighed {
     }
 
     /// Row of the run in a rung's list, with the reason for its weight.
-    pub(super) fn list(&self, row: &RunRow) -> RungRun {
+    pub(super) fn list_row(&self, row: &RunRow) -> RungRun {
         let (counts, why) = match self {
             Self::For(_) => (RunCount::For, None),
             Self::Waiting => (RunCount::Waiting, Some("it waits for the operator's outcome".to_owned())),

@@ -54,7 +54,7 @@ pub struct ProvenRun {
 
 impl ProvenRun {
     /// Facts of a verified report that rungs need.
-    pub fn of(report: &Report) -> Self {
+    pub fn of_report(report: &Report) -> Self {
         let has = |coverage: Coverage| report.coverage.contains(&coverage);
         Self {
             engine: report.backend.clone(),
@@ -175,7 +175,7 @@ impl RungSource<'_> {
     /// The last outcome of a run by a key that may sign one.
     pub fn find_outcome(&self, row: &RunRow) -> Result<Option<CountedOutcome>, ReadLedgerError> {
         let entries = self.ledger.run_entries(&row.run_id)?;
-        let outcomes = entries.iter().rev().filter(|entry| entry.is(EntryKind::OutcomeRecorded));
+        let outcomes = entries.iter().rev().filter(|entry| entry.is_kind(EntryKind::OutcomeRecorded));
         for entry in outcomes {
             if let Some((outcome, key)) = read_outcome(row, entry)
                 && self.may_sign(&key, entry)?
@@ -191,13 +191,13 @@ impl RungSource<'_> {
         let sealed = row.attestation_sha256?;
         let folder = self.bundles.bundle_dir(&row.run_id);
         let bytes = untrusted_fs::read_plain(&folder, names::ATTESTATION.as_bytes(), LARGEST_ATTESTATION)?;
-        if Digest::of(&bytes) != sealed {
+        if Digest::of_bytes(&bytes) != sealed {
             return None;
         }
         let known = self.memo.recall_proven(row.run_id.as_str(), sealed);
         known.or_else(|| {
             let report = verify_run(self.bundles, self.keys, row)?;
-            Some(self.memo.keep_proven(row.run_id.as_str(), sealed, ProvenRun::of(&report)))
+            Some(self.memo.keep_proven(row.run_id.as_str(), sealed, ProvenRun::of_report(&report)))
         })
     }
 
@@ -223,7 +223,7 @@ fn read_outcome(row: &RunRow, entry: &Entry) -> Option<(CountedOutcome, SignerKe
     let outcome: OutcomeStatement = serde_json::from_str(document).ok()?;
     let is_about = outcome.run_id == row.run_id && Some(outcome.attestation_sha256) == row.attestation_sha256;
     let is_by = outcome.key_fingerprint == Some(signature.fingerprint());
-    let counted = CountedOutcome { verdict: outcome.operator_outcome, sha256: Digest::of(document.as_bytes()) };
+    let counted = CountedOutcome { verdict: outcome.operator_outcome, sha256: Digest::of_bytes(document.as_bytes()) };
     (is_about && is_by).then(|| (counted, signature.key().clone()))
 }
 
@@ -232,6 +232,6 @@ pub fn verify_run(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Option
     // An unsealed run proves nothing, whatever lies in the place of its bundle.
     row.attestation_sha256?;
     let bundle = bundles.bundle_dir(&row.run_id);
-    let bound = VerifiedBundle::verify(&bundle, keys, Some(&asked_run(row)));
+    let bound = VerifiedBundle::verify_dir(&bundle, keys, Some(&asked_run(row)));
     bound.ok().map(VerifiedBundle::into_report)
 }

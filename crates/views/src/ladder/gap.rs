@@ -97,9 +97,11 @@ impl RungGap {
     }
 
     /// The one command that mends it; a run at the stage asks for an open gate first.
-    pub fn remedy(&self, engine: &str, stage: Stage) -> String {
+    pub fn gap_remedy(&self, engine: &str, stage: Stage) -> String {
         match self {
-            Self::Lack { run_id, lack } => lack.remedy(run_id.suffix()).unwrap_or_else(|| climb_command(engine, stage)),
+            Self::Lack { run_id, lack } => {
+                lack.lack_remedy(run_id.suffix()).unwrap_or_else(|| climb_command(engine, stage))
+            }
             Self::SourceUnknown => format!("cto admit source {engine}"),
             Self::SecondOwnedPass => climb_command(engine, Stage::OWNED_REPOSITORY),
             Self::NoComparison => climb_command(engine, Stage::CANDIDATE_DEFAULT),
@@ -111,7 +113,7 @@ impl RungGap {
     /// another act mends it.
     pub fn remedied_at(&self, stage: Stage) -> Option<Stage> {
         match self {
-            Self::Lack { lack, .. } => lack.remedy("").is_none().then_some(stage),
+            Self::Lack { lack, .. } => lack.lack_remedy("").is_none().then_some(stage),
             Self::NotPassed { .. } | Self::OtherIdentity { .. } | Self::NoPass => Some(stage),
             Self::SecondOwnedPass => Some(Stage::OWNED_REPOSITORY),
             Self::NoComparison => Some(Stage::CANDIDATE_DEFAULT),

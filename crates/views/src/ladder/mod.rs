@@ -54,7 +54,7 @@ impl LadderView {
     /// The ladder of an engine of which no source is known.
     pub fn unknown(engine: &str, model: Option<ModelPair>) -> Self {
         let rungs = stages().map(|stage| match stage {
-            Stage::GATED_ENGINE => Rung::blocked(stage, RungGap::SourceUnknown),
+            Stage::GATED_ENGINE => Rung::blocked_by(stage, RungGap::SourceUnknown),
             stage => Rung::not_started(stage),
         });
         Self { source_id: None, ..Self::of(engine, "", model, rungs.collect()) }
@@ -122,7 +122,7 @@ impl Views {
             let mut older = WalkLane::new(engine, stage, None, RungPart::Weighty);
             while let Some(row) = older.next_row(ledger)? {
                 if let Some(report) = verify_run(&self.home.bundles, &self.keys, &row) {
-                    return Ok(Some(ProvenRun::of(&report).identity));
+                    return Ok(Some(ProvenRun::of_report(&report).identity));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 use super::{LadderView, RungStatus, stages};
 
@@ -59,7 +59,11 @@ fn draw_column(svg: &mut String, ladder: &LadderView, left: usize) {
     let middle = left + COLUMN / 2;
     let model = ladder.model.as_ref().map_or("-", |pair| pair.model.as_str());
     for (y, class, text) in [(24, "b m", ladder.engine.as_str()), (44, "soft m", model)] {
-        let _ = writeln!(svg, "<text x=\"{middle}\" y=\"{y}\" class=\"{class}\">{}</text>", escape(&cut(&shown(text))));
+        let _ = writeln!(
+            svg,
+            "<text x=\"{middle}\" y=\"{y}\" class=\"{class}\">{}</text>",
+            escape(&cut(&show_controls(text)))
+        );
     }
     let bottom = HEAD + ROW * ladder.rungs.len();
     for x in [left + 16, left + COLUMN - 16] {
@@ -84,7 +88,7 @@ fn describe(ladders: &[LadderView]) -> String {
         let model = ladder.model.as_ref().map_or(String::new(), |pair| format!(" with {pair}"));
         let reached =
             highest.map_or("no validated rung".to_owned(), |rung| format!("validated at stage {}", rung.stage));
-        shown(&format!("{}{model}: {reached}", ladder.engine))
+        show_controls(&format!("{}{model}: {reached}", ladder.engine))
     };
     ladders.iter().map(one).collect::<Vec<_>>().join("; ")
 }

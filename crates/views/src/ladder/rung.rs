@@ -80,7 +80,7 @@ impl Rung {
     }
 
     /// Rung that a gap blocks.
-    pub(super) fn blocked(stage: Stage, gap: RungGap) -> Self {
+    pub(super) fn blocked_by(stage: Stage, gap: RungGap) -> Self {
         Self::new(stage, RungStatus::Blocked, Some(gap))
     }
 
@@ -117,7 +117,7 @@ pub(super) fn compute_lower_rung(
 ) -> Result<Rung, ReadLedgerError> {
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
-    let mut tally = Tally::of(terms.required);
+    let mut tally = Tally::of_required(terms.required);
     while tally.goes_on(terms.listed) {
         if tally.runs.len() >= terms.listed {
             walk.pass_over_collected();
@@ -128,7 +128,7 @@ pub(super) fn compute_lower_rung(
             continue;
         }
         let weighed = weigh_run(evidence, &row, &wanted)?;
-        tally.take(&row, weighed);
+        tally.take_run(&row, weighed);
     }
     if !tally.is_decided() && tally.proofs.is_empty() && tally.other.is_none() {
         tally.other = find_other(ledger, evidence, identity, stage)?;
@@ -155,7 +155,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Asks for this many passes.
-    pub(super) fn of(required: u32) -> Self {
+    pub(super) fn of_required(required: u32) -> Self {
         Self { required: required.max(1), ..Self::default() }
     }
 
@@ -182,9 +182,9 @@ impl Tally {
     }
 
     /// Adds the next older run.
-    pub(super) fn take(&mut self, row: &RunRow, weighed: Weighed) {
+    pub(super) fn take_run(&mut self, row: &RunRow, weighed: Weighed) {
         let run_id = || row.run_id.clone();
-        self.runs.push(weighed.list(row));
+        self.runs.push(weighed.list_row(row));
         if weighed.rests_on_bundle(row) {
             self.rests_on.push(run_id());
         }

@@ -145,7 +145,7 @@ impl Past {
     }
 
     fn attestation(&self) -> Digest {
-        Digest::of(self.run_id.as_str().as_bytes())
+        Digest::of_bytes(self.run_id.as_str().as_bytes())
     }
 
     /// Records it as this program does, or as one that knew no identities.
@@ -237,7 +237,7 @@ impl Told {
     fn new(knows_identities: bool, required: u32) -> Self {
         // Each entry is flushed, which costs nothing in memory.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let ledger = Ledger::open_file(&folder.path().join("ledger.db")).unwrap();
         Self { ledger, runs: RefCell::default(), knows_identities, required, _folder: folder }
     }
 

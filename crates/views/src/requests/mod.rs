@@ -9,7 +9,7 @@ use contract::approval::{ConsumedBy, PolicyTerms, approval_sentence};
 use contract::signer::SignerStanding;
 use contract::{Digest, Stage, Stamp, TaskId};
 use evidence::signer_key::SignerKey;
-use ledger::{Found, Ledger, ReadLedgerError, RequestRow, RunStatus, UnusableRequest};
+use ledger::{FoundRuns, Ledger, ReadLedgerError, RequestRow, RunStatus, UnusableRequest};
 use serde::Serialize;
 
 pub use record::{RequestRecord, SignedDocument};
@@ -83,7 +83,7 @@ impl std::fmt::Debug for RequestRules<'_> {
 /// Failure to list requests.
 #[derive(Debug, thiserror::Error)]
 pub enum ListRequestsError {
-    #[error("`{}` is not a cursor of requests", contract::text::shown(.0))]
+    #[error("`{}` is not a cursor of requests", contract::text::show_controls(.0))]
     Cursor(String),
     #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
@@ -92,9 +92,9 @@ pub enum ListRequestsError {
 /// Failure to find the request that a reference means.
 #[derive(Debug, thiserror::Error)]
 pub enum FindRequestError {
-    #[error("no request matches `{}`", contract::text::shown(.0))]
+    #[error("no request matches `{}`", contract::text::show_controls(.0))]
     Unknown(String),
-    #[error("`{}` stands for {count} requests", contract::text::shown(.reference))]
+    #[error("`{}` stands for {count} requests", contract::text::show_controls(.reference))]
     Ambiguous { reference: String, count: usize },
     #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
@@ -160,12 +160,12 @@ pub fn summarize_request(
     rules: &RequestRules<'_>,
     now: Stamp,
 ) -> Result<RequestSummary, ReadLedgerError> {
-    let record = RequestRecord::read(ledger, row)?;
+    let record = RequestRecord::read_request(ledger, row)?;
     let plan = record.request.as_ref().map(|request| &request.plan);
     let path = plan.and_then(|plan| plan.repository.path.as_deref());
     let terms = (rules.terms)(record.row.stage, path);
     let counted = count_approvals(&record, &terms, rules.standing, now);
-    let state = RequestState::of(&record.row, &counted, now);
+    let state = RequestState::state_of(&record.row, &counted, now);
     let age = now.unix_seconds() - record.recorded_at.unix_seconds();
     Ok(RequestSummary {
         request: record.name(),
@@ -189,13 +189,13 @@ pub fn summarize_request(
 pub fn find_consumer(ledger: &Ledger, row: &RequestRow) -> Result<Option<ConsumedBy>, ReadLedgerError> {
     let Some(run_id) = row.used_by.clone() else { return Ok(None) };
     let status = match ledger.run_find(run_id.as_str())? {
-        Found::One(run) => match run.status {
+        FoundRuns::One(run) => match run.status {
             RunStatus::Running => None,
             RunStatus::Pass => Some(contract::Status::Pass),
             RunStatus::Fail => Some(contract::Status::Fail),
             RunStatus::Blocked => Some(contract::Status::Blocked),
         },
-        Found::None | Found::Many(_) => None,
+        FoundRuns::None | FoundRuns::Many(_) => None,
     };
     Ok(Some(ConsumedBy { run_id, status }))
 }

@@ -62,7 +62,7 @@ pub struct SignedDocument<T> {
 impl<T: Clone> SignedDocument<T> {
     /// Digest of the document's own text, over which the signature was made.
     pub fn sha256(&self) -> Digest {
-        Digest::of(self.text.as_bytes())
+        Digest::of_bytes(self.text.as_bytes())
     }
 
     /// Document for the gates. Its key is judged at the time of its entry.
@@ -104,7 +104,7 @@ impl RequestRecord {
     }
 
     /// Reads the request with everything that people said about it.
-    pub fn read(ledger: &Ledger, row: RequestRow) -> Result<Self, ReadLedgerError> {
+    pub fn read_request(ledger: &Ledger, row: RequestRow) -> Result<Self, ReadLedgerError> {
         Self::read_from(ledger.request_bytes(row.request)?, row)?.date(ledger)
     }
 
@@ -140,7 +140,7 @@ impl RequestRecord {
 
     fn read_from(bytes: RequestBytes, row: RequestRow) -> Result<Self, ReadLedgerError> {
         let entries = bytes.parse()?;
-        let first = entries.iter().find(|entry| entry.is(EntryKind::ApprovalRequested));
+        let first = entries.iter().find(|entry| entry.is_kind(EntryKind::ApprovalRequested));
         let (text, armour) = first.and_then(read_detail).unwrap_or_default();
         let detail = first.map_or(&Value::Null, |entry| &entry.body["detail"]);
         let missing = serde_json::from_value(detail["missing"].clone()).unwrap_or_default();
@@ -148,9 +148,10 @@ impl RequestRecord {
         let request = serde_json::from_str::<Request>(&text).ok().filter(|request| is_of(request, &text, row.request));
         let signature =
             armour.and_then(|armour| verify_signature(&armour, text.as_bytes(), RequestSchema::NAMESPACE).ok());
-        let of = |kind: EntryKind| entries.iter().filter(move |entry| entry.is(kind));
-        let holds =
-            entries.iter().filter(|entry| entry.is(EntryKind::ApprovalHeld) || entry.is(EntryKind::ApprovalReleased));
+        let of = |kind: EntryKind| entries.iter().filter(move |entry| entry.is_kind(kind));
+        let holds = entries
+            .iter()
+            .filter(|entry| entry.is_kind(EntryKind::ApprovalHeld) || entry.is_kind(EntryKind::ApprovalReleased));
         Ok(Self {
             approvals: read_signed(of(EntryKind::ApprovalGranted), row.request),
             denials: read_signed(of(EntryKind::ApprovalDenied), row.request),
@@ -187,7 +188,8 @@ fn is_of(request: &Request, text: &str, digest: Digest) -> bool {
         #[serde(borrow)]
         plan: &'t RawValue,
     }
-    let written = || serde_json::from_str::<PlanText<'_>>(text).map(|read| Digest::of(read.plan.get().as_bytes()));
+    let written =
+        || serde_json::from_str::<PlanText<'_>>(text).map(|read| Digest::of_bytes(read.plan.get().as_bytes()));
     let is_written = || written().is_ok_and(|found| found == digest);
     request.request_digest == digest && (is_written() || request.plan.digest().is_ok_and(|found| found == digest))
 }
@@ -232,15 +234,15 @@ mod tests {
     #[test]
     fn a_record_is_read_again_where_any_byte_is_new() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let ledger = Ledger::open_file(&folder.path().join("ledger.db")).unwrap();
         let at = |seconds: u64| Stamp::from_unix(Duration::from_secs(1_772_359_200 + seconds)).unwrap();
-        let (request, other) = (Digest::of(b"plan"), Digest::of(b"another plan"));
+        let (request, other) = (Digest::of_bytes(b"plan"), Digest::of_bytes(b"another plan"));
         for request in [request, other] {
             let (task_id, stage) = ("made".to_owned().try_into().unwrap(), Stage::OWNED_REPOSITORY);
             let detail = RequestRecord::detail("the text of a request", None);
             ledger.request_recorded(at(0), &RequestIntent { request, task_id, stage, detail }).unwrap();
         }
-        let record = RequestRecord::read(&ledger, ledger.request(request).unwrap().unwrap()).unwrap();
+        let record = RequestRecord::read_request(&ledger, ledger.request_row(request).unwrap().unwrap()).unwrap();
         assert!(record.read_changed(&ledger).unwrap().is_none(), "the control");
         let said = RequestRecord::detail("{}", Some("no signature"));
         ledger.request_stepped(other, RequestStep::Granted, at(1), &said).unwrap();

@@ -47,7 +47,7 @@ impl RequestState {
     }
 
     /// The ledger's word first, which nothing takes back; then time; then approvals.
-    pub fn of(row: &RequestRow, counted: &ApprovalTally, now: Stamp) -> Self {
+    pub fn state_of(row: &RequestRow, counted: &ApprovalTally, now: Stamp) -> Self {
         match row.closed() {
             Some(UnusableRequest::Used { .. }) => Self::Used,
             Some(UnusableRequest::Denied) => Self::Denied,

@@ -3,7 +3,7 @@
 use contract::Status;
 use contract::approval::{PacketStatus, approval_sentence};
 use evidence::names;
-use ledger::{Found, RunRow};
+use ledger::{FoundRuns, RunRow};
 
 use super::bound::{cut_list, cut_text};
 use super::compose::{ComposeSummaryError, bundle_path};
@@ -30,16 +30,16 @@ pub(super) struct ApprovalPosture {
 
 impl ApprovalPosture {
     /// Looks for the newest request and its state.
-    pub(super) fn find(views: &Views, facts: &SummaryFacts<'_>) -> Result<Self, ComposeSummaryError> {
+    pub(super) fn find_newest(views: &Views, facts: &SummaryFacts<'_>) -> Result<Self, ComposeSummaryError> {
         let query = RequestQuery { limit: 1, ..RequestQuery::default() };
         let newest = views.list_requests(&query, facts.rules, facts.now)?.requests.into_iter().next();
         let (Some(request), Some(ledger)) = (newest, views.ledger()) else { return Ok(Self::none()) };
         let Ok(row) = find_request(ledger, &request.request) else { return Ok(Self::none()) };
-        let record = RequestRecord::read(ledger, row)?;
+        let record = RequestRecord::read_request(ledger, row)?;
         let consumer = match &request.consumed_by {
             Some(by) => match ledger.run_find(by.run_id.as_str())? {
-                Found::One(row) => Some(*row),
-                Found::None | Found::Many(_) => None,
+                FoundRuns::One(row) => Some(*row),
+                FoundRuns::None | FoundRuns::Many(_) => None,
             },
             None => None,
         };

@@ -2,7 +2,7 @@
 //! ladders that fit into the document. The checks of `cto validate summary` hold for every
 //! summary that is composed.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::censor::Censor;
 
 use super::compose::blocked_lane;
@@ -23,7 +23,7 @@ thread_local! {
 /// Makes a text of others printable and short. One with an address or a secret's shape is
 /// left out as a whole: a part of a secret can be enough.
 pub(super) fn cut_text(text: &str) -> String {
-    let text = shown(text);
+    let text = show_controls(text);
     if holds_secret(&text) {
         return LEFT_OUT.to_owned();
     }

@@ -90,7 +90,7 @@ fn find_secret(bytes: &[u8]) -> Option<String> {
     }
     let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
     if let Some(key) = find_key(&value) {
-        return Some(format!("it has the key `{}`", contract::text::shown(&key)));
+        return Some(format!("it has the key `{}`", contract::text::show_controls(&key)));
     }
     let is_clean = evidence::censor::Censor::new(Vec::new()).is_clean(bytes);
     (!is_clean).then(|| "it holds a value of a secret's shape".to_owned())

@@ -54,7 +54,7 @@ impl Views {
         let matrix = self.newest_document("run-all-fake", "fake", CollectionKind::Matrix, facts)?;
         let comparison = self.newest_document(COMPARISON_TASK, CANDIDATE, CollectionKind::Comparison, facts)?;
         let refresh = self.newest_refresh(facts)?;
-        let posture = ApprovalPosture::find(self, facts)?;
+        let posture = ApprovalPosture::find_newest(self, facts)?;
         let health = self.summarize_health(matrix.as_ref(), facts)?;
         let blocked_lanes: Vec<BlockedLane> = ladder.iter().filter_map(blocked_lane).collect();
         let next_operator_action = next_action(facts, &health, &posture, &ladder);
@@ -170,7 +170,7 @@ fn failure_paths(views: &Views, matrix: &SealedRun) -> Vec<String> {
     let Some(ledger) = views.ledger() else { return Vec::new() };
     let cited = matrix.bundle.report().bundles.iter();
     let rows = cited.filter_map(|cited| match ledger.run_find(cited.run_id.as_str()) {
-        Ok(ledger::Found::One(row)) => Some(row),
+        Ok(ledger::FoundRuns::One(row)) => Some(row),
         _ => None,
     });
     let failed = rows.filter(|row| matches!(row.status, RunStatus::Fail | RunStatus::Blocked));

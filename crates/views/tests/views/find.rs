@@ -31,7 +31,7 @@ fn a_run_is_found_by_every_name_it_has() {
 fn an_imported_run_is_checked_with_the_key_it_came_with() {
     let world = World::new();
     let came = world.import("fail");
-    let views = world.views().trusting(Vec::new());
+    let views = world.views().trusting_keys(Vec::new());
     let RunView::Sealed(sealed) = views.view_run("jsyc", now()).unwrap() else { panic!("it is here") };
     assert_eq!((sealed.origin, &sealed.bundle.report().run_id), (BundleOrigin::Imported, &came));
     let own = world.seal("pass");

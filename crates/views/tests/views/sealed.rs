@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use contract::engine::{RungFact, RungLack};
 use contract::{Stage, Status};
-use ledger::Found;
+use ledger::FoundRuns;
 use views::{RungIdentity, VerifyMemo, compare_runs, verify_run};
 
 use crate::world::{World, attestation, golden_key, now, terms};
@@ -15,11 +15,11 @@ fn a_result_is_remembered_by_its_attestation_until_it_is_verified_again() {
     let world = World::new();
     let sealed = world.seal("pass");
     let memo = Arc::new(VerifyMemo::default());
-    let views = world.views().sharing(Arc::clone(&memo));
+    let views = world.views().sharing_memo(Arc::clone(&memo));
     let first = views.recall_verification("@", now()).unwrap();
     assert!(first.ok && first.run_id.as_ref() == Some(&sealed) && first.status == Some(Status::Pass));
     fs::write(world.bundles.bundle_dir(&sealed).join("patch.diff"), "other").unwrap();
-    let other_thread = world.views().sharing(memo);
+    let other_thread = world.views().sharing_memo(memo);
     assert!(Arc::ptr_eq(&first, &other_thread.recall_verification("@", now()).unwrap()), "the attestation is the same");
     let again = views.verify_again("@", now()).unwrap();
     assert!(!again.ok && again.status.is_none());
@@ -44,7 +44,7 @@ fn other_keys_have_results_of_their_own() {
     world.seal("pass");
     let views = world.views();
     assert!(views.recall_verification("@", now()).unwrap().ok);
-    assert!(!views.trusting(Vec::new()).recall_verification("@", now()).unwrap().ok);
+    assert!(!views.trusting_keys(Vec::new()).recall_verification("@", now()).unwrap().ok);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn an_unsealed_run_proves_nothing() {
     let world = World::new();
     let report = world.publish("pass");
     let proven = || {
-        let Found::One(row) = world.ledger().run_find("@").unwrap() else { panic!("it was started") };
+        let FoundRuns::One(row) = world.ledger().run_find("@").unwrap() else { panic!("it was started") };
         verify_run(&world.bundles, &[golden_key()], &row)
     };
     assert!(proven().is_none(), "its bundle is in its place, and the ledger does not know it as sealed");

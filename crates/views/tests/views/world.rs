@@ -33,7 +33,7 @@ fn golden() -> PathBuf {
 }
 
 pub(crate) fn golden_key() -> PublicKey {
-    PublicKey::read(&golden().join("harness.pub")).unwrap()
+    PublicKey::read_file(&golden().join("harness.pub")).unwrap()
 }
 
 /// The report of a golden bundle: `pass`, `fail` or `blocked`.
@@ -68,7 +68,7 @@ impl World {
 
     /// Opened anew, so that nobody has it open while somebody looks.
     pub(crate) fn ledger(&self) -> Ledger {
-        Ledger::open(&self.root().join("ledger.db")).unwrap()
+        Ledger::open_file(&self.root().join("ledger.db")).unwrap()
     }
 
     pub(crate) fn views(&self) -> Views {
@@ -79,7 +79,7 @@ impl World {
     pub(crate) fn shared_views(&self, shared_as: Option<Digest>) -> Views {
         let ledger = Some(Ledger::open_existing_read_only(&self.root().join("ledger.db")).unwrap());
         let (bundles, active) = (self.bundles.clone(), self.root().join("active"));
-        Views::new(ViewedHome { ledger, bundles, active, shared_as }).trusting(vec![golden_key()])
+        Views::new(ViewedHome { ledger, bundles, active, shared_as }).trusting_keys(vec![golden_key()])
     }
 
     pub(crate) fn start(&self, run_id: &RunId, time: Stamp, owner: Option<Digest>, lease_until: Option<Stamp>) {
@@ -152,7 +152,7 @@ impl World {
     /// The folder of a run that works, locked as long as the file lives, with the first events of a real one.
     pub(crate) fn draft(&self, run_id: &RunId, events: usize) -> File {
         let dir = self.root().join("active").join(run_id.as_str());
-        let lock = Draft::claim(&dir).unwrap();
+        let lock = Draft::claim_folder(&dir).unwrap();
         let text = fs::read_to_string(golden().join("pass").join(names::EVENTS)).unwrap();
         let lines: Vec<&str> = text.split_inclusive('\n').take(events).collect();
         fs::write(dir.join(names::EVENTS), lines.concat()).unwrap();
@@ -161,5 +161,5 @@ impl World {
 }
 
 pub(crate) fn attestation(kind: &str) -> Digest {
-    Digest::of(&fs::read(golden().join(kind).join(names::ATTESTATION)).unwrap())
+    Digest::of_bytes(&fs::read(golden().join(kind).join(names::ATTESTATION)).unwrap())
 }

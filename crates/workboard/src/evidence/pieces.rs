@@ -152,7 +152,7 @@ impl EvidenceScene<'_> {
 
     fn judge_work(&self, item: &BoardItem, piece: &BoardEvidence) -> Result<PieceWeight, Box<Finding>> {
         let (id, name) = (&item.id, &piece.reference);
-        let (message, remedy) = match self.board.item(name) {
+        let (message, remedy) = match self.board.find_item(name) {
             Some(other) if other.id == *id => (format!("{id} rests on itself"), "name another item"),
             Some(other) if other.status == Some(WorkStatus::Validated) => return Ok(PieceWeight::Verified),
             Some(_) => (format!("{id} rests on {name}, which is not validated"), "validate that item first"),
@@ -187,5 +187,5 @@ fn claims_success(item: &BoardItem) -> bool {
 }
 
 fn finding_of(piece: &BoardEvidence, rule: CheckRule, message: String, remedy: &str) -> Finding {
-    Finding::at(BOARD, (piece.span.line, piece.span.column), rule, message, remedy)
+    Finding::at_place(BOARD, (piece.span.line, piece.span.column), rule, message, remedy)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use contract::source::{self, Kind, Span};
+use contract::source::{self, Span, ValueKind};
 
 use crate::board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, WorkStatus, Workboard, node_text};
 use crate::check_rule::CheckRule;
@@ -24,7 +24,7 @@ pub(super) fn check_board(
 ) {
     for problem in &board.problems {
         let place = (problem.span.line, problem.span.column);
-        found.push(Finding::at(BOARD, place, problem.rule, problem.message.clone(), problem.remedy.clone()));
+        found.push(Finding::at_place(BOARD, place, problem.rule, problem.message.clone(), problem.remedy.clone()));
     }
     check_cycles(board, found);
     check_evidence_circles(board, found);
@@ -77,12 +77,12 @@ fn place_of(span: Span) -> (usize, usize) {
 
 fn check_cycles(board: &Workboard, found: &mut Vec<Finding>) {
     for cycle in WorkGraph::of_board(board).cycles {
-        let Some(item) = cycle.first().and_then(|id| board.item(id)) else { continue };
+        let Some(item) = cycle.first().and_then(|id| board.find_item(id)) else { continue };
         let next = cycle.get(1).map_or("", String::as_str);
         let at = item.blocked_by.iter().position(|id| id == next).and_then(|index| item.spans.blocked_by.get(index));
         let message = format!("these items wait for each other: {}", cycle.join(" -> "));
         let remedy = "take one of these out of `blocked_by`";
-        found.push(Finding::at(
+        found.push(Finding::at_place(
             BOARD,
             place_of(at.copied().unwrap_or(item.spans.item)),
             CheckRule::BlockedByCycle,
@@ -112,7 +112,7 @@ fn check_evidence_circles(board: &Workboard, found: &mut Vec<Finding>) {
                     Some(false) => {
                         let message = format!("{} and {} rest on each other as evidence", here.id, to.id);
                         let remedy = "rest one of them on a bundle, a document or a commit";
-                        found.push(Finding::at(
+                        found.push(Finding::at_place(
                             BOARD,
                             place_of(piece.span),
                             CheckRule::EvidenceCircle,
@@ -134,23 +134,23 @@ fn check_evidence_circles(board: &Workboard, found: &mut Vec<Finding>) {
 
 /// Item that a piece of evidence is, if it is one of the board.
 fn find_work<'b>(board: &'b Workboard, piece: &BoardEvidence) -> Option<&'b BoardItem> {
-    (piece.kind == Some(EvidenceKind::Work)).then(|| board.item(&piece.reference)).flatten()
+    (piece.kind == Some(EvidenceKind::Work)).then(|| board.find_item(&piece.reference)).flatten()
 }
 
 fn check_blockers(item: &BoardItem, board: &Workboard, found: &mut Vec<Finding>) {
     for (id, span) in item.blocked_by.iter().zip(&item.spans.blocked_by) {
-        match board.item(id) {
+        match board.find_item(id) {
             None => {
                 let message = format!("{} is blocked by {id}, which is not on the board", item.id);
                 let remedy = "name an item of the board; a condition in words belongs into `human_gate`";
-                found.push(Finding::at(BOARD, place_of(*span), CheckRule::BlockedByUnknown, message, remedy));
+                found.push(Finding::at_place(BOARD, place_of(*span), CheckRule::BlockedByUnknown, message, remedy));
             }
             Some(other)
                 if item.status == Some(WorkStatus::Validated) && other.status != Some(WorkStatus::Validated) =>
             {
                 let message = format!("{} is validated before {id}, which it depends on", item.id);
                 let remedy = format!("validate {id} first, or move {} back", item.id);
-                found.push(Finding::at(BOARD, place_of(*span), CheckRule::ValidatedTooEarly, message, remedy));
+                found.push(Finding::at_place(BOARD, place_of(*span), CheckRule::ValidatedTooEarly, message, remedy));
             }
             Some(_) => {}
         }
@@ -165,7 +165,7 @@ fn check_artifacts(item: &BoardItem, files: &WorkspaceFiles, found: &mut Vec<Fin
         if !is_external && resolve_artifact(files, name).is_none() {
             let message = format!("{} names {name}, which is not there", item.id);
             let remedy = "write the document, or take it out of `artifacts`";
-            found.push(Finding::at(BOARD, place_of(*span), CheckRule::ArtifactMissing, message, remedy));
+            found.push(Finding::at_place(BOARD, place_of(*span), CheckRule::ArtifactMissing, message, remedy));
         }
     }
 }
@@ -173,13 +173,13 @@ fn check_artifacts(item: &BoardItem, files: &WorkspaceFiles, found: &mut Vec<Fin
 /// Every text of the board keeps the rules about words, each value for itself, and its facts
 /// keep their constants.
 pub(super) fn check_board_words(files: &WorkspaceFiles, book: &RuleBook, found: &mut Vec<Finding>) {
-    let Some(node) = files.text(BOARD).and_then(|text| source::read(BOARD, text).node) else { return };
+    let Some(node) = files.text_of(BOARD).and_then(|text| source::read(BOARD, text).node) else { return };
     let mut open = vec![&node];
     while let Some(node) = open.pop() {
         match &node.kind {
-            Kind::Text(text) => note_board_claims(text, node.span, book, found),
-            Kind::Seq(items) => open.extend(items),
-            Kind::Map(entries) => {
+            ValueKind::Text(text) => note_board_claims(text, node.span, book, found),
+            ValueKind::Seq(items) => open.extend(items),
+            ValueKind::Map(entries) => {
                 for (key, value) in entries {
                     if let Some(said) = node_text(value) {
                         check_constant(BOARD, &key.text, &said, place_of(key.span), found);
@@ -187,7 +187,7 @@ pub(super) fn check_board_words(files: &WorkspaceFiles, book: &RuleBook, found: 
                     open.push(value);
                 }
             }
-            Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => {}
+            ValueKind::Null | ValueKind::Bool(_) | ValueKind::Int(_) | ValueKind::Float(_) => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use contract::source::{self, Kind, Node};
+use contract::source::{self, Node, ValueKind};
 
 use crate::board::node_text;
 use crate::check_rule::CheckRule;
@@ -21,8 +21,9 @@ pub(super) fn check_decisions(files: &WorkspaceFiles, documents: &[PlanningDocum
         }
         let record =
             if stem.contains("PROVIDER") { "decisions/provider.yaml" } else { "decisions/core-promotion.yaml" };
-        let read =
-            read.entry(record).or_insert_with(|| files.text(record).and_then(|text| source::read(record, text).node));
+        let read = read
+            .entry(record)
+            .or_insert_with(|| files.text_of(record).and_then(|text| source::read(record, text).node));
         if let Some(node) = read {
             compare_decision(node, document, record, found);
         }
@@ -30,19 +31,25 @@ pub(super) fn check_decisions(files: &WorkspaceFiles, documents: &[PlanningDocum
 }
 
 fn compare_decision(node: &Node, document: &PlanningDocument<'_>, record: &str, found: &mut Vec<Finding>) {
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, ValueKind::Map(_)) {
         return;
     }
     for line in document.prose() {
         let Some((name, said)) = read_fact(line.text) else { continue };
-        let Some(counts) = node.get(&name).and_then(node_text) else { continue };
+        let Some(counts) = node.get_child(&name).and_then(node_text) else { continue };
         if counts.trim().to_ascii_lowercase() != said {
             let message =
                 format!("{record} says that {name} is {counts:?}, this document says {said:?}; the record counts");
             let place = (line.number, line.text.len() - line.text.trim_start().len() + 1);
             found.push(
-                Finding::at(document.path, place, CheckRule::DecisionDiffers, message, "say here what the record says")
-                    .as_advice(),
+                Finding::at_place(
+                    document.path,
+                    place,
+                    CheckRule::DecisionDiffers,
+                    message,
+                    "say here what the record says",
+                )
+                .as_advice(),
             );
         }
     }

@@ -32,8 +32,9 @@ pub(super) fn check_document(document: &PlanningDocument<'_>, today: &str, found
 
 fn describe_problem(document: &PlanningDocument<'_>, problem: &FrontProblem) -> Finding {
     let remedy = "begin the document with a line `---`, one `key: value` a line, and a line `---`";
-    let at =
-        |line: usize, rule: CheckRule, message: String| Finding::at(document.path, (line, 1), rule, message, remedy);
+    let at = |line: usize, rule: CheckRule, message: String| {
+        Finding::at_place(document.path, (line, 1), rule, message, remedy)
+    };
     match problem {
         FrontProblem::Missing => at(1, CheckRule::FrontMatterMissing, "the document has no front matter".to_owned()),
         FrontProblem::Unclosed => {
@@ -52,18 +53,25 @@ fn describe_problem(document: &PlanningDocument<'_>, problem: &FrontProblem) -> 
 }
 
 fn check_keys(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
-    let is_missing = |key: &&str| document.front.value(key).is_none_or(|value| value.trim().is_empty());
+    let is_missing = |key: &&str| document.front.first_value(key).is_none_or(|value| value.trim().is_empty());
     let place = (document.front.last_line, 1);
     if is_missing(&"name") && is_missing(&"title") {
         let message = "the front matter has no `name` and no `title`";
-        found.push(Finding::at(document.path, place, CheckRule::FrontMatterKey, message, "add `name:` or `title:`"));
+        found.push(Finding::at_place(
+            document.path,
+            place,
+            CheckRule::FrontMatterKey,
+            message,
+            "add `name:` or `title:`",
+        ));
     }
     for key in REQUIRED_KEYS.iter().filter(|key| is_missing(key)) {
         let message = format!("the front matter has no `{key}`");
-        let finding = Finding::at(document.path, place, CheckRule::FrontMatterKey, message, format!("add `{key}:`"));
+        let finding =
+            Finding::at_place(document.path, place, CheckRule::FrontMatterKey, message, format!("add `{key}:`"));
         // The only key with one possible value.
         let start = document.index.start_of(document.text, document.front.last_line);
-        let is_absent = document.front.field(key).is_none();
+        let is_absent = document.front.first_field(key).is_none();
         found.push(match *key == "core_promotion_status" && is_absent {
             true => finding.with_fix(TextFix { start, end: start, text: format!("{key}: {NOT_PROMOTED}\n") }),
             false => finding,
@@ -73,9 +81,9 @@ fn check_keys(document: &PlanningDocument<'_>, found: &mut Vec<Finding>) {
 
 fn check_values(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
     let at = |field: &FrontField, rule: CheckRule, message: String, remedy: &str| {
-        Finding::at(document.path, (field.line, field.column), rule, message, remedy)
+        Finding::at_place(document.path, (field.line, field.column), rule, message, remedy)
     };
-    if let Some(field) = document.front.field("status").filter(|field| !field.value.is_empty())
+    if let Some(field) = document.front.first_field("status").filter(|field| !field.value.is_empty())
         && WorkStatus::of_word(&field.value).is_none()
     {
         let remedy = "write draft, candidate, validated or blocked";
@@ -86,13 +94,13 @@ fn check_values(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Fi
             None => finding,
         });
     }
-    if let Some(field) = document.front.field("lifecycle_classification").filter(|field| !field.value.is_empty())
+    if let Some(field) = document.front.first_field("lifecycle_classification").filter(|field| !field.value.is_empty())
         && !["planning", "sot"].contains(&field.value.as_str())
     {
         let message = "the lifecycle classification is neither planning nor sot".to_owned();
         found.push(at(field, CheckRule::LifecycleClassification, message, "write planning or sot"));
     }
-    if let Some(field) = document.front.field("core_promotion_status").filter(|field| !field.value.is_empty())
+    if let Some(field) = document.front.first_field("core_promotion_status").filter(|field| !field.value.is_empty())
         && field.value != NOT_PROMOTED
     {
         let message = "core_promotion_status is a constant: not-promoted".to_owned();
@@ -103,15 +111,21 @@ fn check_values(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Fi
 }
 
 fn check_days(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
-    let day = |key: &str| document.front.field(key).filter(|field| !field.value.is_empty());
+    let day = |key: &str| document.front.first_field(key).filter(|field| !field.value.is_empty());
     for field in ["created", "last_reviewed"].into_iter().filter_map(day) {
         let place = (field.line, field.column);
         if !is_day(&field.value) {
             let message = format!("`{}` is no day", field.key);
-            found.push(Finding::at(document.path, place, CheckRule::DocumentDay, message, "write it as yyyy-mm-dd"));
+            found.push(Finding::at_place(
+                document.path,
+                place,
+                CheckRule::DocumentDay,
+                message,
+                "write it as yyyy-mm-dd",
+            ));
         } else if field.value.as_str() > today {
             let message = format!("`{}` lies in the future", field.key);
-            found.push(Finding::at(
+            found.push(Finding::at_place(
                 document.path,
                 place,
                 CheckRule::DocumentStale,
@@ -127,7 +141,7 @@ fn check_days(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Find
     {
         let message = "the document was last reviewed before it was created";
         let place = (reviewed.line, reviewed.column);
-        found.push(Finding::at(
+        found.push(Finding::at_place(
             document.path,
             place,
             CheckRule::DocumentStale,
@@ -165,14 +179,14 @@ pub(super) fn is_day(text: &str) -> bool {
 
 /// True of a document that was created before the workspace's first `cto init`.
 pub(super) fn is_older(document: &PlanningDocument<'_>, first_day: Option<&str>) -> bool {
-    let created = document.front.value("created").filter(|day| is_day(day));
+    let created = document.front.first_value("created").filter(|day| is_day(day));
     matches!((created, first_day), (Some(created), Some(first_day)) if created < first_day)
 }
 
 fn missing_disclaimer(document: &PlanningDocument<'_>) -> Finding {
     let line = document.headings.first().map_or(document.front.last_line + 1, |heading| heading.line);
     let remedy = format!("write after the first heading: {DISCLAIMER}");
-    let finding = Finding::at(
+    let finding = Finding::at_place(
         document.path,
         (line, 1),
         CheckRule::DisclaimerMissing,
@@ -219,7 +233,7 @@ pub(super) fn check_constant(file: &str, name: &str, value: &str, place: (usize,
     let is_heading = value.is_empty() || value.bytes().all(|byte| matches!(byte, b'-' | b':'));
     if !is_heading && value.replace('_', "-") != constant && !value.starts_with(&format!("{constant} ")) {
         let message = format!("`{name}` is a constant: {constant}");
-        found.push(Finding::at(file, place, CheckRule::ConstantChanged, message, format!("write {constant}")));
+        found.push(Finding::at_place(file, place, CheckRule::ConstantChanged, message, format!("write {constant}")));
     }
 }
 
@@ -230,7 +244,7 @@ pub(super) fn check_items(board: &Workboard, documents: &[PlanningDocument<'_>],
         for item in document.items() {
             let place = (item.line, 1);
             let mut advise = |rule: CheckRule, message: String, remedy: &str| {
-                found.push(Finding::at(document.path, place, rule, message, remedy).as_advice());
+                found.push(Finding::at_place(document.path, place, rule, message, remedy).as_advice());
             };
             if let Some(line) = first.insert((document.path, &item.id), item.line) {
                 advise(
@@ -239,7 +253,7 @@ pub(super) fn check_items(board: &Workboard, documents: &[PlanningDocument<'_>],
                     "keep one of the two",
                 );
             }
-            match board.item(&item.id) {
+            match board.find_item(&item.id) {
                 None => advise(
                     CheckRule::ItemNotOnBoard,
                     format!("{} is not on the board", item.id),
@@ -274,7 +288,7 @@ pub(super) fn check_sequences(board: &Workboard, documents: &[PlanningDocument<'
             if let Some(missing) = find_gap(&pair[0].id, &pair[1].id) {
                 let message = format!("{missing} is left out before {}", pair[1].id);
                 let remedy = "say what became of it, or leave the gap as it is";
-                let finding = Finding::at(document.path, (pair[1].line, 1), CheckRule::ItemGap, message, remedy);
+                let finding = Finding::at_place(document.path, (pair[1].line, 1), CheckRule::ItemGap, message, remedy);
                 found.push(finding.as_advice());
             }
         }

@@ -266,9 +266,9 @@ fn unreadable_row(bytes: &[u8]) -> Vec<String> {
     for (path, text) in valid() {
         let file = folder.path().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        own_files::write(file, text).unwrap();
+        own_files::write_file(file, text).unwrap();
     }
-    own_files::write(folder.path().join("decisions/notes.md"), bytes).unwrap();
+    own_files::write_file(folder.path().join("decisions/notes.md"), bytes).unwrap();
     let files = WorkspaceFiles::read_workspace(folder.path()).unwrap();
     told(&validate_workspace(&files, &NamedEvidence, TODAY))
 }

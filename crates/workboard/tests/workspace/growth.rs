@@ -160,13 +160,13 @@ fn do_work(texts: Texts) -> usize {
     let facts: usize = texts.iter().map(|(_, text)| list_facts(text).len()).sum();
     let files = WorkspaceFiles::of_texts(texts);
     let check = validate_workspace(&files, &NoEvidenceSource, TODAY);
-    let graph = WorkGraph::of_board(&Workboard::read_board(files.text("WORKBOARD.yaml").unwrap_or_default()));
+    let graph = WorkGraph::of_board(&Workboard::read_board(files.text_of("WORKBOARD.yaml").unwrap_or_default()));
     facts + check.findings.len() + graph.ready_items().len() + graph.dot_text().len()
 }
 
 /// Instructions of this program for one shape and size.
 fn count_instructions(folder: &Path, shape: &str, size: usize) -> f64 {
-    own_files::write(folder.join(TASK), format!("{size} {shape}")).unwrap();
+    own_files::write_file(folder.join(TASK), format!("{size} {shape}")).unwrap();
     let mut command = program("valgrind", folder);
     command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
     let output = command.arg(std::env::current_exe().unwrap()).args(["--exact", TEST]).output().unwrap();

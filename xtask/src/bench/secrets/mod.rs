@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Bench;
-use super::rounds::{Candidate, Measured, in_turns};
+use super::rounds::{Candidate, CandidateTimes, in_turns};
 use super::world::World;
-use crate::Outcome;
-use crate::process::{cargo, output, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program, run_command, target};
 
 const ROUNDS: usize = 5;
 
@@ -33,7 +33,7 @@ struct Set {
 type Findings = Vec<String>;
 
 /// Measures speed, recall and false alarms and returns the tables.
-pub(super) fn measure(bench: &Bench) -> Outcome<String> {
+pub(super) fn measure_secrets(bench: &Bench) -> ChoreResult<String> {
     build_examples()?;
     let set = Set::new(bench, peers::ripgrep()?)?;
     let peers = peers::installed()?;
@@ -59,21 +59,21 @@ pub(super) fn measure(bench: &Bench) -> Outcome<String> {
 }
 
 /// The programs that make the set and look through files with our rules.
-fn build_examples() -> Outcome {
+fn build_examples() -> ChoreResult {
     let build =
         ["build", "--quiet", "--release", "--package", "secrets", "--example", "scan", "--example", "evaluation"];
-    run(&mut cargo(&build))
+    run_command(&mut cargo(&build))
 }
 
 const RIPGREP: &str = "ripgrep, 20 patterns, one thread";
 const OURS: &str = "`secrets`, all rules, every encoding, redacting";
 
 impl Set {
-    fn new(bench: &Bench, rg: PathBuf) -> Outcome<Set> {
+    fn new(bench: &Bench, rg: PathBuf) -> ChoreResult<Set> {
         let world = World::new(&bench.place, "secrets")?;
-        let folder = world.path("set");
-        output(&mut program(target().join("release/examples/evaluation"), [folder.as_os_str()]))?;
-        std::fs::write(world.path("patterns"), PATTERNS.join("\n"))
+        let folder = world.path_of("set");
+        command_output(&mut program(target().join("release/examples/evaluation"), [folder.as_os_str()]))?;
+        std::fs::write(world.path_of("patterns"), PATTERNS.join("\n"))
             .map_err(|error| format!("cannot write: {error}"))?;
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
         let mut set = Set { world, rg, log_size: 0, planted: 0, clean_size: 0 };
@@ -84,15 +84,15 @@ impl Set {
     }
 
     fn folder(&self, name: &str) -> PathBuf {
-        self.world.path("set").join(name)
+        self.world.path_of("set").join(name)
     }
 
     fn log(&self) -> PathBuf {
         self.folder("log")
     }
 
-    fn slice(&self) -> Outcome<PathBuf> {
-        let (log, slice) = (self.log(), self.world.path("slice.txt"));
+    fn slice(&self) -> ChoreResult<PathBuf> {
+        let (log, slice) = (self.log(), self.world.path_of("slice.txt"));
         let fail = |error: std::io::Error| format!("cannot cut a slice: {error}");
         let bytes = std::fs::read(log).map_err(fail)?;
         std::fs::write(&slice, &bytes[..SLICE.min(bytes.len())]).map_err(fail)?;
@@ -100,27 +100,27 @@ impl Set {
     }
 }
 
-fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
+fn files(folder: &Path) -> ChoreResult<Vec<PathBuf>> {
     let fail = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
     std::fs::read_dir(folder).map_err(fail)?.map(|entry| entry.map(|entry| entry.path()).map_err(fail)).collect()
 }
 
 /// Ending with 0 is no proof: the log has one secret, at its very end.
-fn found_once(findings: Outcome<Findings>) -> Outcome {
+fn found_once(findings: ChoreResult<Findings>) -> ChoreResult {
     match findings?.len() {
         1 => Ok(()),
         other => Err(format!("{other} findings in a log that has one; its time means nothing")),
     }
 }
 
-fn ours(files: &[PathBuf]) -> Outcome<Findings> {
-    let told = output(&mut program(target().join("release/examples/scan"), files))?;
+fn ours(files: &[PathBuf]) -> ChoreResult<Findings> {
+    let told = command_output(&mut program(target().join("release/examples/scan"), files))?;
     Ok(told.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect())
 }
 
-fn ripgrep(set: &Set, path: &Path) -> Outcome<Findings> {
+fn ripgrep(set: &Set, path: &Path) -> ChoreResult<Findings> {
     let mut command: Command = program(&set.rg, ["-j1", "--no-heading", "--with-filename", "--null", "-o", "-f"]);
-    command.arg(set.world.path("patterns")).arg(path);
+    command.arg(set.world.path_of("patterns")).arg(path);
     // It ends with 1 where nothing is found.
     let told = command.output().map_err(|error| format!("cannot start rg: {error}"))?;
     let lines = told.stdout.split(|byte| *byte == b'\n').filter(|line| line.contains(&0));
@@ -138,7 +138,7 @@ struct Judged {
 }
 
 /// A scanner's name, and what it says of the files below a folder.
-type NamedScan<'a> = (&'static str, Box<dyn Fn(&Path) -> Outcome<Findings> + 'a>);
+type NamedScan<'a> = (&'static str, Box<dyn Fn(&Path) -> ChoreResult<Findings> + 'a>);
 
 fn scanners<'a>(set: &'a Set, peers: &'a peers::Peers) -> Vec<NamedScan<'a>> {
     let mut all: Vec<NamedScan<'a>> =
@@ -152,9 +152,9 @@ fn scanners<'a>(set: &'a Set, peers: &'a peers::Peers) -> Vec<NamedScan<'a>> {
     all
 }
 
-fn judged(set: &Set, peers: &peers::Peers) -> Outcome<Vec<Judged>> {
+fn judged(set: &Set, peers: &peers::Peers) -> ChoreResult<Vec<Judged>> {
     let (planted, clean) = (set.folder("planted"), set.folder("clean"));
-    let judge = |(name, scan): NamedScan<'_>| -> Outcome<Judged> {
+    let judge = |(name, scan): NamedScan<'_>| -> ChoreResult<Judged> {
         Ok(Judged { name, found: distinct(scan(&planted)?), alarms: scan(&clean)?.len() })
     };
     scanners(set, peers).into_iter().map(judge).collect()
@@ -168,9 +168,9 @@ fn distinct(mut findings: Findings) -> usize {
 }
 
 /// Table of the samples of each class of the second set in which a scanner finds something.
-fn class_table(set: &Set, peers: &peers::Peers) -> Outcome<String> {
-    let root = set.world.path("unseen");
-    let counts = unseen::write(&root)?;
+fn class_table(set: &Set, peers: &peers::Peers) -> ChoreResult<String> {
+    let root = set.world.path_of("unseen");
+    let counts = unseen::write_classes(&root)?;
     let heads = unseen::CLASSES.iter().zip(counts).map(|(class, count)| match class.holds_secrets {
         true => format!(" {}, of {count} |", class.name),
         false => format!(" {}: false alarms in {count} |", class.name),
@@ -190,9 +190,10 @@ fn class_table(set: &Set, peers: &peers::Peers) -> Outcome<String> {
     Ok(text)
 }
 
-fn table(set: &Set, speed: &[Measured], judged: &[Judged]) -> String {
-    let size = |row: &Measured| if row.name == peers::DETECT_SECRETS { SLICE as f64 } else { set.log_size as f64 };
-    let rate = |row: &Measured| size(row) / 1e6 / row.p50().as_secs_f64();
+fn table(set: &Set, speed: &[CandidateTimes], judged: &[Judged]) -> String {
+    let size =
+        |row: &CandidateTimes| if row.name == peers::DETECT_SECRETS { SLICE as f64 } else { set.log_size as f64 };
+    let rate = |row: &CandidateTimes| size(row) / 1e6 / row.p50().as_secs_f64();
     let measure = speed.first().map_or(1.0, rate);
     let mut text = format!(
         "| | MB/s | of ripgrep | found, of {} planted | false alarms in {:.0} MB |\n| --- | --- | --- | --- | --- |\n",

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::super::Bench;
 use super::build_examples;
-use crate::Outcome;
-use crate::process::{cache, cargo, output, program, run, target};
+use crate::ChoreResult;
+use crate::process::{cache, cargo, command_output, program, run_command, target};
 
 #[rustfmt::skip]
 const NPM: &[&str] = &[
@@ -28,16 +28,18 @@ const PYPI: &[&str] = &[
 const KEYS: [&str; 4] = ["private-key", "pgp-private-key", "putty-private-key", "openvpn-static-key"];
 
 /// Scans public packages of several registries and returns the findings.
-pub(in super::super) fn measure(_: &Bench) -> Outcome<String> {
+pub(in super::super) fn measure_packages(_: &Bench) -> ChoreResult<String> {
     build_examples()?;
     let folder = cache()?.join("packages");
     let [npm, pypi, crates] = ["npm", "pypi", "crates"].map(|name| folder.join(name));
     fetch_npm(&npm)?;
     fetch_pypi(&pypi)?;
     if !crates.is_dir() {
-        run(cargo(&["vendor", "--quiet", "--locked", "--versioned-dirs"])
-            .arg(&crates)
-            .stdout(std::process::Stdio::null()))?;
+        run_command(
+            cargo(&["vendor", "--quiet", "--locked", "--versioned-dirs"])
+                .arg(&crates)
+                .stdout(std::process::Stdio::null()),
+        )?;
     }
     let mut text = String::from(
         "| | packages | files | MB | keys that they publish | false alarms |\n| --- | --- | --- | --- | --- | --- |\n",
@@ -59,21 +61,21 @@ pub(in super::super) fn measure(_: &Bench) -> Outcome<String> {
     }
 }
 
-fn fetch_npm(folder: &Path) -> Outcome {
+fn fetch_npm(folder: &Path) -> ChoreResult {
     for name in NPM {
         let place = folder.join(name);
         if !place.is_dir() {
             make(&place)?;
-            let archive = output(program("npm", ["pack", "--silent", name]).current_dir(&place))?;
+            let archive = command_output(program("npm", ["pack", "--silent", name]).current_dir(&place))?;
             let archive = place.join(archive.trim());
-            run(program("tar", ["-xzf".as_ref(), archive.as_os_str()]).current_dir(&place))?;
+            run_command(program("tar", ["-xzf".as_ref(), archive.as_os_str()]).current_dir(&place))?;
             std::fs::remove_file(&archive).map_err(|error| format!("cannot remove {}: {error}", archive.display()))?;
         }
     }
     Ok(())
 }
 
-fn fetch_pypi(folder: &Path) -> Outcome {
+fn fetch_pypi(folder: &Path) -> ChoreResult {
     for name in PYPI {
         let place = folder.join(name);
         if !place.is_dir() {
@@ -89,13 +91,13 @@ fn fetch_pypi(folder: &Path) -> Outcome {
                 name,
                 "--target",
             ];
-            output(program("python3", words).arg(&place))?;
+            command_output(program("python3", words).arg(&place))?;
         }
     }
     Ok(())
 }
 
-fn make(folder: &Path) -> Outcome {
+fn make(folder: &Path) -> ChoreResult {
     std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))
 }
 
@@ -108,7 +110,7 @@ struct Looked {
     alarms: Vec<String>,
 }
 
-fn look_through(folder: &Path) -> Outcome<Looked> {
+fn look_through(folder: &Path) -> ChoreResult<Looked> {
     let mut looked = Looked { packages: super::files(folder)?.len(), ..Looked::default() };
     let mut all = Vec::new();
     let mut left = vec![folder.to_path_buf()];
@@ -123,7 +125,7 @@ fn look_through(folder: &Path) -> Outcome<Looked> {
     }
     looked.files = all.len();
     for some in all.chunks(2000) {
-        let told = output(&mut program(target().join("release/examples/scan"), some))?;
+        let told = command_output(&mut program(target().join("release/examples/scan"), some))?;
         for line in told.lines() {
             let mut words = line.split('\t');
             let (file, rule) = (words.next().unwrap_or_default(), words.nth(2).unwrap_or_default());

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::Findings;
-use crate::process::{cache, cargo, output, program, run};
-use crate::{Outcome, tools};
+use crate::process::{cache, cargo, command_output, program, run_command};
+use crate::{ChoreResult, tools};
 
 pub(super) const KINGFISHER: &str = "kingfisher 2.14.0, one job, no validation";
 pub(super) const DETECT_SECRETS: &str = "detect-secrets 1.5.0";
@@ -20,7 +20,7 @@ pub(super) struct Peers {
 /// ripgrep's program: the one of this machine, Debian's where we may install it, or one
 /// that cargo builds. Of the other scanners that people use, gitleaks and the current
 /// trufflehog could not be had from the registries of packages, so they are not measured.
-pub(super) fn ripgrep() -> Outcome<PathBuf> {
+pub(super) fn ripgrep() -> ChoreResult<PathBuf> {
     if tools::need("rg", "ripgrep").is_ok() {
         return Ok("rg".into());
     }
@@ -29,13 +29,13 @@ pub(super) fn ripgrep() -> Outcome<PathBuf> {
     if !exe.is_file() {
         eprintln!("xtask: building {}", exe.display());
         let mut install = cargo(&["install", "--quiet", "--locked", "ripgrep", "--root"]);
-        run(install.arg(&folder).arg("--target-dir").arg(folder.join("build")))?;
+        run_command(install.arg(&folder).arg("--target-dir").arg(folder.join("build")))?;
     }
     Ok(exe)
 }
 
 /// Scanners that are installed. One that cannot be installed is left out with a message.
-pub(super) fn installed() -> Outcome<Peers> {
+pub(super) fn installed() -> ChoreResult<Peers> {
     let folder = cache()?.join("peers");
     let [kingfisher, detect_secrets] = ["kingfisher", "detect-secrets"].map(|name| folder.join("bin").join(name));
     let missing = !kingfisher.is_file() || !detect_secrets.is_file();
@@ -46,16 +46,16 @@ pub(super) fn installed() -> Outcome<Peers> {
     Ok(Peers { kingfisher: there(kingfisher), detect_secrets: there(detect_secrets) })
 }
 
-fn install(folder: &Path) -> Outcome {
+fn install(folder: &Path) -> ChoreResult {
     eprintln!("xtask: making {}", folder.display());
     let words = ["-m", "venv", "--clear"].map(std::ffi::OsStr::new);
-    output(&mut program("python3", words.into_iter().chain([folder.as_os_str()])))?;
+    command_output(&mut program("python3", words.into_iter().chain([folder.as_os_str()])))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    output(&mut program(folder.join("bin/python"), pip.iter().chain(&PACKAGES))).map(drop)
+    command_output(&mut program(folder.join("bin/python"), pip.iter().chain(&PACKAGES))).map(drop)
 }
 
 /// Its findings are lines of JSON, each with the path in it.
-pub(super) fn kingfisher(exe: &Path, path: &Path) -> Outcome<Findings> {
+pub(super) fn kingfisher(exe: &Path, path: &Path) -> ChoreResult<Findings> {
     let words = [
         "scan",
         "--no-validate",
@@ -78,13 +78,13 @@ pub(super) fn kingfisher(exe: &Path, path: &Path) -> Outcome<Findings> {
 
 /// Its findings are one JSON document that names the file in each of them. It leaves out
 /// what is not below the folder it is called in.
-pub(super) fn detect_secrets(exe: &Path, path: &Path) -> Outcome<Findings> {
+pub(super) fn detect_secrets(exe: &Path, path: &Path) -> ChoreResult<Findings> {
     let mut command = program(exe, ["scan", "--no-verify", "--all-files"]);
     match (path.is_dir(), path.parent(), path.file_name()) {
         (false, Some(folder), Some(name)) => command.current_dir(folder).arg(name),
         _ => command.current_dir(path).arg("."),
     };
-    let text = output(&mut command)?;
+    let text = command_output(&mut command)?;
     Ok(text.lines().filter_map(|line| value_of(line, "filename")).collect())
 }
 

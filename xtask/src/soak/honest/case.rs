@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::archives::Shelf;
 use super::pairs::{Language, Pair};
-use crate::Outcome;
-use crate::process::{output, program};
+use crate::ChoreResult;
+use crate::process::{command_output, program};
 use crate::tools;
 
 /// Ignore rules of the repository where the archive has none: registries rarely carry them,
@@ -44,7 +44,7 @@ pub(super) struct Laid {
 
 impl Laid {
     /// Lays a pair out as a fresh case and its source.
-    pub(super) fn lay(place: &Path, shelf: &Shelf, pair: &Pair) -> Outcome<Self> {
+    pub(super) fn lay_pair(place: &Path, shelf: &Shelf, pair: &Pair) -> ChoreResult<Self> {
         let folder = place.join(pair.package.replace(['/', '@'], "_")).join(pair.new);
         let fail = |error: std::io::Error| format!("cannot write {}: {error}", folder.display());
         match std::fs::remove_dir_all(&folder) {
@@ -60,9 +60,9 @@ impl Laid {
         for (version, copy) in [(pair.old, &old), (pair.new, &new)] {
             empty(&source)?;
             let files = shelf.tree(pair, version).join(".");
-            output(program("cp", ["-a", "--no-preserve=ownership,timestamps"]).arg(files).arg(&source))?;
+            command_output(program("cp", ["-a", "--no-preserve=ownership,timestamps"]).arg(files).arg(&source))?;
             complete(pair, &source).map_err(fail)?;
-            output(program("cp", ["-a"]).arg(&source).arg(copy))?;
+            command_output(program("cp", ["-a"]).arg(&source).arg(copy))?;
             std::fs::remove_dir_all(copy.join(".git")).map_err(fail)?;
             git(&source, &["add", "--all", "--force"])?;
             git(&source, &["commit", "--quiet", "--allow-empty", "--message", version])?;
@@ -93,7 +93,7 @@ impl Laid {
     }
 
     /// Runs the build and the tests in a tree, as somebody would who knows nothing of us.
-    pub(super) fn tests_pass(&self, pair: &Pair, tree: &Path) -> Outcome {
+    pub(super) fn tests_pass(&self, pair: &Pair, tree: &Path) -> ChoreResult {
         let setup = self.environment["setup"].as_array().into_iter().flatten();
         let setup =
             setup.map(|command| command["argv"].as_array().into_iter().flatten().filter_map(Value::as_str).collect());
@@ -131,7 +131,7 @@ impl Laid {
     }
 
     /// Names tests in the contract that may go.
-    pub(super) fn let_go(&self, tests: &[String]) -> Outcome {
+    pub(super) fn let_go(&self, tests: &[String]) -> ChoreResult {
         let path = self.case.join("case.yaml");
         let fail = |error: std::io::Error| format!("cannot change {}: {error}", path.display());
         let text = std::fs::read_to_string(&path).map_err(fail)?;
@@ -158,13 +158,13 @@ fn plain_name(test: &str) -> &str {
 }
 
 fn stands_in(tree: &Path, word: &str) -> bool {
-    output(program("grep", ["-rqwF", "--", word]).arg(tree)).is_ok()
+    command_output(program("grep", ["-rqwF", "--", word]).arg(tree)).is_ok()
 }
 
 /// Removes everything but the repository itself.
-fn empty(source: &Path) -> Outcome {
+fn empty(source: &Path) -> ChoreResult {
     let words = [".", "-mindepth", "1", "-maxdepth", "1", "!", "-name", ".git", "-exec", "rm", "-rf", "{}", "+"];
-    output(program("find", words).current_dir(source)).map(drop)
+    command_output(program("find", words).current_dir(source)).map(drop)
 }
 
 /// Adds what a repository has and its archive has not.
@@ -233,7 +233,7 @@ fn is_of_exam(path: &str) -> bool {
     in_tests || is_test || folders.is_empty()
 }
 
-fn environment(shelf: &Shelf, pair: &Pair) -> Outcome<Value> {
+fn environment(shelf: &Shelf, pair: &Pair) -> ChoreResult<Value> {
     let same = |path: &Path| json!({"source": path, "target": path});
     Ok(match pair.language {
         Language::Python => json!({
@@ -261,11 +261,11 @@ fn environment(shelf: &Shelf, pair: &Pair) -> Outcome<Value> {
 }
 
 /// Git without anybody's configuration; what it printed.
-fn git(folder: &Path, arguments: &[&str]) -> Outcome<String> {
+fn git(folder: &Path, arguments: &[&str]) -> ChoreResult<String> {
     let mut command: Command = program("git", arguments);
     command.current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
     for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
         command.env(name, "soak");
     }
-    output(&mut command)
+    command_output(&mut command)
 }

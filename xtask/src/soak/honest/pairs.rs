@@ -27,7 +27,7 @@ impl Language {
 
 /// The kind of registry that has the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum RegistryKind {
     PyPi,
     Npm,
     Crates,
@@ -35,7 +35,7 @@ pub(super) enum Origin {
     GoWheel,
 }
 
-impl Origin {
+impl RegistryKind {
     /// Name in the table.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ pub(super) struct Pair {
     pub(super) package: &'static str,
     pub(super) old: &'static str,
     pub(super) new: &'static str,
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<RegistryKind>,
     /// The part of the archive that is the repository; a last `*` stands for a version.
     pub(super) folder: &'static str,
     pub(super) build: &'static [Argv],

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::policy::admission::{Feature, NetworkClass};
-use crate::protocol::json::{Kind, Node};
+use crate::protocol::json::{JsonKind, JsonNode};
 use crate::protocol::wire::Wire;
 
 /// Permitted content of one place. `null` is permitted wherever a field is.
@@ -79,7 +79,7 @@ impl Tag {
 
 /// Content that is not permitted at its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ForbiddenContent {
     /// Feature under which it is refused.
     pub(crate) feature: Feature,
     /// Path of keys and indices to it.
@@ -88,12 +88,12 @@ pub(crate) struct Found {
 
 /// Judges a body by its wire's table. Gives the features that the network class allowed and
 /// the body used.
-pub(crate) fn judge(
+pub(crate) fn judge_body(
     wire: Wire,
-    body: Node<'_>,
+    body: JsonNode<'_>,
     class: &NetworkClass,
     issued: &dyn Fn(&str) -> bool,
-) -> Result<BTreeSet<Feature>, Found> {
+) -> Result<BTreeSet<Feature>, ForbiddenContent> {
     let mut judge = Judge { class, issued, used: BTreeSet::new() };
     let table = match wire {
         Wire::ChatCompletions => &chat::REQUEST,
@@ -107,7 +107,7 @@ pub(crate) fn judge(
 /// Position of the judge; written out only when something is found.
 enum Place<'a> {
     Root,
-    Field(&'a Place<'a>, Node<'a>),
+    Field(&'a Place<'a>, JsonNode<'a>),
     Element(&'a Place<'a>, usize),
 }
 
@@ -132,11 +132,11 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn visit(&mut self, node: Node<'_>, shape: &Shape, place: &Place<'_>) -> Result<(), Found> {
+    fn visit(&mut self, node: JsonNode<'_>, shape: &Shape, place: &Place<'_>) -> Result<(), ForbiddenContent> {
         match shape {
             Shape::Opaque => Ok(()),
-            Shape::Text => self.demand(node.kind() == Kind::Text, Feature::Unknown, place),
-            Shape::Only(text) => self.demand(node.is(text), Feature::HostedTool, place),
+            Shape::Text => self.demand(node.kind() == JsonKind::Text, Feature::Unknown, place),
+            Shape::Only(text) => self.demand(node.is_text(text), Feature::HostedTool, place),
             Shape::DataUrl => {
                 let inline = node.text().is_some_and(|url| url.starts_with("data:"));
                 self.demand(inline, Feature::ProviderFetch, place)
@@ -149,7 +149,7 @@ impl Judge<'_> {
             Shape::Object(fields) => self.object(node, fields, place),
             Shape::Each(inner) => self.each(node, inner, place),
             Shape::TextOr(inner) => match node.kind() {
-                Kind::Text => Ok(()),
+                JsonKind::Text => Ok(()),
                 _ => self.visit(node, inner, place),
             },
             Shape::Kinds(kinds) => self.tagged(node, kinds, place),
@@ -157,7 +157,7 @@ impl Judge<'_> {
         }
     }
 
-    fn demand(&mut self, holds: bool, feature: Feature, place: &Place<'_>) -> Result<(), Found> {
+    fn demand(&mut self, holds: bool, feature: Feature, place: &Place<'_>) -> Result<(), ForbiddenContent> {
         if holds {
             return Ok(());
         }
@@ -165,16 +165,21 @@ impl Judge<'_> {
             self.used.insert(feature);
             return Ok(());
         }
-        Err(Found { feature, place: place.to_string() })
+        Err(ForbiddenContent { feature, place: place.to_string() })
     }
 
-    fn object(&mut self, node: Node<'_>, fields: &[(&str, Shape)], place: &Place<'_>) -> Result<(), Found> {
+    fn object(
+        &mut self,
+        node: JsonNode<'_>,
+        fields: &[(&str, Shape)],
+        place: &Place<'_>,
+    ) -> Result<(), ForbiddenContent> {
         if !node.is_object() {
             return self.demand(false, Feature::Unknown, place);
         }
         for (key, value) in node.members() {
             let here = Place::Field(place, key);
-            match fields.iter().find(|(name, _)| key.is(name)) {
+            match fields.iter().find(|(name, _)| key.is_text(name)) {
                 Some(_) if value.is_null() => {}
                 Some((_, shape)) => self.visit(value, shape, &here)?,
                 None => self.unlisted(key, fields, &here)?,
@@ -186,23 +191,28 @@ impl Judge<'_> {
     /// A key that some parsers take for a listed one (case does not count, or signs that
     /// fold to a letter) is refused even where unknown fields are allowed: it would be a
     /// second value of that field, behind our back.
-    fn unlisted(&mut self, key: Node<'_>, fields: &[(&str, Shape)], place: &Place<'_>) -> Result<(), Found> {
+    fn unlisted(
+        &mut self,
+        key: JsonNode<'_>,
+        fields: &[(&str, Shape)],
+        place: &Place<'_>,
+    ) -> Result<(), ForbiddenContent> {
         let name = key.text().unwrap_or_default();
         if !name.is_ascii() || fields.iter().any(|(listed, _)| listed.eq_ignore_ascii_case(&name)) {
-            return Err(Found { feature: Feature::Unknown, place: place.to_string() });
+            return Err(ForbiddenContent { feature: Feature::Unknown, place: place.to_string() });
         }
         self.demand(false, Feature::Unknown, place)
     }
 
-    fn each(&mut self, node: Node<'_>, inner: &Shape, place: &Place<'_>) -> Result<(), Found> {
-        if node.kind() != Kind::List {
+    fn each(&mut self, node: JsonNode<'_>, inner: &Shape, place: &Place<'_>) -> Result<(), ForbiddenContent> {
+        if node.kind() != JsonKind::List {
             return self.demand(false, Feature::Unknown, place);
         }
         node.items().enumerate().try_for_each(|(index, item)| self.visit(item, inner, &Place::Element(place, index)))
     }
 
-    fn tagged(&mut self, node: Node<'_>, kinds: &Kinds, place: &Place<'_>) -> Result<(), Found> {
-        let found = match node.get("type") {
+    fn tagged(&mut self, node: JsonNode<'_>, kinds: &Kinds, place: &Place<'_>) -> Result<(), ForbiddenContent> {
+        let found = match node.get_member("type") {
             None if node.is_object() => kinds.untyped,
             None => None,
             Some(tag) => {
@@ -218,18 +228,18 @@ impl Judge<'_> {
 }
 
 /// Adds the type to the place: it is what a person has to look for.
-fn named(mut found: Found, node: Node<'_>) -> Found {
-    if let Some(tag) = node.get("type").and_then(|tag| tag.text()) {
+fn named(mut found: ForbiddenContent, node: JsonNode<'_>) -> ForbiddenContent {
+    if let Some(tag) = node.get_member("type").and_then(|tag| tag.text()) {
         found.place.push_str(" of type ");
         found.place.extend(tag.chars().take(64));
     }
     found
 }
 
-fn says_none(node: Node<'_>) -> bool {
+fn says_none(node: JsonNode<'_>) -> bool {
     match node.kind() {
-        Kind::Null | Kind::False => true,
-        Kind::List => node.items().next().is_none(),
+        JsonKind::Null | JsonKind::False => true,
+        JsonKind::List => node.items().next().is_none(),
         _ => false,
     }
 }

@@ -3,8 +3,9 @@ use crate::protocol::json::{Strictness, Tape};
 
 fn check(wire: Wire, body: &str, class: &NetworkClass) -> Result<BTreeSet<Feature>, String> {
     let mut tape = Tape::default();
-    let node = tape.read(body.as_bytes(), Strictness::Request).expect(body);
-    judge(wire, node, class, &|id| id == "resp_ours").map_err(|found| format!("{:?} at {}", found.feature, found.place))
+    let node = tape.read_document(body.as_bytes(), Strictness::Request).expect(body);
+    judge_body(wire, node, class, &|id| id == "resp_ours")
+        .map_err(|found| format!("{:?} at {}", found.feature, found.place))
 }
 
 fn refused(wire: Wire, rows: &[(&str, &str)]) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Node;
+use super::JsonNode;
 
 /// Changes to one document, applied together.
 #[derive(Debug, Default)]
@@ -17,7 +17,11 @@ impl Edits {
     }
 
     /// Takes the members out of `object` whose key `goes`; gives how many went.
-    pub(crate) fn remove(&mut self, object: Node<'_>, mut goes: impl FnMut(&Node<'_>) -> bool) -> usize {
+    pub(crate) fn remove_members(
+        &mut self,
+        object: JsonNode<'_>,
+        mut goes: impl FnMut(&JsonNode<'_>) -> bool,
+    ) -> usize {
         let mut kept_end = object.span().start + 1;
         let mut gone = 0;
         let mut members = object.members().peekable();
@@ -39,19 +43,19 @@ impl Edits {
     }
 
     /// Replaces a value.
-    pub(crate) fn replace(&mut self, node: Node<'_>, with: impl Into<Vec<u8>>) {
+    pub(crate) fn replace_value(&mut self, node: JsonNode<'_>, with: impl Into<Vec<u8>>) {
         self.changes.push((node.span(), with.into()));
     }
 
     /// Puts a member in front of those `object` has.
-    pub(crate) fn insert(&mut self, object: Node<'_>, name: &str, value: &str) {
+    pub(crate) fn insert(&mut self, object: JsonNode<'_>, name: &str, value: &str) {
         let at = object.span().start + 1;
         let comma = if object.members().next().is_some() { "," } else { "" };
         self.changes.push((at..at, format!("{}:{value}{comma}", super::quoted(name)).into_bytes()));
     }
 
     /// Builds the changed document. Overlapping removals are merged.
-    pub(crate) fn apply(mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn apply_edits(mut self, bytes: &[u8]) -> Vec<u8> {
         self.changes.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = 0;
@@ -73,10 +77,10 @@ mod tests {
 
     fn removed(text: &str, names: &[&str]) -> String {
         let mut tape = Tape::default();
-        let root = tape.read(text.as_bytes(), Strictness::Request).unwrap();
+        let root = tape.read_document(text.as_bytes(), Strictness::Request).unwrap();
         let mut edits = Edits::default();
-        edits.remove(root, |key| names.iter().any(|name| key.is(name)));
-        String::from_utf8(edits.apply(text.as_bytes())).unwrap()
+        edits.remove_members(root, |key| names.iter().any(|name| key.is_text(name)));
+        String::from_utf8(edits.apply_edits(text.as_bytes())).unwrap()
     }
 
     #[test]
@@ -99,11 +103,11 @@ mod tests {
     fn values_are_replaced_and_members_put_in() {
         let text = r#"{"m":8,"n":1}"#;
         let mut tape = Tape::default();
-        let root = tape.read(text.as_bytes(), Strictness::Request).unwrap();
+        let root = tape.read_document(text.as_bytes(), Strictness::Request).unwrap();
         let mut edits = Edits::default();
-        edits.replace(root.get("m").unwrap(), "1024");
+        edits.replace_value(root.get_member("m").unwrap(), "1024");
         edits.insert(root, "k", "{}");
-        assert_eq!(String::from_utf8(edits.apply(text.as_bytes())).unwrap(), r#"{"k":{},"m":1024,"n":1}"#);
+        assert_eq!(String::from_utf8(edits.apply_edits(text.as_bytes())).unwrap(), r#"{"k":{},"m":1024,"n":1}"#);
     }
 
     proptest::proptest! {

@@ -20,7 +20,7 @@ pub(crate) use read::{ReadJsonError, Strictness};
 
 /// Type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     Object,
     List,
     Text,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 /// One value (or key) on the tape; `next` is the index behind it and all it holds.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    kind: Kind,
+    kind: JsonKind,
     /// Text with an escape in it.
     escaped: bool,
     start: u32,
@@ -68,27 +68,31 @@ impl Tape {
     }
 
     /// Reads a whole document.
-    pub(crate) fn read<'a>(&'a mut self, bytes: &'a [u8], strictness: Strictness) -> Result<Node<'a>, ReadJsonError> {
-        read::read(bytes, &mut self.entries, strictness)?;
-        Ok(Node { bytes, tape: &self.entries, at: 0 })
+    pub(crate) fn read_document<'a>(
+        &'a mut self,
+        bytes: &'a [u8],
+        strictness: Strictness,
+    ) -> Result<JsonNode<'a>, ReadJsonError> {
+        read::read_entries(bytes, &mut self.entries, strictness)?;
+        Ok(JsonNode { bytes, tape: &self.entries, at: 0 })
     }
 }
 
 /// A value inside a document.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Node<'a> {
+pub(crate) struct JsonNode<'a> {
     bytes: &'a [u8],
     tape: &'a [Entry],
     at: usize,
 }
 
-impl<'a> Node<'a> {
+impl<'a> JsonNode<'a> {
     fn entry(&self) -> Entry {
         self.tape[self.at]
     }
 
     /// Type of the value.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> JsonKind {
         self.entry().kind
     }
 
@@ -105,23 +109,23 @@ impl<'a> Node<'a> {
 
     /// True for `null`.
     pub(crate) fn is_null(&self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == JsonKind::Null
     }
 
     /// True for an object.
     pub(crate) fn is_object(&self) -> bool {
-        self.kind() == Kind::Object
+        self.kind() == JsonKind::Object
     }
 
     /// Decoded text; a lone surrogate becomes U+FFFD.
     pub(crate) fn text(&self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::Text).then(|| decode(self.inner()))
+        (self.kind() == JsonKind::Text).then(|| decode(self.inner()))
     }
 
     /// A number that is a whole one and not negative.
     pub(crate) fn integer(&self) -> Option<u64> {
         match self.kind() {
-            Kind::Number => std::str::from_utf8(self.raw()).ok()?.parse().ok(),
+            JsonKind::Number => std::str::from_utf8(self.raw()).ok()?.parse().ok(),
             _ => None,
         }
     }
@@ -129,11 +133,11 @@ impl<'a> Node<'a> {
     /// True if this is exactly the text `wanted`. A key is compared with whole tables, so
     /// nearly all comparisons end at the length.
     #[inline]
-    pub(crate) fn is(&self, wanted: &str) -> bool {
+    pub(crate) fn is_text(&self, wanted: &str) -> bool {
         let entry = self.entry();
         // Quotes and all. An escape is always longer than what it stands for.
         let (length, plain) = ((entry.end - entry.start) as usize, wanted.len() + 2);
-        entry.kind == Kind::Text
+        entry.kind == JsonKind::Text
             && match length.cmp(&plain) {
                 Ordering::Less => false,
                 Ordering::Equal => self.inner() == wanted.as_bytes(),
@@ -142,27 +146,27 @@ impl<'a> Node<'a> {
     }
 
     /// The keys and values of an object; nothing for any other value.
-    pub(crate) fn members(self) -> impl Iterator<Item = (Node<'a>, Node<'a>)> {
-        let children = self.children(Kind::Object);
+    pub(crate) fn members(self) -> impl Iterator<Item = (JsonNode<'a>, JsonNode<'a>)> {
+        let children = self.children(JsonKind::Object);
         children.filter_map(move |key| {
-            let value = Node { at: key.at + 1, ..key };
+            let value = JsonNode { at: key.at + 1, ..key };
             (key.at < value.at).then_some((key, value))
         })
     }
 
     /// The elements of a list; nothing for any other value.
-    pub(crate) fn items(self) -> impl Iterator<Item = Node<'a>> {
-        self.children(Kind::List)
+    pub(crate) fn items(self) -> impl Iterator<Item = JsonNode<'a>> {
+        self.children(JsonKind::List)
     }
 
     /// Member of an object by name; none if it is missing or the value is no object.
-    pub(crate) fn get(self, name: &str) -> Option<Node<'a>> {
-        self.members().find(|(key, _)| key.is(name)).map(|(_, value)| value)
+    pub(crate) fn get_member(self, name: &str) -> Option<JsonNode<'a>> {
+        self.members().find(|(key, _)| key.is_text(name)).map(|(_, value)| value)
     }
 
     /// A path of object members.
-    pub(crate) fn find(self, path: &[&str]) -> Option<Node<'a>> {
-        path.iter().try_fold(self, |node, name| node.get(name))
+    pub(crate) fn find_path(self, path: &[&str]) -> Option<JsonNode<'a>> {
+        path.iter().try_fold(self, |node, name| node.get_member(name))
     }
 
     fn inner(&self) -> &'a [u8] {
@@ -171,11 +175,11 @@ impl<'a> Node<'a> {
     }
 
     /// Elements of a list, or keys of an object: a key's `next` lies behind its value.
-    fn children(self, kind: Kind) -> impl Iterator<Item = Node<'a>> {
+    fn children(self, kind: JsonKind) -> impl Iterator<Item = JsonNode<'a>> {
         let end = if self.kind() == kind { self.entry().next as usize } else { self.at };
         let mut at = self.at + 1;
         std::iter::from_fn(move || {
-            let child = (at < end).then_some(Node { at, ..self })?;
+            let child = (at < end).then_some(JsonNode { at, ..self })?;
             at = child.entry().next as usize;
             Some(child)
         })
@@ -251,22 +255,22 @@ mod tests {
     fn values_are_found_by_name() {
         let bytes = br#" {"a":[1,{"b":"x\u0041\ud83d\ude00\n"}],"mod\u0065l":"m","n":-1.5e3,"t":true,"z":null} "#;
         let mut tape = Tape::default();
-        let root = tape.read(bytes, Strictness::Request).unwrap();
-        let list: Vec<_> = root.get("a").unwrap().items().collect();
+        let root = tape.read_document(bytes, Strictness::Request).unwrap();
+        let list: Vec<_> = root.get_member("a").unwrap().items().collect();
         assert_eq!(list[0].integer(), Some(1));
-        assert_eq!(list[1].get("b").unwrap().text().unwrap(), "xA😀\n");
-        assert!(root.get("model").unwrap().is("m"));
-        assert_eq!(root.get("n").unwrap().integer(), None);
-        assert!(root.get("z").unwrap().is_null());
+        assert_eq!(list[1].get_member("b").unwrap().text().unwrap(), "xA😀\n");
+        assert!(root.get_member("model").unwrap().is_text("m"));
+        assert_eq!(root.get_member("n").unwrap().integer(), None);
+        assert!(root.get_member("z").unwrap().is_null());
         assert_eq!(root.members().count(), 5);
-        assert!(root.get("missing").is_none());
-        assert_eq!(root.find(&["a", "b"]).map(|node| node.kind()), None);
+        assert!(root.get_member("missing").is_none());
+        assert_eq!(root.find_path(&["a", "b"]).map(|node| node.kind()), None);
     }
 
     #[test]
     fn a_lone_surrogate_is_replaced() {
         let mut tape = Tape::default();
-        let root = tape.read(br#"["\ud83d","\ud83dx","\ude00"]"#, Strictness::Request).unwrap();
+        let root = tape.read_document(br#"["\ud83d","\ud83dx","\ude00"]"#, Strictness::Request).unwrap();
         let texts: Vec<_> = root.items().filter_map(|item| item.text()).collect();
         assert_eq!(texts, ["\u{fffd}", "\u{fffd}x", "\u{fffd}"]);
     }
@@ -276,6 +280,6 @@ mod tests {
         let text = "a\"\\\n\u{1}é😀";
         let quoted = quoted(text);
         let mut tape = Tape::default();
-        assert_eq!(tape.read(quoted.as_bytes(), Strictness::Request).unwrap().text().unwrap(), text);
+        assert_eq!(tape.read_document(quoted.as_bytes(), Strictness::Request).unwrap().text().unwrap(), text);
     }
 }

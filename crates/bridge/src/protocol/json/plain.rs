@@ -11,7 +11,7 @@ fn is_special(byte: u8) -> bool {
 }
 
 /// Number of bytes before the first special one.
-pub(super) fn run(bytes: &[u8]) -> usize {
+pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     // Most texts are names and short words; blocks pay only for long ones.
     let short = words(bytes.get(..BLOCK).unwrap_or(bytes));
     if short < BLOCK {
@@ -61,17 +61,17 @@ mod tests {
                 // What follows is special too, and must not hide what comes first.
                 let bytes = [&b"a\xff".repeat(40)[..at], &[byte], b"\"\x00\\ \x1f\x7f\x80"].concat();
                 let first = bytes.iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len());
-                assert_eq!(run(&bytes), first, "{byte:#x} at {at}");
+                assert_eq!(plain_prefix(&bytes), first, "{byte:#x} at {at}");
             }
         }
-        assert_eq!((run(b""), run(b"abc"), run(&[b'a'; 100])), (0, 3, 100));
+        assert_eq!((plain_prefix(b""), plain_prefix(b"abc"), plain_prefix(&[b'a'; 100])), (0, 3, 100));
     }
 
     proptest::proptest! {
         #[test]
         fn agrees_with_looking_at_each_byte(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
             let first = bytes.iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len());
-            proptest::prop_assert_eq!(run(&bytes), first);
+            proptest::prop_assert_eq!(plain_prefix(&bytes), first);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Entry, Kind, decode, plain};
+use super::{Entry, JsonKind, decode, plain};
 
 /// Deeper than any request of an agent; a frame of the reader is small, so this is far from
 /// the stack's end.
@@ -31,7 +31,7 @@ pub(crate) struct ReadJsonError {
 }
 
 /// Reads a document onto the tape, which is reused between documents.
-pub(super) fn read(bytes: &[u8], tape: &mut Vec<Entry>, strictness: Strictness) -> Result<(), ReadJsonError> {
+pub(super) fn read_entries(bytes: &[u8], tape: &mut Vec<Entry>, strictness: Strictness) -> Result<(), ReadJsonError> {
     tape.clear();
     if let Err(error) = std::str::from_utf8(bytes) {
         return Err(ReadJsonError { at: error.valid_up_to(), what: "not UTF-8" });
@@ -73,9 +73,9 @@ impl Reader<'_> {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.list(depth),
             Some(b'"') => self.text().map(drop),
-            Some(b't') => self.word(b"true", Kind::True),
-            Some(b'f') => self.word(b"false", Kind::False),
-            Some(b'n') => self.word(b"null", Kind::Null),
+            Some(b't') => self.word(b"true", JsonKind::True),
+            Some(b'f') => self.word(b"false", JsonKind::False),
+            Some(b'n') => self.word(b"null", JsonKind::Null),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(_) => self.fail("a value is expected"),
             None => self.fail("it ends early"),
@@ -83,7 +83,7 @@ impl Reader<'_> {
     }
 
     /// Puts a value on the tape; its end is set by [`Self::close`].
-    fn open(&mut self, kind: Kind) -> Result<usize, ReadJsonError> {
+    fn open(&mut self, kind: JsonKind) -> Result<usize, ReadJsonError> {
         if self.tape.len() >= MAX_ENTRIES {
             return self.fail("too many values");
         }
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 
     fn object(&mut self, depth: u32) -> Result<(), ReadJsonError> {
-        let index = self.enter(Kind::Object, depth)?;
+        let index = self.enter(JsonKind::Object, depth)?;
         if self.peek() == Some(b'}') {
             self.at += 1;
         } else {
@@ -113,7 +113,7 @@ impl Reader<'_> {
         }
     }
 
-    fn enter(&mut self, kind: Kind, depth: u32) -> Result<usize, ReadJsonError> {
+    fn enter(&mut self, kind: JsonKind, depth: u32) -> Result<usize, ReadJsonError> {
         if depth >= MAX_DEPTH {
             return self.fail("nested too deeply");
         }
@@ -141,7 +141,7 @@ impl Reader<'_> {
     }
 
     fn list(&mut self, depth: u32) -> Result<(), ReadJsonError> {
-        let index = self.enter(Kind::List, depth)?;
+        let index = self.enter(JsonKind::List, depth)?;
         if self.peek() == Some(b']') {
             self.at += 1;
         } else {
@@ -172,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, word: &[u8], kind: Kind) -> Result<(), ReadJsonError> {
+    fn word(&mut self, word: &[u8], kind: JsonKind) -> Result<(), ReadJsonError> {
         let index = self.open(kind)?;
         if !self.bytes[self.at..].starts_with(word) {
             return self.fail("an unknown word");
@@ -183,7 +183,7 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Result<(), ReadJsonError> {
-        let index = self.open(Kind::Number)?;
+        let index = self.open(JsonKind::Number)?;
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
@@ -215,10 +215,10 @@ impl Reader<'_> {
     }
 
     fn text(&mut self) -> Result<usize, ReadJsonError> {
-        let index = self.open(Kind::Text)?;
+        let index = self.open(JsonKind::Text)?;
         self.at += 1;
         loop {
-            self.at += plain::run(&self.bytes[self.at..]);
+            self.at += plain::plain_prefix(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str) -> Result<(), &'static str> {
-        Tape::default().read(text.as_bytes(), Strictness::Request).map(drop).map_err(|error| error.what)
+        Tape::default().read_document(text.as_bytes(), Strictness::Request).map(drop).map_err(|error| error.what)
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
             assert_eq!(check(text), Err(*what), "{text}");
         }
         let mut tape = Tape::default();
-        assert_eq!(tape.read(b"\"\xff\"", Strictness::Request).map(drop).unwrap_err().what, "not UTF-8");
+        assert_eq!(tape.read_document(b"\"\xff\"", Strictness::Request).map(drop).unwrap_err().what, "not UTF-8");
     }
 
     proptest::proptest! {
@@ -333,7 +333,7 @@ mod tests {
         #[test]
         fn agrees_with_serde_json(text in r#"[\[\]{}",:0-9a-z\\ .eE+-]{0,24}"#) {
             let other = serde_json::from_str::<serde_json::Value>(&text).is_ok();
-            let ours = Tape::default().read(text.as_bytes(), Strictness::Answer).is_ok();
+            let ours = Tape::default().read_document(text.as_bytes(), Strictness::Answer).is_ok();
             // serde_json refuses numbers beyond f64, which are JSON all the same.
             proptest::prop_assert!(ours == other || (ours && text.contains(['e', 'E'])), "{}: {} {}", text, ours, other);
         }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{ChatHead, Item, Plan, TranslateBodyError, ending, usage};
+use super::{ChatHead, Item, TranslateBodyError, TranslationPlan, ending, usage};
 
 /// Translates a whole chat completion. Fails if the body is none.
-pub(crate) fn document(plan: &Plan, body: &[u8]) -> Result<Vec<u8>, TranslateBodyError> {
+pub(crate) fn translate_document(plan: &TranslationPlan, body: &[u8]) -> Result<Vec<u8>, TranslateBodyError> {
     let chat: Value =
         serde_json::from_slice(body).map_err(|_| TranslateBodyError("the answer is not JSON".to_owned()))?;
     let choice = &chat["choices"][0];
@@ -23,7 +23,7 @@ pub(crate) fn document(plan: &Plan, body: &[u8]) -> Result<Vec<u8>, TranslateBod
     Ok(response.to_string().into_bytes())
 }
 
-fn items(plan: &Plan, message: &Value) -> Vec<Item> {
+fn items(plan: &TranslationPlan, message: &Value) -> Vec<Item> {
     let mut items = Vec::new();
     if let Some(text) = reasoning_text(message) {
         items.push(Item::Reasoning { id: plan.id("rs", items.len()), text: text.to_owned() });

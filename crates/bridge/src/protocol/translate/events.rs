@@ -13,12 +13,12 @@ pub(super) struct Events {
 
 impl Events {
     /// Returns the bytes written so far.
-    pub(super) fn take(&mut self) -> Vec<u8> {
+    pub(super) fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
     /// Appends an event with the next sequence number.
-    pub(super) fn push(&mut self, kind: &str, fields: Value) {
+    pub(super) fn push_event(&mut self, kind: &str, fields: Value) {
         let mut event = json!({"type": kind, "sequence_number": self.number});
         if let (Some(event), Value::Object(fields)) = (event.as_object_mut(), fields) {
             event.extend(fields);
@@ -28,26 +28,29 @@ impl Events {
     }
 
     /// An item begins. A client drops text whose part was not announced.
-    pub(super) fn begin(&mut self, index: usize, item: &Item) {
-        self.push("response.output_item.added", json!({"output_index": index, "item": item.value("in_progress")}));
+    pub(super) fn begin_item(&mut self, index: usize, item: &Item) {
+        self.push_event(
+            "response.output_item.added",
+            json!({"output_index": index, "item": item.value("in_progress")}),
+        );
         if let Item::Message { id, .. } = item {
             let place = json!({"item_id": id, "output_index": index, "content_index": 0, "part": text_part("")});
-            self.push("response.content_part.added", place);
+            self.push_event("response.content_part.added", place);
         }
     }
 
     /// Appends the delta event that belongs to the item's type.
     pub(super) fn delta(&mut self, index: usize, item: &Item, delta: &str) {
         match item {
-            Item::Reasoning { id, .. } => self.push(
+            Item::Reasoning { id, .. } => self.push_event(
                 "response.reasoning_text.delta",
                 json!({"item_id": id, "output_index": index, "content_index": 0, "delta": delta}),
             ),
-            Item::Message { id, .. } => self.push(
+            Item::Message { id, .. } => self.push_event(
                 "response.output_text.delta",
                 json!({"item_id": id, "output_index": index, "content_index": 0, "delta": delta, "logprobs": []}),
             ),
-            Item::Call { id, custom: false, .. } => self.push(
+            Item::Call { id, custom: false, .. } => self.push_event(
                 "response.function_call_arguments.delta",
                 json!({"item_id": id, "output_index": index, "delta": delta}),
             ),
@@ -58,35 +61,35 @@ impl Events {
     }
 
     /// An item is whole.
-    pub(super) fn end(&mut self, index: usize, item: &Item) {
+    pub(super) fn end_item(&mut self, index: usize, item: &Item) {
         match item {
-            Item::Reasoning { id, text } => self.push(
+            Item::Reasoning { id, text } => self.push_event(
                 "response.reasoning_text.done",
                 json!({"item_id": id, "output_index": index, "content_index": 0, "text": text}),
             ),
             Item::Message { id, text } => {
                 let place =
                     json!({"item_id": id, "output_index": index, "content_index": 0, "text": text, "logprobs": []});
-                self.push("response.output_text.done", place);
+                self.push_event("response.output_text.done", place);
                 let place = json!({"item_id": id, "output_index": index, "content_index": 0, "part": text_part(text)});
-                self.push("response.content_part.done", place);
+                self.push_event("response.content_part.done", place);
             }
-            Item::Call { id, arguments, name, custom: false, .. } => self.push(
+            Item::Call { id, arguments, name, custom: false, .. } => self.push_event(
                 "response.function_call_arguments.done",
                 json!({"item_id": id, "output_index": index, "name": name, "arguments": arguments}),
             ),
             Item::Call { id, custom: true, .. } => {
                 let input = item.value("completed")["input"].clone();
-                self.push(
+                self.push_event(
                     "response.custom_tool_call_input.delta",
                     json!({"item_id": id, "output_index": index, "delta": input}),
                 );
-                self.push(
+                self.push_event(
                     "response.custom_tool_call_input.done",
                     json!({"item_id": id, "output_index": index, "input": input}),
                 );
             }
         }
-        self.push("response.output_item.done", json!({"output_index": index, "item": item.value("completed")}));
+        self.push_event("response.output_item.done", json!({"output_index": index, "item": item.value("completed")}));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Plan, TranslateBodyError, not_carried};
+use super::{TranslateBodyError, TranslationPlan, not_carried};
 
 /// Messages in the making. Calls that follow each other are one message on this wire, and
 /// so are instructions at the start.
@@ -35,7 +35,7 @@ impl Messages {
     }
 
     /// Appends one input item. Fails on an item that chat completions cannot carry.
-    pub(super) fn item(&mut self, item: &Value, plan: &mut Plan) -> Result<(), TranslateBodyError> {
+    pub(super) fn item(&mut self, item: &Value, plan: &mut TranslationPlan) -> Result<(), TranslateBodyError> {
         match item["type"].as_str().unwrap_or("message") {
             "message" => self.message(item),
             "function_call" => {

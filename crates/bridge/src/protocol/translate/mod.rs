@@ -16,8 +16,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-pub(crate) use document::document;
-pub(crate) use request::request;
+pub(crate) use document::translate_document;
+pub(crate) use request::translate_request;
 pub(crate) use stream::Translator;
 
 /// Everything a translation may lose, and what becomes of it.
@@ -45,7 +45,7 @@ fn not_carried<T>(what: impl fmt::Display) -> Result<T, TranslateBodyError> {
 
 /// Facts of the request that the translation of its answer needs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Plan {
+pub(crate) struct TranslationPlan {
     /// Tools that take free text and were sent as functions with one text parameter.
     custom: HashSet<String>,
     /// Names of [`LEFT_OUT`].
@@ -58,7 +58,7 @@ pub(crate) struct Plan {
     parallel_tool_calls: Value,
 }
 
-impl Plan {
+impl TranslationPlan {
     fn leave_out(&mut self, name: &'static str) {
         if !self.left_out.contains(&name) {
             self.left_out.push(name);

@@ -4,19 +4,19 @@ use contract::Digest;
 use serde_json::{Map, Value, json};
 
 use super::input::Messages;
-use super::{Plan, TranslateBodyError, not_carried};
+use super::{TranslateBodyError, TranslationPlan, not_carried};
 
 /// Turns a judged request over; gives the body to send and the plan for the way back.
-pub(crate) fn request(body: &[u8]) -> Result<(Vec<u8>, Plan), TranslateBodyError> {
+pub(crate) fn translate_request(body: &[u8]) -> Result<(Vec<u8>, TranslationPlan), TranslateBodyError> {
     let parsed: Result<Value, _> = serde_json::from_slice(body);
     let Ok(Value::Object(fields)) = parsed else { return not_carried("this body") };
     let mut draft = Draft {
-        plan: Plan {
-            seed: Digest::of(body).to_string()[..24].to_owned(),
+        plan: TranslationPlan {
+            seed: Digest::of_bytes(body).to_string()[..24].to_owned(),
             tools: json!([]),
             tool_choice: json!("auto"),
             parallel_tool_calls: json!(true),
-            ..Plan::default()
+            ..TranslationPlan::default()
         },
         chat: Map::new(),
         messages: Messages::default(),
@@ -32,7 +32,7 @@ pub(crate) fn request(body: &[u8]) -> Result<(Vec<u8>, Plan), TranslateBodyError
 }
 
 struct Draft {
-    plan: Plan,
+    plan: TranslationPlan,
     chat: Map<String, Value>,
     messages: Messages,
     tools: Vec<Value>,
@@ -184,7 +184,7 @@ impl Draft {
         Ok(())
     }
 
-    fn finish(mut self) -> (Vec<u8>, Plan) {
+    fn finish(mut self) -> (Vec<u8>, TranslationPlan) {
         let messages = std::mem::take(&mut self.messages).finish();
         self.put("messages", Value::Array(messages));
         if !self.tools.is_empty() {

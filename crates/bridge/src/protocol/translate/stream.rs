@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::document::reasoning_text;
 use super::events::Events;
-use super::{ChatHead, Item, Plan, TranslateBodyError, ending, usage};
+use super::{ChatHead, Item, TranslateBodyError, TranslationPlan, ending, usage};
 use crate::protocol::sse::Frames;
 
 /// The upstream's limits bound what is kept here; this bounds one frame.
@@ -17,7 +17,7 @@ const MOST_CALLS: usize = 128;
 /// Turns one stream over.
 #[derive(Debug)]
 pub(crate) struct Translator {
-    plan: Plan,
+    plan: TranslationPlan,
     frames: Option<Frames>,
     events: Events,
     head: ChatHead,
@@ -34,7 +34,7 @@ pub(crate) struct Translator {
 
 impl Translator {
     /// Translator for the answer to one request.
-    pub(crate) fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: TranslationPlan) -> Self {
         Self {
             plan,
             frames: Some(Frames::new(LONGEST_FRAME)),
@@ -63,13 +63,13 @@ impl Translator {
         if fed.is_err() {
             return Err(TranslateBodyError("a frame is too long".to_owned()));
         }
-        fault.map_or_else(|| Ok(self.events.take()), Err)
+        fault.map_or_else(|| Ok(self.events.take_bytes()), Err)
     }
 
     /// The upstream is done.
-    pub(crate) fn end(&mut self) -> Vec<u8> {
+    pub(crate) fn end_stream(&mut self) -> Vec<u8> {
         self.close();
-        self.events.take()
+        self.events.take_bytes()
     }
 
     fn frame(&mut self, data: &[u8]) -> Result<(), TranslateBodyError> {
@@ -101,8 +101,8 @@ impl Translator {
             return;
         }
         let response = self.plan.response(&self.head, "in_progress", Vec::new(), Value::Null);
-        self.events.push("response.created", json!({"response": response}));
-        self.events.push("response.in_progress", json!({"response": response}));
+        self.events.push_event("response.created", json!({"response": response}));
+        self.events.push_event("response.in_progress", json!({"response": response}));
     }
 
     fn delta(&mut self, delta: &Value) -> Result<(), TranslateBodyError> {
@@ -125,7 +125,7 @@ impl Translator {
     }
 
     /// The open item if it is of this kind, else a new one.
-    fn open_item(&mut self, fits: impl Fn(&Item) -> bool, make: impl Fn(&Plan, usize) -> Item) -> usize {
+    fn open_item(&mut self, fits: impl Fn(&Item) -> bool, make: impl Fn(&TranslationPlan, usize) -> Item) -> usize {
         match self.open {
             Some(index) if fits(&self.items[index]) => index,
             _ => {
@@ -139,7 +139,7 @@ impl Translator {
 
     fn add(&mut self, item: Item) -> usize {
         let index = self.items.len();
-        self.events.begin(index, &item);
+        self.events.begin_item(index, &item);
         self.items.push(item);
         index
     }
@@ -188,7 +188,7 @@ impl Translator {
 
     fn close_text(&mut self) {
         if let Some(index) = self.open.take() {
-            self.events.end(index, &self.items[index]);
+            self.events.end_item(index, &self.items[index]);
         }
     }
 
@@ -199,7 +199,7 @@ impl Translator {
         self.begin();
         self.close_text();
         for index in std::mem::take(&mut self.calls).into_values() {
-            self.events.end(index, &self.items[index]);
+            self.events.end_item(index, &self.items[index]);
         }
         let output = self.items.iter().map(|item| item.value("completed")).collect();
         let (status, details) = self.finish.as_deref().map_or(("failed", Value::Null), ending);
@@ -208,6 +208,6 @@ impl Translator {
         if self.finish.is_none() {
             response["error"] = json!({"code": "server_error", "message": "the provider's answer ends early"});
         }
-        self.events.push(&format!("response.{status}"), json!({"response": response}));
+        self.events.push_event(&format!("response.{status}"), json!({"response": response}));
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn turned(body: &str) -> (Value, Plan) {
-    let (bytes, plan) = request(body.as_bytes()).unwrap();
+fn turned(body: &str) -> (Value, TranslationPlan) {
+    let (bytes, plan) = translate_request(body.as_bytes()).unwrap();
     (serde_json::from_slice(&bytes).unwrap(), plan)
 }
 
@@ -55,11 +55,15 @@ fn what_cannot_be_carried_is_said() {
         (r#"{"reasoning":{"context":"x"}}"#, "the field reasoning.context"),
     ];
     for (body, expected) in rows {
-        assert_eq!(request(body.as_bytes()).unwrap_err().to_string(), format!("It cannot carry {expected}."), "{body}");
+        assert_eq!(
+            translate_request(body.as_bytes()).unwrap_err().to_string(),
+            format!("It cannot carry {expected}."),
+            "{body}"
+        );
     }
 }
 
-fn plan() -> Plan {
+fn plan() -> TranslationPlan {
     turned(r#"{"model":"m","input":"x","tools":[{"type":"custom","name":"patch"},{"type":"function","name":"f"}]}"#).1
 }
 
@@ -79,7 +83,7 @@ fn stream(text: &str, size: usize) -> Vec<Value> {
     for piece in text.as_bytes().chunks(size) {
         out.extend(translator.piece(piece).unwrap());
     }
-    out.extend(translator.end());
+    out.extend(translator.end_stream());
     let text = String::from_utf8(out).unwrap();
     text.lines()
         .filter_map(|line| line.strip_prefix("data: "))
@@ -142,11 +146,11 @@ fn a_stream_that_ends_early_is_failed_and_one_cut_by_length_incomplete() {
 #[test]
 fn a_whole_answer_is_turned_over() {
     let chat = r#"{"model":"m","created":3,"choices":[{"finish_reason":"stop","message":{"role":"assistant","reasoning":"hm","content":"Hi","tool_calls":[{"id":"c","type":"function","function":{"name":"patch","arguments":"not json"}}]}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
-    let response: Value = serde_json::from_slice(&document(&plan(), chat.as_bytes()).unwrap()).unwrap();
+    let response: Value = serde_json::from_slice(&translate_document(&plan(), chat.as_bytes()).unwrap()).unwrap();
     assert_eq!(response["status"], "completed");
     let kinds: Vec<_> =
         response["output"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["reasoning", "message", "custom_tool_call"]);
     assert_eq!(response["output"][2]["input"], "not json");
-    assert!(document(&plan(), b"{}").is_err());
+    assert!(translate_document(&plan(), b"{}").is_err());
 }

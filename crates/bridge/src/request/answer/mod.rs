@@ -7,7 +7,7 @@ mod read;
 
 use std::sync::Arc;
 
-use crate::policy::admission::{Admission, Served};
+use crate::policy::admission::{AdmittedPair, Served};
 use crate::protocol::json::{Strictness, Tape};
 use crate::protocol::sse::Frames;
 use crate::protocol::usage::{AnswerShape, Tokens};
@@ -49,9 +49,9 @@ pub(crate) struct Sightings {
 
 /// Reads along with one answer.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub(crate) struct AnswerWatcher {
     wire: Wire,
-    admission: Arc<Admission>,
+    admission: Arc<AdmittedPair>,
     frames: Frames,
     /// Number of frames of a stream.
     pub(crate) frames_seen: u64,
@@ -59,12 +59,12 @@ pub(crate) struct Watcher {
     fault: Option<Fault>,
 }
 
-impl Watcher {
+impl AnswerWatcher {
     /// The most ids remembered from one answer.
     const MOST_IDS: usize = 1024;
 
     /// Watcher of one answer.
-    pub(crate) fn new(wire: Wire, admission: Arc<Admission>, longest_frame: usize) -> Self {
+    pub(crate) fn new(wire: Wire, admission: Arc<AdmittedPair>, longest_frame: usize) -> Self {
         let seen = Sightings {
             model: None,
             served: Served::Unknown,
@@ -83,8 +83,8 @@ impl Watcher {
     /// A whole answer that is not a stream.
     pub(crate) fn see_document(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         Tape::with_shared(|tape| {
-            let root = tape.read(bytes, Strictness::Answer).map_err(|_| Fault::NotJson)?;
-            read::document(self, self.wire, root);
+            let root = tape.read_document(bytes, Strictness::Answer).map_err(|_| Fault::NotJson)?;
+            read::watch_document(self, self.wire, root);
             Ok(())
         })?;
         self.seen.complete = true;
@@ -107,7 +107,7 @@ impl Watcher {
             self.seen.terminal |= self.wire == Wire::ChatCompletions;
             return;
         }
-        match tape.read(data, Strictness::Answer) {
+        match tape.read_document(data, Strictness::Answer) {
             Ok(root) => read::frame(self, self.wire, root),
             Err(_) => self.fail(Fault::NotJson),
         }

@@ -1,13 +1,13 @@
 //! Positions of the model's name, the usage and the content on each wire, in documents and
 //! in frames.
 
-use super::Watcher;
-use crate::protocol::json::{Kind, Node};
-use crate::protocol::usage::take;
+use super::AnswerWatcher;
+use crate::protocol::json::{JsonKind, JsonNode};
+use crate::protocol::usage::take_usage;
 use crate::protocol::wire::Wire;
 
 /// Reads a whole answer.
-pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
+pub(super) fn watch_document(watcher: &mut AnswerWatcher, wire: Wire, root: JsonNode<'_>) {
     match wire {
         Wire::ChatCompletions => chat(watcher, root),
         Wire::Responses => response(watcher, root),
@@ -16,7 +16,7 @@ pub(super) fn document(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
 }
 
 /// Reads one frame of a stream.
-pub(super) fn frame(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
+pub(super) fn frame(watcher: &mut AnswerWatcher, wire: Wire, root: JsonNode<'_>) {
     match wire {
         Wire::ChatCompletions => chat(watcher, root),
         Wire::Responses => responses_frame(watcher, root),
@@ -24,17 +24,17 @@ pub(super) fn frame(watcher: &mut Watcher, wire: Wire, root: Node<'_>) {
     }
 }
 
-fn model(watcher: &mut Watcher, node: Node<'_>) {
+fn model(watcher: &mut AnswerWatcher, node: JsonNode<'_>) {
     if let Some(name) = node.text() {
         watcher.see_model(&name);
     }
 }
 
-fn usage(watcher: &mut Watcher, wire: Wire, node: Node<'_>) {
-    take(&mut watcher.seen.tokens, wire, node);
+fn usage(watcher: &mut AnswerWatcher, wire: Wire, node: JsonNode<'_>) {
+    take_usage(&mut watcher.seen.tokens, wire, node);
 }
 
-fn finish(watcher: &mut Watcher, node: Node<'_>) {
+fn finish(watcher: &mut AnswerWatcher, node: JsonNode<'_>) {
     if let Some(reason) = node.text() {
         watcher.seen.finish = Some(reason.into_owned());
         watcher.seen.complete = true;
@@ -42,23 +42,23 @@ fn finish(watcher: &mut Watcher, node: Node<'_>) {
 }
 
 /// An error ends an answer, on every wire.
-fn fail(watcher: &mut Watcher) {
+fn fail(watcher: &mut AnswerWatcher) {
     watcher.seen.error = true;
     watcher.seen.terminal = true;
 }
 
 /// True for text that is not empty; the quotes count two.
-fn says_something(node: Node<'_>) -> bool {
+fn says_something(node: JsonNode<'_>) -> bool {
     match node.kind() {
-        Kind::Text => node.span().len() > 2,
-        Kind::List => node.items().next().is_some(),
-        Kind::Object => true,
+        JsonKind::Text => node.span().len() > 2,
+        JsonKind::List => node.items().next().is_some(),
+        JsonKind::Object => true,
         _ => false,
     }
 }
 
 /// A chat completion and a chunk of one differ only in `message` and `delta`.
-fn chat(watcher: &mut Watcher, root: Node<'_>) {
+fn chat(watcher: &mut AnswerWatcher, root: JsonNode<'_>) {
     for (key, value) in root.members() {
         match key.raw() {
             b"\"model\"" => model(watcher, value),
@@ -70,7 +70,7 @@ fn chat(watcher: &mut Watcher, root: Node<'_>) {
     }
 }
 
-fn chat_choice(watcher: &mut Watcher, choice: Node<'_>) {
+fn chat_choice(watcher: &mut AnswerWatcher, choice: JsonNode<'_>) {
     for (key, value) in choice.members() {
         match key.raw() {
             b"\"finish_reason\"" => finish(watcher, value),
@@ -80,7 +80,7 @@ fn chat_choice(watcher: &mut Watcher, choice: Node<'_>) {
     }
 }
 
-fn chat_message(watcher: &mut Watcher, message: Node<'_>) {
+fn chat_message(watcher: &mut AnswerWatcher, message: JsonNode<'_>) {
     let shape = &mut watcher.seen.shape;
     for (key, value) in message.members() {
         match key.raw() {
@@ -94,14 +94,14 @@ fn chat_message(watcher: &mut Watcher, message: Node<'_>) {
     }
 }
 
-fn response(watcher: &mut Watcher, root: Node<'_>) {
+fn response(watcher: &mut AnswerWatcher, root: JsonNode<'_>) {
     for (key, value) in root.members() {
         match key.raw() {
             b"\"model\"" => model(watcher, value),
             b"\"usage\"" => usage(watcher, Wire::Responses, value),
             b"\"error\"" if says_something(value) => fail(watcher),
             b"\"id\"" => id(watcher, value),
-            b"\"status\"" if !value.is("in_progress") && !value.is("queued") => response_end(watcher, value),
+            b"\"status\"" if !value.is_text("in_progress") && !value.is_text("queued") => response_end(watcher, value),
             b"\"output\"" => value.items().for_each(|item| response_item(watcher, item)),
             _ => {}
         }
@@ -110,27 +110,27 @@ fn response(watcher: &mut Watcher, root: Node<'_>) {
 
 /// End of a response. Only a completed one is an answer: a failed, cancelled or incomplete
 /// one is the provider's statement that there is none.
-fn response_end(watcher: &mut Watcher, status: Node<'_>) {
+fn response_end(watcher: &mut AnswerWatcher, status: JsonNode<'_>) {
     finish(watcher, status);
-    watcher.seen.error |= !status.is("completed");
+    watcher.seen.error |= !status.is_text("completed");
 }
 
-fn id(watcher: &mut Watcher, node: Node<'_>) {
+fn id(watcher: &mut AnswerWatcher, node: JsonNode<'_>) {
     if let Some(id) = node.text() {
         watcher.see_id(&id);
     }
 }
 
-fn response_item(watcher: &mut Watcher, item: Node<'_>) {
-    if let Some(value) = item.get("id") {
+fn response_item(watcher: &mut AnswerWatcher, item: JsonNode<'_>) {
+    if let Some(value) = item.get_member("id") {
         id(watcher, value);
     }
-    let kind = item.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let kind = item.get_member("type").and_then(|kind| kind.text()).unwrap_or_default();
     match &*kind {
         "message" => {
-            let mut parts = item.get("content").into_iter().flat_map(Node::items);
-            watcher.seen.shape.content |=
-                parts.any(|part| part.get("text").or_else(|| part.get("refusal")).is_some_and(says_something));
+            let mut parts = item.get_member("content").into_iter().flat_map(JsonNode::items);
+            watcher.seen.shape.content |= parts
+                .any(|part| part.get_member("text").or_else(|| part.get_member("refusal")).is_some_and(says_something));
         }
         "reasoning" => watcher.seen.shape.reasoning = true,
         kind if kind.ends_with("_call") => watcher.seen.shape.tool_calls = true,
@@ -138,21 +138,21 @@ fn response_item(watcher: &mut Watcher, item: Node<'_>) {
     }
 }
 
-fn responses_frame(watcher: &mut Watcher, root: Node<'_>) {
-    let kind = root.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+fn responses_frame(watcher: &mut AnswerWatcher, root: JsonNode<'_>) {
+    let kind = root.get_member("type").and_then(|kind| kind.text()).unwrap_or_default();
     match &*kind {
         "response.output_text.delta" | "response.refusal.delta" => {
-            watcher.seen.shape.content |= root.get("delta").is_some_and(says_something);
+            watcher.seen.shape.content |= root.get_member("delta").is_some_and(says_something);
         }
         kind if kind.starts_with("response.reasoning") => watcher.seen.shape.reasoning = true,
         "response.output_item.added" | "response.output_item.done" => {
-            if let Some(item) = root.get("item") {
+            if let Some(item) = root.get_member("item") {
                 response_item(watcher, item);
             }
         }
         "error" => fail(watcher),
         kind => {
-            root.get("response").into_iter().for_each(|inner| response(watcher, inner));
+            root.get_member("response").into_iter().for_each(|inner| response(watcher, inner));
             match kind {
                 "response.completed" => watcher.seen.terminal = true,
                 "response.failed" | "response.incomplete" | "response.cancelled" => fail(watcher),
@@ -162,7 +162,7 @@ fn responses_frame(watcher: &mut Watcher, root: Node<'_>) {
     }
 }
 
-fn message(watcher: &mut Watcher, root: Node<'_>) {
+fn message(watcher: &mut AnswerWatcher, root: JsonNode<'_>) {
     for (key, value) in root.members() {
         match key.raw() {
             b"\"model\"" => model(watcher, value),
@@ -175,26 +175,28 @@ fn message(watcher: &mut Watcher, root: Node<'_>) {
     }
 }
 
-fn message_block(watcher: &mut Watcher, block: Node<'_>) {
-    let kind = block.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+fn message_block(watcher: &mut AnswerWatcher, block: JsonNode<'_>) {
+    let kind = block.get_member("type").and_then(|kind| kind.text()).unwrap_or_default();
     let shape = &mut watcher.seen.shape;
     match &*kind {
-        "text" | "text_delta" => shape.content |= block.get("text").is_some_and(says_something),
+        "text" | "text_delta" => shape.content |= block.get_member("text").is_some_and(says_something),
         "thinking" | "thinking_delta" | "redacted_thinking" => shape.reasoning = true,
         "tool_use" => shape.tool_calls = true,
         _ => {}
     }
 }
 
-fn messages_frame(watcher: &mut Watcher, root: Node<'_>) {
-    let kind = root.get("type").and_then(|kind| kind.text()).unwrap_or_default();
+fn messages_frame(watcher: &mut AnswerWatcher, root: JsonNode<'_>) {
+    let kind = root.get_member("type").and_then(|kind| kind.text()).unwrap_or_default();
     match &*kind {
-        "message_start" => root.get("message").into_iter().for_each(|start| message(watcher, start)),
-        "content_block_start" => root.get("content_block").into_iter().for_each(|block| message_block(watcher, block)),
-        "content_block_delta" => root.get("delta").into_iter().for_each(|delta| message_block(watcher, delta)),
+        "message_start" => root.get_member("message").into_iter().for_each(|start| message(watcher, start)),
+        "content_block_start" => {
+            root.get_member("content_block").into_iter().for_each(|block| message_block(watcher, block))
+        }
+        "content_block_delta" => root.get_member("delta").into_iter().for_each(|delta| message_block(watcher, delta)),
         "message_delta" => {
-            root.find(&["delta", "stop_reason"]).into_iter().for_each(|reason| finish(watcher, reason));
-            root.get("usage").into_iter().for_each(|report| usage(watcher, Wire::Messages, report));
+            root.find_path(&["delta", "stop_reason"]).into_iter().for_each(|reason| finish(watcher, reason));
+            root.get_member("usage").into_iter().for_each(|report| usage(watcher, Wire::Messages, report));
         }
         "message_stop" => watcher.seen.terminal = true,
         "error" => fail(watcher),

@@ -1,9 +1,9 @@
 use super::*;
 
-fn watcher(wire: Wire) -> Watcher {
-    let mut admission = Admission::new("p", "m");
+fn watcher(wire: Wire) -> AnswerWatcher {
+    let mut admission = AdmittedPair::new("p", "m");
     admission.aliases.push("m-1".to_owned());
-    Watcher::new(wire, Arc::new(admission), 4096)
+    AnswerWatcher::new(wire, Arc::new(admission), 4096)
 }
 
 fn watch(wire: Wire, stream: &str, size: usize) -> Result<Sightings, Fault> {

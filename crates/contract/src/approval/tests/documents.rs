@@ -32,7 +32,7 @@ fn an_approval_has_sixteen_keys() {
 #[test]
 fn an_approval_of_another_plan_names_the_field() {
     let plan = plan();
-    let digests = (plan.digest().unwrap(), Digest::of(render_packet(&plan).unwrap().as_bytes()));
+    let digests = (plan.digest().unwrap(), Digest::of_bytes(render_packet(&plan).unwrap().as_bytes()));
     type Edit = fn(&mut Approval);
     let rows: &[(Option<&str>, Edit)] = &[
         (None, |_| {}),

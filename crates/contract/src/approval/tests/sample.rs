@@ -20,7 +20,7 @@ success_criteria: [slow hosts end in a timeout]
 rollback_expectation: the branch can be deleted
 "#;
     let contract = crate::case::load_contract("t.yaml", contract.as_bytes(), &|_| Err("none".to_owned())).unwrap();
-    let digest = |text: &str| Digest::of(text.as_bytes());
+    let digest = |text: &str| Digest::of_bytes(text.as_bytes());
     Plan {
         schema: PlanSchema::V1,
         stage: crate::Stage::try_from(5).unwrap(),
@@ -111,7 +111,7 @@ pub(super) fn approval(plan: &Plan) -> Approval {
         mutation_mode: plan.mutation_mode,
         approval_source: "op1".to_owned(),
         execution_scope: ExecutionScope::OneRun,
-        packet_digest: Digest::of(render_packet(plan).unwrap().as_bytes()),
+        packet_digest: Digest::of_bytes(render_packet(plan).unwrap().as_bytes()),
         policy_digest: plan.policy_digest,
         signed_via: SignedVia::Terminal,
         granted_at: stamp("2026-11-15T01:35:00Z"),

@@ -33,8 +33,8 @@ fn with(key: &str, value: Option<&str>) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-fn found(record: TargetAdmission) -> Found<TargetAdmission> {
-    Found::Record { sha256: Digest::ZERO, record, signed_by: Some("SHA256:op1".to_owned()) }
+fn found(record: TargetAdmission) -> FoundRecord<TargetAdmission> {
+    FoundRecord::Record { sha256: Digest::ZERO, record, signed_by: Some("SHA256:op1".to_owned()) }
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_whole_record_admits_its_repository() {
     assert_eq!((record.problems(), record.defects()), (vec![], vec![]));
     assert_eq!(target_admission_status(&found(record.clone()), "/srv/site-tools/"), AdmissionStatus::Admitted);
     assert_eq!(target_admission_status(&found(record.clone()), "/srv/site"), AdmissionStatus::Mismatch);
-    let unsigned = Found::Record { sha256: Digest::ZERO, record: record.clone(), signed_by: None };
+    let unsigned = FoundRecord::Record { sha256: Digest::ZERO, record: record.clone(), signed_by: None };
     assert_eq!(target_admission_status(&unsigned, "/srv/site-tools"), AdmissionStatus::InvalidAdmission);
     let json = serde_json::to_vec(&record).unwrap();
     assert_eq!(load::<TargetAdmission>("target.json", &json).unwrap().value, record, "JSON of the same shape");
@@ -103,8 +103,8 @@ fn a_record_that_admits_nothing_may_be_empty() {
     .unwrap();
     assert_eq!(record.problems(), Vec::<String>::new());
     assert_eq!(target_admission_status(&found(record), "/srv/site"), AdmissionStatus::NotAdmitted);
-    assert_eq!(target_admission_status(&Found::Missing, "/srv/site"), AdmissionStatus::MissingAdmission);
-    let invalid = Found::Invalid { why: String::new() };
+    assert_eq!(target_admission_status(&FoundRecord::Missing, "/srv/site"), AdmissionStatus::MissingAdmission);
+    let invalid = FoundRecord::Invalid { why: String::new() };
     assert_eq!(target_admission_status(&invalid, "/srv/site"), AdmissionStatus::InvalidAdmission);
 }
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::object::property;
 use super::{Checker, Schema, Step, array, words};
-use crate::source::node::{Kind, Node};
-use crate::source::problem::{Problem, Rule, shown};
+use crate::source::node::{Node, ValueKind};
+use crate::source::problem::{Problem, SourceRule, shorten_value};
 
 /// The closed list of a schema: `enum`, `const`, or alternatives that are nothing but these.
 pub(super) fn choices(schema: &Schema) -> Option<Vec<&Value>> {
@@ -23,22 +23,23 @@ pub(super) fn choices(schema: &Schema) -> Option<Vec<&Value>> {
 impl<'s> Checker<'s> {
     /// Checks a value against a closed list; reports the closest entry as a suggestion.
     pub(super) fn choice(&mut self, node: &Node, noun: Option<String>, choices: &[&'s Value]) {
-        if matches!(node.kind, Kind::Float(_)) || choices.contains(&&node.to_value()) {
+        if matches!(node.kind, ValueKind::Float(_)) || choices.contains(&&node.to_value()) {
             return;
         }
         let types: Vec<&str> = choices.iter().map(|choice| value_type(choice)).collect();
-        if !words::fits(&node.kind, &types) {
+        if !words::fits_types(&node.kind, &types) {
             let wrong = self.wrong_type(node, &types);
             return self.report(wrong.with_note(words::one_of(choices)));
         }
         let value = words::value(&node.kind);
         let message = match (choices, noun) {
             ([only], _) => format!("{} must be `{}`", self.subject(), words::choice_word(only)),
-            (_, Some(noun)) => format!("`{}` is not {noun}", shown(&value)),
-            (_, None) => format!("`{}` is not one of the values of {}", shown(&value), self.list_name()),
+            (_, Some(noun)) => format!("`{}` is not {noun}", shorten_value(&value)),
+            (_, None) => format!("`{}` is not one of the values of {}", shorten_value(&value), self.list_name()),
         };
         let suggestion = words::closest(&value, choices.iter().filter_map(|choice| choice.as_str()));
-        let refused = Problem::new(node.span, Rule::NotAllowed, message).with_found(&value).with_suggestion(suggestion);
+        let refused =
+            Problem::new(node.span, SourceRule::NotAllowed, message).with_found(&value).with_suggestion(suggestion);
         let note = (choices.len() > 1).then(|| words::one_of(choices));
         self.report(Problem { note, ..refused });
     }
@@ -46,7 +47,7 @@ impl<'s> Checker<'s> {
     /// A value in a list belongs to the list as a whole.
     fn list_name(&self) -> String {
         match self.path.as_slice() {
-            [.., Step::Key(key), Step::Index(_)] => format!("`{}`", shown(key)),
+            [.., Step::Key(key), Step::Index(_)] => format!("`{}`", shorten_value(key)),
             _ => self.subject(),
         }
     }
@@ -78,7 +79,7 @@ impl<'s> Checker<'s> {
     }
 
     fn ambiguous(&self, node: &Node) -> Problem {
-        Problem::new(node.span, Rule::Invalid, format!("{} can be read in more than one way", self.subject()))
+        Problem::new(node.span, SourceRule::Invalid, format!("{} can be read in more than one way", self.subject()))
     }
 
     /// Alternatives that one key tells apart: that key decides. False if there is no such key.
@@ -90,8 +91,8 @@ impl<'s> Checker<'s> {
         let Some((tag, values)) = tag(first, &branches) else {
             return false;
         };
-        let Some(given) = node.get(tag) else {
-            let missing = Problem::new(node.span, Rule::MissingKey, format!("`{tag}` is missing"));
+        let Some(given) = node.get_child(tag) else {
+            let missing = Problem::new(node.span, SourceRule::MissingKey, format!("`{tag}` is missing"));
             let missing = missing.with_note(words::one_of(&values));
             self.within(Step::Key(tag.to_owned()), |checker| checker.report(missing));
             return true;
@@ -107,13 +108,13 @@ impl<'s> Checker<'s> {
     fn keyed(&mut self, node: &Node, branches: &[&'s Value]) -> bool {
         let branches: Vec<&'s Schema> = branches.iter().filter_map(|branch| self.resolved(branch)).collect();
         let names: Option<Vec<&'s str>> = branches.iter().map(|branch| only_key(branch)).collect();
-        let (Kind::Map(entries), Some(names), true) = (&node.kind, names, branches.len() > 1) else {
+        let (ValueKind::Map(entries), Some(names), true) = (&node.kind, names, branches.len() > 1) else {
             return false;
         };
         let note = format!("one of: {}", names.join(", "));
         let [(key, _)] = entries.as_slice() else {
             let message = format!("{} must have exactly one key, found {}", self.subject(), entries.len());
-            self.report(Problem::new(node.span, Rule::Invalid, message).with_note(note));
+            self.report(Problem::new(node.span, SourceRule::Invalid, message).with_note(note));
             return true;
         };
         if let Some(at) = names.iter().position(|name| *name == key.text) {
@@ -121,7 +122,8 @@ impl<'s> Checker<'s> {
             return true;
         }
         let close = words::closest(&key.text, names);
-        let unknown = Problem::new(key.span, Rule::UnknownKey, format!("unknown key `{}`", shown(&key.text)));
+        let unknown =
+            Problem::new(key.span, SourceRule::UnknownKey, format!("unknown key `{}`", shorten_value(&key.text)));
         let unknown = Problem { note: close.is_none().then_some(note), ..unknown.with_suggestion(close) };
         self.within(Step::Key(key.text.clone()), |checker| checker.report(unknown));
         true
@@ -134,7 +136,7 @@ impl<'s> Checker<'s> {
 
     fn may_fit(&self, node: &Node, schema: &'s Value) -> bool {
         let types = self.types(schema);
-        types.is_empty() || words::fits(&node.kind, &types)
+        types.is_empty() || words::fits_types(&node.kind, &types)
     }
 
     /// The types a branch can have; none named means any.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::merged;
 use super::node::Node;
-use super::problem::{LISTED, Problem, Rule, shown};
+use super::problem::{LISTED, Problem, SourceRule, shorten_value};
 
 pub use coverage::unenforced;
 
@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 512;
 
 /// All problems of `node` under `schema`, whose `$ref`s are looked up in `root`. The file
 /// is left empty.
-pub fn check(node: &Node, schema: &Value, root: &Value) -> Vec<Problem> {
+pub fn check_node(node: &Node, schema: &Value, root: &Value) -> Vec<Problem> {
     let mut checker = Checker::new(root);
     checker.value(node, schema);
     let shape = std::mem::take(&mut checker.found);
@@ -58,13 +58,21 @@ impl<'s> Checker<'s> {
             return;
         }
         if self.depth == MAX_DEPTH {
-            return self.report(Problem::new(node.span, Rule::Invalid, "the schema refers to itself without end"));
+            return self.report(Problem::new(
+                node.span,
+                SourceRule::Invalid,
+                "the schema refers to itself without end",
+            ));
         }
         self.depth += 1;
         match schema {
             Value::Object(schema) => self.keywords(node, schema),
             Value::Bool(false) => {
-                self.report(Problem::new(node.span, Rule::Invalid, format!("{} may not be given", self.subject())));
+                self.report(Problem::new(
+                    node.span,
+                    SourceRule::Invalid,
+                    format!("{} may not be given", self.subject()),
+                ));
             }
             _ => {}
         }
@@ -88,9 +96,9 @@ impl<'s> Checker<'s> {
             self.branches(node, array(schema, word), word == "oneOf");
         }
         self.object(node, schema);
-        self.list(node, schema);
-        self.text(node, schema);
-        self.number(node, schema);
+        self.check_list(node, schema);
+        self.check_text(node, schema);
+        self.check_number(node, schema);
     }
 
     fn target(&self, schema: &'s Schema) -> Option<&'s Value> {
@@ -100,7 +108,7 @@ impl<'s> Checker<'s> {
 
     fn has_type(&mut self, node: &Node, schema: &'s Schema) -> bool {
         let types = words::named_types(schema);
-        let fits = types.is_empty() || words::fits(&node.kind, &types);
+        let fits = types.is_empty() || words::fits_types(&node.kind, &types);
         if !fits {
             self.report(self.wrong_type(node, &types));
         }
@@ -110,7 +118,7 @@ impl<'s> Checker<'s> {
     fn wrong_type(&self, node: &Node, types: &[&str]) -> Problem {
         let message =
             format!("{} must be {}, found {}", self.subject(), words::expected(types), words::found(&node.kind));
-        let problem = Problem::new(node.span, Rule::WrongType, message).with_found(&words::value(&node.kind));
+        let problem = Problem::new(node.span, SourceRule::WrongType, message).with_found(&words::value(&node.kind));
         Problem { note: words::type_note(&node.kind, types).map(str::to_owned), ..problem }
     }
 
@@ -142,7 +150,7 @@ impl<'s> Checker<'s> {
 
     fn key(&self) -> Option<String> {
         let steps = self.path.iter().map(|step| match step {
-            Step::Key(key) => shown(key),
+            Step::Key(key) => shorten_value(key),
             Step::Index(index) => index.to_string(),
         });
         Some(steps.collect::<Vec<_>>().join(".")).filter(|key| !key.is_empty())
@@ -151,8 +159,8 @@ impl<'s> Checker<'s> {
     /// Name of the current position in a sentence.
     fn subject(&self) -> String {
         match self.path.as_slice() {
-            [.., Step::Key(key)] => format!("`{}`", shown(key)),
-            [.., Step::Key(key), Step::Index(index)] => format!("entry {} of `{}`", index + 1, shown(key)),
+            [.., Step::Key(key)] => format!("`{}`", shorten_value(key)),
+            [.., Step::Key(key), Step::Index(index)] => format!("entry {} of `{}`", index + 1, shorten_value(key)),
             [.., Step::Index(index)] => format!("entry {}", index + 1),
             [] => "the document".to_owned(),
         }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{Checker, Schema, Step, array, words};
-use crate::source::node::{Key, Kind, Node};
-use crate::source::problem::{Problem, Rule, shown};
+use crate::source::node::{MapKey, Node, ValueKind};
+use crate::source::problem::{Problem, SourceRule, shorten_value};
 
 /// More keys than this are no help in a note.
 const LISTED_KEYS: usize = 40;
@@ -18,7 +18,7 @@ impl<'s> Checker<'s> {
     /// Checks the keys of a map against `properties` and `required`. Reports unknown keys
     /// with the closest known name, and counts that name as given.
     pub(super) fn object(&mut self, node: &Node, schema: &'s Schema) {
-        let Kind::Map(entries) = &node.kind else {
+        let ValueKind::Map(entries) = &node.kind else {
             return;
         };
         let given: HashSet<&str> = entries.iter().map(|(key, _)| key.text.as_str()).collect();
@@ -44,7 +44,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn schema_of(&mut self, key: &Key, schema: &'s Schema) -> Option<&'s Value> {
+    fn schema_of(&mut self, key: &MapKey, schema: &'s Schema) -> Option<&'s Value> {
         if let Some(schema) = property(schema, &key.text) {
             return Some(schema);
         }
@@ -61,15 +61,16 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn unknown(&mut self, key: &Key, close: Option<&str>, schema: &Schema) {
-        let unknown = Problem::new(key.span, Rule::UnknownKey, format!("unknown key `{}`", shown(&key.text)));
+    fn unknown(&mut self, key: &MapKey, close: Option<&str>, schema: &Schema) {
+        let unknown =
+            Problem::new(key.span, SourceRule::UnknownKey, format!("unknown key `{}`", shorten_value(&key.text)));
         let note = if close.is_none() { known_keys(schema) } else { None };
         let unknown = Problem { note, ..unknown.with_suggestion(close) };
         self.within(Step::Key(key.text.clone()), |checker| checker.report(unknown));
     }
 
     fn missing(&mut self, node: &Node, name: &str, schema: &'s Schema) {
-        let missing = Problem::new(node.span, Rule::MissingKey, format!("`{name}` is missing"));
+        let missing = Problem::new(node.span, SourceRule::MissingKey, format!("`{name}` is missing"));
         let note = property(schema, name).and_then(Value::as_object).and_then(words::description);
         self.within(Step::Key(name.to_owned()), |checker| checker.report(Problem { note, ..missing }));
     }

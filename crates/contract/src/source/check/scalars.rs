@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{Checker, Schema, Step, array, words};
-use crate::source::node::{Kind, Node};
-use crate::source::problem::{Problem, Rule, shown};
+use crate::source::node::{Node, ValueKind};
+use crate::source::problem::{Problem, SourceRule, shorten_value};
 
 /// Largest integer that every JSON reader holds exactly.
 const MAX_INTEGER: i64 = (1 << 53) - 1;
 
 impl<'s> Checker<'s> {
     /// Checks the length of a list and each of its entries.
-    pub(super) fn list(&mut self, node: &Node, schema: &'s Schema) {
-        let Kind::Seq(items) = &node.kind else {
+    pub(super) fn check_list(&mut self, node: &Node, schema: &'s Schema) {
+        let ValueKind::Seq(items) = &node.kind else {
             return;
         };
         self.length(node, schema, items.len(), ["minItems", "maxItems"], ["entry", "entries"]);
@@ -38,15 +38,16 @@ impl<'s> Checker<'s> {
             }
             self.within(Step::Index(index), |checker| {
                 let value = words::value(&item.kind);
-                let message = format!("`{}` is listed twice, first on line {}", shown(&value), items[first].span.line);
-                checker.report(Problem::new(item.span, Rule::NotUnique, message).with_found(&value));
+                let message =
+                    format!("`{}` is listed twice, first on line {}", shorten_value(&value), items[first].span.line);
+                checker.report(Problem::new(item.span, SourceRule::NotUnique, message).with_found(&value));
             });
         }
     }
 
     /// Checks the length of a text, counted in characters, and its pattern.
-    pub(super) fn text(&mut self, node: &Node, schema: &'s Schema) {
-        let Kind::Text(text) = &node.kind else {
+    pub(super) fn check_text(&mut self, node: &Node, schema: &'s Schema) {
+        let ValueKind::Text(text) = &node.kind else {
             return;
         };
         self.length(node, schema, text.chars().count(), ["minLength", "maxLength"], ["character", "characters"]);
@@ -54,10 +55,10 @@ impl<'s> Checker<'s> {
             return;
         };
         if !self.pattern(pattern).is_some_and(|regex| regex.is_match(text)) {
-            let message = format!("`{}` does not have the form of {}", shown(text), self.subject());
+            let message = format!("`{}` does not have the form of {}", shorten_value(text), self.subject());
             let note = words::description(schema);
             let note = note.unwrap_or_else(|| format!("must match `{pattern}`"));
-            self.report(Problem::new(node.span, Rule::Pattern, message).with_found(text).with_note(note));
+            self.report(Problem::new(node.span, SourceRule::Pattern, message).with_found(text).with_note(note));
         }
     }
 
@@ -71,12 +72,12 @@ impl<'s> Checker<'s> {
         };
         let unit = if bound.1 == 1 { unit[0] } else { unit[1] };
         let message = format!("{} must have {} {} {unit}, found {count}", self.subject(), bound.0, bound.1);
-        self.report(Problem::new(node.span, Rule::Length, message));
+        self.report(Problem::new(node.span, SourceRule::Length, message));
     }
 
     /// Checks an integer against the bounds of the schema.
-    pub(super) fn number(&mut self, node: &Node, schema: &'s Schema) {
-        let Kind::Int(number) = node.kind else {
+    pub(super) fn check_number(&mut self, node: &Node, schema: &'s Schema) {
+        let ValueKind::Int(number) = node.kind else {
             return;
         };
         let (min, max) = bounds(schema);
@@ -94,18 +95,18 @@ impl<'s> Checker<'s> {
             return;
         }
         match &node.kind {
-            Kind::Seq(items) => {
+            ValueKind::Seq(items) => {
                 for (index, item) in items.iter().enumerate() {
                     self.within(Step::Index(index), |checker| checker.numbers(item));
                 }
             }
-            Kind::Map(entries) => {
+            ValueKind::Map(entries) => {
                 for (key, child) in entries {
                     self.within(Step::Key(key.text.clone()), |checker| checker.numbers(child));
                 }
             }
-            Kind::Int(number) if !(-MAX_INTEGER..=MAX_INTEGER).contains(number) => self.report(self.too_big(node)),
-            Kind::Float(text) => self.report(self.no_integer(node, text)),
+            ValueKind::Int(number) if !(-MAX_INTEGER..=MAX_INTEGER).contains(number) => self.report(self.too_big(node)),
+            ValueKind::Float(text) => self.report(self.no_integer(node, text)),
             _ => {}
         }
     }
@@ -117,8 +118,8 @@ impl<'s> Checker<'s> {
         }
         let fraction = digits.bytes().next().is_some_and(|b| b != b'+') && digits.contains(['.', 'e', 'E']);
         let kind = if fraction && !digits.starts_with("0x") { "no fractions" } else { "only decimal digits" };
-        let message = format!("{} must be a whole number, found `{}`: {kind}", self.subject(), shown(text));
-        Problem::new(node.span, Rule::WrongType, message).with_found(text)
+        let message = format!("{} must be a whole number, found `{}`: {kind}", self.subject(), shorten_value(text));
+        Problem::new(node.span, SourceRule::WrongType, message).with_found(text)
     }
 
     fn too_big(&self, node: &Node) -> Problem {
@@ -127,8 +128,8 @@ impl<'s> Checker<'s> {
 
     fn out_of_range(&self, node: &Node, bound: &str) -> Problem {
         let value = words::value(&node.kind);
-        let message = format!("{} must be {bound}, found {}", self.subject(), shown(&value));
-        Problem::new(node.span, Rule::OutOfRange, message).with_found(&value)
+        let message = format!("{} must be {bound}, found {}", self.subject(), shorten_value(&value));
+        Problem::new(node.span, SourceRule::OutOfRange, message).with_found(&value)
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Schema;
-use crate::source::node::Kind;
-use crate::source::problem::shown;
+use crate::source::node::ValueKind;
+use crate::source::problem::shorten_value;
 
 const NOUN_CHARS: usize = 40;
 /// A longer word is not a slip of the pen.
@@ -20,20 +20,20 @@ pub(super) fn named_types(schema: &Schema) -> Vec<&str> {
 }
 
 /// True if the value has one of the types. An integer also fits `number`.
-pub(super) fn fits(kind: &Kind, types: &[&str]) -> bool {
+pub(super) fn fits_types(kind: &ValueKind, types: &[&str]) -> bool {
     types.iter().any(|name| *name == type_name(kind) || (*name == "number" && type_name(kind) == "integer"))
 }
 
 /// JSON Schema name of the value's type. Floats count as integers here; a separate rule
 /// refuses them.
-pub(super) fn type_name(kind: &Kind) -> &'static str {
+pub(super) fn type_name(kind: &ValueKind) -> &'static str {
     match kind {
-        Kind::Null => "null",
-        Kind::Bool(_) => "boolean",
-        Kind::Int(_) | Kind::Float(_) => "integer",
-        Kind::Text(_) => "string",
-        Kind::Seq(_) => "array",
-        Kind::Map(_) => "object",
+        ValueKind::Null => "null",
+        ValueKind::Bool(_) => "boolean",
+        ValueKind::Int(_) | ValueKind::Float(_) => "integer",
+        ValueKind::Text(_) => "string",
+        ValueKind::Seq(_) => "array",
+        ValueKind::Map(_) => "object",
     }
 }
 
@@ -57,35 +57,37 @@ pub(super) fn expected(types: &[&str]) -> String {
 }
 
 /// Value in plain words: for booleans the value, for all others the type.
-pub(super) fn found(kind: &Kind) -> &'static str {
+pub(super) fn found(kind: &ValueKind) -> &'static str {
     match kind {
-        Kind::Null => "nothing",
-        Kind::Bool(true) => "true",
-        Kind::Bool(false) => "false",
-        Kind::Int(_) | Kind::Float(_) => "a number",
-        Kind::Text(_) => "text",
-        Kind::Seq(_) => "a list",
-        Kind::Map(_) => "a map",
+        ValueKind::Null => "nothing",
+        ValueKind::Bool(true) => "true",
+        ValueKind::Bool(false) => "false",
+        ValueKind::Int(_) | ValueKind::Float(_) => "a number",
+        ValueKind::Text(_) => "text",
+        ValueKind::Seq(_) => "a list",
+        ValueKind::Map(_) => "a map",
     }
 }
 
 /// Value as the person wrote it, for the message; lists and maps by their type.
-pub(super) fn value(kind: &Kind) -> String {
+pub(super) fn value(kind: &ValueKind) -> String {
     match kind {
-        Kind::Int(number) => number.to_string(),
-        Kind::Float(text) | Kind::Text(text) => text.clone(),
-        Kind::Null => "null".to_owned(),
+        ValueKind::Int(number) => number.to_string(),
+        ValueKind::Float(text) | ValueKind::Text(text) => text.clone(),
+        ValueKind::Null => "null".to_owned(),
         other => found(other).to_owned(),
     }
 }
 
 /// Advice for a value that only its quotes make wrong.
-pub(super) fn type_note(kind: &Kind, types: &[&str]) -> Option<&'static str> {
+pub(super) fn type_note(kind: &ValueKind, types: &[&str]) -> Option<&'static str> {
     match kind {
-        Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) if types.contains(&"string") => {
+        ValueKind::Bool(_) | ValueKind::Int(_) | ValueKind::Float(_) if types.contains(&"string") => {
             Some("put it in quotes to make it text")
         }
-        Kind::Text(text) if types.contains(&"integer") && text.parse::<i64>().is_ok() => Some("take the quotes away"),
+        ValueKind::Text(text) if types.contains(&"integer") && text.parse::<i64>().is_ok() => {
+            Some("take the quotes away")
+        }
         _ => None,
     }
 }
@@ -98,7 +100,7 @@ pub(super) fn one_of(choices: &[&Value]) -> String {
 
 /// Entry of a closed list as a person would write it, with control characters neutralised.
 pub(super) fn choice_word(choice: &Value) -> String {
-    choice.as_str().map_or_else(|| choice.to_string(), shown)
+    choice.as_str().map_or_else(|| choice.to_string(), shorten_value)
 }
 
 /// Name of one value of this schema, with its article; none if the schema has no short

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::sample::{Action, Argv, JSON, Sample, YAML};
-use crate::source::{Kind, Rule, Span, check, load, read, schema_for, unenforced};
+use crate::source::{SourceRule, Span, ValueKind, check_node, load, read, schema_for, unenforced};
 
 fn yaml(text: &str) -> Sample {
     load::<Sample>("a.yaml", text.as_bytes()).unwrap().value
@@ -36,18 +36,21 @@ fn absence_that_is_judged_later_is_no_problem() {
 #[test]
 fn unquoted_words_follow_the_core_schema() {
     let kinds = |text: &str| match read("a.yaml", text).node.unwrap().kind {
-        Kind::Seq(items) => items.into_iter().map(|item| item.kind).collect::<Vec<_>>(),
+        ValueKind::Seq(items) => items.into_iter().map(|item| item.kind).collect::<Vec<_>>(),
         other => vec![other],
     };
-    let text = |word: &str| Kind::Text(word.to_owned());
-    let number = |word: &str| Kind::Float(word.to_owned());
-    assert_eq!(kinds("[true, false, null, ~, ]"), [Kind::Bool(true), Kind::Bool(false), Kind::Null, Kind::Null]);
+    let text = |word: &str| ValueKind::Text(word.to_owned());
+    let number = |word: &str| ValueKind::Float(word.to_owned());
+    assert_eq!(
+        kinds("[true, false, null, ~, ]"),
+        [ValueKind::Bool(true), ValueKind::Bool(false), ValueKind::Null, ValueKind::Null]
+    );
     assert_eq!(kinds("[no, yes, on, True, NULL]"), ["no", "yes", "on", "True", "NULL"].map(text));
-    assert_eq!(kinds("[0, -7, 12]"), [Kind::Int(0), Kind::Int(-7), Kind::Int(12)]);
+    assert_eq!(kinds("[0, -7, 12]"), [ValueKind::Int(0), ValueKind::Int(-7), ValueKind::Int(12)]);
     let odd = ["1.5", "-.5", "1e3", "5.", ".inf", ".nan", "0x1F", "0o17", "007", "+7", "99999999999999999999"];
     assert_eq!(kinds(&format!("[{}]", odd.join(", "))), odd.map(number));
     assert_eq!(kinds("[1.2.3, 1-2, e3, '12', 0xZ, .]"), ["1.2.3", "1-2", "e3", "12", "0xZ", "."].map(text));
-    assert_eq!(kinds(""), [Kind::Null]);
+    assert_eq!(kinds(""), [ValueKind::Null]);
 }
 
 #[test]
@@ -66,14 +69,14 @@ fn spans_point_at_values_and_fall_back_to_what_is_around_them() {
             &["checks", "0", "timeout"],
             &["absent", "deeper"],
         ];
-        assert_eq!(paths.map(|path| spans.at(path)), expected, "{file}");
+        assert_eq!(paths.map(|path| spans.span_at(path)), expected, "{file}");
     }
 }
 
 #[test]
 fn a_later_check_can_point() {
     let loaded = load::<Sample>("a.yaml", YAML.as_bytes()).unwrap();
-    let problem = loaded.spans.problem(&["allowed_paths", "1"], Rule::Invalid, "`no` matches nothing");
+    let problem = loaded.spans.problem(&["allowed_paths", "1"], SourceRule::Invalid, "`no` matches nothing");
     insta::assert_snapshot!(problem.plain(), @"a.yaml:8:5: error: `no` matches nothing");
     assert_eq!(problem.key.as_deref(), Some("allowed_paths.1"));
 }
@@ -99,5 +102,5 @@ fn what_the_schema_says_is_enforced() {
 fn a_schema_that_runs_in_a_circle_is_a_problem() {
     let schema = json!({"$ref": "#"});
     let node = read("a.yaml", "a: 1").node.unwrap();
-    assert_eq!(check(&node, &schema, &schema)[0].rule, Rule::Invalid);
+    assert_eq!(check_node(&node, &schema, &schema)[0].rule, SourceRule::Invalid);
 }

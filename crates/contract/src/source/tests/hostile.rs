@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::sample::{JSON, Sample, YAML};
-use crate::source::{Problems, Rule, Style, load};
+use crate::source::{Problems, SourceRule, Style, load};
 
 fn attempt(file: &str, bytes: &[u8]) -> Result<(), Problems> {
     let problems = match load::<Sample>(file, bytes) {
@@ -17,7 +17,7 @@ fn attempt(file: &str, bytes: &[u8]) -> Result<(), Problems> {
         assert!(problem.line >= 1 && problem.column >= 1 && !problem.message.is_empty());
         assert!(!problem.plain().contains(char::is_control), "{}", problem.plain());
     }
-    assert!(!problems.render(Style::default()).contains('\x1b'));
+    assert!(!problems.render_all(Style::default()).contains('\x1b'));
     Err(problems)
 }
 
@@ -37,7 +37,7 @@ fn refused_quickly(file: &str, text: &str) -> Problems {
 fn bombs() {
     let laughs = (1..9).map(|n| format!("a{n}: &a{n} [{}]\n", format!("*a{}, ", n - 1).repeat(9)));
     let laughs = format!("a0: &a0 [lol]\n{}", laughs.collect::<String>());
-    assert!(refused_quickly("a.yaml", &laughs).problems.iter().any(|p| p.rule == Rule::YamlFeature));
+    assert!(refused_quickly("a.yaml", &laughs).problems.iter().any(|p| p.rule == SourceRule::YamlFeature));
 
     for (file, text) in [
         ("a.yaml", "- ".repeat(500_000)),
@@ -48,7 +48,7 @@ fn bombs() {
         ("a.json", format!("{}1{}", "[".repeat(33), "]".repeat(33))),
     ] {
         let problems = refused_quickly(file, &text);
-        assert_eq!(problems.problems[0].rule, Rule::TooLarge, "{:.60}", problems.to_string());
+        assert_eq!(problems.problems[0].rule, SourceRule::TooLarge, "{:.60}", problems.to_string());
     }
 }
 

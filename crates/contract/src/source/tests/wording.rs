@@ -266,7 +266,7 @@ argv:\t[\"😀\", 7]
 #[test]
 fn rendered() {
     let text = BROKEN.replace("title: b\n", "\n");
-    insta::assert_snapshot!(refused("contracts/CTO-144.yaml", text).render(Style::default()), @r#"
+    insta::assert_snapshot!(refused("contracts/CTO-144.yaml", text).render_all(Style::default()), @r#"
     error: unknown key `schema`
       --> contracts/CTO-144.yaml:1:1
        |
@@ -324,7 +324,7 @@ fn rendered() {
 fn rendered_one_by_one() {
     let problems = refused("f.json", format!("{{\"title\": \"a\", {}\"zebra\": 1}}", "\"variables\": {}, ".repeat(9)));
     let last = problems.problems.iter().find(|problem| problem.message.contains("zebra")).unwrap();
-    insta::assert_snapshot!(last.render(&problems.text, Style::default()), @r#"
+    insta::assert_snapshot!(last.render_problem(&problems.text, Style::default()), @r#"
     error: unknown key `zebra`
       --> f.json:1:169
        |
@@ -339,7 +339,7 @@ fn rendered_one_by_one() {
 #[test]
 fn rendered_in_color() {
     let problems = refused("f", format!("{GOOD}allowed_path: []\n"));
-    insta::assert_snapshot!(problems.render(Style { color: true }).replace('\x1b', "ESC"), @"
+    insta::assert_snapshot!(problems.render_all(Style { color: true }).replace('\x1b', "ESC"), @"
     ESC[1;31merrorESC[0m: unknown key `allowed_path`
       --> f:4:1
        |

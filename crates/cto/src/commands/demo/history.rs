@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bridge::Limits;
+use bridge::UseLimits;
 use contract::approval::HoldState;
 use contract::{Purpose, Stage, Status};
 use harness::{Ask, Engines, FAKE, Task};
@@ -16,7 +16,7 @@ use crate::approvals_view::{Deciding, sentence_of};
 use crate::args::{ApproveArgs, DemoArgs, ServeArgs};
 use crate::commands::approve::grant;
 use crate::commands::health::{Lab, Trial};
-use crate::commands::request::{Made, make_request};
+use crate::commands::request::{AskedRequest, make_request};
 use crate::commands::stage_checks::{TrialHome, TrialRun, TrialStop};
 use crate::commands::{INTERRUPTED, serve};
 use crate::context::Context;
@@ -37,7 +37,7 @@ const RUNS: [&str; 9] = [
 /// The case that climbs.
 const CLIMBED: &str = "r1-string-slugify";
 /// Limits of a day, so that model use is accounted for.
-const LIMITS: Limits = Limits { requests: Some(200), tokens: Some(2_000_000), money_micros: None };
+const LIMITS: UseLimits = UseLimits { requests: Some(200), tokens: Some(2_000_000), money_micros: None };
 
 /// A decision on a request, and whether the run is tried afterwards.
 struct DecisionRow {
@@ -77,8 +77,8 @@ pub(super) fn serve_history(context: &Context, arguments: &DemoArgs) -> Result<u
             CommandError::usage("the console of a demo listens on loopback alone").hint("--listen 127.0.0.1:4170")
         );
     }
-    context.output.note("making a history of real runs in a temporary home\n");
-    let trial = TrialHome::make(context, Engines::default())?;
+    context.output.print_note("making a history of real runs in a temporary home\n");
+    let trial = TrialHome::make_home(context, Engines::default())?;
     match play_history(context, &trial) {
         Ok(()) => {}
         Err(TrialStop::Interrupted) => return Ok(INTERRUPTED),
@@ -87,12 +87,12 @@ pub(super) fn serve_history(context: &Context, arguments: &DemoArgs) -> Result<u
     let (mut shown, _folder) = trial.into_parts();
     shown.output = context.output;
     shown.config.models.limits_per_day = LIMITS;
-    serve::serve(shown, &ServeArgs::on_loopback(arguments.listen, arguments.open))
+    serve::serve_console(shown, &ServeArgs::on_loopback(arguments.listen, arguments.open))
 }
 
 fn play_history(context: &Context, trial: &TrialHome<'_>) -> Result<(), TrialStop> {
     trial.make_signer()?;
-    let say = |text: &str| context.output.note(&format!("{text}\n"));
+    let say = |text: &str| context.output.print_note(&format!("{text}\n"));
     say("  runs of built-in cases");
     for case in RUNS {
         run_case(trial, case, None)?;
@@ -120,7 +120,7 @@ fn run_case(trial: &TrialHome<'_>, case: &str, stage: Option<Stage>) -> Result<T
     let plain = Task::builtin(case).ok_or_else(|| missing(case))?.map_err(CommandError::from)?;
     let stage = stage.unwrap_or_else(|| plain.default_stage());
     let task = if stage == Stage::COPIED_REPOSITORY { trial.load_case(case, stage, "copied")? } else { plain };
-    trial.run(&task, &governed(trial, case, stage, None))
+    trial.run_task(&task, &governed(trial, case, stage, None))
 }
 
 fn missing(case: &str) -> CommandError {
@@ -129,20 +129,20 @@ fn missing(case: &str) -> CommandError {
 
 fn governed(trial: &TrialHome<'_>, case: &str, stage: Stage, target: Option<&Path>) -> Ask {
     let request_command = format!("cto request {case} --stage {stage}");
-    Ask { purpose: Purpose::Governed, request_command, ..trial.ask(FAKE, stage, target) }
+    Ask { purpose: Purpose::Governed, request_command, ..trial.ask_run(FAKE, stage, target) }
 }
 
 /// Runs the stand-in: refused at a closed gate and for a model without an admission, and
 /// twice up a rung in this home.
 fn ask_model(trial: &TrialHome<'_>) -> Result<(), TrialStop> {
-    let mut lab = Lab::build(&trial.context)?.in_home(trial.context.config.home.clone()).limited(LIMITS);
+    let mut lab = Lab::build_lab(&trial.context)?.in_home(trial.context.config.home.clone()).limited(LIMITS);
     let governed = || Trial { purpose: Purpose::Governed, ..Trial::default() };
-    let _ = lab.run(governed())?;
-    lab.open(1)?;
-    let _ = lab.run(Trial { stage: 1, ..governed() })?;
-    lab.open(2)?;
+    let _ = lab.run_trial(governed())?;
+    lab.open_gate(1)?;
+    let _ = lab.run_trial(Trial { stage: 1, ..governed() })?;
+    lab.open_gate(2)?;
     for admitted in [true, false, true] {
-        let _ = lab.run(Trial { admitted, ..governed() })?;
+        let _ = lab.run_trial(Trial { admitted, ..governed() })?;
     }
     Ok(())
 }
@@ -156,7 +156,7 @@ fn decide_row(trial: &TrialHome<'_>, row: &DecisionRow) -> Result<(), TrialStop>
         decide(trial, &request, *step)?;
     }
     if row.is_run {
-        let _ = trial.run(&task, &ask)?;
+        let _ = trial.run_task(&task, &ask)?;
     }
     Ok(())
 }
@@ -164,8 +164,8 @@ fn decide_row(trial: &TrialHome<'_>, row: &DecisionRow) -> Result<(), TrialStop>
 /// Name of the request; none where another gate refuses the plan.
 fn request(trial: &TrialHome<'_>, task: &Task, ask: &Ask) -> Result<Option<String>, CommandError> {
     Ok(match make_request(&trial.context, &trial.harness()?, task, ask, None)? {
-        Made::Recorded(_, record) => Some(record.name()),
-        Made::Refused(_) => None,
+        AskedRequest::Recorded(_, record) => Some(record.name()),
+        AskedRequest::Refused(_) => None,
     })
 }
 
@@ -176,26 +176,26 @@ fn decide(trial: &TrialHome<'_>, request: &str, step: DemoStep) -> Result<(), Co
         DemoStep::Hold => RequestStep::Held,
         DemoStep::Revoke => RequestStep::Revoked,
     };
-    let deciding = Deciding::open(&trial.context, request, None, kind)?;
+    let deciding = Deciding::open_request(&trial.context, request, None, kind)?;
     let key = deciding.key.fingerprint();
     match step {
         DemoStep::Approve | DemoStep::ApproveBriefly => {
             let ttl = (step == DemoStep::ApproveBriefly).then_some(1);
-            let arguments = ApproveArgs { ttl, ..ApproveArgs::plain(deciding.request()) };
+            let arguments = ApproveArgs { ttl, ..ApproveArgs::with_request(deciding.request()) };
             let _ = grant(&deciding, sentence_of(&deciding.opened), &arguments)?;
             std::thread::sleep(Duration::from_millis(1100 * ttl.unwrap_or(0)));
         }
         DemoStep::Deny => {
             let denial = deciding.opened.draft_denial(&key, "the release branch is frozen until Monday")?;
-            let _ = deciding.record(kind, &denial, false)?;
+            let _ = deciding.record_document(kind, &denial, false)?;
         }
         DemoStep::Hold => {
             let hold = deciding.opened.draft_hold(&key, HoldState::Held, "waits for the owner of the module")?;
-            let _ = deciding.record(kind, &hold, false)?;
+            let _ = deciding.record_document(kind, &hold, false)?;
         }
         DemoStep::Revoke => {
             let revocation = deciding.opened.draft_revocation(&key, "approved the wrong baseline")?;
-            let _ = deciding.record(kind, &revocation, false)?;
+            let _ = deciding.record_document(kind, &revocation, false)?;
         }
     }
     Ok(())
@@ -211,5 +211,5 @@ fn land(trial: &TrialHome<'_>, name: &str) -> Result<TrialRun, TrialStop> {
     if let Some(request) = request(trial, &task, &ask)? {
         decide(trial, &request, DemoStep::Approve)?;
     }
-    trial.run(&task, &ask)
+    trial.run_task(&task, &ask)
 }

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::names;
 use evidence::verify::VerifiedBundle;
 use hermes::{RunFileBundle, render_run_file};
@@ -23,19 +23,19 @@ const LARGEST_BUNDLE: u64 = 64 << 20;
 /// Writes a verified run as one page.
 pub(crate) fn export_html(context: &Context, run: &str, to: Option<&Path>) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
-    let keys = trusted(context, &[])?.of(&found);
-    let bundle = found.bind(&keys)?;
+    let keys = trusted(context, &[])?.keys_of(&found);
+    let bundle = found.bind_bundle(&keys)?;
     let run_id = &bundle.report().run_id;
     let signer = keys.iter().find(|key| key.key_id() == bundle.signer());
     let key = signer.map(|key| key.openssh("cto")).ok_or_else(|| CommandError::fail("the signer is not known"))?;
     let files = read_files(&bundle)?;
     let count = files.len();
     let (views, now) = context.look_only()?;
-    let facts = gather_run(&views.trusting(keys.clone()), run_id.as_str(), now)?;
+    let facts = gather_run(&views.trusting_keys(keys.clone()), run_id.as_str(), now)?;
     let text = render_run_file(facts, &RunFileBundle { key, files }).map_err(CommandError::fail)?;
     let to = to.map_or_else(|| PathBuf::from(format!("{run_id}.html")), Path::to_owned);
     write_new(&to, text.as_bytes())?;
-    let (output, path) = (context.output, shown(&to.display().to_string()));
+    let (output, path) = (context.output, show_controls(&to.display().to_string()));
     if output.json {
         output.print_json(&json!({
             "bytes": text.len(), "files": count, "path": path, "run_id": run_id, "signer": bundle.signer(),
@@ -64,8 +64,12 @@ fn read_files(bundle: &VerifiedBundle) -> Result<Vec<(String, Vec<u8>)>, Command
     let listed = bundle.report().artifact_digests.keys().map(String::as_str);
     for name in listed.chain([names::ATTESTATION]) {
         let bytes = untrusted_fs::read_plain(bundle.dir(), name.as_bytes(), left).ok_or_else(|| {
-            CommandError::blocked(format!("`{}` does not fit into a page of {} MiB", shown(name), LARGEST_BUNDLE >> 20))
-                .hint(format!("cto export {}     an archive of any size", bundle.report().run_id.suffix()))
+            CommandError::blocked_with(format!(
+                "`{}` does not fit into a page of {} MiB",
+                show_controls(name),
+                LARGEST_BUNDLE >> 20
+            ))
+            .hint(format!("cto export {}     an archive of any size", bundle.report().run_id.suffix()))
         })?;
         left = left.saturating_sub(bytes.len() as u64);
         files.push((name.to_owned(), bytes));
@@ -76,7 +80,7 @@ fn read_files(bundle: &VerifiedBundle) -> Result<Vec<(String, Vec<u8>)>, Command
 fn write_new(to: &Path, text: &[u8]) -> Result<(), CommandError> {
     let opened = OpenOptions::new().write(true).create_new(true).open(to);
     opened.and_then(|mut file| file.write_all(text)).map_err(|error| {
-        let place = shown(&to.display().to_string());
+        let place = show_controls(&to.display().to_string());
         match error.kind() {
             io::ErrorKind::AlreadyExists => CommandError::usage(format!("{place} exists already"))
                 .hint("name another file with -o FILE, or move it away"),

@@ -6,7 +6,7 @@ use fixtures::scripted::{Reply, Script};
 
 use super::lab::{Lab, Trial, WORK, working};
 use super::plan::{ADAPTER, HealthPlan};
-use super::{Check, NamedCheck, TrialStop};
+use super::{NamedCheck, StageCheck, TrialStop};
 use crate::commands::stage_checks::{ended_otherwise, not_refused};
 use crate::context::Context;
 
@@ -68,19 +68,19 @@ const OPEN: &[Row] = &[
 ];
 
 /// Names of all checks here.
-pub(super) fn names() -> Vec<&'static str> {
+pub(super) fn check_names() -> Vec<&'static str> {
     SHUT.iter().chain(OPEN).map(|row| row.name).collect()
 }
 
 /// Runs the wanted checks of this group.
 pub(super) fn checks(context: &Context, plan: &HealthPlan) -> Result<Vec<NamedCheck>, TrialStop> {
-    let mut lab = Lab::build(context)?;
+    let mut lab = Lab::build_lab(context)?;
     let mut checks = hold(&lab, SHUT, plan)?;
     if OPEN.iter().any(|row| plan.wants(ADAPTER, row.name)) {
         // The rung that stage 2 rests on, in a home that nobody keeps.
-        lab.open(1)?;
-        let _ = lab.run(Trial { stage: 1, purpose: Purpose::Governed, ..Trial::default() })?;
-        lab.open(2)?;
+        lab.open_gate(1)?;
+        let _ = lab.run_trial(Trial { stage: 1, purpose: Purpose::Governed, ..Trial::default() })?;
+        lab.open_gate(2)?;
         checks.extend(hold(&lab, OPEN, plan)?);
     }
     Ok(checks)
@@ -90,8 +90,8 @@ fn hold(lab: &Lab<'_>, rows: &[Row], plan: &HealthPlan) -> Result<Vec<NamedCheck
     let wanted = rows.iter().filter(|row| plan.wants(ADAPTER, row.name));
     wanted
         .map(|Row { name, trial, wrong }| {
-            let report = lab.run(trial())?;
-            Ok(((*name).to_owned(), Check::of(&report, wrong(&report))))
+            let report = lab.run_trial(trial())?;
+            Ok(((*name).to_owned(), StageCheck::of_report(&report, wrong(&report))))
         })
         .collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use contract::Status;
 use serde::Serialize;
 
-use super::{Check, NamedCheck, worst};
+use super::{NamedCheck, StageCheck, worst};
 
 /// A group of checks, with its own verdict.
 #[derive(Debug, Serialize)]
@@ -15,12 +15,12 @@ pub(super) struct Group {
     /// The first check that is wrong, else the first that could not be held, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-    pub(super) checks: BTreeMap<String, Check>,
+    pub(super) checks: BTreeMap<String, StageCheck>,
 }
 
 impl Group {
     /// A group without a check shows nothing, and does not pass.
-    pub(super) fn of(checks: Vec<NamedCheck>) -> Self {
+    pub(super) fn of_checks(checks: Vec<NamedCheck>) -> Self {
         let status = match checks.is_empty() {
             true => Status::Blocked,
             false => worst(checks.iter().map(|(_, check)| check.verdict())),
@@ -38,16 +38,16 @@ mod tests {
 
     #[test]
     fn a_group_passes_only_if_every_check_was_held_and_holds() {
-        let good = || ("a".to_owned(), Check::fact(None));
-        let wrong = || ("b".to_owned(), Check::fact(Some("not so".to_owned())));
-        let blocked = || ("c".to_owned(), Check::blocked("no Case".to_owned()));
+        let good = || ("a".to_owned(), StageCheck::fact(None));
+        let wrong = || ("b".to_owned(), StageCheck::fact(Some("not so".to_owned())));
+        let blocked = || ("c".to_owned(), StageCheck::blocked_by("no Case".to_owned()));
         for (checks, status, reason) in [
             (vec![good()], Status::Pass, None),
             (vec![good(), blocked()], Status::Blocked, Some("c: no Case")),
             (vec![blocked(), wrong()], Status::Fail, Some("b: not so")),
             (vec![], Status::Blocked, Some("none of its checks was held")),
         ] {
-            let group = Group::of(checks);
+            let group = Group::of_checks(checks);
             assert_eq!((group.status, group.reason.as_deref()), (status, reason));
             assert_eq!(group.passed, status == Status::Pass);
         }

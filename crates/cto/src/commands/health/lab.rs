@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridge::{Credential, Limits, NetworkClass};
+use bridge::{Credential, NetworkClass, UseLimits};
 use contract::engine::{GateSaid, GateSpeaker};
 use contract::{Purpose, Report, Stage};
 use cortex::RecordPlaces;
@@ -35,7 +35,7 @@ pub(in crate::commands) struct Lab<'a> {
     pub(in crate::commands) gate: Vec<GateSaid>,
     program: PathBuf,
     home: PathBuf,
-    limits: Limits,
+    limits: UseLimits,
 }
 
 /// A model that has an implementer do this, and every phase end well.
@@ -79,11 +79,11 @@ impl Default for Trial {
 
 impl<'a> Lab<'a> {
     /// Makes the home and installs the stand-in.
-    pub(in crate::commands) fn build(context: &'a Context) -> Result<Self, CommandError> {
+    pub(in crate::commands) fn build_lab(context: &'a Context) -> Result<Self, CommandError> {
         let dir = tempfile::Builder::new().prefix("cto-health-").tempdir()?;
         let program = install(dir.path())?;
         let home = dir.path().join("home");
-        Ok(Self { context, dir, gate: Vec::new(), program, home, limits: Limits::default() })
+        Ok(Self { context, dir, gate: Vec::new(), program, home, limits: UseLimits::default() })
     }
 
     /// The same with another home.
@@ -94,19 +94,19 @@ impl<'a> Lab<'a> {
 
     /// The same with limits of a day.
     #[must_use]
-    pub(in crate::commands) fn limited(self, limits: Limits) -> Self {
+    pub(in crate::commands) fn limited(self, limits: UseLimits) -> Self {
         Self { limits, ..self }
     }
 
     /// Opens the gate for one stage.
-    pub(in crate::commands) fn open(&mut self, stage: u8) -> Result<(), CommandError> {
+    pub(in crate::commands) fn open_gate(&mut self, stage: u8) -> Result<(), CommandError> {
         let stage = Stage::try_from(stage).map_err(CommandError::usage)?;
         self.gate = vec![GateSaid { by: GateSpeaker::Environment, allowed: Some(true), stage: Some(stage) }];
         Ok(())
     }
 
     /// Runs one trial with a scripted model server.
-    pub(in crate::commands) fn run(&self, trial: Trial) -> Result<Report, TrialStop> {
+    pub(in crate::commands) fn run_trial(&self, trial: Trial) -> Result<Report, TrialStop> {
         let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0")?, trial.script)?;
         let mut task = Task::builtin(CASE).ok_or_else(|| CommandError::fail("a built-in case is missing"))??;
         task.contract.brief = format!("ca-stand-in: {}\n{}", trial.words, task.contract.brief);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use contract::Stage;
-use contract::text::shown;
+use contract::text::show_controls;
 
 use super::group::Group;
-use super::{Check, CommandError, NamedCheck, adapter, close_failures};
+use super::{CommandError, NamedCheck, StageCheck, adapter, close_failures};
 use crate::commands::stage_checks::{CANDIDATE_CHECKS, HOME_CHECK, TRIAL_CHECK};
 
 pub(super) const MATRIX: &str = "matrix";
@@ -20,7 +20,7 @@ const ENDED_WORK: [&str; 2] = [TRIAL_CHECK, HOME_CHECK];
 
 /// One part, done by one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum HealthPart {
     Matrix,
     Adapter,
     Stage(Stage),
@@ -41,13 +41,13 @@ pub(super) struct HealthPlan {
 
 impl HealthPlan {
     /// Reads the wanted names. An unknown name is an error.
-    pub(super) fn read(only: &[String]) -> Result<Self, CommandError> {
+    pub(super) fn read_plan(only: &[String]) -> Result<Self, CommandError> {
         let known = || all_groups().into_iter().flat_map(|(group, checks)| std::iter::once(group).chain(checks));
         match only.iter().find(|name| !known().any(|known| known == **name)) {
             None => Ok(Self { only: only.to_vec() }),
             Some(name) => {
                 let names: Vec<String> = known().collect();
-                Err(CommandError::usage(format!("there is no group or named check `{}`", shown(name)))
+                Err(CommandError::usage(format!("there is no group or named check `{}`", show_controls(name)))
                     .hint(format!("one of {}", names.join(", "))))
             }
         }
@@ -64,19 +64,23 @@ impl HealthPlan {
     }
 
     /// Work for what is wanted, the longest first.
-    pub(super) fn work(&self) -> Vec<Work> {
+    pub(super) fn work(&self) -> Vec<HealthPart> {
         let stages = [5, 3, 4, 2, 1, 6].into_iter().filter_map(|number| Stage::try_from(number).ok());
-        let mut work: Vec<Work> = stages.map(Work::Stage).collect();
-        work.insert(1, Work::Matrix);
-        work.insert(1, Work::Adapter);
-        work.extend([Work::Refresh, Work::Summary]);
+        let mut work: Vec<HealthPart> = stages.map(HealthPart::Stage).collect();
+        work.insert(1, HealthPart::Matrix);
+        work.insert(1, HealthPart::Adapter);
+        work.extend([HealthPart::Refresh, HealthPart::Summary]);
         work.retain(|work| match work {
-            Work::Matrix => self.wants_group(MATRIX),
-            Work::Adapter => self.wants_group(ADAPTER),
-            Work::Stage(Stage::OWNED_REPOSITORY) if self.wants(&stage_group(Stage::CANDIDATE_DEFAULT), CLOSURE) => true,
-            Work::Stage(stage) => self.wants_group(&stage_group(*stage)),
-            Work::Refresh => self.wants_group(REFRESH),
-            Work::Summary => self.wants_group(SUMMARY),
+            HealthPart::Matrix => self.wants_group(MATRIX),
+            HealthPart::Adapter => self.wants_group(ADAPTER),
+            HealthPart::Stage(Stage::OWNED_REPOSITORY)
+                if self.wants(&stage_group(Stage::CANDIDATE_DEFAULT), CLOSURE) =>
+            {
+                true
+            }
+            HealthPart::Stage(stage) => self.wants_group(&stage_group(*stage)),
+            HealthPart::Refresh => self.wants_group(REFRESH),
+            HealthPart::Summary => self.wants_group(SUMMARY),
         });
         work
     }
@@ -99,7 +103,7 @@ impl HealthPlan {
         wanted
             .map(|(group, names)| {
                 let checks = self.complete_group(&group, &names, groups.remove(&group).unwrap_or_default());
-                (group, Group::of(checks))
+                (group, Group::of_checks(checks))
             })
             .collect()
     }
@@ -110,7 +114,7 @@ impl HealthPlan {
         let lost: Vec<&String> = names.iter().filter(is_lost).collect();
         let ended = found.iter().find(|(name, _)| ENDED_WORK.contains(&name.as_str()));
         let why = ended.and_then(|(_, check)| check.problem()).unwrap_or("its work gave no result").to_owned();
-        let blocked = |name: &&String| ((*name).clone(), Check::blocked(format!("it was not held: {why}")));
+        let blocked = |name: &&String| ((*name).clone(), StageCheck::blocked_by(format!("it was not held: {why}")));
         let filled: Vec<NamedCheck> = lost.iter().map(blocked).collect();
         let is_kept = |name: &str| self.wants(group, name) || (!filled.is_empty() && ENDED_WORK.contains(&name));
         found.into_iter().filter(|(name, _)| is_kept(name)).chain(filled.iter().cloned()).collect()
@@ -120,7 +124,7 @@ impl HealthPlan {
 /// Every group with the named checks of it.
 fn all_groups() -> Vec<(String, Vec<String>)> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    let mut groups = vec![(MATRIX.to_owned(), Vec::new()), (ADAPTER.to_owned(), owned(&adapter::names()))];
+    let mut groups = vec![(MATRIX.to_owned(), Vec::new()), (ADAPTER.to_owned(), owned(&adapter::check_names()))];
     for stage in (1..=6).filter_map(|number| Stage::try_from(number).ok()) {
         let named = match stage {
             Stage::CANDIDATE_DEFAULT => owned(&[&CANDIDATE_CHECKS[..], &[CLOSURE]].concat()),
@@ -138,31 +142,31 @@ mod tests {
     use super::*;
 
     fn plan(only: &[&str]) -> HealthPlan {
-        HealthPlan::read(&only.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
+        HealthPlan::read_plan(&only.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
     fn only_the_work_that_a_name_needs_is_done() {
-        let stage = |number: u8| Work::Stage(Stage::try_from(number).unwrap());
+        let stage = |number: u8| HealthPart::Stage(Stage::try_from(number).unwrap());
         for (only, expected) in [
-            (&["matrix"][..], vec![Work::Matrix]),
-            (&["provider_timeout_fail_closed"], vec![Work::Adapter]),
+            (&["matrix"][..], vec![HealthPart::Matrix]),
+            (&["provider_timeout_fail_closed"], vec![HealthPart::Adapter]),
             (&["case_stage2"], vec![stage(2)]),
             (&[CLOSURE], vec![stage(5), stage(6)]),
             (&["candidate_default_comparison"], vec![stage(6)]),
-            (&[REFRESH], vec![Work::Refresh]),
-            (&[SUMMARY], vec![Work::Summary]),
+            (&[REFRESH], vec![HealthPart::Refresh]),
+            (&[SUMMARY], vec![HealthPart::Summary]),
         ] {
             assert_eq!(plan(only).work(), expected, "{only:?}");
         }
         assert_eq!(plan(&[]).work().len(), 10);
-        assert!(HealthPlan::read(&["nothing".to_owned()]).is_err());
+        assert!(HealthPlan::read_plan(&["nothing".to_owned()]).is_err());
     }
 
     #[test]
     fn stage_6_inherits_the_closure_of_stage_5() {
-        let checks = |check: Check| vec![vec![("case_stage5".to_owned(), ("no-diff".to_owned(), check))]];
-        let closed = plan(&[CLOSURE]).arrange(checks(Check::fact(None)));
+        let checks = |check: StageCheck| vec![vec![("case_stage5".to_owned(), ("no-diff".to_owned(), check))]];
+        let closed = plan(&[CLOSURE]).arrange(checks(StageCheck::fact(None)));
         assert_eq!(closed.keys().map(String::as_str).collect::<Vec<_>>(), ["case_stage6"]);
         assert!(!closed["case_stage6"].passed, "eleven classes are asked for, and one is there");
     }
@@ -178,7 +182,8 @@ mod tests {
         let named = named_checks();
         assert_eq!(named.len(), 10, "{named:?}");
         for (group, name) in named {
-            let ended = |check: &str| (group.clone(), (check.to_owned(), Check::blocked("no place".to_owned())));
+            let ended =
+                |check: &str| (group.clone(), (check.to_owned(), StageCheck::blocked_by("no place".to_owned())));
             for found in [vec![], vec![vec![ended(TRIAL_CHECK)]], vec![vec![ended(HOME_CHECK)]]] {
                 let is_told = !found.is_empty();
                 let groups = plan(&[&name]).arrange(found);
@@ -195,8 +200,8 @@ mod tests {
         let [held, lost] = CANDIDATE_CHECKS;
         let group = || stage_group(Stage::CANDIDATE_DEFAULT);
         let found = |names: &[&str]| {
-            let checks = names.iter().map(|name| (group(), ((*name).to_owned(), Check::fact(None))));
-            let ended = (group(), (TRIAL_CHECK.to_owned(), Check::fact(Some("the trial is wrong".to_owned()))));
+            let checks = names.iter().map(|name| (group(), ((*name).to_owned(), StageCheck::fact(None))));
+            let ended = (group(), (TRIAL_CHECK.to_owned(), StageCheck::fact(Some("the trial is wrong".to_owned()))));
             vec![checks.chain([ended]).collect()]
         };
         let both = plan(&[held, lost]).arrange(found(&[held]));

@@ -4,14 +4,14 @@
 use std::fmt::Write as _;
 
 use contract::Status;
-use contract::text::shown;
+use contract::text::show_controls;
 
 use super::group::Group;
-use super::{Check, Health};
+use super::{Health, StageCheck};
 use crate::output::{Output, wrap};
 
 /// Text for a terminal or a pipe.
-pub(super) fn show(output: Output, health: &Health, took: &str) -> String {
+pub(super) fn health_text(output: Output, health: &Health, took: &str) -> String {
     if output.terminal { people(output, health, took) } else { lines(output, health, took) }
 }
 
@@ -20,7 +20,7 @@ fn held(group: &Group) -> (usize, usize) {
 }
 
 /// Checks that do not hold, and with `-v` all.
-fn told(output: Output, group: &Group) -> impl Iterator<Item = (&String, &Check)> {
+fn told(output: Output, group: &Group) -> impl Iterator<Item = (&String, &StageCheck)> {
     group.checks.iter().filter(move |(_, check)| output.verbose || !check.passed)
 }
 
@@ -30,7 +30,7 @@ fn lines(output: Output, health: &Health, took: &str) -> String {
         let (good, all) = held(group);
         let _ = writeln!(out, "{} {name} {good} of {all} checks hold", group.status);
         for (name, check) in told(output, group) {
-            let _ = writeln!(out, "  {name}: {}", shown(check.problem().unwrap_or("it holds")));
+            let _ = writeln!(out, "  {name}: {}", show_controls(check.problem().unwrap_or("it holds")));
         }
     }
     out
@@ -40,7 +40,7 @@ fn people(output: Output, health: &Health, took: &str) -> String {
     let paint = output.paint;
     let (good, all) = health.groups.values().map(held).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     let tail = format!("{good} of {all} checks hold");
-    let left = format!("{}  {tail}", paint.status(health.status));
+    let left = format!("{}  {tail}", paint.paint_status(health.status));
     let mut out = output.headline(&left, health.status.as_str().len() + 2 + tail.len(), took);
     out.push_str("\n\n");
     let width = health.groups.keys().map(String::len).max().unwrap_or_default();
@@ -54,7 +54,9 @@ fn people(output: Output, health: &Health, took: &str) -> String {
                 continue;
             }
             let _ = writeln!(out, "          {}", paint.like(check.verdict(), name));
-            for line in wrap(&shown(check.problem().unwrap_or("it does not hold")), output.width.saturating_sub(12)) {
+            for line in
+                wrap(&show_controls(check.problem().unwrap_or("it does not hold")), output.width.saturating_sub(12))
+            {
                 let _ = writeln!(out, "            {line}");
             }
         }

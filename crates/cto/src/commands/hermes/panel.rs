@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use hermes::{PANEL_SCRIPT, PANEL_STYLE};
 use serde_json::json;
 
@@ -22,10 +22,10 @@ const OURS: &str = "ontrol panel of cto";
 const EMPTY: &str = "{\"extensions\":[]}\n";
 
 /// Installs the panel. Refuses to overwrite files of others.
-pub(super) fn install(context: &Context, place: &PanelPlace, sidecar: &str) -> Result<u8, CommandError> {
+pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str) -> Result<u8, CommandError> {
     let host = host_of(sidecar)?;
     if !host.starts_with("127.0.0.1:") && !host.starts_with("localhost:") && !host.starts_with("[::1]:") {
-        return Err(CommandError::usage(format!("`{}` is not on this machine", shown(sidecar)))
+        return Err(CommandError::usage(format!("`{}` is not on this machine", show_controls(sidecar)))
             .hint("--sidecar http://127.0.0.1:4171"));
     }
     let manifest = manifest_of(place)?;
@@ -54,18 +54,18 @@ pub(super) fn install(context: &Context, place: &PanelPlace, sidecar: &str) -> R
     }
     replace_file(&manifest, &edited)?;
     let output = context.output;
-    let variable = shown(&place.manifest.display().to_string());
+    let variable = show_controls(&place.manifest.display().to_string());
     if output.json {
-        let other: Vec<String> = others.iter().map(|id| shown(id)).collect();
+        let other: Vec<String> = others.iter().map(|id| show_controls(id)).collect();
         let document = json!({"installed": true, "manifest": manifest, "other_extensions": other, "sidecar": sidecar});
         return output.print_json(&document).map(|()| 0);
     }
-    output.print(&format!("installed {}\n", shown(&manifest.display().to_string())));
-    others.iter().for_each(|id| output.print(&format!("kept {}\n", shown(id))));
-    output.note(&format!(
+    output.print(&format!("installed {}\n", show_controls(&manifest.display().to_string())));
+    others.iter().for_each(|id| output.print(&format!("kept {}\n", show_controls(id))));
+    output.print_note(&format!(
         "start the host with HERMES_WEBUI_EXTENSION_MANIFEST={variable}; that hides extensions of its gallery\n"
     ));
-    output.note(&format!("next  cto serve --sidecar {host}\n"));
+    output.print_note(&format!("next  cto serve --sidecar {host}\n"));
     Ok(0)
 }
 
@@ -121,7 +121,7 @@ pub(super) fn show_status(context: &Context, place: &PanelPlace) -> Result<u8, C
             "installed {}\nassets current {}\nsidecar {}\nsidecar answers {}\ntoken file {}\n",
             word(is_installed),
             word(is_installed && is_current),
-            sidecar.as_deref().map_or_else(|| "none".to_owned(), shown),
+            sidecar.as_deref().map_or_else(|| "none".to_owned(), show_controls),
             word(answers),
             word(has_token)
         ));
@@ -144,7 +144,7 @@ fn manifest_of(place: &PanelPlace) -> Result<PathBuf, CommandError> {
             .hint("--manifest cto-panel/manifest.json"));
     }
     if !place.dir.is_dir() {
-        let folder = shown(&place.dir.display().to_string());
+        let folder = show_controls(&place.dir.display().to_string());
         return Err(CommandError::usage(format!("{folder} is not a folder")).hint(format!("mkdir -p {folder}")));
     }
     Ok(place.dir.join(&place.manifest))
@@ -178,6 +178,6 @@ fn refuse_foreign(file: &Path) -> Result<(), CommandError> {
 }
 
 fn in_the_way(file: &Path, error: &dyn std::fmt::Display) -> CommandError {
-    CommandError::blocked(format!("{} stays as it is: {error}", shown(&file.display().to_string())))
+    CommandError::blocked_with(format!("{} stays as it is: {error}", show_controls(&file.display().to_string())))
         .hint("move it away, or name another with --manifest PATH")
 }

@@ -1,6 +1,6 @@
 //! The board and the findings of the workspace, for the records page.
 
-use contract::text::shown;
+use contract::text::show_controls;
 use hermes::{BoardFacts, BoardItemFacts, FindingFacts};
 use workboard::{BoardItem, Finding, Severity, WorkGraph, WorkNode, WorkStatus, WorkType, Workboard};
 
@@ -16,9 +16,9 @@ pub(super) fn view_board(source: &HomeSource, from: usize) -> Result<BoardFacts,
     if context.config.workspace.is_none() {
         return Ok(BoardFacts::default());
     }
-    let scene = WorkspaceScene::open(context)?.sharing(|keys| source.bundle_memo_for(keys));
+    let scene = WorkspaceScene::open_scene(context)?.sharing_memo(|keys| source.bundle_memo_for(keys));
     let check = check_documents(context, &scene)?;
-    let board = scene.files.text("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
+    let board = scene.files.text_of("WORKBOARD.yaml").map(Workboard::read_board).unwrap_or_default();
     let graph = WorkGraph::of_board(&board);
     let (errors, advice): (Vec<&Finding>, Vec<&Finding>) =
         check.findings.iter().partition(|finding| finding.severity == Severity::Error);
@@ -40,24 +40,24 @@ pub(super) fn view_board(source: &HomeSource, from: usize) -> Result<BoardFacts,
 fn describe_item(item: &BoardItem, node: &WorkNode) -> BoardItemFacts {
     let piece = |piece: &workboard::BoardEvidence| {
         let kind = piece.kind.map_or("-", workboard::EvidenceKind::as_str);
-        shown(&format!("{kind} {}", piece.reference))
+        show_controls(&format!("{kind} {}", piece.reference))
     };
     BoardItemFacts {
-        id: shown(&item.id),
-        title: shown(&item.title),
+        id: show_controls(&item.id),
+        title: show_controls(&item.title),
         work_type: item.work_type.map_or("-", WorkType::as_str).to_owned(),
         status: item.status.map_or("-", WorkStatus::as_str).to_owned(),
-        waits_for: node.waits_for.iter().map(|id| shown(id)).collect(),
+        waits_for: node.waits_for.iter().map(|id| show_controls(id)).collect(),
         evidence: item.evidence.iter().map(piece).collect(),
     }
 }
 
 fn describe_finding(finding: &Finding) -> FindingFacts {
     FindingFacts {
-        place: shown(&format!("{}:{}:{}", finding.file, finding.line, finding.column)),
-        rule: shown(&finding.rule),
+        place: show_controls(&format!("{}:{}:{}", finding.file, finding.line, finding.column)),
+        rule: show_controls(&finding.rule),
         is_error: finding.severity == Severity::Error,
-        message: shown(&finding.message),
-        remedy: shown(&finding.remedy),
+        message: show_controls(&finding.message),
+        remedy: show_controls(&finding.remedy),
     }
 }

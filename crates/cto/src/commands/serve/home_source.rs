@@ -66,7 +66,7 @@ impl HomeSource {
         let keys = trusted(&self.context, &[])?.keys;
         let memo = self.memo_for(&keys);
         let (views, now) = self.context.look_only()?;
-        Ok((views.trusting(keys).sharing(memo), now))
+        Ok((views.trusting_keys(keys).sharing_memo(memo), now))
     }
 
     /// Counts of runs by day, kept between requests.
@@ -94,19 +94,19 @@ fn memo_of_keys<T: Default>(memo: &Mutex<(Vec<PublicKey>, Arc<T>)>, keys: &[Publ
 }
 
 /// The text and hint of a command's error, for a page.
-pub(super) fn refuse(error: CommandError) -> SourceError {
+pub(super) fn source_error(error: CommandError) -> SourceError {
     let made = match error.kind {
-        ErrorKind::Usage => SourceError::missing(error.message),
+        ErrorKind::Usage => SourceError::not_found(error.message),
         ErrorKind::Fail | ErrorKind::Blocked => SourceError::refused(error.message),
     };
     match error.hint {
-        Some(hint) => made.hint(hint),
+        Some(hint) => made.with_hint(hint),
         None => made,
     }
 }
 
 fn answer<T, E: Into<CommandError>>(result: Result<T, E>) -> Result<T, SourceError> {
-    result.map_err(|error| refuse(error.into()))
+    result.map_err(|error| source_error(error.into()))
 }
 
 impl ConsoleSource for HomeSource {
@@ -130,7 +130,7 @@ impl ConsoleSource for HomeSource {
     }
 
     fn mark_run(&self, run_id: &str) -> Option<RunMark> {
-        let now = RunClock::start().ok()?.started();
+        let now = RunClock::start_clock().ok()?.started();
         self.owns_ledger().then(|| mark_run(&self.context.config.home, run_id, now)).flatten()
     }
 
@@ -142,7 +142,7 @@ impl ConsoleSource for HomeSource {
     fn verify_run(&self, reference: &str) -> Result<Arc<VerifyResult>, SourceError> {
         let (views, now) = answer(self.look())?;
         views.verify_again(reference, now).map_err(|error| match error {
-            views::VerifyRunError::Find(error) => refuse(error.into()),
+            views::VerifyRunError::Find(error) => source_error(error.into()),
             views::VerifyRunError::Open(error) => SourceError::refused(error.to_string()),
         })
     }
@@ -154,7 +154,7 @@ impl ConsoleSource for HomeSource {
 
     fn read_events(&self, run_id: &str, from: u64) -> Result<EventChunk, SourceError> {
         let (views, now) = answer(self.context.look_only())?;
-        let read = views.read_events(run_id, from, now).map_err(|error| SourceError::missing(error.to_string()))?;
+        let read = views.read_events(run_id, from, now).map_err(|error| SourceError::not_found(error.to_string()))?;
         Ok(EventChunk {
             run_id: read.run_id.to_string(),
             lines: read.lines,
@@ -165,11 +165,11 @@ impl ConsoleSource for HomeSource {
     }
 
     fn list_requests(&self, cursor: Option<&str>) -> Result<RequestPage, SourceError> {
-        answer(requests::list(self, cursor))
+        answer(requests::list_requests(self, cursor))
     }
 
     fn view_request(&self, reference: &str) -> Result<RequestFacts, SourceError> {
-        answer(requests::view(self, reference))
+        answer(requests::request_fact(self, reference))
     }
 
     fn compare_runs(&self, references: &[String]) -> Result<LaneComparison, SourceError> {
@@ -183,7 +183,7 @@ impl ConsoleSource for HomeSource {
         if self.context.config.workspace.is_none() {
             return Ok(Vec::new());
         }
-        let now = answer(RunClock::start().map_err(CommandError::blocked))?.started();
+        let now = answer(RunClock::start_clock().map_err(CommandError::blocked_with))?.started();
         let rows = answer(cortex::list_records(&self.context.config.records, now))?;
         let root = self.context.config.workspace.clone().unwrap_or_default();
         let row = |row: cortex::RecordRow| RecordFacts {
@@ -207,11 +207,11 @@ impl ConsoleSource for HomeSource {
     }
 
     fn deny_request(&self, reference: &str, reason: &str) -> Result<(), SourceError> {
-        answer(requests::deny(&self.context, reference, reason))
+        answer(requests::deny_waiting(&self.context, reference, reason))
     }
 
     fn approve_request(&self, reference: &str, sentence: &str) -> Result<(), SourceError> {
-        answer(requests::approve(&self.context, reference, sentence))
+        answer(requests::approve_waiting(&self.context, reference, sentence))
     }
 
     fn stop_run(&self, reference: &str) -> Result<(), SourceError> {

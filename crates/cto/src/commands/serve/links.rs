@@ -58,7 +58,7 @@ impl LoginLinks {
         if output.json || !output.terminal || !io::stdin().is_terminal() {
             return;
         }
-        output.note("Enter prints new links\n");
+        output.print_note("Enter prints new links\n");
         let stop = Arc::clone(stop);
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {

@@ -10,7 +10,7 @@ use evidence::names;
 use hermes::{LogAsked, LogWindow, SourceError};
 use views::{RunView, Views};
 
-use super::home_source::refuse;
+use super::home_source::source_error;
 
 /// Lines of a window, and the longest part of a line that is shown.
 const WINDOW: usize = 500;
@@ -27,11 +27,11 @@ pub(super) fn read_log(
     asked: &LogAsked,
     now: Stamp,
 ) -> Result<LogWindow, SourceError> {
-    let found = views.view_run(reference, now).map_err(|error| refuse(error.into()))?;
-    let RunView::Sealed(run) = found else { return Err(SourceError::missing("its bundle was collected")) };
+    let found = views.view_run(reference, now).map_err(|error| source_error(error.into()))?;
+    let RunView::Sealed(run) = found else { return Err(SourceError::not_found("its bundle was collected")) };
     let is_known = run.bundle.report().artifact_digests.contains_key(name) || name == names::ATTESTATION;
     if !is_known {
-        return Err(SourceError::missing(format!("`{name}` is no artifact of this run")));
+        return Err(SourceError::not_found(format!("`{name}` is no artifact of this run")));
     }
     let cannot = |_| SourceError::refused(format!("`{name}` cannot be read"));
     let file = open_artifact(run.bundle.dir(), name).map_err(cannot)?;

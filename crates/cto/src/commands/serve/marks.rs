@@ -39,7 +39,7 @@ pub(super) fn mark_run(home: &Path, run: &str, now: Stamp) -> Option<RunMark> {
     }
     stamps.add_folder(&ledger::Bundles::in_home(home).bundle_dir(&run_id), 1)?;
     let settled = now.timestamp().as_nanosecond() - SETTLED_NANOS;
-    (stamps.newest < settled).then(|| RunMark(Digest::of(stamps.text.as_bytes())))
+    (stamps.newest < settled).then(|| RunMark(Digest::of_bytes(stamps.text.as_bytes())))
 }
 
 impl FileStamps {

@@ -23,7 +23,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub(super) fn gather_overview(source: &HomeSource) -> Result<OverviewFacts, CommandError> {
     let context = &source.context;
     let memo = source.memo_for(&trusted(context, &[])?.keys);
-    let scene = LadderScene::open(context)?.sharing(memo);
+    let scene = LadderScene::open_scene(context)?.sharing_memo(memo);
     let (now, views) = (scene.now, &scene.views);
     let live = views.list_live(now)?;
     let (running, dead): (Vec<_>, Vec<_>) = live.into_iter().partition(|run| run.state == Liveness::Running);
@@ -67,7 +67,7 @@ pub(super) fn gather_spend(source: &HomeSource) -> Result<SpendFacts, CommandErr
 }
 
 fn spend_rows(views: &Views, now: Stamp) -> Result<Vec<views::SpendRow>, CommandError> {
-    views.view_spend(before(now, SPEND_DAYS)).map_err(|error| CommandError::blocked(&error))
+    views.view_spend(before(now, SPEND_DAYS)).map_err(|error| CommandError::blocked_with(&error))
 }
 
 fn waiting_facts(one: Waiting) -> WaitingFacts {
@@ -102,7 +102,7 @@ fn ladder_facts(scene: &LadderScene<'_>, climber: &Climber) -> Result<LadderFact
         source_id: climber.source_id.clone(),
         next_stage: next.map(|rung| Stage::number(rung.stage)),
         missing: next.and_then(|rung| Some(rung.gap.as_ref()?.sentence())),
-        remedy: next.and_then(|rung| scene.remedy(climber, rung)),
+        remedy: next.and_then(|rung| scene.rung_remedy(climber, rung)),
         rungs: ladder.rungs.iter().map(rung).collect(),
     })
 }

@@ -21,7 +21,7 @@ pub(super) fn read_patch(patch: &[u8], rules: Option<&PathRules>) -> (Vec<PatchF
         }
         let path = changed_paths(section).ok().and_then(|paths| paths.last().cloned()).unwrap_or_default();
         // Without the contract's rules nothing is known to be allowed.
-        let verdict = rules.map_or(PathVerdict::Outside, |rules| rules.judge(&path));
+        let verdict = rules.map_or(PathVerdict::Outside, |rules| rules.judge_path(&path));
         let (lines, was_cut) = read_lines(section, left);
         left -= lines.len();
         is_cut |= was_cut;

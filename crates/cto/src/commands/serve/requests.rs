@@ -2,7 +2,7 @@
 //! browser.
 
 use contract::approval::{PacketStatus, SignedVia, approval_sentence, render_packet};
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{ApprovalWish, OpenedRequest, People, Policies};
 use hermes::RequestFacts;
 use ledger::RequestStep;
@@ -18,12 +18,12 @@ use crate::signing::OperatorKey;
 const ROWS: usize = 50;
 
 /// Page of requests.
-pub(super) fn list(source: &HomeSource, cursor: Option<&str>) -> Result<RequestPage, CommandError> {
+pub(super) fn list_requests(source: &HomeSource, cursor: Option<&str>) -> Result<RequestPage, CommandError> {
     let (views, now) = source.look()?;
     let records = &source.context.config.records;
-    let (people, policies) = (People::read(records)?, Policies::read(records)?);
+    let (people, policies) = (People::read_lists(records)?, Policies::read_files(records)?);
     let rules = RequestRules {
-        standing: &|key, namespace, at| people.judge(key, namespace, at),
+        standing: &|key, namespace, at| people.judge_key(key, namespace, at),
         terms: &|stage, target| policies.terms(stage, target),
     };
     let query = RequestQuery { cursor: cursor.map(str::to_owned), limit: ROWS, ..RequestQuery::default() };
@@ -31,15 +31,15 @@ pub(super) fn list(source: &HomeSource, cursor: Option<&str>) -> Result<RequestP
 }
 
 /// One request with its packet and history.
-pub(super) fn view(source: &HomeSource, reference: &str) -> Result<RequestFacts, CommandError> {
+pub(super) fn request_fact(source: &HomeSource, reference: &str) -> Result<RequestFacts, CommandError> {
     let context = &source.context;
     let opened = find_opened(context, reference)?;
     let ledger = ledger_to_read(context)?.ok_or_else(|| CommandError::usage("there is no ledger"))?;
     let news = find_news(&ledger, &opened.record)?;
     let records = &context.config.records;
-    let (people, policies) = (People::read(records)?, Policies::read(records)?);
+    let (people, policies) = (People::read_lists(records)?, Policies::read_files(records)?);
     let rules = RequestRules {
-        standing: &|key, namespace, at| people.judge(key, namespace, at),
+        standing: &|key, namespace, at| people.judge_key(key, namespace, at),
         terms: &|stage, target| policies.terms(stage, target),
     };
     let summary = summarize_request(&ledger, opened.record.row.clone(), &rules, opened.now)?;
@@ -50,7 +50,7 @@ pub(super) fn view(source: &HomeSource, reference: &str) -> Result<RequestFacts,
         sentence_text: approval_sentence(&opened.request.plan),
         missing: missing_gates(&opened),
         history: history_of(&opened),
-        news: news.map(|(_, news)| news.iter().map(|one| shown(one)).collect()).unwrap_or_default(),
+        news: news.map(|(_, news)| news.iter().map(|one| show_controls(one)).collect()).unwrap_or_default(),
         next: next_command(&opened),
         may_capture: context.config.hermes.capture_approvals,
         summary,
@@ -68,7 +68,12 @@ fn packet_status(opened: &OpenedRequest, summary: &views::RequestSummary) -> Pac
 
 fn missing_gates(opened: &OpenedRequest) -> Vec<[String; 4]> {
     let row = |refusal: &contract::decision::Refusal| {
-        [refusal.gate.to_string(), refusal.reason.to_string(), shown(&refusal.text), shown(&refusal.remedy)]
+        [
+            refusal.gate.to_string(),
+            refusal.reason.to_string(),
+            show_controls(&refusal.text),
+            show_controls(&refusal.remedy),
+        ]
     };
     opened.record.missing.iter().map(row).collect()
 }
@@ -79,7 +84,7 @@ fn history_of(opened: &OpenedRequest) -> Vec<[String; 4]> {
     let who = record.signature.as_ref().map_or_else(|| "not signed".to_owned(), |signature| signature.fingerprint());
     let mut rows = vec![(0, ["requested".to_owned(), who, String::new(), record.recorded_at.to_string()])];
     let mut add = |seq: u64, word: &str, key: String, text: &str, time: contract::Stamp| {
-        rows.push((seq, [word.to_owned(), key, shown(text), time.to_string()]));
+        rows.push((seq, [word.to_owned(), key, show_controls(text), time.to_string()]));
     };
     for one in &record.approvals {
         let text = one.document.break_glass_reason.as_deref().unwrap_or("");
@@ -100,7 +105,7 @@ fn history_of(opened: &OpenedRequest) -> Vec<[String; 4]> {
 
 fn next_command(opened: &OpenedRequest) -> String {
     let again = || opened.record.command.clone().unwrap_or_else(|| "cto approvals".to_owned());
-    shown(&match opened.state {
+    show_controls(&match opened.state {
         RequestState::Open => format!("cto approve {}", opened.record.name()),
         RequestState::Approved => run_command(&opened.record).unwrap_or_else(again),
         RequestState::Held => format!("cto hold {} --release --reason \"...\"", opened.record.name()),
@@ -110,7 +115,7 @@ fn next_command(opened: &OpenedRequest) -> String {
 
 /// The request and the operator's key, which asks for nothing on the server's terminal.
 fn open_deciding(context: &Context, reference: &str, step: RequestStep) -> Result<Deciding, CommandError> {
-    let deciding = Deciding::open(context, reference, None, step)?;
+    let deciding = Deciding::open_request(context, reference, None, step)?;
     Ok(Deciding { key: deciding.key.unattended(), ..deciding })
 }
 
@@ -120,33 +125,33 @@ fn signed_via_console(key: &OperatorKey) -> SignedVia {
 }
 
 /// The same denial as `cto deny`.
-pub(super) fn deny(context: &Context, reference: &str, reason: &str) -> Result<(), CommandError> {
+pub(super) fn deny_waiting(context: &Context, reference: &str, reason: &str) -> Result<(), CommandError> {
     let reason = check_reason(reason)?;
     let deciding = open_deciding(context, reference, RequestStep::Denied)?;
     let denial = deciding.opened.draft_denial(&deciding.key.fingerprint(), reason)?;
-    deciding.record(RequestStep::Denied, &denial, false).map(drop)
+    deciding.record_document(RequestStep::Denied, &denial, false).map(drop)
 }
 
 /// Approves as `cto approve` does, with a key in an agent: a security key that the person
 /// touches, or another one only if the configuration permits it.
-pub(super) fn approve(context: &Context, reference: &str, sentence: &str) -> Result<(), CommandError> {
+pub(super) fn approve_waiting(context: &Context, reference: &str, sentence: &str) -> Result<(), CommandError> {
     let settings = context.config.hermes;
     if !settings.capture_approvals {
-        return Err(CommandError::blocked("approving in the browser is not switched on")
-            .hint(format!("cto approve {}", shown(reference))));
+        return Err(CommandError::blocked_with("approving in the browser is not switched on")
+            .hint(format!("cto approve {}", show_controls(reference))));
     }
     let deciding = open_deciding(context, reference, RequestStep::Granted)?;
     if !deciding.key.is_held_by_agent() {
         let text = "the key lies in a file; here only a key that an agent or a security key holds signs";
-        return Err(CommandError::blocked(text).hint(format!("cto approve {}", deciding.request())));
+        return Err(CommandError::blocked_with(text).hint(format!("cto approve {}", deciding.request())));
     }
     if !deciding.key.kind().is_hardware() && !settings.capture_with_software_key {
         let text = "a software agent signs whatever it is asked; here a security key is needed";
-        return Err(CommandError::blocked(text).hint(format!("cto approve {}", deciding.request())));
+        return Err(CommandError::blocked_with(text).hint(format!("cto approve {}", deciding.request())));
     }
     let wanted = approval_sentence(&deciding.opened.request.plan);
     if sentence != wanted {
-        return Err(CommandError::blocked("that is not the sentence; nothing was signed").hint("type it exactly"));
+        return Err(CommandError::blocked_with("that is not the sentence; nothing was signed").hint("type it exactly"));
     }
     let wish = ApprovalWish {
         sentence: wanted,
@@ -158,5 +163,5 @@ pub(super) fn approve(context: &Context, reference: &str, sentence: &str) -> Res
         break_glass_reason: None,
     };
     let approval = deciding.opened.draft_approval(wish)?;
-    deciding.record(RequestStep::Granted, &approval, false).map(drop)
+    deciding.record_document(RequestStep::Granted, &approval, false).map(drop)
 }

@@ -32,7 +32,7 @@ pub(crate) fn gather_run(views: &Views, reference: &str, now: Stamp) -> Result<R
             let row = views.find_row(&error.id)?.ok_or_else(|| CommandError::from(error_unknown(&error.id)))?;
             let sentence = "Its bundle does not verify, so there is no verdict to show.".to_owned();
             let facts = bare_facts(row, RunState::Broken, sentence, now);
-            Ok(RunFacts { problem: Some(contract::text::shown(&error.to_string())), ..facts })
+            Ok(RunFacts { problem: Some(contract::text::show_controls(&error.to_string())), ..facts })
         }
         Err(error) => Err(error.into()),
     }

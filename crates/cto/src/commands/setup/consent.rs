@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 
-use contract::text::{shown, shown_lines};
+use contract::text::{show_controls, shown_lines};
 
 use crate::error::CommandError;
 use crate::output::Output;
@@ -33,8 +33,8 @@ impl Consent {
     }
 
     /// Shows what is agreed to.
-    pub(super) fn show(&self, text: &str) {
-        self.output.note(&shown_lines(text));
+    pub(super) fn show_text(&self, text: &str) {
+        self.output.print_note(&shown_lines(text));
     }
 
     /// Goes on only with a yes.
@@ -42,12 +42,12 @@ impl Consent {
         if self.given {
             return Ok(());
         }
-        self.output.note(&format!("{} [yes/no] ", shown(question)));
+        self.output.print_note(&format!("{} [yes/no] ", show_controls(question)));
         let mut answer = String::new();
         io::stdin().lock().take(LONGEST).read_line(&mut answer)?;
         if matches!(answer.trim(), "yes" | "y") {
             return Ok(());
         }
-        Err(CommandError::blocked("you did not agree, so that nothing more was done").hint(by_hand))
+        Err(CommandError::blocked_with("you did not agree, so that nothing more was done").hint(by_hand))
     }
 }

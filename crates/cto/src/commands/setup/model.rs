@@ -39,7 +39,7 @@ pub(super) struct ChosenModel {
 
 impl ChosenModel {
     /// From the flags alone: nothing is guessed that a person would pay for.
-    pub(super) fn choose(arguments: &SetupArgs) -> Result<Self, CommandError> {
+    pub(super) fn choose_model(arguments: &SetupArgs) -> Result<Self, CommandError> {
         let example = match arguments.engine.as_str() {
             "claude" => "--key env:ANTHROPIC_API_KEY --model claude-sonnet-5",
             _ => "--key env:OPENAI_API_KEY --model gpt-5.5",
@@ -85,7 +85,7 @@ impl ChosenModel {
 
     /// The text of a configuration with this model in it; none where it cannot be edited or
     /// says something else.
-    pub(super) fn write(&self, text: &str) -> Option<String> {
+    pub(super) fn write_model(&self, text: &str) -> Option<String> {
         let source = |key, value| {
             set_keys(text, "credential_sources", &self.credential_class, &[(key, value)], OtherKeys::Refused)
         };

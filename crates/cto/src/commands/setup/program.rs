@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use harness::{Engine, Tools, find_engine};
 
 use crate::args::SetupArgs;
@@ -39,13 +39,13 @@ const SYSTEM: [&str; 4] = ["/usr/local/bin", "/opt/homebrew/bin", "/home/linuxbr
 /// Looks on the PATH, then where agents are usually installed. What lies elsewhere is named
 /// in the settings.
 pub(super) fn find_program(context: &Context, arguments: &SetupArgs) -> Result<FoundEngine, CommandError> {
-    let Some(mut engine) = context.config.engines.find(&arguments.engine) else {
+    let Some(mut engine) = context.config.engines.find_engine(&arguments.engine) else {
         return Err(CommandError::usage("there is no such engine").hint("cto engine list"));
     };
     let mut settings = Vec::new();
     if let Some(bin) = &arguments.bin {
         let full = fs::canonicalize(bin).map_err(|error| {
-            let name = shown(&bin.display().to_string());
+            let name = show_controls(&bin.display().to_string());
             CommandError::usage(format!("cannot use {name} as the engine's program: {error}")).hint("--bin FILE")
         })?;
         settings.push(("executable", full.display().to_string()));
@@ -61,7 +61,7 @@ pub(super) fn find_program(context: &Context, arguments: &SetupArgs) -> Result<F
     };
     match find_elsewhere(&engine, tools, &mut settings) {
         Some(program) => Ok(found(&program, settings)),
-        None => Err(CommandError::blocked(shown(&short.text)).hint(short.remedy)),
+        None => Err(CommandError::blocked_with(show_controls(&short.text)).hint(short.remedy)),
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn admit_model(
         Err(WriteDraftError::Write { path, error }) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             let usable = check_model_admission(&context.config.records, &path, now()?).problem.is_none();
             if usable {
-                steps.tell("model", &format!("{} is admitted by {}", model.pair, path.display()), "cto records");
+                steps.tell_step("model", &format!("{} is admitted by {}", model.pair, path.display()), "cto records");
                 return Ok(());
             }
             // A draft that was left by a setup before, or that a person is still at work on.
@@ -55,9 +55,9 @@ pub(super) fn admit_model(
     agree(&path, &format!("Admit the model {}?", model.pair), &by_hand, consent)?;
     let row = check_model_admission(&context.config.records, &path, now()?);
     if let Some(problem) = row.problem {
-        return Err(CommandError::blocked(problem).hint(format!("fix {} and run it again", typed_path(&path))));
+        return Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&path))));
     }
-    steps.tell("model", &format!("{} admitted by {}", model.pair, path.display()), &by_hand);
+    steps.tell_step("model", &format!("{} admitted by {}", model.pair, path.display()), &by_hand);
     Ok(())
 }
 
@@ -74,25 +74,25 @@ pub(super) fn admit_source(
         Err(WriteDraftError::Exists { path, .. }) => {
             let row = check_source_admission(&context.config.records, &path, now()?);
             if row.problem.is_none() {
-                steps.tell("source", &format!("admitted by {}", path.display()), "cto records");
+                steps.tell_step("source", &format!("admitted by {}", path.display()), "cto records");
                 return Ok(());
             }
             source_draft_path(&context.config.records, engine, true)?
         }
         Err(error) => return Err(error.into()),
     };
-    let entry = context.config.engines.find(engine);
+    let entry = context.config.engines.find_engine(engine);
     let entry = entry.ok_or_else(|| CommandError::usage("there is no such engine").hint("cto engine list"))?;
     let harness = context.harness()?;
     let drafted = draft_source(&harness, &entry, now()?)
-        .map_err(|short| CommandError::blocked(contract::text::shown(&short.text)).hint(short.remedy))?;
+        .map_err(|short| CommandError::blocked_with(contract::text::show_controls(&short.text)).hint(short.remedy))?;
     write_source_draft(&path, &filled(drafted, approver(context, consent)?))?;
     agree(&path, &format!("Admit this build of {engine} for copies of your repositories?"), &by_hand, consent)?;
     let row = check_source_admission(&context.config.records, &path, now()?);
     if let Some(problem) = row.problem {
-        return Err(CommandError::blocked(problem).hint(format!("fix {} and run it again", typed_path(&path))));
+        return Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&path))));
     }
-    steps.tell("source", &format!("admitted by {}", path.display()), &by_hand);
+    steps.tell_step("source", &format!("admitted by {}", path.display()), &by_hand);
     Ok(())
 }
 
@@ -117,7 +117,7 @@ fn filled(drafted: SourceAdmission, approver: String) -> SourceAdmission {
 /// person's.
 fn agree(path: &Path, question: &str, by_hand: &str, consent: &Consent) -> Result<(), CommandError> {
     let text = fs::read_to_string(path)?;
-    consent.show(&format!("{}\n{text}\n", path.display()));
+    consent.show_text(&format!("{}\n{text}\n", path.display()));
     consent.require(question, &format!("{by_hand}, and set its status to admitted in {}", typed_path(path)))?;
     let drafts = ["\"status\": \"draft\"", "status: \"draft\""];
     let after =

@@ -7,7 +7,7 @@ use contract::{CollectionKind, Reason, Stage, Status, TaskId};
 use harness::FAKE;
 use views::RunQuery;
 
-use super::check::{Check, NamedCheck, TrialStop, not_refused_for};
+use super::check::{NamedCheck, StageCheck, TrialStop, not_refused_for};
 use super::classes::classes_of;
 use super::earned::pass_of_rung;
 use super::trial_home::TrialHome;
@@ -20,11 +20,11 @@ use crate::seek::trusted;
 pub(in crate::commands) const CANDIDATE_CHECKS: [&str; 2] = ["case_lane_passes", "candidate_default_comparison"];
 
 /// A candidate-default run without the rung: refused, with nothing started.
-pub(super) fn refuse_unearned(trial: &TrialHome<'_>) -> Result<Check, TrialStop> {
+pub(super) fn refuse_unearned(trial: &TrialHome<'_>) -> Result<StageCheck, TrialStop> {
     let task = trial.load_case(PASS_CASE, Stage::CANDIDATE_DEFAULT, "unearned")?;
     let target = trial.admit_target(&trial.make_repository("unearned", PASS_CASE)?, &[])?;
-    let report = trial.run(&task, &trial.ask(FAKE, Stage::CANDIDATE_DEFAULT, Some(&target)))?.report;
-    Ok(Check::of(&report, not_refused_for(&report, Reason::StageNotEarned)))
+    let report = trial.run_task(&task, &trial.ask_run(FAKE, Stage::CANDIDATE_DEFAULT, Some(&target)))?.report;
+    Ok(StageCheck::of_report(&report, not_refused_for(&report, Reason::StageNotEarned)))
 }
 
 /// The engine's lane, and the comparison that the operator accepted.
@@ -36,13 +36,13 @@ pub(super) fn check_candidate(context: &Context, engine: &str) -> Result<Vec<Nam
         _ => None,
     };
     let lane = match &compared {
-        _ if owned.gap.is_some() => Check::blocked(owned.missing),
-        Some(comparison) => Check::fact(judge_lane(comparison, engine)),
-        None => Check::fact(None),
+        _ if owned.gap.is_some() => StageCheck::blocked_by(owned.missing),
+        Some(comparison) => StageCheck::fact(judge_lane(comparison, engine)),
+        None => StageCheck::fact(None),
     };
     let comparison = match &compared {
-        Some(comparison) => Check::fact(judge_comparison(comparison)),
-        None => Check::blocked(rung.missing),
+        Some(comparison) => StageCheck::fact(judge_comparison(comparison)),
+        None => StageCheck::blocked_by(rung.missing),
     };
     Ok(vec![(format!("{engine}_lane_passes"), lane), ("candidate_default_comparison".to_owned(), comparison)])
 }
@@ -67,23 +67,28 @@ fn judge_comparison(comparison: &CandidateComparison) -> Option<String> {
 }
 
 /// Every failure class of stage 5 was held and closes; stage 6 adds none of its own.
-pub(in crate::commands) fn close_failures(owned: &[NamedCheck]) -> Check {
+pub(in crate::commands) fn close_failures(owned: &[NamedCheck]) -> StageCheck {
     for class in classes_of(Stage::OWNED_REPOSITORY) {
         let Some((name, check)) = owned.iter().find(|(name, _)| name == class.name) else {
             let held = owned.iter().find_map(|(_, check)| check.missing.clone());
-            return Check::blocked(held.unwrap_or_else(|| format!("{} was not held at stage 5", class.name)));
+            return StageCheck::blocked_by(held.unwrap_or_else(|| format!("{} was not held at stage 5", class.name)));
         };
         if let Some(problem) = check.problem() {
             let text = format!("{name}: {problem}");
-            return if check.verdict() == Status::Fail { Check::fact(Some(text)) } else { Check::blocked(text) };
+            return if check.verdict() == Status::Fail {
+                StageCheck::fact(Some(text))
+            } else {
+                StageCheck::blocked_by(text)
+            };
         }
     }
-    Check::fact(None)
+    StageCheck::fact(None)
 }
 
 /// The newest real governed refresh of an engine in the operator's home, as it was sealed.
-pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Result<Check, CommandError> {
-    let none = || Check::blocked(format!("there is no real governed refresh of `{engine}` in this home; cto refresh"));
+pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Result<StageCheck, CommandError> {
+    let none =
+        || StageCheck::blocked_by(format!("there is no real governed refresh of `{engine}` in this home; cto refresh"));
     if !context.config.home.is_dir() {
         return Ok(none());
     }
@@ -92,14 +97,14 @@ pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Res
     let query = RunQuery { engine: Some(engine.to_owned()), task_id: Some(task_id), ..RunQuery::default() };
     let Some(run) = views.find_document(&query, CollectionKind::Refresh, now)? else { return Ok(none()) };
     let found = views.find_run(run.row.run_id.as_str(), now)?;
-    let bound = found.bind(&trusted(context, &[])?.of(&found))?;
+    let bound = found.bind_bundle(&trusted(context, &[])?.keys_of(&found))?;
     let wrong = (bound.report().kind != Some(CollectionKind::Refresh)).then(|| format!("{} is no refresh", found.id));
     let refresh: RefreshComparison = read_document(&found.bundle.join(CollectionKind::Refresh.file()))?;
-    let check = Check::of(bound.report(), wrong.or_else(|| judge_refresh(&refresh)));
+    let check = StageCheck::of_report(bound.report(), wrong.or_else(|| judge_refresh(&refresh)));
     let against = refresh.rejections.first().filter(|_| refresh.status == Status::Blocked);
     Ok(match against {
         Some(rejection) => {
-            Check { missing: Some(format!("{}; {}", rejection.text, rejection.remedy)), why: None, ..check }
+            StageCheck { missing: Some(format!("{}; {}", rejection.text, rejection.remedy)), why: None, ..check }
         }
         None => check,
     })

@@ -9,11 +9,11 @@ use crate::error::{CommandError, ErrorKind};
 const OF_MACHINE: &[Reason] = &[Reason::SandboxUnavailable, Reason::ToolMissing];
 
 /// A check under the name that others look for.
-pub(in crate::commands) type NamedCheck = (String, Check);
+pub(in crate::commands) type NamedCheck = (String, StageCheck);
 
 /// Result of a check.
 #[derive(Debug, Clone, Serialize)]
-pub(in crate::commands) struct Check {
+pub(in crate::commands) struct StageCheck {
     pub(in crate::commands) passed: bool,
     /// Status of the run that shows it; of the check itself where it has no run.
     pub(in crate::commands) status: Status,
@@ -28,9 +28,9 @@ pub(in crate::commands) struct Check {
     pub(in crate::commands) missing: Option<String>,
 }
 
-impl Check {
+impl StageCheck {
     /// A check by a run; `wrong` names the expectation that does not hold.
-    pub(in crate::commands) fn of(report: &Report, wrong: Option<String>) -> Self {
+    pub(in crate::commands) fn of_report(report: &Report, wrong: Option<String>) -> Self {
         let missing = wrong.as_ref().and_then(|_| machine_lacks(report));
         Self {
             passed: wrong.is_none(),
@@ -49,7 +49,7 @@ impl Check {
     }
 
     /// A check that could not be held.
-    pub(in crate::commands) fn blocked(missing: String) -> Self {
+    pub(in crate::commands) fn blocked_by(missing: String) -> Self {
         let (status, reasons) = (Status::Blocked, Vec::new());
         Self { passed: false, status, reasons, run_id: None, why: None, missing: Some(missing) }
     }
@@ -102,12 +102,12 @@ impl<E: Into<CommandError>> From<E> for TrialStop {
 }
 
 /// A check in place of those that an error kept from being held.
-pub(in crate::commands) fn check_of_error(error: &CommandError) -> Check {
+pub(in crate::commands) fn check_of_error(error: &CommandError) -> StageCheck {
     let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!("; {hint}"));
     let text = format!("{}{hint}", error.message);
     match error.kind {
-        ErrorKind::Blocked => Check::blocked(text),
-        ErrorKind::Fail | ErrorKind::Usage => Check::fact(Some(text)),
+        ErrorKind::Blocked => StageCheck::blocked_by(text),
+        ErrorKind::Fail | ErrorKind::Usage => StageCheck::fact(Some(text)),
     }
 }
 
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn a_wrong_check_is_worse_than_one_that_could_not_be_held() {
-        let (good, wrong) = (Check::fact(None), Check::fact(Some("it is not so".to_owned())));
-        let blocked = Check::blocked("there is no ssh-keygen".to_owned());
+        let (good, wrong) = (StageCheck::fact(None), StageCheck::fact(Some("it is not so".to_owned())));
+        let blocked = StageCheck::blocked_by("there is no ssh-keygen".to_owned());
         assert_eq!([good.verdict(), wrong.verdict(), blocked.verdict()], [Status::Pass, Status::Fail, Status::Blocked]);
         assert_eq!((wrong.problem(), blocked.problem()), (Some("it is not so"), Some("there is no ssh-keygen")));
         for (checks, expected) in [

@@ -8,7 +8,7 @@ use harness::{FAKE, Task};
 use ledger::RequestStep;
 use serde_json::json;
 
-use super::check::{Check, TrialStop, ended_otherwise, not_refused, not_refused_for};
+use super::check::{StageCheck, TrialStop, ended_otherwise, not_refused, not_refused_for};
 use super::repository::UnfinishedWork;
 use super::trial_home::{TrialHome, TrialRun};
 use super::{PASS_CASE, pass_of_rung};
@@ -16,7 +16,7 @@ use crate::error::CommandError;
 
 /// Deviation of a scene from a proper one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scene {
+pub(super) enum SceneDeviation {
     /// The case itself declares how it ends.
     AsDeclared,
     /// Unfinished work lies in the repository.
@@ -37,14 +37,14 @@ pub(super) struct FailureClass {
     /// Name in the specification and in the operator's reports.
     pub(super) name: &'static str,
     case: &'static str,
-    scene: Scene,
+    scene: SceneDeviation,
 }
 
 const fn declared(name: &'static str, case: &'static str) -> FailureClass {
-    FailureClass { name, case, scene: Scene::AsDeclared }
+    FailureClass { name, case, scene: SceneDeviation::AsDeclared }
 }
 
-const fn spoiled(name: &'static str, scene: Scene) -> FailureClass {
+const fn spoiled(name: &'static str, scene: SceneDeviation) -> FailureClass {
     FailureClass { name, case: PASS_CASE, scene }
 }
 
@@ -55,7 +55,7 @@ const MISSING_EVENT: FailureClass = declared("missing-event", "fail-missing-even
 const PROVIDER_UNAVAILABLE: FailureClass = declared("provider-unavailable", "fail-provider-unavailable");
 const ARTIFACT_WRITE_FAILURE: FailureClass = declared("artifact-write-failure", "fail-artifact-write-failure");
 const TIMEOUT: FailureClass = declared("timeout", "fail-timeout");
-const APPROVAL_DENIED: FailureClass = spoiled("approval-denied", Scene::Denied);
+const APPROVAL_DENIED: FailureClass = spoiled("approval-denied", SceneDeviation::Denied);
 
 const STAGE_1: &[FailureClass] = &[PROVIDER_UNAVAILABLE, MISSING_EVENT, ARTIFACT_WRITE_FAILURE];
 const STAGE_2: &[FailureClass] = &[
@@ -67,7 +67,7 @@ const STAGE_2: &[FailureClass] = &[
     PROVIDER_UNAVAILABLE,
 ];
 const STAGE_3: &[FailureClass] = &[
-    spoiled("dirty-source", Scene::Dirty),
+    spoiled("dirty-source", SceneDeviation::Dirty),
     declared("dirty-copy-start", "fail-dirty-starting-tree"),
     declared("dirty-copy-end", "fail-dirty-ending-tree"),
     TIMEOUT,
@@ -87,15 +87,15 @@ const STAGE_4: &[FailureClass] = &[
 const STAGE_5: &[FailureClass] = &[
     NO_DIFF,
     APPROVAL_DENIED,
-    spoiled("unowned", Scene::Unowned),
-    spoiled("critical", Scene::Critical),
+    spoiled("unowned", SceneDeviation::Unowned),
+    spoiled("critical", SceneDeviation::Critical),
     DISALLOWED_FILE,
-    spoiled("dirty-start", Scene::Dirty),
+    spoiled("dirty-start", SceneDeviation::Dirty),
     declared("dirty-end", "fail-dirty-ending-tree"),
     FAILED_TESTS,
     TIMEOUT,
     PROVIDER_UNAVAILABLE,
-    spoiled("missing-operator-outcome", Scene::Unanswered),
+    spoiled("missing-operator-outcome", SceneDeviation::Unanswered),
 ];
 
 /// Failure classes that a stage adds. Stage 6 inherits those of stage 5.
@@ -112,15 +112,15 @@ pub(super) fn classes_of(stage: Stage) -> &'static [FailureClass] {
 
 impl FailureClass {
     /// Runs it at a stage; gives the check and the report.
-    pub(super) fn hold(&self, trial: &TrialHome<'_>, stage: Stage) -> Result<(Check, Report), TrialStop> {
+    pub(super) fn hold_class(&self, trial: &TrialHome<'_>, stage: Stage) -> Result<(StageCheck, Report), TrialStop> {
         let stage = self.stage_held(stage);
         let task = trial.load_case(self.case, stage, self.name)?;
-        if self.scene == Scene::Unanswered {
+        if self.scene == SceneDeviation::Unanswered {
             return hold_unanswered(trial, self.name, &task);
         }
         let run = self.run(trial, &task, stage)?;
         let wrong = self.judge(&task, &run.report).or_else(|| left_open(&run));
-        Ok((Check::of(&run.report, wrong), run.report))
+        Ok((StageCheck::of_report(&run.report, wrong), run.report))
     }
 
     /// The stage at which it is run. A run of stage 1 starts no engine, so that what an
@@ -136,14 +136,15 @@ impl FailureClass {
 
     fn run(&self, trial: &TrialHome<'_>, task: &Task, stage: Stage) -> Result<TrialRun, TrialStop> {
         let target = self.admit_target(trial, stage)?;
-        let ask = trial.ask(FAKE, stage, target.as_deref());
-        let step = if self.scene == Scene::Denied { RequestStep::Denied } else { RequestStep::Granted };
+        let ask = trial.ask_run(FAKE, stage, target.as_deref());
+        let step = if self.scene == SceneDeviation::Denied { RequestStep::Denied } else { RequestStep::Granted };
         if stage.mutation_mode().needs_approval() {
             trial.decide_on(task, &ask, step)?;
         }
-        let place = (self.scene == Scene::Dirty).then(|| trial.make_repository(self.name, self.case)).transpose()?;
+        let place =
+            (self.scene == SceneDeviation::Dirty).then(|| trial.make_repository(self.name, self.case)).transpose()?;
         let _unfinished = place.as_deref().map(UnfinishedWork::leave_in).transpose()?;
-        trial.run(task, &ask)
+        trial.run_task(task, &ask)
     }
 
     /// The target's admission at stage 5, as the scene has it.
@@ -152,8 +153,8 @@ impl FailureClass {
             return Ok(None);
         }
         let changes = match self.scene {
-            Scene::Unowned => vec![("repository_owner", json!(""))],
-            Scene::Critical => vec![("risk_classification", json!("critical"))],
+            SceneDeviation::Unowned => vec![("repository_owner", json!(""))],
+            SceneDeviation::Critical => vec![("risk_classification", json!("critical"))],
             _ => Vec::new(),
         };
         trial.admit_target(&trial.make_repository(self.name, self.case)?, &changes).map(Some)
@@ -162,11 +163,11 @@ impl FailureClass {
     fn judge(&self, task: &Task, report: &Report) -> Option<String> {
         let reason = match self.scene {
             // An approval is for a clean target and does not fit either.
-            Scene::Dirty => return not_refused_for(report, Reason::DirtyStartingTree),
-            Scene::Denied => Reason::ApprovalDenied,
-            Scene::Unowned => Reason::UnownedRepository,
-            Scene::Critical => Reason::CriticalRepository,
-            Scene::AsDeclared | Scene::Unanswered => {
+            SceneDeviation::Dirty => return not_refused_for(report, Reason::DirtyStartingTree),
+            SceneDeviation::Denied => Reason::ApprovalDenied,
+            SceneDeviation::Unowned => Reason::UnownedRepository,
+            SceneDeviation::Critical => Reason::CriticalRepository,
+            SceneDeviation::AsDeclared | SceneDeviation::Unanswered => {
                 let expect = task.expect.clone().unwrap_or_default();
                 let refused = expect.status == Status::Blocked && !report.engine.process_started;
                 // A run that cannot be requested lacks its approval as well.
@@ -191,15 +192,15 @@ fn left_open(run: &TrialRun) -> Option<String> {
 /// Checks that a pass of stage 5 earns nothing until the operator's outcome is signed, and
 /// does then. The only governed run here, since its weight is the subject; its home is
 /// temporary.
-fn hold_unanswered(trial: &TrialHome<'_>, name: &str, task: &Task) -> Result<(Check, Report), TrialStop> {
+fn hold_unanswered(trial: &TrialHome<'_>, name: &str, task: &Task) -> Result<(StageCheck, Report), TrialStop> {
     let stage = Stage::OWNED_REPOSITORY;
     let target = trial.admit_target(&trial.make_repository(name, PASS_CASE)?, &[])?;
-    let mut ask = trial.ask(FAKE, stage, Some(&target));
+    let mut ask = trial.ask_run(FAKE, stage, Some(&target));
     ask.purpose = Purpose::Governed;
     trial.decide_on(task, &ask, RequestStep::Granted)?;
-    let report = trial.run(task, &ask)?.report;
+    let report = trial.run_task(task, &ask)?.report;
     if let Some(wrong) = ended_otherwise(&report, Status::Pass, &[]) {
-        return Ok((Check::of(&report, Some(wrong)), report));
+        return Ok((StageCheck::of_report(&report, Some(wrong)), report));
     }
     let before = pass_of_rung(&trial.context, FAKE, stage)?;
     trial.accept(&report)?;
@@ -209,7 +210,7 @@ fn hold_unanswered(trial: &TrialHome<'_>, name: &str, task: &Task) -> Result<(Ch
         (Some("missing_operator_outcome"), Some(gap)) => Some(format!("with an accepted outcome it still lacks {gap}")),
         (gap, _) => Some(format!("without an outcome its rung lacks {}", gap.unwrap_or("nothing"))),
     };
-    Ok((Check::of(&report, wrong), report))
+    Ok((StageCheck::of_report(&report, wrong), report))
 }
 
 #[cfg(test)]

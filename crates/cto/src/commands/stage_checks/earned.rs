@@ -33,14 +33,14 @@ pub(in crate::commands) fn pass_of_rung(
         let missing = describe_gap(engine, stage, Some(gap), Some(climb_command(engine, stage)));
         return Ok(EarnedRung { gap: Some("no_pass"), missing, bundles: Vec::new() });
     }
-    let scene = LadderScene::open(context)?;
+    let scene = LadderScene::open_scene(context)?;
     let bundles = ledger::Bundles::in_home(&context.config.home);
     let mut first = None;
     for climber in scene.climbers(Some(engine))? {
         let rung = scene.whole_rung(&climber, stage)?;
         let is_validated = rung.status == RungStatus::Validated;
         let gap = rung.gap.as_ref().map(|gap| (gap.code(), gap.sentence()));
-        let remedy = scene.remedy(&climber, &rung);
+        let remedy = scene.rung_remedy(&climber, &rung);
         let found = rung.bundles.iter().map(|proof| (proof.run_id.clone(), bundles.bundle_dir(&proof.run_id)));
         let earned = EarnedRung {
             gap: (!is_validated).then(|| gap.as_ref().map_or("no_pass", |(code, _)| code)),

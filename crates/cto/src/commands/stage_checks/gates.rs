@@ -6,7 +6,7 @@ use contract::{Reason, Stage};
 use harness::{EngineConfig, Engines};
 
 use super::PASS_CASE;
-use super::check::{Check, NamedCheck, TrialStop, not_refused_for};
+use super::check::{NamedCheck, StageCheck, TrialStop, not_refused_for};
 use super::trial_home::TrialHome;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -46,7 +46,7 @@ pub(super) fn check_gates(
 
 /// Every engine of the registry meets the same gate on the same way.
 pub(super) fn check_dispatch(trial: &mut TrialHome<'_>, context: &Context) -> Result<NamedCheck, TrialStop> {
-    let mut last = Check::fact(Some("the registry has no engine with a gate".to_owned()));
+    let mut last = StageCheck::fact(Some("the registry has no engine with a gate".to_owned()));
     for engine in context.config.engines.ids() {
         trial.context.config.engines = gated(context, &engine, Vec::new());
         last = refuse_one(trial, &engine, Stage::ARTIFICIAL_FIXTURE)?;
@@ -58,13 +58,13 @@ pub(super) fn check_dispatch(trial: &mut TrialHome<'_>, context: &Context) -> Re
     Ok(("one_dispatch_path".to_owned(), last))
 }
 
-fn refuse_one(trial: &TrialHome<'_>, engine: &str, stage: Stage) -> Result<Check, TrialStop> {
+fn refuse_one(trial: &TrialHome<'_>, engine: &str, stage: Stage) -> Result<StageCheck, TrialStop> {
     let task = trial.load_case(PASS_CASE, stage, "gates")?;
     let target = target_of(trial, stage)?;
-    let run = trial.run(&task, &trial.ask(engine, stage, target.as_deref()))?;
+    let run = trial.run_task(&task, &trial.ask_run(engine, stage, target.as_deref()))?;
     let missing = ["patch.diff", "test.log"].into_iter().find(|name| !run.dir.join(name).is_file());
     let wrong = not_refused_for(&run.report, Reason::GateMissing).or(missing.map(|name| format!("it has no {name}")));
-    Ok(Check::of(&run.report, wrong))
+    Ok(StageCheck::of_report(&run.report, wrong))
 }
 
 /// The admission that a run of the stage names.

@@ -25,7 +25,7 @@ use ledger::RequestStep;
 use crate::context::Context;
 use crate::error::CommandError;
 pub(super) use candidate::{CANDIDATE_CHECKS, check_refresh, close_failures};
-pub(super) use check::{Check, NamedCheck, TrialStop, check_of_error, ended_otherwise, not_refused, worst};
+pub(super) use check::{NamedCheck, StageCheck, TrialStop, check_of_error, ended_otherwise, not_refused, worst};
 use classes::classes_of;
 pub(super) use earned::pass_of_rung;
 use gates::{check_dispatch, check_gates};
@@ -54,7 +54,7 @@ pub(super) struct StageFindings {
 }
 
 impl StageFindings {
-    fn add(&mut self, name: &str, check: Check) {
+    fn add(&mut self, name: &str, check: StageCheck) {
         self.checks.push((name.to_owned(), check));
     }
 
@@ -96,7 +96,7 @@ fn look_at_home(
 
 /// Gates, a pass of `fake`, the failure classes, and repositories that stay as they are.
 fn try_harness(context: &Context, stage: Stage, engine: &str) -> Result<StageFindings, TrialStop> {
-    let mut trial = TrialHome::make(context, Engines::default())?;
+    let mut trial = TrialHome::make_home(context, Engines::default())?;
     if stage >= Stage::DISPOSABLE_REPOSITORY {
         trial.make_signer()?;
     }
@@ -111,11 +111,11 @@ fn try_harness(context: &Context, stage: Stage, engine: &str) -> Result<StageFin
         _ => pass_with_fake(&trial, stage, &mut findings)?,
     }
     for class in classes_of(stage) {
-        let (check, report) = class.hold(&trial, stage)?;
+        let (check, report) = class.hold_class(&trial, stage)?;
         findings.failure_reports.push(ReportRow::of_trial(stage, class.name, &report));
         findings.add(class.name, check);
     }
-    findings.add("no_mutation", Check::fact(trial.find_change()?));
+    findings.add("no_mutation", StageCheck::fact(trial.find_change()?));
     Ok(findings)
 }
 
@@ -126,21 +126,21 @@ fn pass_with_fake(trial: &TrialHome<'_>, stage: Stage, findings: &mut StageFindi
         Stage::OWNED_REPOSITORY => Some(trial.admit_target(&trial.make_repository("pass", PASS_CASE)?, &[])?),
         _ => None,
     };
-    let ask = trial.ask(FAKE, stage, target.as_deref());
+    let ask = trial.ask_run(FAKE, stage, target.as_deref());
     if stage.mutation_mode().needs_approval() {
         trial.decide_on(&task, &ask, RequestStep::Granted)?;
     }
-    let run = trial.run(&task, &ask)?;
+    let run = trial.run_task(&task, &ask)?;
     let proof = proof_of(stage).map(|name| ProofRow::of_trial(stage, &run, name));
     let unproven = proof.as_ref().filter(|proof| !proof.passed).map(|proof| format!("{} does not hold", proof.name));
     let wrong = ended_otherwise(&run.report, Status::Pass, &[]).or(unproven).or_else(|| landed_otherwise(stage, &run));
-    findings.add("fake_pass", Check::of(&run.report, wrong));
+    findings.add("fake_pass", StageCheck::of_report(&run.report, wrong));
     findings.pass_reports.push(ReportRow::of_trial(stage, "pass", &run.report));
     findings.proofs.extend(proof);
     findings.baseline = Some(ReportRow::of_trial(stage, "baseline", &run.report));
     let rung = pass_of_rung(&trial.context, FAKE, stage)?;
     let counted = rung.gap.is_none().then(|| format!("{} counts on the ladder", run.report.run_id));
-    findings.add("validation_does_not_count", Check::fact(counted));
+    findings.add("validation_does_not_count", StageCheck::fact(counted));
     Ok(())
 }
 
@@ -172,8 +172,8 @@ fn rest_on_rung(
 ) -> Result<(), CommandError> {
     let rung = pass_of_rung(context, engine, stage)?;
     let check = match rung.gap {
-        None => Check::fact(None),
-        Some(_) => Check::blocked(rung.missing),
+        None => StageCheck::fact(None),
+        Some(_) => StageCheck::blocked_by(rung.missing),
     };
     let is_earned = check.passed;
     findings.add(&format!("{engine}_pass"), check);
@@ -192,6 +192,7 @@ fn rest_on_rung(
 
 /// Reads a JSON document of a bundle that a rung has verified.
 fn read_document<T: serde::de::DeserializeOwned>(file: &Path) -> Result<T, CommandError> {
-    let bytes = std::fs::read(file).map_err(|error| CommandError::blocked(format!("{}: {error}", file.display())))?;
+    let bytes =
+        std::fs::read(file).map_err(|error| CommandError::blocked_with(format!("{}: {error}", file.display())))?;
     Ok(serde_json::from_slice(&bytes)?)
 }

@@ -26,14 +26,15 @@ pub(super) struct TrialRepository {
 
 impl TrialRepository {
     /// Makes a repository with the files of a built-in case, committed.
-    pub(super) fn make(root: PathBuf, case: &str, tools: &Tools) -> Result<Self, CommandError> {
+    pub(super) fn make_repository(root: PathBuf, case: &str, tools: &Tools) -> Result<Self, CommandError> {
         let missing = || CommandError::fail(format!("the built-in case `{case}` is missing"));
         for (path, file) in fixtures::find(case).ok_or_else(missing)?.baseline() {
             let place = root.join(path);
             fs::create_dir_all(place.parent().unwrap_or(&root))?;
             fs::write(place, file.bytes)?;
         }
-        let git = tree::Git::find(&tools.operator_path).map_err(|error| CommandError::blocked(error.to_string()))?;
+        let git =
+            tree::Git::find_git(&tools.operator_path).map_err(|error| CommandError::blocked_with(error.to_string()))?;
         run_git(git.program(), &root, &["init", "-q", "-b", "main"])?;
         let mut config = fs::OpenOptions::new().append(true).open(root.join(".git/config"))?;
         config.write_all(b"[user]\n\tname = cto\n\temail = cto@localhost\n")?;
@@ -91,7 +92,7 @@ fn collect_files(root: &Path, below: &Path, found: &mut Contents) -> Result<(), 
         if entry.file_type()?.is_dir() {
             collect_files(root, &path, found)?;
         } else if entry.file_type()?.is_file() {
-            found.insert(path, Digest::of(&fs::read(entry.path())?));
+            found.insert(path, Digest::of_bytes(&fs::read(entry.path())?));
         }
     }
     Ok(())
@@ -107,10 +108,10 @@ fn run_git(program: &Path, dir: &Path, words: &[&str]) -> Result<(), CommandErro
         .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null"), ("LC_ALL", "C")])
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| CommandError::blocked(format!("git cannot be run: {error}")).hint("cto doctor"))?;
+        .map_err(|error| CommandError::blocked_with(format!("git cannot be run: {error}")).hint("cto doctor"))?;
     if ran.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&ran.stderr);
-    Err(CommandError::blocked(format!("git made no repository: {}", said.trim())).hint("cto doctor"))
+    Err(CommandError::blocked_with(format!("git made no repository: {}", said.trim())).hint("cto doctor"))
 }

@@ -114,7 +114,7 @@ pub(super) fn unanswered(context: &Context, engine: Option<&str>) -> Result<Vec<
     if !context.config.home.is_dir() {
         return Ok(Vec::new());
     }
-    let scene = LadderScene::open(context)?;
+    let scene = LadderScene::open_scene(context)?;
     let bundles = ledger::Bundles::in_home(&context.config.home);
     let mut rows = scene.views.list_unanswered(usize::MAX)?;
     rows.retain(|run| engine.is_none_or(|engine| run.engine == engine));

@@ -25,7 +25,7 @@ use crate::approvals_view::{Deciding, sentence_of};
 use crate::args::ApproveArgs;
 use crate::commands::approve::grant;
 use crate::commands::key::make_operator_key;
-use crate::commands::request::{Made, make_request};
+use crate::commands::request::{AskedRequest, make_request};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
@@ -53,10 +53,10 @@ pub(in crate::commands) struct TrialRun {
 
 impl<'a> TrialHome<'a> {
     /// Makes the home with keys, records and a protected repository of its own.
-    pub(in crate::commands) fn make(real: &'a Context, engines: Engines) -> Result<Self, CommandError> {
+    pub(in crate::commands) fn make_home(real: &'a Context, engines: Engines) -> Result<Self, CommandError> {
         let dir = tempfile::Builder::new().prefix("cto-validate-").tempdir()?;
         let root = dir.path().canonicalize()?;
-        let protected = TrialRepository::make(root.join("protected"), PASS_CASE, &real.config.tools)?;
+        let protected = TrialRepository::make_repository(root.join("protected"), PASS_CASE, &real.config.tools)?;
         let mut config = real.config.for_trial(root.join("home"), engines);
         config.named_repositories.protected_roots.push(protected.root().to_owned());
         let output =
@@ -70,7 +70,7 @@ impl<'a> TrialHome<'a> {
     pub(in crate::commands) fn make_repository(&self, name: &str, case: &str) -> Result<PathBuf, CommandError> {
         let root = self.dir.path().canonicalize()?.join("repositories").join(name);
         if !root.is_dir() {
-            let made = TrialRepository::make(root.clone(), case, &self.real.config.tools)?;
+            let made = TrialRepository::make_repository(root.clone(), case, &self.real.config.tools)?;
             self.watched.borrow_mut().push(made);
         }
         Ok(root)
@@ -89,7 +89,7 @@ impl<'a> TrialHome<'a> {
     /// A harness on this home, which the operator's kill switch stops.
     pub(in crate::commands) fn harness(&self) -> Result<Harness, CommandError> {
         let place: HomePlace = self.context.config.place();
-        Ok(self.context.harness_at(&place)?.heeding(&self.real.config.home))
+        Ok(self.context.harness_at(&place)?.heeding_halt(&self.real.config.home))
     }
 
     /// Makes the key of this home and lets it sign.
@@ -124,7 +124,7 @@ impl<'a> TrialHome<'a> {
         let file = repository.with_extension("json");
         let bytes = serde_json::to_vec(&record)?;
         fs::write(&file, &bytes)?;
-        let armour = OperatorKey::choose(&self.context, None)?.sign(&bytes, RECORD_NAMESPACE)?;
+        let armour = OperatorKey::choose_key(&self.context, None)?.sign_bytes(&bytes, RECORD_NAMESPACE)?;
         fs::write(file.with_extension("json.sig"), armour)?;
         Ok(file)
     }
@@ -144,7 +144,7 @@ impl<'a> TrialHome<'a> {
     }
 
     /// A run that is wanted.
-    pub(in crate::commands) fn ask(&self, engine: &str, stage: Stage, target: Option<&Path>) -> Ask {
+    pub(in crate::commands) fn ask_run(&self, engine: &str, stage: Stage, target: Option<&Path>) -> Ask {
         Ask {
             engine: engine.to_owned(),
             stage,
@@ -161,7 +161,7 @@ impl<'a> TrialHome<'a> {
     }
 
     /// Runs a task in the home.
-    pub(in crate::commands) fn run(&self, task: &Task, ask: &Ask) -> Result<TrialRun, TrialStop> {
+    pub(in crate::commands) fn run_task(&self, task: &Task, ask: &Ask) -> Result<TrialRun, TrialStop> {
         let watch = Watch { cancel: &self.context.cancel, observer: &Quiet };
         let outcome = govern(&self.harness()?, task, ask, watch)?;
         match outcome.interrupted {
@@ -173,16 +173,16 @@ impl<'a> TrialHome<'a> {
     /// Requests a run and decides on it with a signature, as a person does. A plan that
     /// other gates refuse cannot be requested; its run reports that itself.
     pub(in crate::commands) fn decide_on(&self, task: &Task, ask: &Ask, step: RequestStep) -> Result<(), CommandError> {
-        let Made::Recorded(_, record) = make_request(&self.context, &self.harness()?, task, ask, None)? else {
+        let AskedRequest::Recorded(_, record) = make_request(&self.context, &self.harness()?, task, ask, None)? else {
             return Ok(());
         };
-        let deciding = Deciding::open(&self.context, &record.name(), None, step)?;
+        let deciding = Deciding::open_request(&self.context, &record.name(), None, step)?;
         if step == RequestStep::Denied {
             let denial = deciding.opened.draft_denial(&deciding.key.fingerprint(), "a check of denials")?;
-            return deciding.record(step, &denial, false).map(drop);
+            return deciding.record_document(step, &denial, false).map(drop);
         }
         let sentence = sentence_of(&deciding.opened);
-        grant(&deciding, sentence, &ApproveArgs::plain(deciding.request())).map(drop)
+        grant(&deciding, sentence, &ApproveArgs::with_request(deciding.request())).map(drop)
     }
 
     /// Settings and folder, for later reads of the home; it goes with the folder.
@@ -193,10 +193,10 @@ impl<'a> TrialHome<'a> {
     /// Signs that the operator accepts a run.
     pub(in crate::commands) fn accept(&self, run: &Report) -> Result<(), CommandError> {
         let (_found, bundle) = self.context.bind_run(run.run_id.as_str())?;
-        let key = OperatorKey::choose(&self.context, None)?;
+        let key = OperatorKey::choose_key(&self.context, None)?;
         let reason = "a check of outcomes";
         let statement = draft_outcome(&bundle, OutcomeVerdict::Accepted, reason, Some(key.fingerprint()))?;
-        let armour = key.sign(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?;
+        let armour = key.sign_bytes(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?;
         let fingerprint = key.fingerprint();
         let signature = PersonSignature { armour: &armour, key_fingerprint: &fingerprint };
         Ok(record_outcome(&self.harness()?, &statement, Some(signature)).map(drop)?)

@@ -1,12 +1,12 @@
 //! One picture: lines that fit the terminal. Pure, so that every size is tested without one.
 
 use contract::Status;
-use contract::text::{money_text, shown};
+use contract::text::{money_text, show_controls};
 use ledger::RunStatus;
 use views::{RunPhase, RunSummary, SpendRow};
 
 use super::scene::{TopFacts, TopRun, since};
-use crate::approvals_view::age;
+use crate::approvals_view::age_text;
 use crate::live::board::clock_text;
 use crate::live::columns::{cut_end, cut_middle, text_width};
 use crate::output::Paint;
@@ -56,7 +56,12 @@ pub(super) fn draw_top(facts: &TopFacts, columns: usize, rows: usize, paint: Pai
     let style = TopStyle { width: columns, paint };
     let mut lines = vec![headline(facts, style)];
     if let Some(halted) = &facts.halted {
-        lines.push(style.marked("halted", &paint.like(Status::Blocked, "halted"), &shown(halted), "cto resume"));
+        lines.push(style.marked(
+            "halted",
+            &paint.like(Status::Blocked, "halted"),
+            &show_controls(halted),
+            "cto resume",
+        ));
     }
     if facts.interrupted > 0 {
         let text = format!("{} without a process", facts.interrupted);
@@ -96,7 +101,7 @@ fn draw_running(running: &[TopRun], style: TopStyle, most: usize) -> Vec<String>
         ));
         let below = run.act.iter().chain(&run.usage).chain(&run.tail);
         let indent = " ".repeat(STATUS + 4);
-        lines.extend(below.map(|text| cut_end(&format!("{indent}{}", shown(text)), style.width)));
+        lines.extend(below.map(|text| cut_end(&format!("{indent}{}", show_controls(text)), style.width)));
     }
     if lines.len() > most.max(2) {
         lines.truncate(most.max(2) - 1);
@@ -121,7 +126,7 @@ fn draw_spend(spend: &[SpendRow], style: TopStyle) -> Vec<String> {
     }
     let line = |row: &SpendRow| {
         let engine = row.engine.as_deref().unwrap_or("unknown");
-        let left = format!("  {}  {}", shown(engine), shown(&row.pair));
+        let left = format!("  {}  {}", show_controls(engine), show_controls(&row.pair));
         style
             .line(&left, &format!("{} requests  {} tokens  {}", row.requests, row.tokens, money_text(row.money_micros)))
     };
@@ -154,8 +159,8 @@ fn run_line(run: &RunSummary, facts: &TopFacts, style: TopStyle) -> String {
         RunStatus::Running => ("running", None),
     };
     let painted = status.map_or_else(|| style.paint.running(), |status| style.paint.like(status, word));
-    let left = format!("{}  {}  stage {}  {}", row.task_id, shown(&row.engine), row.stage, row.run_id.suffix());
-    style.marked(word, &painted, &left, &age(since(row.started_at, facts.now).as_secs()))
+    let left = format!("{}  {}  stage {}  {}", row.task_id, show_controls(&row.engine), row.stage, row.run_id.suffix());
+    style.marked(word, &painted, &left, &age_text(since(row.started_at, facts.now).as_secs()))
 }
 
 #[cfg(test)]
@@ -278,7 +283,7 @@ mod tests {
             let named: String = hostile.chars().take(60).collect();
             let lines = draw_top(&TopFacts { halted: Some(hostile.clone()), ..facts(hostile) }, 72, 24, plain());
             let text = lines.join("\n");
-            let bare = text.chars().find(|it| *it != '\n' && shown(&it.to_string()) != it.to_string());
+            let bare = text.chars().find(|it| *it != '\n' && show_controls(&it.to_string()) != it.to_string());
             assert_eq!(bare, None, "{named:?}");
             assert!(lines.len() <= 24 && lines.iter().all(|line| text_width(line) <= 72), "{named:?}: {lines:#?}");
         }

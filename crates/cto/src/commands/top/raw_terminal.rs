@@ -40,7 +40,7 @@ impl RawTerminal {
     }
 
     /// Puts lines on the whole screen, if anything differs from the picture before.
-    pub(super) fn draw(&mut self, lines: &[String]) -> io::Result<()> {
+    pub(super) fn draw_lines(&mut self, lines: &[String]) -> io::Result<()> {
         let now = (lines.to_vec(), self.size());
         if self.drawn == now {
             return Ok(());

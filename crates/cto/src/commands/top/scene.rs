@@ -49,12 +49,12 @@ pub(super) struct TopScene {
 
 impl TopScene {
     /// Opens the home; one that does not exist yet gives an empty picture.
-    pub(super) fn open(context: &Context) -> Result<Self, CommandError> {
+    pub(super) fn open_scene(context: &Context) -> Result<Self, CommandError> {
         Ok(Self { home: context.home_as_it_is()?, followed: BTreeMap::new() })
     }
 
     /// Looks once. A home that was made meanwhile is found.
-    pub(super) fn look(&mut self, context: &Context) -> Result<TopFacts, CommandError> {
+    pub(super) fn look_again(&mut self, context: &Context) -> Result<TopFacts, CommandError> {
         if self.home.is_none() {
             self.home = context.home_as_it_is()?;
         }
@@ -64,7 +64,7 @@ impl TopScene {
         self.followed.retain(|run_id, _| running.iter().any(|run| run.row.run_id == *run_id));
         let page = views.list_runs(&RunQuery { limit: MOST_RUNS, ..RunQuery::default() }, now)?;
         let today: String = now.to_string().chars().take(10).collect();
-        let spend = views.view_spend(now).map_err(|error| CommandError::blocked(&error))?;
+        let spend = views.view_spend(now).map_err(|error| CommandError::blocked_with(&error))?;
         Ok(TopFacts {
             now,
             total: page.total,
@@ -79,7 +79,7 @@ impl TopScene {
     fn look_at(&mut self, run: &LiveRun, now: Stamp) -> TopRun {
         let row = &run.row;
         let age = since(row.started_at, now);
-        let title = format!("{}  {}  stage {}", row.task_id, contract::text::shown(&row.engine), row.stage);
+        let title = format!("{}  {}  stage {}", row.task_id, contract::text::show_controls(&row.engine), row.stage);
         let (act, usage, tail) = match &self.home {
             Some(home) => {
                 let attach = || (AttachedRun::new(home, &row.run_id, row.started_at), RunBoard::default());

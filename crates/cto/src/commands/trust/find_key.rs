@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::signer_file::SignerKeyFile;
 use evidence::signer_key::{ReadSignerKeyError, SignerKey};
 use evidence::signers::AllowedSigners;
@@ -34,7 +34,7 @@ pub(super) fn find_key(list: &AllowedSigners, named: &str) -> Result<SignerKey, 
         },
         many => {
             let prints: Vec<String> = many.iter().map(|key| key.fingerprint()).collect();
-            let text = format!("{} keys are called {}: {}", many.len(), shown(named), prints.join(", "));
+            let text = format!("{} keys are called {}: {}", many.len(), show_controls(named), prints.join(", "));
             Err(CommandError::usage(text).hint("use more of the fingerprint"))
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn find_key(list: &AllowedSigners, named: &str) -> Result<SignerKey, 
 
 /// Error for a key that is not listed.
 pub(super) fn unknown_key(named: &str) -> CommandError {
-    CommandError::usage(format!("no key here is called {}", shown(named))).hint("cto trust key list")
+    CommandError::usage(format!("no key here is called {}", show_controls(named))).hint("cto trust key list")
 }
 
 /// Reads a key from a file or from the line of its public half, with its comment.
@@ -53,7 +53,7 @@ pub(super) fn read_key(named: &str) -> Result<(SignerKey, String), CommandError>
     if named.contains(' ') {
         return public_half(named, "the line");
     }
-    let text = format!("there is no file {}, and it is no line of a public key", shown(named));
+    let text = format!("there is no file {}, and it is no line of a public key", show_controls(named));
     Err(CommandError::usage(text).hint("cto trust key add ~/.ssh/id_ed25519.pub"))
 }
 
@@ -63,8 +63,8 @@ fn read_named_file(named: &str) -> Result<Option<(SignerKey, String)>, CommandEr
         return Ok(None);
     }
     let Some(text) = read_key_file(Path::new(named))? else { return Ok(None) };
-    let name = shown(named);
-    let parsed = SignerKeyFile::parse(&text).map_err(|error| refuse_key(&name, error))?;
+    let name = show_controls(named);
+    let parsed = SignerKeyFile::parse_file(&text).map_err(|error| refuse_key(&name, error))?;
     let beside = read_key_file(Path::new(&format!("{named}.pub")))?;
     match (parsed, beside) {
         (SignerKeyFile::Public { key, comment }, _) => Ok(Some((key, comment))),
@@ -75,7 +75,7 @@ fn read_named_file(named: &str) -> Result<Option<(SignerKey, String)>, CommandEr
 }
 
 fn public_half(text: &str, name: &str) -> Result<(SignerKey, String), CommandError> {
-    match SignerKeyFile::parse(text).map_err(|error| refuse_key(name, error))? {
+    match SignerKeyFile::parse_file(text).map_err(|error| refuse_key(name, error))? {
         SignerKeyFile::Public { key, comment } => Ok((key, comment)),
         _ => Err(refuse_key(name, ReadSignerKeyError::Shape)),
     }

@@ -2,7 +2,7 @@
 
 use contract::approval::{ApprovalSchema, OutcomeSchema, RequestSchema};
 use contract::signer::SignerStanding;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Stamp, Status};
 use cortex::{PersonSigners, RECORD_NAMESPACE};
 use evidence::signers::{AllowedSigners, NewSigner, SignerLine, retire_key};
@@ -30,7 +30,7 @@ pub(super) struct AskedSigner<'a> {
 }
 
 /// Lets a key sign.
-pub(super) fn add(context: &Context, named: &str, asked: &AskedSigner<'_>) -> Result<u8, CommandError> {
+pub(super) fn add_key(context: &Context, named: &str, asked: &AskedSigner<'_>) -> Result<u8, CommandError> {
     let (key, comment) = read_key(named)?;
     let now = now()?;
     let namespaces: Vec<String> = match asked.namespaces {
@@ -44,19 +44,19 @@ pub(super) fn add(context: &Context, named: &str, asked: &AskedSigner<'_>) -> Re
     }
     let new = NewSigner { key, name: String::new(), namespaces, from: Some(from), until };
     let new = name_signer(new, asked.name, &comment)?;
-    let home = Home::create(&context.config.place())?;
+    let home = Home::create_folders(&context.config.place())?;
     let people = read_people(context)?;
     let print = new.key.fingerprint();
     if let Some(known) = people.compromised().keys.get(&print) {
         let text = format!("{print} was compromised at {}, and never counts again", known.since);
-        return Err(CommandError::blocked(text).hint("make another: ssh-keygen -t ed25519"));
+        return Err(CommandError::blocked_with(text).hint("make another: ssh-keygen -t ed25519"));
     }
     let line = new.line().ok_or_else(|| {
         CommandError::usage("a name has letters, digits and @._+-, and a namespace also *").hint("--name alice")
     })?;
     let added = change_trust(&home, TrustFile::AllowedSigners, now, |before| {
         let mut text = String::from_utf8_lossy(before).into_owned();
-        if allows_already(&AllowedSigners::parse(&text), &new, now) {
+        if allows_already(&AllowedSigners::parse_file(&text), &new, now) {
             return Ok::<_, CommandError>(None);
         }
         if !text.is_empty() && !text.ends_with('\n') {
@@ -93,21 +93,21 @@ fn allows_already(list: &AllowedSigners, new: &NewSigner, now: Stamp) -> bool {
 }
 
 fn read_people(context: &Context) -> Result<PersonSigners, CommandError> {
-    PersonSigners::read(&context.config.records).map_err(|error| {
-        CommandError::blocked(format!("the keys of people cannot be read: {error}"))
+    PersonSigners::read_lists(&context.config.records).map_err(|error| {
+        CommandError::blocked_with(format!("the keys of people cannot be read: {error}"))
             .hint("fix the file below CTO_HOME/trust, or restore it from a backup")
     })
 }
 
 /// Ends the period of a key.
-pub(super) fn retire(context: &Context, named: &str, at: Option<&str>) -> Result<u8, CommandError> {
+pub(super) fn end_key(context: &Context, named: &str, at: Option<&str>) -> Result<u8, CommandError> {
     let now = now()?;
     let at = at.map(|text| read_moment("--at", text)).transpose()?.unwrap_or(now);
     let home = Home::existing(&context.config.place())?;
     let mut print = String::new();
     let retired = change_trust(&home, TrustFile::AllowedSigners, now, |before| {
         let text = String::from_utf8_lossy(before);
-        let list = AllowedSigners::parse(&text);
+        let list = AllowedSigners::parse_file(&text);
         let key = find_key(&list, named)?;
         if list.principals_of(&key).is_none() {
             return Err(unknown_key(named));
@@ -126,11 +126,11 @@ pub(super) fn retire(context: &Context, named: &str, at: Option<&str>) -> Result
 }
 
 /// Lists the keys with their state.
-pub(super) fn list(context: &Context) -> Result<u8, CommandError> {
+pub(super) fn list_keys(context: &Context) -> Result<u8, CommandError> {
     let home = Home::existing(&context.config.place())?;
     let people = read_people(context)?;
     let now = now()?;
-    let text = std::fs::read_to_string(TrustFile::AllowedSigners.path(&home)).unwrap_or_default();
+    let text = std::fs::read_to_string(TrustFile::AllowedSigners.path_in(&home)).unwrap_or_default();
     let unreadable = AllowedSigners::count_unreadable(&text);
     let rows: Vec<Value> = people.allowed().lines().iter().map(|line| describe(&people, line, now)).collect();
     let by_hand = changed_by_hand(&home, &[TrustFile::AllowedSigners, TrustFile::CompromisedKeys])?;
@@ -143,7 +143,7 @@ pub(super) fn list(context: &Context) -> Result<u8, CommandError> {
         output.print("no keys may sign; cto trust key add FILE\n");
     }
     for row in &rows {
-        let text = |name: &str| shown(row[name].as_str().unwrap_or("-"));
+        let text = |name: &str| show_controls(row[name].as_str().unwrap_or("-"));
         let standing = text("standing");
         let good = if standing == "allowed" { Status::Pass } else { Status::Blocked };
         let (print, kind, name) = (text("fingerprint"), text("kind"), text("name"));

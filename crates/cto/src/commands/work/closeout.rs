@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use contract::proof::OwnedRepositoryProof;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, Report};
 use evidence::verify::VerifiedBundle;
 use serde_json::json;
-use tree::{Git, Source};
+use tree::{Git, SourceRepository};
 use workboard::{
     CloseoutBundle, CloseoutFacts, CloseoutTarget, EvidenceKind, Workboard, closeout_path, create_document,
     list_closeout_phrases, render_closeout,
@@ -22,8 +22,8 @@ const PROOF: &str = "stage5-owned-repo-proof.json";
 
 /// Renders the closeout of an item, and writes it where asked to.
 pub(super) fn close_out(context: &Context, id: &str, write: bool) -> Result<u8, CommandError> {
-    let scene = WorkspaceScene::open(context)?;
-    let board = Workboard::read_whole(scene.files.text("WORKBOARD.yaml"));
+    let scene = WorkspaceScene::open_scene(context)?;
+    let board = Workboard::read_whole(scene.files.text_of("WORKBOARD.yaml"));
     let board = board.map_err(|error| CommandError::usage(error).hint("cto validate workspace"))?;
     let item = super::find_item(&board, id)?;
     let bundles = item.evidence.iter().filter(|piece| piece.kind == Some(EvidenceKind::Bundle));
@@ -36,7 +36,7 @@ pub(super) fn close_out(context: &Context, id: &str, write: bool) -> Result<u8, 
     let output = context.output;
     if write {
         create_document(&scene.root, &path, &text)
-            .map_err(|error| CommandError::blocked(error).hint("move the one that is there aside"))?;
+            .map_err(|error| CommandError::blocked_with(error).hint("move the one that is there aside"))?;
     }
     match (output.json, write) {
         (true, _) => output.print_json(&json!({"file": path, "id": id, "text": text, "written": write}))?,
@@ -48,11 +48,12 @@ pub(super) fn close_out(context: &Context, id: &str, write: bool) -> Result<u8, 
 
 /// A verified bundle as a closeout refers to it.
 fn describe_bundle(context: &Context, scene: &WorkspaceScene, reference: &str) -> Result<CloseoutBundle, CommandError> {
-    let bundle = scene.evidence.bind(reference).map_err(|_| {
-        CommandError::blocked(format!("the bundle {} does not verify", shown(reference))).hint("cto validate workspace")
+    let bundle = scene.evidence.bind_reference(reference).map_err(|_| {
+        CommandError::blocked_with(format!("the bundle {} does not verify", show_controls(reference)))
+            .hint("cto validate workspace")
     })?;
     let report = bundle.report();
-    let digest = |name: &str| std::fs::read(bundle.dir().join(name)).map(|bytes| Digest::of(&bytes).to_string());
+    let digest = |name: &str| std::fs::read(bundle.dir().join(name)).map(|bytes| Digest::of_bytes(&bytes).to_string());
     let place = |name: &str| bundle.dir().join(name).display().to_string();
     let proofs =
         report.artifact_digests.iter().filter(|(name, _)| name.starts_with("stage") && name.ends_with("-proof.json"));
@@ -90,10 +91,10 @@ fn describe_target(context: &Context, bundle: &VerifiedBundle) -> Option<Closeou
 }
 
 fn look_at_target(context: &Context, path: &Path, commit: &str) -> Option<String> {
-    let git = Git::find(&context.config.tools.operator_path).ok()?;
-    let source = Source::open(path).ok()?;
+    let git = Git::find_git(&context.config.tools.operator_path).ok()?;
+    let source = SourceRepository::open_repository(path).ok()?;
     let scratch = tempfile::tempdir().ok()?;
-    let status = source.status(&git, scratch.path()).ok()?;
+    let status = source.dirty_paths(&git, scratch.path()).ok()?;
     let is_clean = status.dirty.is_empty() && status.unfinished.is_empty();
     let has_commit = source.have_commits(&git, scratch.path(), &[commit]).ok()? == [true];
     let tree = if is_clean { "clean" } else { "with changes that are not committed" };

@@ -15,7 +15,7 @@ use crate::controls::append_by_hand;
 pub(super) const NAMESPACE: &str = "cto-approval@v1";
 
 pub(super) fn now() -> Stamp {
-    harness::RunClock::start().unwrap().started()
+    harness::RunClock::start_clock().unwrap().started()
 }
 
 /// Signature by `ssh-keygen -Y sign`.
@@ -38,7 +38,7 @@ pub(super) fn fingerprint(scene: &Scene, key: &Path) -> String {
 }
 
 pub(super) fn ledger(scene: &Scene) -> Ledger {
-    Ledger::open(&scene.world.home().join("ledger.db")).unwrap()
+    Ledger::open_file(&scene.world.home().join("ledger.db")).unwrap()
 }
 
 /// Puts a signed document into the ledger, as `cto approve` does once it has checked everything.
@@ -178,11 +178,11 @@ fn begin_forgery(scene: &Scene) -> (Value, Value) {
 
 /// Gives a forged plan the digests that fit it, signs the request and records it; gives its name.
 pub(super) fn record_forgery(scene: &Scene, request: &mut Value) -> String {
-    let digest = Digest::of(&canonical_bytes(&request["plan"]).unwrap());
+    let digest = Digest::of_bytes(&canonical_bytes(&request["plan"]).unwrap());
     request["request_digest"] = json!(digest);
     if let Ok(plan) = serde_json::from_value(request["plan"].clone()) {
         let packet = contract::approval::render_packet(&plan).unwrap();
-        request["packet_digest"] = json!(Digest::of(packet.as_bytes()));
+        request["packet_digest"] = json!(Digest::of_bytes(packet.as_bytes()));
     }
     let document = bytes_of(request);
     let armour = sign(scene, &scene.key, "cto-request@v1", document.as_bytes());

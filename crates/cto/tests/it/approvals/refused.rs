@@ -87,7 +87,7 @@ fn in_seconds(seconds: u64) -> String {
 }
 
 fn harness_now() -> contract::Stamp {
-    harness::RunClock::start().unwrap().started()
+    harness::RunClock::start_clock().unwrap().started()
 }
 
 #[test]

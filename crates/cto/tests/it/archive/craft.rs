@@ -79,7 +79,7 @@ pub(super) fn forged_twin(world: &World, bundle: &Path) -> Forged {
     resign(&dir, &forger, |_| {});
     let attestation = fs::read(dir.join("attestation.dsse.json")).unwrap();
     let run_id = bundle.file_name().unwrap().to_str().unwrap();
-    let manifest = json!({"attestation_sha256": Digest::of(&attestation), "format": "cto-archive", "run_id": run_id, "schema_version": "1"});
+    let manifest = json!({"attestation_sha256": Digest::of_bytes(&attestation), "format": "cto-archive", "run_id": run_id, "schema_version": "1"});
     let bundled = files_of(&dir).into_iter().map(|name| {
         let bytes = fs::read(dir.join(&name)).unwrap();
         (format!("bundle/{}", name.to_str().unwrap()), bytes)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use contract::fake::Step;
+use contract::fake::FakeStep;
 use fixtures::{Fools, Script};
 use serde_json::json;
 use testkit::{World, git, program};
@@ -38,7 +38,7 @@ impl Naive {
         naive
     }
 
-    fn perform(&self, played: &Played, steps: Vec<Step>) {
+    fn perform(&self, played: &Played, steps: Vec<FakeStep>) {
         let state_dir = self.dir.join("state");
         let script = Script { steps, claims: Default::default(), speaks: None, state_dir };
         let file = self.dir.join("script.json");

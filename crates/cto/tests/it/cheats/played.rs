@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use contract::TaskContract;
 use contract::case::load_case;
-use contract::fake::{Fake, Step};
+use contract::fake::{Fake, FakeStep};
 use fixtures::Cheat;
 use serde_json::json;
 use testkit::{World, files_of};
@@ -58,7 +58,7 @@ impl Played {
         Self { cheat, contract, base, ships }
     }
 
-    pub(super) fn steps(&self) -> Vec<Step> {
+    pub(super) fn steps(&self) -> Vec<FakeStep> {
         self.base.steps(self.cheat.fake.clone())
     }
 
@@ -116,9 +116,9 @@ impl Base {
         String::from_utf8(self.bytes("case.yaml").unwrap()).unwrap()
     }
 
-    fn steps(&self, fake: Fake) -> Vec<Step> {
+    fn steps(&self, fake: Fake) -> Vec<FakeStep> {
         let text = |name: &str| String::from_utf8(self.bytes(name).unwrap()).unwrap();
-        let Ok((steps, _)) = fake.resolve(|name| Ok::<_, Infallible>(text(name)));
+        let Ok((steps, _)) = fake.resolve_patches(|name| Ok::<_, Infallible>(text(name)));
         steps
     }
 

@@ -115,8 +115,9 @@ impl LandingTarget {
         assert_eq!(self.git(&["diff", "--name-only", &self.head, branch]), "a.txt");
         let people = self.git(&["log", "-1", "--format=%an <%ae>, %cn <%ce>", branch]);
         assert_eq!(people, "Ada <ada@example.invalid>, Ada <ada@example.invalid>");
-        let patch =
-            Digest::of(&fs::read(Path::new(report["artifacts_dir"].as_str().unwrap()).join("patch.diff")).unwrap());
+        let patch = Digest::of_bytes(
+            &fs::read(Path::new(report["artifacts_dir"].as_str().unwrap()).join("patch.diff")).unwrap(),
+        );
         for (key, value) in [
             ("Cto-Run", report["run_id"].as_str().unwrap()),
             ("Cto-Contract", report["contract_digest"].as_str().unwrap()),

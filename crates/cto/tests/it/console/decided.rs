@@ -67,13 +67,19 @@ fn a_server_asks_nothing_on_its_terminal_and_prints_links_on_enter() {
     let key = world.home().join("keys/operator");
     std::fs::DirBuilder::new().mode(0o700).create(key.parent().unwrap()).unwrap();
     let mut keygen = testkit::program("ssh-keygen", &world.here());
-    let Ok(made) = keygen.args(["-q", "-t", "ed25519", "-N", "a passphrase", "-f"]).arg(&key).output() else {
+    let Ok(made) = keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).output() else {
         return testkit::skip(test, "there is no ssh-keygen");
     };
     assert!(made.status.success(), "{made:?}");
     let _ = world.cto(["trust", "key", "add", key.with_extension("pub").to_str().unwrap(), "--name", "me"]).expect(0);
     let asked = world.cto(["request", "r1-string-slugify", "--stage", "4", "--json"]);
     let request = asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned();
+    let locked = testkit::program("ssh-keygen", &world.here())
+        .args(["-q", "-p", "-P", "", "-N", "a passphrase", "-f"])
+        .arg(&key)
+        .output()
+        .unwrap();
+    assert!(locked.status.success(), "{locked:?}");
     let Some(control) = Tmux::start(test, &world, 100, ["deny", &request, "--reason", "x"]) else { return };
     control.wait_for("passphrase for");
     control.press("C-c");

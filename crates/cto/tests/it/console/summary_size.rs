@@ -19,7 +19,7 @@ const TOKEN: &str = concat!("gh", "p_aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYz1a2");
 
 /// Made-up runs of the last days, with models and sources of their own now and then.
 fn fill(ledger: &Path, runs: u32) {
-    let ledger = Ledger::open(ledger).unwrap();
+    let ledger = Ledger::open_file(ledger).unwrap();
     for number in 0..runs {
         let (hour, minute, second) = (number / 3600 % 24, number / 60 % 60, number % 60);
         let day = 1 + number / 86_400;
@@ -46,7 +46,7 @@ fn fill(ledger: &Path, runs: u32) {
             reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff] },
             tests_passed: Some(7),
             tests_executed: Some(7),
-            attestation_sha256: Digest::of(&number.to_le_bytes()),
+            attestation_sha256: Digest::of_bytes(&number.to_le_bytes()),
             bundle: format!("harness-runs/{run_id}"),
             owner: None,
             identity: Some(EngineIdentity { source_id: format!("made@{}", number % 50), model: Some(model) }),

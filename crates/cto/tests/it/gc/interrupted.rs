@@ -10,7 +10,7 @@ use super::{ALL, bundles, check_whole, collect, quick_runs};
 use crate::world;
 
 fn open(world: &World) -> Ledger {
-    Ledger::open(&world.home().join("ledger.db")).unwrap()
+    Ledger::open_file(&world.home().join("ledger.db")).unwrap()
 }
 
 /// What a collection writes before it does anything.
@@ -20,7 +20,7 @@ fn say(world: &World, run: &str) {
         run_id: run.to_owned().try_into().unwrap(),
         time: "2026-03-01T10:00:00.000000Z".parse().unwrap(),
         collection: Collection {
-            attestation_sha256: contract::Digest::of(&attestation),
+            attestation_sha256: contract::Digest::of_bytes(&attestation),
             reason: "older than 1d".to_owned(),
             bytes: 1,
         },

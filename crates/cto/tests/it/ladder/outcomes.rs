@@ -60,14 +60,14 @@ fn an_outcome_that_is_dated_back_brings_no_key_back() {
     let _ = world.cto(["outcome", "@", "accept", "--reason", "read", "--key", lost.to_str().unwrap()]).expect(0);
     assert_eq!(standing(&rung(world, 5)), "validated");
     let ago = |hours: i64| {
-        let seconds = harness::RunClock::start().unwrap().started().unix_seconds() - hours * 3600;
+        let seconds = harness::RunClock::start_clock().unwrap().started().unix_seconds() - hours * 3600;
         Stamp::from_unix(Duration::from_secs(seconds.try_into().unwrap())).unwrap().to_string()
     };
     // 3: something rested on the key.
     let _ = world.cto(["trust", "key", "compromised", "lost", "--since", &ago(1)]).expect(3);
-    let entries = Ledger::open(&world.home().join("ledger.db")).unwrap();
+    let entries = Ledger::open_file(&world.home().join("ledger.db")).unwrap();
     let entries = entries.run_entries(&run.clone().try_into().unwrap()).unwrap();
-    let said = entries.iter().rfind(|entry| entry.is(EntryKind::OutcomeRecorded)).unwrap();
+    let said = entries.iter().rfind(|entry| entry.is_kind(EntryKind::OutcomeRecorded)).unwrap();
     append_by_hand(world, EntryKind::OutcomeRecorded.name(), Some(&run), &ago(2), &said.body);
     assert_eq!(standing(&rung(world, 5)), "blocked missing_operator_outcome");
     std::fs::remove_file(world.home().join("trust/compromised.json")).unwrap();

@@ -59,7 +59,7 @@ fn add_pass(ledger: &Ledger, number: u32, task: &str, purpose: Purpose) -> Strin
         reasons: Vec::new(),
         tests_passed: None,
         tests_executed: None,
-        attestation_sha256: Digest::of(name.as_bytes()),
+        attestation_sha256: Digest::of_bytes(name.as_bytes()),
         bundle: format!("harness-runs/{name}"),
         owner: None,
         identity: Some(EngineIdentity { source_id: "codex@1".to_owned(), model: None }),
@@ -74,7 +74,7 @@ fn the_newest_fifty_passes_without_an_outcome_are_listed() {
     let world = world();
     let _ = world.cto(["key", "init"]).expect(0);
     let _ = world.cto(["recover"]).expect(0);
-    let ledger = Ledger::open(&world.home().join("ledger.db")).unwrap();
+    let ledger = Ledger::open_file(&world.home().join("ledger.db")).unwrap();
     let mut names: Vec<String> = (0..50).map(|number| add_pass(&ledger, number, "made", Purpose::Governed)).collect();
     for number in 100..160 {
         let _ = add_pass(&ledger, number, "stage6-real-governed-refresh", Purpose::Validation);
@@ -100,7 +100,7 @@ fn the_newest_fifty_passes_without_an_outcome_are_listed() {
 /// A request that nobody has decided, made after every clock.
 fn add_request(ledger: &Ledger, number: u32) {
     let time: Stamp = format!("2999-01-01T00:00:{number:02}.000000Z").parse().unwrap();
-    let request = Digest::of(&number.to_le_bytes());
+    let request = Digest::of_bytes(&number.to_le_bytes());
     let task_id = "made".to_owned().try_into().unwrap();
     let intent = RequestIntent { request, task_id, stage: Stage::OWNED_REPOSITORY, detail: Value::Null };
     ledger.request_recorded(time, &intent).unwrap();
@@ -112,7 +112,7 @@ fn more_requests_than_a_screen_lists_are_said() {
     let world = world();
     let _ = world.cto(["key", "init"]).expect(0);
     let _ = world.cto(["recover"]).expect(0);
-    let ledger = Ledger::open(&world.home().join("ledger.db")).unwrap();
+    let ledger = Ledger::open_file(&world.home().join("ledger.db")).unwrap();
     for (number, has_older) in (0..51).map(|number| (number, number == 50)) {
         add_request(&ledger, number);
         if number < 49 {

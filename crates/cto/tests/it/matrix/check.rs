@@ -227,7 +227,7 @@ fn events(row: &Row, seen: &Seen) {
     let mut prev = Digest::ZERO.to_string();
     for (seq, (event, line)) in seen.events.iter().zip(seen.text(names::EVENTS).lines()).enumerate() {
         assert_eq!((&event["seq"], &event["prev"]), (&json!(seq), &json!(prev)));
-        prev = Digest::of(line.as_bytes()).to_string();
+        prev = Digest::of_bytes(line.as_bytes()).to_string();
     }
     let last = seen.events.last().expect("events");
     assert_eq!((&last["type"], &last["data"]["status"]), (&json!("run.completed"), &json!(row.status)));
@@ -278,13 +278,13 @@ fn artifacts(row: &Row, seen: &Seen) {
     let others = files.iter().filter(|name| *name != names::ATTESTATION);
     assert_eq!(listed.keys().collect::<Vec<_>>(), others.clone().collect::<Vec<_>>());
     for name in others.filter(|name| *name != names::REPORT) {
-        let found = Digest::of(&fs::read(seen.bundle.join(name)).expect("a file"));
+        let found = Digest::of_bytes(&fs::read(seen.bundle.join(name)).expect("a file"));
         assert_eq!(listed[name], found.to_string(), "{name}");
     }
     // The report's own digest is taken with that one entry empty.
     let own = listed[names::REPORT].as_str().expect("a digest");
     let blank = seen.text(names::REPORT).replace(&format!("\"report.json\":\"{own}\""), "\"report.json\":\"\"");
-    assert_eq!(own, Digest::of(blank.as_bytes()).to_string());
+    assert_eq!(own, Digest::of_bytes(blank.as_bytes()).to_string());
     assert_eq!(
         seen.report["artifact_paths"].as_object().expect("a map").keys().collect::<Vec<_>>(),
         files.iter().collect::<Vec<_>>()
@@ -310,7 +310,7 @@ fn ledger(world: &World, seen: &Seen) {
     let row = rows.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let row = row.into_iter().find(|row| row["run_id"] == run_id).expect("a row in the ledger");
     assert_eq!((&row["status"], &row["reasons"]), (&seen.report["status"], &seen.report["blocker_reasons"]));
-    let attestation = Digest::of(&fs::read(seen.bundle.join(names::ATTESTATION)).expect("an attestation"));
+    let attestation = Digest::of_bytes(&fs::read(seen.bundle.join(names::ATTESTATION)).expect("an attestation"));
     assert_eq!(row["attestation_sha256"], attestation.to_string());
 }
 

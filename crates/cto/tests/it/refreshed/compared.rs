@@ -80,11 +80,11 @@ fn reject_comparison(scene: &Scene, home: &Path, run: &str) {
 
 /// Signs the comparison again with a lie in it, and has the ledger know it.
 fn forge_comparison(home: &Path, run: &str, lie: impl FnOnce(&Forger<'_>)) {
-    let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
+    let key = HarnessKey::open_file(&home.join("keys/harness.pem")).unwrap();
     let forger = Forger::new(&home.join("harness-runs").join(run), &key);
     lie(&forger);
     forger.sign(|_| {});
-    tell_ledger(home, run, Digest::of(&fs::read(forger.bundle.join("attestation.dsse.json")).unwrap()));
+    tell_ledger(home, run, Digest::of_bytes(&fs::read(forger.bundle.join("attestation.dsse.json")).unwrap()));
 }
 
 /// An honest comparison of an older source, as far as bundle and ledger can say.

@@ -112,7 +112,7 @@ fn covers_every_flag(file: &str, document: &Value, facts: &[(&str, bool)]) {
 
 /// Signs a copy of the bundle again, with the lie or without one, and asks both verifiers.
 fn check_forged(scene: &Scene, bundle: &Path, file: &str, lie: Option<(&str, bool)>) {
-    let key = HarnessKey::open(&scene.home().join("keys/harness.pem")).unwrap();
+    let key = HarnessKey::open_file(&scene.home().join("keys/harness.pem")).unwrap();
     let copy = scene.world.path().join("forged").join(bundle.file_name().unwrap());
     let _ = fs::remove_dir_all(&copy);
     fs::create_dir_all(copy.parent().unwrap()).unwrap();

@@ -150,11 +150,11 @@ fn check_unseen(scene: &Scene, run: &str, (_, lie, verdict): &Forgery, binary: &
 
 /// Signs a bundle of a home again with a lie in it, and has the ledger know it.
 fn forge_pass(home: &Path, run: &str, lie: &fn(&Forger<'_>)) {
-    let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
+    let key = HarnessKey::open_file(&home.join("keys/harness.pem")).unwrap();
     let forger = Forger::new(&home.join("harness-runs").join(run), &key);
     lie(&forger);
     forger.sign(|_| {});
-    tell_ledger(home, run, Digest::of(&fs::read(forger.bundle.join("attestation.dsse.json")).unwrap()));
+    tell_ledger(home, run, Digest::of_bytes(&fs::read(forger.bundle.join("attestation.dsse.json")).unwrap()));
 }
 
 fn check_forgery(scene: &Scene, run: &str, (_, lie, verdict): &Forgery, is_signed: bool) {
@@ -162,7 +162,7 @@ fn check_forgery(scene: &Scene, run: &str, (_, lie, verdict): &Forgery, is_signe
     if is_signed {
         forge_pass(&home, run, lie);
     } else {
-        let key = HarnessKey::open(&home.join("keys/harness.pem")).unwrap();
+        let key = HarnessKey::open_file(&home.join("keys/harness.pem")).unwrap();
         lie(&Forger::new(&home.join("harness-runs").join(run), &key));
     }
     if !matches!(verdict, Unusable(_)) {

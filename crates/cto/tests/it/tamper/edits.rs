@@ -133,7 +133,7 @@ fn append_event(scene: &Scene, _: &Corpus) {
         let last = &last[..last.len() - 1];
         let mut next: Value = serde_json::from_slice(last).unwrap();
         next["seq"] = json!(next["seq"].as_u64().unwrap() + 1);
-        next["prev"] = json!(contract::Digest::of(last));
+        next["prev"] = json!(contract::Digest::of_bytes(last));
         let mut line = canonical_bytes(&next).unwrap();
         line.push(b'\n');
         lines.push(line);

@@ -327,7 +327,7 @@ fn a_statement_in_other_bytes_is_refused() {
     let mut envelope: Envelope = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let mut payload = STANDARD.decode(&envelope.payload).unwrap();
     payload.push(b'\n');
-    envelope.signatures[0].sig = STANDARD.encode(corpus.key.sign(&pre_authentication(PAYLOAD_TYPE, &payload)));
+    envelope.signatures[0].sig = STANDARD.encode(corpus.key.sign_message(&pre_authentication(PAYLOAD_TYPE, &payload)));
     envelope.payload = STANDARD.encode(payload);
     std::fs::write(path, contract::canonical_bytes(&envelope).unwrap()).unwrap();
     check_refused(&corpus.verify(&scene.bundle), "a newline", ATTESTATION, &["statement"]);

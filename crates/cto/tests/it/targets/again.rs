@@ -113,8 +113,8 @@ impl Second {
     fn check_ledger_time(&self) {
         let _ = self.use_once();
         self.scene.approve(self.stage);
-        let now = harness::RunClock::start().unwrap().started();
-        let ledger = Ledger::open(&self.scene.world.home().join("ledger.db")).unwrap();
+        let now = harness::RunClock::start_clock().unwrap().started();
+        let ledger = Ledger::open_file(&self.scene.world.home().join("ledger.db")).unwrap();
         ledger.append(EntryKind::HaltSet, None, now.after(Duration::from_secs(86_400)), &json!({})).unwrap();
         drop(ledger);
         self.refuses("an entry of tomorrow", 0, "approval_expired", "an entry of the ledger is dated");
@@ -168,7 +168,7 @@ impl Second {
     /// A key that was lost an hour ago answers for no run, though the clock says that it is two hours ago.
     fn check_lost_key(&self) {
         let lost = self.scene.make_key("lost", &[]);
-        let hour_ago = harness::RunClock::start().unwrap().started().unix_seconds() - 3600;
+        let hour_ago = harness::RunClock::start_clock().unwrap().started().unix_seconds() - 3600;
         let since = contract::Stamp::from_unix(Duration::from_secs(hour_ago.try_into().unwrap())).unwrap().to_string();
         let _ = self.scene.world.cto(["trust", "key", "compromised", "lost", "--since", &since]).expect(0);
         let passed = self.scene.world.cto(["runs", "--status", "pass", "--limit", "1", "--json"]).expect(0).json();

@@ -60,7 +60,7 @@ impl Ordeal {
     fn uses(&self, request: Digest) -> usize {
         let ledger = Ledger::open_existing_read_only(&self.scene.world.home().join("ledger.db")).unwrap();
         let entries = ledger.request_entries(request).unwrap();
-        entries.iter().filter(|entry| entry.is(EntryKind::ApprovalUsed)).count()
+        entries.iter().filter(|entry| entry.is_kind(EntryKind::ApprovalUsed)).count()
     }
 
     /// The command, killed at a place.
@@ -220,7 +220,8 @@ fn recovery_says_what_became_of_a_landing() {
         assert_eq!(shown["status"], if lands { "pass" } else { "fail" }, "{place}");
         let id = shown["run_id"].as_str().unwrap().to_owned().try_into().unwrap();
         let ledger = Ledger::open_existing_read_only(&ordeal.scene.world.home().join("ledger.db")).unwrap();
-        let told = ledger.run_entries(&id).unwrap().iter().filter(|entry| entry.is(EntryKind::ChangeLanded)).count();
+        let told =
+            ledger.run_entries(&id).unwrap().iter().filter(|entry| entry.is_kind(EntryKind::ChangeLanded)).count();
         assert_eq!(told, usize::from(lands), "{place}: the ledger knows of it, once");
     }
 }

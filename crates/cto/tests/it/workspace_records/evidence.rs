@@ -72,7 +72,7 @@ fn a_bundle_that_was_collected_is_refused_by_name() {
 #[test]
 fn a_run_of_an_older_harness_is_advice_and_a_broken_one_is_not() {
     let world = workspace();
-    let digest = contract::Digest::of(b"log\n");
+    let digest = contract::Digest::of_bytes(b"log\n");
     world.write("old-runs/r1/test.log", "log\n");
     world.write(
         "old-runs/r1/report.json",

@@ -39,7 +39,7 @@ fn open_pack(path: &Path) -> OpenedPack {
 impl OpenedPack {
     /// Adds a file to the list, with this size.
     fn list_file(&mut self, name: &str, size: u64, content: &[u8]) {
-        let file = json!({"name": name, "size": size, "sha256": Digest::of(content)});
+        let file = json!({"name": name, "size": size, "sha256": Digest::of_bytes(content)});
         self.list["files"].as_array_mut().unwrap().push(file);
     }
 
@@ -55,7 +55,7 @@ impl OpenedPack {
 
     /// Writes the entries behind another list, which need not fit.
     fn write_with_list(&self, world: &World, name: &str, key: &Path, list: &[u8]) -> PathBuf {
-        let signature = HarnessKey::open(key).unwrap().sign(&[b"cto-pack@v1\n", list].concat());
+        let signature = HarnessKey::open_file(key).unwrap().sign_message(&[b"cto-pack@v1\n", list].concat());
         let path = world.path().join("hostile").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut out = zstd::Encoder::new(fs::File::create(&path).unwrap(), 3).unwrap();
@@ -201,7 +201,7 @@ const MOST_FILES: usize = 1_000_000;
 fn swollen_list(pack: &OpenedPack, count: usize) -> Vec<u8> {
     let list = String::from_utf8(canonical_bytes(&pack.list).unwrap()).unwrap();
     let (files, rest) = list.split_once("],\"format\"").unwrap();
-    let digest = Digest::of(b"");
+    let digest = Digest::of_bytes(b"");
     let mut text = files.to_owned();
     for number in 0..count {
         text.push_str(&format!(",{{\"name\":\"{LAST}{number:07}\",\"sha256\":\"{digest}\",\"size\":0}}"));

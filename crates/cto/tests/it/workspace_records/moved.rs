@@ -129,7 +129,7 @@ fn a_document_is_kept_with_its_digest_and_a_later_edit_is_seen() {
         let text = fs::read(world.here().join(path)).unwrap();
         let piece = format!("document:{reference}");
         let _ = world.cto(["work", "status", FIRST, "validated", "--evidence", &piece]).expect(0);
-        let digest = contract::Digest::of(&text).to_string();
+        let digest = contract::Digest::of_bytes(&text).to_string();
         assert!(board_of(&world).contains(&digest), "{reference}: {}", board_of(&world));
         assert_eq!(errors(&world, 0), Vec::<String>::new(), "control: {reference}");
         world.write(path, [&text[..], b"\nMore.\n"].concat());
@@ -158,7 +158,7 @@ fn people_who_move_items_at_once_lose_nothing() {
     for mut child in running {
         assert!(child.wait().unwrap().success());
     }
-    let digest = contract::Digest::of(&fs::read(world.here().join("CONTEXT.md")).unwrap());
+    let digest = contract::Digest::of_bytes(&fs::read(world.here().join("CONTEXT.md")).unwrap());
     let row = format!(
         "status: candidate\n    evidence:\n      - {{kind: document, ref: \"CONTEXT.md\", sha256: \"{digest}\"}}"
     );

@@ -160,7 +160,7 @@ fn a_sender_is_trusted_by_a_person_and_the_ledger_keeps_it() {
     let (world, _) = packed_world();
     let (pack, key, before) = (pack_of(&world), key_of(&world), names_in(&world));
     let asked = unpack(&world, &pack, &key, "asked", &[]).expect(3);
-    let signer = evidence::HarnessKey::open(&world.home().join("keys/harness.pem")).unwrap().public().key_id();
+    let signer = evidence::HarnessKey::open_file(&world.home().join("keys/harness.pem")).unwrap().public().key_id();
     assert!(asked.stderr.contains(&signer) && asked.stderr.contains("--trust-sender"), "{}", asked.stderr);
     assert_eq!(names_in(&world), before, "nothing was written");
 

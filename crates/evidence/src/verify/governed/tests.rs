@@ -33,7 +33,7 @@ fn predicate() -> Predicate {
 }
 
 fn approval_facts(stage: Stage, at: Stamp) -> Value {
-    let (plan, packet) = (Digest::of(b"plan"), Digest::of(b"packet"));
+    let (plan, packet) = (Digest::of_bytes(b"plan"), Digest::of_bytes(b"packet"));
     let terms = json!({
         "approvals_required": 1, "distinct_from_requester": false, "max_ttl": 3600, "require_hardware_key": false,
         "break_glass": false,
@@ -54,7 +54,7 @@ fn approval_facts(stage: Stage, at: Stamp) -> Value {
             "plan_schema": "cto-plan@v1", "sentence": "I approve.", "ledger_id": "l", "requester_fingerprint": "op1",
             "signature": signature("op1"), "recorded_at": at, "differences": [], "denials": [], "holds": [],
             "revocations": [], "approvals": [
-                {"document": approval, "sha256": Digest::of(b"approval"), "signature": signature("op2"), "recorded_at": at},
+                {"document": approval, "sha256": Digest::of_bytes(b"approval"), "signature": signature("op2"), "recorded_at": at},
             ],
         },
     }})
@@ -76,8 +76,8 @@ fn common_proof(report: &Report) -> Value {
         "engine": report.backend, "mutation_mode": report.stage.mutation_mode(),
         "allowed_mutation_scope": report.allowed_mutation_scope, "branch_policy": report.branch_policy,
         "approval": {
-            "status": "granted", "request_digest": Digest::of(b"plan"), "packet_digest": Digest::of(b"packet"),
-            "policy_digest": Digest::ZERO, "approval_digests": [Digest::of(b"approval")], "approved_by": ["op2"],
+            "status": "granted", "request_digest": Digest::of_bytes(b"plan"), "packet_digest": Digest::of_bytes(b"packet"),
+            "policy_digest": Digest::ZERO, "approval_digests": [Digest::of_bytes(b"approval")], "approved_by": ["op2"],
             "approval_consumed": true,
         },
         "forbidden_actions": ForbiddenAction::ALL, "no_forbidden_actions": true, "public_publication_attempted": false,
@@ -103,7 +103,8 @@ fn scene(number: u8) -> Scene {
     report.approval_status = ApprovalStatus::Granted;
     decision.inputs.approval = Some(read(approval_facts(stage, decision.inputs.time)));
     let mut signed = predicate();
-    (signed.request_digest, signed.approval_digest) = (Some(Digest::of(b"plan")), Some(Digest::of(b"approval")));
+    (signed.request_digest, signed.approval_digest) =
+        (Some(Digest::of_bytes(b"plan")), Some(Digest::of_bytes(b"approval")));
     let events = vec![EventKind::ApprovalRequested, EventKind::ApprovalGranted];
     let mut proof = common_proof(&report);
     let counted = counted_approvals(&decision.inputs).unwrap();
@@ -129,7 +130,7 @@ fn scene(number: u8) -> Scene {
                     "risk_classification": "low_risk_noncritical", "approval_source": "op1", "approval_timestamp": "2026-01-01",
                     "review_trigger": "a year", "allowed_paths": ["src/"], "forbidden_paths": ["keys/"],
                 },
-                "approval_source": "op2", "approval_digest": Digest::of(b"approval"),
+                "approval_source": "op2", "approval_digest": Digest::of_bytes(b"approval"),
                 "target_repository_head_before": report.baseline_commit, "target_repository_before": {"head": "h", "sha256": "s"},
                 "target_repository_start_clean": true, "target_repository_ending_clean": true, "target_commit": "c1",
                 "operator_outcome": "pending", "operator_outcome_required": true,
@@ -143,7 +144,7 @@ fn failed(scene: &Scene) -> Vec<String> {
     let mut checks = Checks::default();
     let Scene { report, decision, signed, events, disposable, owned } = scene;
     let (disposable, owned) = (disposable.as_ref(), owned.as_ref());
-    check(&GovernedRun { report, decision, signed: Some(signed), events, disposable, owned }, &mut checks);
+    check_governed(&GovernedRun { report, decision, signed: Some(signed), events, disposable, owned }, &mut checks);
     checks.failures.iter().map(|failure| format!("{} {}", failure.check, failure.expected)).collect()
 }
 

@@ -1,45 +1,50 @@
 //! The places where repositories are kept.
 
-use super::{CLOSE, CREDENTIALS, Command, Counts, DEPLOY, ISSUE_CLOSE, MERGE, PR_OPEN, PUBLISH, PUSH, Tool};
+use super::{CLOSE, CREDENTIALS, CommandRow, Counts, DEPLOY, ISSUE_CLOSE, MERGE, PR_OPEN, PUBLISH, PUSH, ToolRow};
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
         names: &["gh"],
         valued: &["-R", "--repo", "--hostname", "-X", "--method"],
         otherwise: Some(PUBLISH),
         commands: &[
-            Command {
+            CommandRow {
                 counts: MERGE,
                 patterns: &["pr merge", "api *merge/*merges"],
                 takes: &["gh pr merge 7 --squash", "gh -R o/r pr merge", "gh api -X PUT repos/o/r/pulls/7/merge"],
                 passes_over: &["gh pr view 7", "gh pr merge --help"],
             },
-            Command {
+            CommandRow {
                 counts: PR_OPEN,
                 patterns: &["pr create/new/reopen/ready/revert"],
                 takes: &["gh pr create --fill"],
                 passes_over: &["gh pr list", "gh pr create --dry-run"],
             },
-            Command { counts: CLOSE, patterns: &["pr close"], takes: &["gh pr close 7"], passes_over: &["gh pr diff"] },
-            Command {
+            CommandRow {
+                counts: CLOSE,
+                patterns: &["pr close"],
+                takes: &["gh pr close 7"],
+                passes_over: &["gh pr diff"],
+            },
+            CommandRow {
                 counts: ISSUE_CLOSE,
                 patterns: &["issue close/delete"],
                 takes: &["gh issue close 7"],
                 passes_over: &["gh issue view 7"],
             },
-            Command {
+            CommandRow {
                 counts: PUSH,
                 patterns: &["repo sync", "pr update-branch", "issue develop"],
                 takes: &["gh repo sync o/r"],
                 passes_over: &["gh repo clone o/r"],
             },
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["workflow run/enable/disable", "run rerun/cancel/delete"],
                 takes: &["gh workflow run deploy.yml"],
                 passes_over: &["gh run view 7", "gh workflow list"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "auth login/logout/refresh/setup-git/switch",
@@ -50,7 +55,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["gh auth login --with-token"],
                 passes_over: &["gh auth status", "gh secret list"],
             },
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &[
                     "release create/upload/edit/delete",
@@ -75,7 +80,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 ],
                 passes_over: &["gh release list", "gh api repos/o/r"],
             },
-            Command {
+            CommandRow {
                 counts: Counts::Note,
                 patterns: &[
                     "",
@@ -97,42 +102,42 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["glab"],
         valued: &["-R", "--repo", "-g", "--group", "-X", "--method"],
         otherwise: Some(PUBLISH),
         commands: &[
-            Command {
+            CommandRow {
                 counts: MERGE,
                 patterns: &["mr merge/accept", "api *merge"],
                 takes: &["glab mr merge 7", "glab api -X PUT projects/1/merge_requests/7/merge"],
                 passes_over: &["glab mr view 7"],
             },
-            Command {
+            CommandRow {
                 counts: PR_OPEN,
                 patterns: &["mr create/new/for/reopen"],
                 takes: &["glab mr create --fill"],
                 passes_over: &["glab mr list"],
             },
-            Command {
+            CommandRow {
                 counts: CLOSE,
                 patterns: &["mr close"],
                 takes: &["glab mr close 7"],
                 passes_over: &["glab mr diff"],
             },
-            Command {
+            CommandRow {
                 counts: ISSUE_CLOSE,
                 patterns: &["issue close/delete"],
                 takes: &["glab issue close 7"],
                 passes_over: &["glab issue list"],
             },
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["ci/pipeline run/trigger/retry/cancel"],
                 takes: &["glab ci run"],
                 passes_over: &["glab ci lint"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "auth login/logout",
@@ -142,7 +147,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["glab auth login"],
                 passes_over: &["glab auth status"],
             },
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &[
                     "release create/upload/delete",
@@ -160,7 +165,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["glab snippet create", "glab unheard-of"],
                 passes_over: &["glab release list"],
             },
-            Command {
+            CommandRow {
                 counts: Counts::Note,
                 patterns: &[
                     "",
@@ -180,24 +185,24 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["hub"],
         valued: &["-C", "-c"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUSH,
                 patterns: &["push"],
                 takes: &["hub push"],
                 passes_over: &["hub fetch", "hub merge a"],
             },
-            Command {
+            CommandRow {
                 counts: PR_OPEN,
                 patterns: &["pull-request"],
                 takes: &["hub pull-request -m a"],
                 passes_over: &["hub pr list"],
             },
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["create/fork/delete", "release/issue/gist create"],
                 takes: &["hub release create v1"],

@@ -1,14 +1,14 @@
 //! Places where programs run for others, and the keys to them.
 
-use super::{CREDENTIALS, Command, Counts, DEPLOY, PR_OPEN, PUBLISH, Tool};
+use super::{CREDENTIALS, CommandRow, Counts, DEPLOY, PR_OPEN, PUBLISH, ToolRow};
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
         names: &["kubectl", "oc"],
         valued: &["-n", "--namespace", "--context", "--kubeconfig", "-s", "--server", "--cluster", "--user", "--as"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &[
                     "apply/create/replace/patch/delete/set/scale/edit/expose/run/annotate/label/drain/cordon/new-app",
@@ -22,7 +22,7 @@ pub(super) const TOOLS: &[Tool] = &[
                     "kubectl -n delete get pods",
                 ],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout", "config set-credentials/delete-user *"],
                 takes: &["kubectl config set-credentials a"],
@@ -30,12 +30,12 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["helm"],
         valued: &["-n", "--namespace", "--kube-context", "--kubeconfig", "--version"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["install/upgrade/rollback/uninstall/delete"],
                 takes: &[
@@ -46,13 +46,13 @@ pub(super) const TOOLS: &[Tool] = &[
                 ],
                 passes_over: &["helm template a", "helm lint a", "helm upgrade a b --dry-run"],
             },
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["push"],
                 takes: &["helm push a oci://b"],
                 passes_over: &["helm pull a"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["registry login/logout"],
                 takes: &["helm registry login a"],
@@ -60,18 +60,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["terraform", "tofu", "terragrunt", "pulumi"],
         valued: &["-C", "--cwd", "-s", "--stack"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["apply/destroy/import/up/update/refresh"],
                 takes: &["terraform -chdir=a apply -auto-approve", "pulumi --cwd a up"],
                 passes_over: &["terraform plan", "terraform validate", "pulumi preview", "terraform apply -help"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout"],
                 takes: &["terraform login"],
@@ -79,7 +79,7 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &[
             "serverless",
             "sls",
@@ -97,13 +97,13 @@ pub(super) const TOOLS: &[Tool] = &[
         valued: &["-a", "--app", "-c", "--config", "-e", "--env", "--stage", "-P", "--project"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["deploy/destroy/launch/up/rollback/redeploy", "publish/remove"],
                 takes: &["fly -a b deploy", "netlify deploy --prod", "sls deploy"],
                 passes_over: &["cdk synth", "wrangler dev", "fly status", "sam build"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "login/logout",
@@ -116,18 +116,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["vercel"],
         valued: &["-t", "--token", "-S", "--scope", "--cwd"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["", "deploy/promote/rollback/redeploy/alias/remove", "--prod"],
                 takes: &["vercel", "vercel --yes", "vercel . --prod", "vercel --cwd a deploy"],
                 passes_over: &["vercel dev", "vercel build", "vercel --version"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout", "env add/rm"],
                 takes: &["vercel login"],
@@ -135,18 +135,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["heroku"],
         valued: &["-a", "--app", "-r", "--remote"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["container:push/container:release/releases:rollback/pipelines:promote/create/apps:create"],
                 takes: &["heroku -a b container:release web"],
                 passes_over: &["heroku logs", "heroku local"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout/auth:login/auth:logout/auth:token/keys:add/config:set/config:unset"],
                 takes: &["heroku config:set A=b"],
@@ -154,29 +154,29 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["argocd", "nomad"],
         valued: &[],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: DEPLOY,
             patterns: &["app sync/set/create/delete/rollback", "job run/stop"],
             takes: &["argocd app sync a", "nomad job run a"],
             passes_over: &["argocd app list", "nomad job plan a"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["aws"],
         valued: &["--profile", "--region", "--output", "--endpoint-url"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: Counts::Note,
                 patterns: &["configure list/list-profiles/get"],
                 takes: &["aws --profile a configure list"],
                 passes_over: &["aws configure", "aws configure set a b"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "configure",
@@ -186,7 +186,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["aws configure set aws_access_key_id a"],
                 passes_over: &["aws sts get-caller-identity"],
             },
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &[
                     "cloudformation deploy/create-stack/update-stack/delete-stack",
@@ -202,12 +202,12 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["gcloud", "az"],
         valued: &["--project", "--account", "--configuration", "--subscription"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &[
                     "app/run/functions deploy",
@@ -219,7 +219,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["gcloud --project a run deploy b", "az webapp up", "az deployment group create"],
                 passes_over: &["gcloud projects list", "az webapp list", "gcloud run services list"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "login/logout",
@@ -231,7 +231,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["gcloud auth application-default login", "az login"],
                 passes_over: &["gcloud auth list", "az account show"],
             },
-            Command {
+            CommandRow {
                 counts: PR_OPEN,
                 patterns: &["repos pr create"],
                 takes: &["az repos pr create"],
@@ -239,55 +239,55 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["ansible-playbook"],
         valued: &[],
         otherwise: Some(DEPLOY),
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: Counts::Note,
             patterns: &["--check", "-C", "--syntax-check", "--list-tasks", "--list-hosts"],
             takes: &["ansible-playbook site.yml --check", "ansible-playbook --version"],
             passes_over: &["ansible-playbook site.yml", "ansible-playbook -i hosts site.yml"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["ssh-add"],
         valued: &[],
         otherwise: Some(CREDENTIALS),
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: Counts::Note,
             patterns: &["-l", "-L"],
             takes: &["ssh-add -l"],
             passes_over: &["ssh-add", "ssh-add key", "ssh-add -h host key", "ssh-keygen -l"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["passwd", "chpasswd"],
         valued: &[],
         otherwise: Some(CREDENTIALS),
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: Counts::Note,
             patterns: &["-S", "--status"],
             takes: &["passwd -S", "passwd --help"],
             passes_over: &["passwd", "passwd root"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["gpg", "gpg2"],
         valued: &["--homedir"],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: CREDENTIALS,
             patterns: &["--import", "--delete-secret-keys"],
             takes: &["gpg --batch --import a.asc"],
             passes_over: &["gpg --verify a.sig a", "gpg --list-keys"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["secret-tool", "vault"],
         valued: &[],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: CREDENTIALS,
             patterns: &["store/clear/login"],
             takes: &["secret-tool store --label=a b c", "vault login"],

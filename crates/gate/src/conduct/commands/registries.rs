@@ -1,14 +1,14 @@
 //! Registries of packages and images.
 
-use super::{CREDENTIALS, Command, Counts, DEPLOY, PUBLISH, Tool};
+use super::{CREDENTIALS, CommandRow, Counts, DEPLOY, PUBLISH, ToolRow};
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
         names: &["npm"],
         valued: &["--registry", "--prefix", "-C", "--userconfig", "--tag", "--access", "--otp", "-w", "--workspace"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["pub*/unpub*/deprecate", "dist-tag add/rm"],
                 takes: &[
@@ -24,7 +24,7 @@ pub(super) const TOOLS: &[Tool] = &[
                     "npm test publish",
                 ],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "login/adduser/add-user/logout",
@@ -37,18 +37,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["yarn", "pnpm"],
         valued: &["--cwd", "-C", "--dir", "--filter", "-F"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["publish", "npm publish"],
                 takes: &["pnpm -r publish", "yarn --cwd a npm publish"],
                 passes_over: &["yarn run publish", "pnpm install"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout", "npm login/logout"],
                 takes: &["yarn npm login"],
@@ -56,23 +56,23 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["corepack"],
         valued: &[],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUBLISH,
             patterns: &["npm/pnpm/yarn publish", "yarn npm publish"],
             takes: &["corepack yarn npm publish"],
             passes_over: &["corepack yarn install", "corepack enable"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["cargo"],
         valued: &["--config", "-C", "-Z", "--color"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["publish/yank", "release -x", "release --execute"],
                 takes: &[
@@ -87,7 +87,7 @@ pub(super) const TOOLS: &[Tool] = &[
                     "cargo release minor",
                 ],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout/owner"],
                 takes: &["cargo login"],
@@ -95,18 +95,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["bun", "deno", "jsr", "uv", "poetry", "flit", "hatch", "pdm", "vsce", "ovsx"],
         valued: &["--cwd", "-C", "--directory", "--project", "-p"],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["publish"],
                 takes: &["uv --directory a publish", "python3 -m flit publish", "bun publish"],
                 passes_over: &["poetry publish --dry-run", "poetry build", "uv run publish"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["auth login/logout", "config pypi-token.*/http-basic.* *", "login/logout"],
                 takes: &["poetry config pypi-token.pypi secret"],
@@ -114,18 +114,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["twine", "maturin", "anaconda", "cabal", "stack", "luarocks", "hf", "huggingface-cli"],
         valued: &[],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["upload/publish/register"],
                 takes: &["twine upload a.whl", "python -m twine upload a.whl", "/usr/bin/python3.11 -m twine upload a"],
                 passes_over: &["twine check a.whl", "python -m pytest upload", "python upload", "stack build"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout", "auth login/logout"],
                 takes: &["huggingface-cli login"],
@@ -133,18 +133,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["gem"],
         valued: &[],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["push/yank"],
                 takes: &["ruby /usr/bin/gem push a.gem"],
                 passes_over: &["gem build a.gemspec", "gem install push"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["signin/signout/owner"],
                 takes: &["gem signin"],
@@ -152,11 +152,11 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["mvn", "mvnw"],
         valued: &["-f", "-P", "-pl", "-s", "-T", "-rf"],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUBLISH,
             patterns: &[".. deploy/deploy-file/perform"],
             takes: &[
@@ -169,11 +169,11 @@ pub(super) const TOOLS: &[Tool] = &[
             passes_over: &["mvn -pl deploy test", "mvn -B -q -o -DskipTests -Da=b test", "bash -c mvn deploy"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["gradle", "gradlew", "sbt"],
         valued: &["-p", "-b", "-x"],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUBLISH,
             patterns: &[
                 ".. publish/publishSigned/publishPlugins/publishToSonatype",
@@ -183,7 +183,7 @@ pub(super) const TOOLS: &[Tool] = &[
             passes_over: &["gradle publishToMavenLocal", "gradle build -x publish", "sbt publishLocal"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["docker", "podman", "nerdctl", "buildah", "docker-compose"],
         valued: &[
             "-H",
@@ -201,7 +201,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &[
                     "push",
@@ -213,13 +213,13 @@ pub(super) const TOOLS: &[Tool] = &[
                 takes: &["docker --context a push b", "docker buildx build -t a --push", "docker compose -f a push"],
                 passes_over: &["docker build -t push", "docker pull a", "docker run push", "docker buildx build a"],
             },
-            Command {
+            CommandRow {
                 counts: DEPLOY,
                 patterns: &["stack deploy", "service create/update"],
                 takes: &["docker stack deploy -c a b"],
                 passes_over: &["docker compose up", "docker service ls"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout"],
                 takes: &["docker login ghcr.io"],
@@ -227,18 +227,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["skopeo", "crane", "oras"],
         valued: &[],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["push", "copy * docker:*"],
                 takes: &["skopeo copy dir:a docker://b", "crane push a b"],
                 passes_over: &["skopeo copy docker://a dir:b", "crane pull a"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &["login/logout", "auth login/logout"],
                 takes: &["crane auth login a"],
@@ -246,18 +246,18 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["goreleaser"],
         valued: &[],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: Counts::Note,
                 patterns: &["release --snapshot"],
                 takes: &["goreleaser release --clean --snapshot"],
                 passes_over: &["goreleaser release"],
             },
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["release"],
                 takes: &["goreleaser release --clean"],
@@ -265,11 +265,11 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["dotnet", "nuget", "dart", "flutter", "mix", "pod"],
         valued: &[],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUBLISH,
             patterns: &["nuget push", "push", "pub publish", "hex.publish", "trunk push"],
             takes: &["dotnet nuget push a.nupkg", "dart pub publish", "mix hex.publish", "pod trunk push a"],

@@ -1,9 +1,9 @@
 //! Version control.
 
-use super::{CREDENTIALS, Command, PUBLISH, PUSH, Tool};
+use super::{CREDENTIALS, CommandRow, PUBLISH, PUSH, ToolRow};
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow {
         names: &["git"],
         valued: &[
             "-C",
@@ -18,7 +18,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
         otherwise: None,
         commands: &[
-            Command {
+            CommandRow {
                 counts: PUSH,
                 // An alias that is given on the spot hides the command it stands for.
                 patterns: &[
@@ -73,13 +73,13 @@ pub(super) const TOOLS: &[Tool] = &[
                     "gitk push",
                 ],
             },
-            Command {
+            CommandRow {
                 counts: PUBLISH,
                 patterns: &["send-email/imap-send"],
                 takes: &["git send-email 0001.patch"],
                 passes_over: &["git format-patch main", "git send-email --dry-run a"],
             },
-            Command {
+            CommandRow {
                 counts: CREDENTIALS,
                 patterns: &[
                     "credential approve/reject",
@@ -98,44 +98,44 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
     },
-    Tool {
+    ToolRow {
         names: &["hg"],
         valued: &["-R", "--repository", "--cwd", "--config"],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUSH,
             patterns: &["push"],
             takes: &["hg -R x push"],
             passes_over: &["hg pull", "hg commit -m push"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["svn"],
         valued: &["--username", "--password", "--config-dir"],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUSH,
             patterns: &["commit/ci/import"],
             takes: &["svn --username a ci -m b"],
             passes_over: &["svn status", "svn update"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["jj"],
         valued: &["-R", "--repository", "--config", "--at-op"],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUSH,
             patterns: &["git push"],
             takes: &["jj -R x git push --all"],
             passes_over: &["jj git fetch", "jj describe -m push"],
         }],
     },
-    Tool {
+    ToolRow {
         names: &["ssh"],
         valued: &[],
         otherwise: None,
-        commands: &[Command {
+        commands: &[CommandRow {
             counts: PUSH,
             patterns: &[".. git-receive-pack*"],
             takes: &[

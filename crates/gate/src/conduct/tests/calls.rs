@@ -1,7 +1,7 @@
 //! The table of calls against the sandbox's own table, of which it must know every name that can be reported.
 
 use super::super::Counts;
-use super::super::calls::{CALLS, judge};
+use super::super::calls::{CALLS, judge_call};
 
 const TABLE: &str = include_str!("../../../../sandbox/src/strict/seccomp/table.rs");
 const RECORDER: &str = include_str!("../../../../sandbox/src/strict/seccomp/recorder.rs");
@@ -59,6 +59,6 @@ fn a_name_is_in_the_table_once_and_unknown_ones_are_violations() {
         ("syslog2", Counts::Violation),
         ("", Counts::Violation),
     ] {
-        assert_eq!(judge(name), wanted, "{name}");
+        assert_eq!(judge_call(name), wanted, "{name}");
     }
 }

@@ -1,13 +1,13 @@
 //! The table of commands: its examples, its plain forms, and the names a program goes by.
 
 use super::super::Counts;
-use super::super::commands::{Command, Tool, tools};
+use super::super::commands::{CommandRow, ToolRow, tools};
 use super::super::execution::{ARGUMENTS_KEPT, counts};
 use super::{counts_in_words, execution};
 use contract::sandbox::Execution;
 use contract::task::ForbiddenAction;
 
-fn rows() -> impl Iterator<Item = (&'static Tool, &'static Command)> {
+fn rows() -> impl Iterator<Item = (&'static ToolRow, &'static CommandRow)> {
     tools().flat_map(|tool| tool.commands.iter().map(move |command| (tool, command)))
 }
 

@@ -1,10 +1,10 @@
 //! The reader of git's configuration: what git reads, and what it refuses.
 
-use super::super::config::{BYTES_MAX, Key, read};
+use super::super::config::{BYTES_MAX, SettingKey, read_config};
 
 fn lines(bytes: &[u8]) -> Result<Vec<String>, usize> {
-    let settings = read(bytes).map_err(|error| error.line)?;
-    let line = |(Key { section, subsection, name }, values): (&Key, &Vec<Option<Vec<u8>>>)| {
+    let settings = read_config(bytes).map_err(|error| error.line)?;
+    let line = |(SettingKey { section, subsection, name }, values): (&SettingKey, &Vec<Option<Vec<u8>>>)| {
         let subsection = subsection.as_ref().map(|subsection| format!(".{}", subsection.escape_ascii()));
         let values: Vec<String> = values
             .iter()
@@ -75,6 +75,6 @@ fn what_git_refuses_is_an_error_with_its_line() {
 #[test]
 fn a_file_is_read_up_to_its_limit() {
     let comment = |length: usize| vec![b'#'; length];
-    assert!(read(&comment(BYTES_MAX)).is_ok());
-    assert!(read(&comment(BYTES_MAX + 1)).is_err());
+    assert!(read_config(&comment(BYTES_MAX)).is_ok());
+    assert!(read_config(&comment(BYTES_MAX + 1)).is_err());
 }

@@ -6,7 +6,7 @@ use evidence::tarball::{TarForm, TarKind};
 use tar::{EntryType, Header};
 
 /// The blocks before the content of a file.
-pub(super) fn blocks(name: &str, size: u64) -> io::Result<Vec<u8>> {
+pub(super) fn header_blocks(name: &str, size: u64) -> io::Result<Vec<u8>> {
     TarForm::Archive.head(name.as_bytes(), TarKind::File, size)
 }
 

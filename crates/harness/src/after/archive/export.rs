@@ -13,9 +13,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 use zstd::stream::write::Encoder;
 
-use super::names::Names;
+use super::names::ArchiveNames;
 use super::{
-    BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, Manifest, PUBLIC_KEY, STATEMENTS, VERSION, allowance, statement,
+    ArchiveManifest, BUNDLE, ExportRunError, FORMAT, LEVEL, MANIFEST, PUBLIC_KEY, STATEMENTS, VERSION, allowance,
+    statement,
 };
 use crate::after::reverify::{CarriedBaseline, carry_baseline};
 use crate::home::layout::Home;
@@ -63,18 +64,18 @@ impl Content {
 }
 
 /// Writes the archive of a run. An existing file is not overwritten.
-pub fn export(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRunError> {
+pub fn export_run(source: &ExportSource<'_>, to: &Path) -> Result<Exported, ExportRunError> {
     if own_files::symlink_metadata(to).is_ok() {
         return Err(ExportRunError::Exists(to.to_owned()));
     }
     let Gathered { files, statements, with_baseline, _baseline } = gather(source)?;
-    let mut names = Names::default();
+    let mut names = ArchiveNames::default();
     for (name, content) in &files {
-        names.add(name, content.size()).map_err(|why| ExportRunError::Unfit { name: name.clone(), why })?;
+        names.add_name(name, content.size()).map_err(|why| ExportRunError::Unfit { name: name.clone(), why })?;
     }
     let aside = aside(to);
     let written = write(&files, &aside, to).and_then(|archive_bytes| {
-        stop::here("export.written");
+        stop::pass_place("export.written");
         if names.bytes() > allowance(archive_bytes) {
             let why = "it holds so much of the same that an import would take it for a bomb";
             return Err(ExportRunError::Unfit { name: BUNDLE.to_owned(), why });
@@ -112,7 +113,7 @@ fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
     let run_id = &bundle.report().run_id;
     let signer = keys.iter().find(|key| key.key_id() == bundle.signer());
     let signer = signer.ok_or_else(|| ExportRunError::Verify(format!("{run_id} (signed by an unknown key)")))?;
-    let manifest = Manifest {
+    let manifest = ArchiveManifest {
         attestation_sha256: bundle.attestation_sha256(),
         format: FORMAT.to_owned(),
         run_id: run_id.clone(),
@@ -169,7 +170,7 @@ fn statements(
             let name = entry.file_name().to_string_lossy().into_owned();
             // One that is not whole yet was not said.
             if !name.starts_with(PART) {
-                found.insert(name, own_files::read(entry.path()).map_err(failed)?);
+                found.insert(name, own_files::read_file(entry.path()).map_err(failed)?);
             }
         }
     }
@@ -189,16 +190,16 @@ fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u
     let mut tar = TarWriter::new(TarForm::Archive, out);
     for (name, content) in files {
         match content {
-            Content::Made(bytes) => tar.add(name.as_bytes(), TarKind::File, bytes).map_err(place)?,
+            Content::Made(bytes) => tar.add_entry(name.as_bytes(), TarKind::File, bytes).map_err(place)?,
             Content::File(path, size) => {
-                let file = own_files::open(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+                let file = own_files::open_file(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
                 let is_whole = tar.add_from(name.as_bytes(), TarKind::File, *size, file).map_err(place)?;
                 is_whole.then_some(()).ok_or_else(|| ExportRunError::Read(path.clone(), changed()))?;
             }
         }
     }
     let file = tar
-        .finish()
+        .write_end()
         .and_then(Encoder::finish)
         .and_then(|buffer| buffer.into_inner().map_err(io::Error::from))
         .map_err(place)?;

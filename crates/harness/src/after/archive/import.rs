@@ -13,14 +13,15 @@ use ledger::{Bundles, EntryKind, IMPORT_SIGNER_FILE, PlaceBundleError};
 use serde_json::json;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
-use super::read::Reader;
+use super::read::ArchiveReader;
 use super::{
-    BUNDLE, FORMAT, ImportArchiveError, LARGEST_STATEMENT, MANIFEST, Manifest, STATEMENTS, VERSION, refused, statement,
+    ArchiveManifest, BUNDLE, FORMAT, ImportArchiveError, LARGEST_STATEMENT, MANIFEST, STATEMENTS, VERSION, refused,
+    statement,
 };
 use crate::home::baseline;
 use crate::home::clock::RunClock;
 use crate::home::layout::{Home, HomePlace};
-use crate::home::token::suffix;
+use crate::home::token::random_suffix;
 
 /// Result of an import.
 #[derive(Debug)]
@@ -43,14 +44,14 @@ pub struct TakenIn {
 
 /// Takes the run of an archive into a home, which is made where it is missing. `keys` are
 /// those that count.
-pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
-    let mut reader = Reader::open(file)?;
+pub fn import_archive(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Imported, ImportArchiveError> {
+    let mut reader = ArchiveReader::open_archive(file)?;
     let stage = Stage::make(&place.root)?;
     lay_out(&mut reader, &stage.path)?;
-    stop::here("import.laid_out");
+    stop::pass_place("import.laid_out");
     let mut taken = check(&stage.path, keys)?;
-    stop::here("import.checked");
-    let home = Home::create(place).map_err(ImportArchiveError::Home)?;
+    stop::pass_place("import.checked");
+    let home = Home::create_folders(place).map_err(ImportArchiveError::Home)?;
     if let Some(bundle) = same_here(&home, &taken)? {
         taken.bundle = bundle;
         return Ok(Imported::Here(taken));
@@ -58,7 +59,7 @@ pub fn import(place: &HomePlace, file: &Path, keys: &[PublicKey]) -> Result<Impo
     let signer = keys.iter().find(|key| key.key_id() == taken.signer);
     stage.keep_signer(signer)?;
     record(&home, &taken)?;
-    stop::here("import.said");
+    stop::pass_place("import.said");
     let run_id = taken.report.run_id.clone();
     taken.bundle = home.bundles().imported_dir(&run_id);
     match stage.place(home.bundles(), &run_id) {
@@ -82,21 +83,21 @@ pub struct OpenedArchive {
 /// Unpacks an archive into an empty folder for reading. Nothing in it is trusted: the
 /// caller verifies the bundle.
 pub fn open_archive(file: &Path, folder: &Path) -> Result<OpenedArchive, ImportArchiveError> {
-    lay_out(&mut Reader::open(file)?, folder)?;
-    let Manifest { run_id, attestation_sha256, .. } = manifest(&folder.join(MANIFEST))?;
+    lay_out(&mut ArchiveReader::open_archive(file)?, folder)?;
+    let ArchiveManifest { run_id, attestation_sha256, .. } = manifest(&folder.join(MANIFEST))?;
     let asked = AskedRun { run_id, attestation_sha256: Some(attestation_sha256) };
     Ok(OpenedArchive { bundle: folder.join(BUNDLE), asked })
 }
 
-fn lay_out(reader: &mut Reader, folder: &Path) -> Result<(), ImportArchiveError> {
-    while let Some(entry) = reader.next()? {
+fn lay_out(reader: &mut ArchiveReader, folder: &Path) -> Result<(), ImportArchiveError> {
+    while let Some(entry) = reader.next_entry()? {
         let path = folder.join(&entry.name);
         let written = |error| ImportArchiveError::Write(path.clone(), error);
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(written)?;
         }
         let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&path).map_err(written)?;
-        reader.copy(&entry, &mut out, &path)?;
+        reader.copy_entry(&entry, &mut out, &path)?;
     }
     Ok(())
 }
@@ -105,7 +106,7 @@ fn lay_out(reader: &mut Reader, folder: &Path) -> Result<(), ImportArchiveError>
 fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError> {
     let manifest = manifest(&stage.join(MANIFEST))?;
     let bundle = stage.join(BUNDLE);
-    let checked = match verify::verify(&bundle, keys, &[]) {
+    let checked = match verify::verify_bundle(&bundle, keys, &[]) {
         Ok(checked) => checked,
         Err(verify::OpenBundleError::Read(path, error)) => return Err(ImportArchiveError::Read(path, error)),
         Err(_) => return Err(refused(BUNDLE, "is not a bundle")),
@@ -114,8 +115,8 @@ fn check(stage: &Path, keys: &[PublicKey]) -> Result<TakenIn, ImportArchiveError
         return Err(ImportArchiveError::DoesNotVerify(checked.failures));
     };
     let path = bundle.join(bundle_names::ATTESTATION);
-    let attestation = own_files::read(&path).map_err(|error| ImportArchiveError::Read(path, error))?;
-    let attestation_sha256 = Digest::of(&attestation);
+    let attestation = own_files::read_file(&path).map_err(|error| ImportArchiveError::Read(path, error))?;
+    let attestation_sha256 = Digest::of_bytes(&attestation);
     if (&manifest.run_id, manifest.attestation_sha256) != (&report.run_id, attestation_sha256) {
         return Err(refused(MANIFEST, format!("is about another run than the bundle, which is {}", report.run_id)));
     }
@@ -137,15 +138,15 @@ fn check_baseline(path: &Path, report: &Report) -> Result<(), ImportArchiveError
     }
 }
 
-fn manifest(path: &Path) -> Result<Manifest, ImportArchiveError> {
-    let bytes = own_files::read(path).map_err(|error| ImportArchiveError::Read(path.to_owned(), error))?;
+fn manifest(path: &Path) -> Result<ArchiveManifest, ImportArchiveError> {
+    let bytes = own_files::read_file(path).map_err(|error| ImportArchiveError::Read(path.to_owned(), error))?;
     let value: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|error| refused(MANIFEST, format!("cannot be read: {error}")))?;
     if value["format"] != FORMAT || value["schema_version"] != VERSION {
         let why = "is of another format or a newer version than this program knows";
         return Err(refused(MANIFEST, why));
     }
-    let manifest: Manifest =
+    let manifest: ArchiveManifest =
         serde_json::from_value(value).map_err(|error| refused(MANIFEST, format!("cannot be read: {error}")))?;
     match canonical_bytes(&manifest).is_ok_and(|again| again == bytes) {
         true => Ok(manifest),
@@ -163,7 +164,7 @@ fn statements(folder: &Path, attestation: Digest, keys: &[PublicKey]) -> Result<
     for entry in listed {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        files.insert(name, own_files::read(entry.path()).map_err(failed)?);
+        files.insert(name, own_files::read_file(entry.path()).map_err(failed)?);
     }
     let checked = statement::check_all(&files, attestation, keys);
     checked.map_err(|(name, why)| refused(&format!("{STATEMENTS}/{name}"), why))
@@ -179,7 +180,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
     if let Some(ledger) = ledger {
         let entries = ledger.run_entries(run_id);
         let entries = entries.map_err(|error| ImportArchiveError::Ledger(error.into()))?;
-        let of = |kind: EntryKind| entries.iter().find(|entry| entry.is(kind));
+        let of = |kind: EntryKind| entries.iter().find(|entry| entry.is_kind(kind));
         match (of(EntryKind::RunStarted), of(EntryKind::EvidenceSealed)) {
             (Some(_), None) => return another("the ledger has it as a run that goes on".to_owned()),
             (_, Some(sealed)) if sealed.body["attestation_sha256"] != expected.to_string() => {
@@ -190,7 +191,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
     }
     for bundle in home.bundles().bundle_places(run_id) {
         let found = untrusted_fs::read_plain(&bundle, bundle_names::ATTESTATION.as_bytes(), LARGEST_STATEMENT);
-        match found.map(|bytes| Digest::of(&bytes)) {
+        match found.map(|bytes| Digest::of_bytes(&bytes)) {
             Some(found) if found == expected => return Ok(Some(bundle)),
             None if own_files::symlink_metadata(&bundle).is_err() => {}
             _ => return another(format!("{} has another attestation, or none", bundle.display())),
@@ -200,7 +201,7 @@ fn same_here(home: &Home, taken: &TakenIn) -> Result<Option<PathBuf>, ImportArch
 }
 
 fn record(home: &Home, taken: &TakenIn) -> Result<(), ImportArchiveError> {
-    let now = RunClock::start().map_err(|error| ImportArchiveError::Ledger(error.into()))?.started();
+    let now = RunClock::start_clock().map_err(|error| ImportArchiveError::Ledger(error.into()))?.started();
     let body = json!({
         "attestation_sha256": taken.attestation_sha256,
         "bundle": Bundles::imported_name(&taken.report.run_id),
@@ -227,11 +228,12 @@ impl Stage {
     fn make(root: &Path) -> Result<Self, ImportArchiveError> {
         let failed = |error| ImportArchiveError::Write(root.to_owned(), error);
         let root = std::path::absolute(root).map_err(failed)?;
-        let token = format!("{}-{}", std::process::id(), suffix().map_err(failed)?);
+        let token = format!("{}-{}", std::process::id(), random_suffix().map_err(failed)?);
         let path = Bundles::in_home(&root).undone_import_dir(&token);
         let above = path.ancestors().skip(1);
         let missing: Vec<PathBuf> = above.take_while(|path| !path.own_exists()).map(Path::to_owned).collect();
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path).and_then(|()| own_files::open(&path));
+        let made =
+            DirBuilder::new().recursive(true).mode(0o700).create(&path).and_then(|()| own_files::open_file(&path));
         match made.and_then(|lock| lock.lock_shared().map(|()| lock)) {
             Ok(lock) => Ok(Self { path, made: missing, placed: false, lock }),
             Err(error) => {
@@ -252,7 +254,7 @@ impl Stage {
     fn place(mut self, bundles: &Bundles, run_id: &RunId) -> Result<(), ImportArchiveError> {
         let failed = |path: PathBuf, error: io::Error| ImportArchiveError::Write(path, error);
         rustix::fs::syncfs(&self.lock).map_err(|error| failed(self.path.clone(), error.into()))?;
-        let published = bundles.publish_import(&self.path, run_id, &|place| stop::here(place));
+        let published = bundles.publish_import(&self.path, run_id, &|place| stop::pass_place(place));
         self.placed = published.is_ok();
         published.map_err(|PlaceBundleError { path, error }| failed(path, error))
     }

@@ -28,7 +28,7 @@ enum Place {
 /// The files so far. Every check is on what was before, so that none can be undone by what
 /// comes later.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ArchiveNames {
     last: String,
     files: usize,
     bytes: u64,
@@ -39,9 +39,9 @@ pub(super) struct Names {
     taken: BTreeMap<String, (String, bool)>,
 }
 
-impl Names {
+impl ArchiveNames {
     /// Adds a file; says why it cannot be one.
-    pub(super) fn add(&mut self, name: &str, size: u64) -> Result<(), &'static str> {
+    pub(super) fn add_name(&mut self, name: &str, size: u64) -> Result<(), &'static str> {
         let place = place(name)?;
         let largest = match place {
             Place::Manifest | Place::Key => LARGEST_NOTE,
@@ -119,7 +119,7 @@ fn place(name: &str) -> Result<Place, &'static str> {
         [MANIFEST] => Ok(Place::Manifest),
         [evidence::names::BASELINE] => Ok(Place::Baseline),
         [PUBLIC_KEY] => Ok(Place::Key),
-        [STATEMENTS, file] if StatementFile::of(file).is_some() => Ok(Place::Statement),
+        [STATEMENTS, file] if StatementFile::of_name(file).is_some() => Ok(Place::Statement),
         [BUNDLE, file] if *file != evidence::names::BASELINE => Ok(Place::Judged),
         [BUNDLE, _, ..] if parts.len() > DEEPEST => Err("lies too deep"),
         [BUNDLE, _, ..] => Ok(Place::Bundle),
@@ -132,8 +132,8 @@ mod tests {
     use super::*;
 
     fn check(names: &[(&str, u64)], refused: &str) {
-        let mut all = Names::default();
-        let last = names.iter().map(|(name, size)| all.add(name, *size)).collect::<Result<Vec<_>, _>>();
+        let mut all = ArchiveNames::default();
+        let last = names.iter().map(|(name, size)| all.add_name(name, *size)).collect::<Result<Vec<_>, _>>();
         match last {
             Ok(_) => assert_eq!(refused, "", "{names:?}"),
             Err(why) => assert_eq!(why, refused, "{names:?}"),
@@ -192,14 +192,14 @@ mod tests {
         check(&[("bundle/a/a", MOST_BYTES), ("bundle/a/b", 1)], "is too large");
         check(&[("bundle/a/a", u64::MAX), ("bundle/a/b", u64::MAX)], "is too large");
         check(&[("bundle/baseline.tar", MOST_JUDGED + 1)], "");
-        let mut all = Names::default();
+        let mut all = ArchiveNames::default();
         for number in 0..MOST_FILES {
-            all.add(&format!("bundle/a/{number:06}"), 0).unwrap();
+            all.add_name(&format!("bundle/a/{number:06}"), 0).unwrap();
         }
-        assert_eq!(all.add("bundle/b", 0), Err("is one file too many"));
-        let mut all = Names::default();
+        assert_eq!(all.add_name("bundle/b", 0), Err("is one file too many"));
+        let mut all = ArchiveNames::default();
         let tail = "/d".repeat(DEEPEST - 4) + &"a".repeat(LONGEST - 100);
-        let refused = (0..MOST_FILES).find_map(|number| all.add(&format!("bundle/{number:06}{tail}"), 0).err());
+        let refused = (0..MOST_FILES).find_map(|number| all.add_name(&format!("bundle/{number:06}{tail}"), 0).err());
         assert_eq!(refused, Some("lies in one folder too many"));
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::tarball::{TAR_BLOCK as BLOCK, padding};
 use rustix::fs::OFlags;
 use tar::{EntryType, Header};
@@ -14,30 +14,30 @@ use untrusted_fs::own_files::OwnOptions as _;
 use zstd::stream::read::Decoder;
 
 use super::entry;
-use super::names::{LONGEST, Names};
+use super::names::{ArchiveNames, LONGEST};
 use super::{FRAME, ImportArchiveError, MANIFEST, WINDOW_LOG, allowance, refused};
 
 /// Name of the file as a whole in errors.
 const WHOLE: &str = "the archive";
 
 /// The files of an archive, one after the other.
-pub(super) struct Reader {
+pub(super) struct ArchiveReader {
     path: PathBuf,
     source: Decoder<'static, BufReader<File>>,
     allowed: u64,
-    names: Names,
+    names: ArchiveNames,
 }
 
 /// A file whose content comes next.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ArchiveEntry {
     pub(super) name: String,
     size: u64,
 }
 
-impl Reader {
+impl ArchiveReader {
     /// Opens a file that looks like an archive.
-    pub(super) fn open(path: &Path) -> Result<Self, ImportArchiveError> {
+    pub(super) fn open_archive(path: &Path) -> Result<Self, ImportArchiveError> {
         let not = |why: &str| ImportArchiveError::NotAnArchive(path.to_owned(), why.to_owned());
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => not("there is no such file"),
@@ -60,11 +60,11 @@ impl Reader {
         }
         let mut source = Decoder::with_buffer(source).map_err(failed)?.single_frame();
         source.window_log_max(WINDOW_LOG).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), source, allowed: allowance(stat.len()), names: Names::default() })
+        Ok(Self { path: path.to_owned(), source, allowed: allowance(stat.len()), names: ArchiveNames::default() })
     }
 
     /// The next file; None after the last, when the archive has ended as it must.
-    pub(super) fn next(&mut self) -> Result<Option<Entry>, ImportArchiveError> {
+    pub(super) fn next_entry(&mut self) -> Result<Option<ArchiveEntry>, ImportArchiveError> {
         let mut raw = vec![0; BLOCK];
         self.fill(&mut raw, WHOLE)?;
         if raw.iter().all(|byte| *byte == 0) {
@@ -74,14 +74,14 @@ impl Reader {
         if self.names.is_empty() && name != MANIFEST {
             return Err(self.odd(&name, &format!("is its first file, where {MANIFEST} must be")));
         }
-        self.names.add(&name, size).map_err(|why| refused(&name, why))?;
+        self.names.add_name(&name, size).map_err(|why| refused(&name, why))?;
         if self.names.bytes() > self.allowed {
             return Err(refused(&name, "is far larger than what was compressed: a bomb"));
         }
-        if entry::blocks(&name, size).ok() != Some(raw) {
+        if entry::header_blocks(&name, size).ok() != Some(raw) {
             return Err(refused(&name, "has a header that `cto export` does not write"));
         }
-        Ok(Some(Entry { name, size }))
+        Ok(Some(ArchiveEntry { name, size }))
     }
 
     /// Name and size of the entry that begins with `raw`; adds the further blocks that
@@ -104,7 +104,7 @@ impl Reader {
     /// it is a bad one.
     fn odd(&self, name: &str, why: &str) -> ImportArchiveError {
         match self.names.is_empty() {
-            true => ImportArchiveError::NotAnArchive(self.path.clone(), format!("`{}` {why}", shown(name))),
+            true => ImportArchiveError::NotAnArchive(self.path.clone(), format!("`{}` {why}", show_controls(name))),
             false => refused(name, why),
         }
     }
@@ -124,7 +124,12 @@ impl Reader {
     }
 
     /// Writes the content of a file and checks what follows it.
-    pub(super) fn copy(&mut self, entry: &Entry, to: &mut impl Write, place: &Path) -> Result<(), ImportArchiveError> {
+    pub(super) fn copy_entry(
+        &mut self,
+        entry: &ArchiveEntry,
+        to: &mut impl Write,
+        place: &Path,
+    ) -> Result<(), ImportArchiveError> {
         let mut buffer = vec![0; 1 << 16];
         let mut left = entry.size;
         while left > 0 {

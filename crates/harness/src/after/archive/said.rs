@@ -28,7 +28,7 @@ pub(super) enum StatementFile {
 
 impl StatementFile {
     /// The kind of a file by its name; none where it is no statement.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn of_name(name: &str) -> Option<Self> {
         let [outcome, rollback] = SAID_BY_PEOPLE;
         let document = name.strip_suffix(SIGNATURE).unwrap_or(name);
         let kind = match () {
@@ -114,7 +114,7 @@ mod tests {
             ("other-1.json", None),
             ("x.dsse.json.sig", None),
         ] {
-            assert_eq!(StatementFile::of(name), expected, "{name}");
+            assert_eq!(StatementFile::of_name(name), expected, "{name}");
         }
     }
 }

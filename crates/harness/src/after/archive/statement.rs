@@ -22,7 +22,7 @@ pub(super) fn check_all(
 ) -> Result<usize, (String, String)> {
     let mut count = 0;
     for (name, bytes) in files {
-        let kind = StatementFile::of(name);
+        let kind = StatementFile::of_name(name);
         let checked = check_file(files, name, bytes, attestation, keys);
         checked.map_err(|why| (name.clone(), why))?;
         count += usize::from(kind != Some(StatementFile::Signature));
@@ -38,8 +38,8 @@ fn check_file(
     keys: &[PublicKey],
 ) -> Result<(), String> {
     let armour = || files.get(&signature_name(name)).map(|bytes| String::from_utf8_lossy(bytes));
-    match StatementFile::of(name) {
-        Some(StatementFile::Envelope) => check(bytes, attestation, keys),
+    match StatementFile::of_name(name) {
+        Some(StatementFile::Envelope) => check_statement(bytes, attestation, keys),
         Some(StatementFile::Outcome) => check_outcome(bytes, armour().as_deref(), attestation),
         Some(StatementFile::Rollback) => check_rollback(bytes, armour().as_deref(), attestation),
         Some(StatementFile::Signature) if files.contains_key(document_name(name)) => Ok(()),
@@ -50,7 +50,7 @@ fn check_file(
 
 /// Checks the bytes of a statement's file; says what does not hold. Kinds of statements
 /// that are not known here pass: what they say is for others to judge.
-pub(crate) fn check(bytes: &[u8], attestation: Digest, keys: &[PublicKey]) -> Result<(), String> {
+pub(crate) fn check_statement(bytes: &[u8], attestation: Digest, keys: &[PublicKey]) -> Result<(), String> {
     let envelope: Envelope = serde_json::from_slice(bytes).map_err(|_| "is not a signed statement".to_owned())?;
     if canonical_bytes(&envelope).ok().as_deref() != Some(bytes) || envelope.payload_type != PAYLOAD_TYPE {
         return Err("is not in the form it was signed in".to_owned());

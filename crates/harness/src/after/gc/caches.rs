@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use untrusted_fs::own_files::OwnPath as _;
 
-use super::remove::discard;
+use super::remove::discard_folder;
 use super::{Act, Clock, Stuff, StuffFate, names_in};
 use crate::home::layout::Home;
 use crate::home::lock;
@@ -20,7 +20,7 @@ const CACHES: &[(Stuff, &str, Option<&str>)] = &[
 ];
 
 /// Collects every kind of cache.
-pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
+pub(super) fn sweep_caches(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
     CACHES
         .iter()
         .map(|(stuff, folder, stamp)| one(home, &home.cache().join(folder), *stuff, *stamp, clock, act))
@@ -36,8 +36,8 @@ fn one(home: &Home, folder: &Path, stuff: Stuff, stamp: Option<&str>, clock: Clo
             fate.kept += 1;
         } else if stamp.is_none() {
             fate.remove(&path, act, || fs::remove_file(&path));
-        } else if let Some(_alone) = lock::seize(&path) {
-            fate.remove(&path, act, || discard(home, &path));
+        } else if let Some(_alone) = lock::take_folder(&path) {
+            fate.remove(&path, act, || discard_folder(home, &path));
         } else {
             fate.kept += 1;
         }

@@ -160,7 +160,7 @@ impl Judge<'_> {
     pub(super) fn whole(&self, row: &RunRow) -> Result<(), String> {
         let bundle = self.home.bundles().bundle_dir(&row.run_id);
         let asked = asked_run(row);
-        VerifiedBundle::verify(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
+        VerifiedBundle::verify_dir(&bundle, &self.keys, Some(&asked)).map(drop).map_err(|error| error.to_string())
     }
 }
 

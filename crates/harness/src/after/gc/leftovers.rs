@@ -13,7 +13,7 @@ use crate::home::lock;
 use crate::run::file::memory_path;
 
 /// Collects old work areas and unfinished imports.
-pub(super) fn sweep(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
+pub(super) fn sweep_leftovers(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
     vec![work_areas(home, clock, act), imports(home, act)]
 }
 
@@ -36,7 +36,8 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
         let used = if RunId::is_mark(&name) {
             active.contains(&name)
         } else {
-            !own_files::symlink_metadata(&path).is_ok_and(|stat| stat.is_symlink()) && lock::seize(&path).is_none()
+            !own_files::symlink_metadata(&path).is_ok_and(|stat| stat.is_symlink())
+                && lock::take_folder(&path).is_none()
         };
         if used || !clock.is_old_file(&path) {
             fate.kept += 1;
@@ -58,7 +59,7 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
 fn imports(home: &Home, act: Act) -> StuffFate {
     let mut fate = StuffFate::new(Stuff::Imports);
     for path in home.bundles().list_undone_imports().unwrap_or_default() {
-        match lock::seize(&path) {
+        match lock::take_folder(&path) {
             Some(_alone) => fate.remove(&path, act, || remove_tree(&path)),
             None => fate.kept += 1,
         }

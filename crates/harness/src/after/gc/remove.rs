@@ -25,7 +25,7 @@ struct Going {
 }
 
 /// Decides about every bundle and, if asked to, removes those that may go.
-pub(super) fn runs(
+pub(super) fn collect_runs(
     home: &Home,
     retention: &Retention,
     clock: Clock,
@@ -77,7 +77,7 @@ fn fate(one: Present) -> RunFate {
 fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &Retention) -> Option<Going> {
     let one = &mut all[index];
     let row = one.row.as_ref()?;
-    let Some(alone) = lock::seize(&one.dir) else {
+    let Some(alone) = lock::take_folder(&one.dir) else {
         one.kept = Some(Kept::InUse);
         return None;
     };
@@ -98,24 +98,24 @@ fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &R
 /// Says it for all of them, then does it.
 fn remove(home: &Home, ledger: &Ledger, going: &[Going]) -> Result<(), CollectError> {
     let said: Vec<RunCollected> = going.iter().map(|one| one.said.clone()).collect();
-    stop::here("collect.looked");
+    stop::pass_place("collect.looked");
     ledger.runs_collected(&said).map_err(CollectError::Ledger)?;
-    stop::here("collect.said");
+    stop::pass_place("collect.said");
     for one in going {
-        let removed = home.bundles().retire(&one.said.run_id).and_then(remove_retired);
+        let removed = home.bundles().retire_bundle(&one.said.run_id).and_then(remove_retired);
         removed.map_err(|error| CollectError::Io(home.bundles().bundle_dir(&one.said.run_id), error))?;
     }
     Ok(())
 }
 
 /// Takes a folder of the home from its place by one rename and removes it.
-pub(super) fn discard(home: &Home, from: &Path) -> io::Result<()> {
+pub(super) fn discard_folder(home: &Home, from: &Path) -> io::Result<()> {
     home.bundles().retire_folder(from).and_then(remove_retired)
 }
 
 fn remove_retired(folder: PathBuf) -> io::Result<()> {
-    stop::here("collect.moved");
+    stop::pass_place("collect.moved");
     remove_tree(&folder)?;
-    stop::here("collect.removed");
+    stop::pass_place("collect.removed");
     Ok(())
 }

@@ -5,7 +5,7 @@ use contract::{CitedBundle, CollectionKind, Digest, Purpose, Reason, Report, Run
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 use crate::home::ask::Ask;
 use crate::home::task::Task;
 use crate::home::watch::Watch;
@@ -42,7 +42,7 @@ pub struct MatrixRow {
 
 impl Matrix {
     /// Matrix of cases; it passes only if every case ended as declared.
-    pub fn of(engine: &str, cases: Vec<MatrixRow>) -> Self {
+    pub fn of_cases(engine: &str, cases: Vec<MatrixRow>) -> Self {
         let all = cases.iter().all(|row| row.as_declared);
         Self {
             schema_version: "1.0".to_owned(),
@@ -110,7 +110,7 @@ fn is_as_declared(expect: &Expect, status: Status, reasons: &[Reason]) -> bool {
 
 /// Seals a matrix in a bundle of its own; gives its run id.
 pub fn seal_matrix(harness: &Harness, matrix: &Matrix) -> Result<RunId, GovernError> {
-    let collection = Collection {
+    let collection = CollectionDocument {
         name: &format!("run-all-{}", matrix.engine),
         title: "every case",
         brief: "Run every case and compare its end with what it declares.",
@@ -118,7 +118,7 @@ pub fn seal_matrix(harness: &Harness, matrix: &Matrix) -> Result<RunId, GovernEr
         engine: &matrix.engine,
         stage: Stage::GATED_ENGINE,
         purpose: Purpose::Validation,
-        subject: DocumentSubject::of(CollectionKind::Matrix, matrix.cited()),
+        subject: DocumentSubject::of_kind(CollectionKind::Matrix, matrix.cited()),
     };
     let sealed = seal_collection(harness, &collection, matrix, matrix.problem())?;
     Ok(sealed.report.run_id)
@@ -153,11 +153,11 @@ mod tests {
             expected_reasons: Vec::new(),
             as_declared,
             duration_ms: 0,
-            attestation_sha256: Digest::of(b""),
+            attestation_sha256: Digest::of_bytes(b""),
         };
-        let good = Matrix::of("fake", vec![row("a", true)]);
+        let good = Matrix::of_cases("fake", vec![row("a", true)]);
         assert!(good.status == Status::Pass && good.problem().is_none());
-        let bad = Matrix::of("fake", vec![row("a", true), row("b", false), row("c", false)]);
+        let bad = Matrix::of_cases("fake", vec![row("a", true), row("b", false), row("c", false)]);
         let CollectionProblem { reason, text } = bad.problem().unwrap();
         assert_eq!((bad.status, reason), (Status::Fail, Reason::VerificationFailed));
         assert_eq!(text, "did not end as declared: b, c");

@@ -60,13 +60,13 @@ pub struct RepeatMeasures {
 
 impl RepeatMeasures {
     /// Measures of lanes. Lanes without a started engine are counted apart.
-    pub fn of(lanes: &[Lane]) -> Self {
+    pub fn of_lanes(lanes: &[Lane]) -> Self {
         let trials: Vec<&Lane> = lanes.iter().filter(|lane| lane.engine_started).collect();
         let count = |wanted: &dyn Fn(&Lane) -> bool| trials.iter().filter(|lane| wanted(lane)).count() as u64;
         let (all, passed) = (trials.len() as u64, count(&|lane| lane.status == Status::Pass));
         let false_claims = count(&|lane| lane.claims_contradicted > 0);
         let used = trials.iter().filter_map(|lane| lane.used).reduce(|mut sum, more| {
-            sum.add(more);
+            sum.add_use(more);
             sum
         });
         Self {

@@ -5,14 +5,14 @@ use contract::{CollectionKind, Purpose, RunId, Stage, Status, TaskId};
 use views::{Lane, LaneComparison};
 
 use super::{cited, collection_name};
-use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
 
 /// Seals the comparison of a race's lanes in a bundle of its own; gives its run id.
 pub fn seal_race(harness: &Harness, task: &TaskId, comparison: &LaneComparison) -> Result<RunId, GovernError> {
-    let collection = Collection {
+    let collection = CollectionDocument {
         name: &collection_name("race", task),
         title: "lanes side by side",
         brief: "Run the same contract with several engines and compare the results.",
@@ -20,7 +20,7 @@ pub fn seal_race(harness: &Harness, task: &TaskId, comparison: &LaneComparison) 
         engine: NO_ENGINE,
         stage: Stage::GATED_ENGINE,
         purpose: Purpose::Validation,
-        subject: DocumentSubject::of(CollectionKind::Race, cited(&comparison.lanes)),
+        subject: DocumentSubject::of_kind(CollectionKind::Race, cited(&comparison.lanes)),
     };
     let problem = not_passed(&comparison.lanes).map(|text| CollectionProblem { reason: comparison.reason(), text });
     let sealed = seal_collection(harness, &collection, comparison, problem)?;

@@ -7,7 +7,7 @@ use views::{Lane, join_statuses};
 
 use super::measure::RepeatMeasures;
 use super::{cited, collection_name};
-use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
@@ -30,7 +30,7 @@ pub struct Repetition {
 
 impl Repetition {
     /// Repetition of one task. The contract's digest is that of the first run.
-    pub fn of(task_id: TaskId, engine: String, runs: Vec<Lane>) -> Self {
+    pub fn of_runs(task_id: TaskId, engine: String, runs: Vec<Lane>) -> Self {
         Self {
             schema_version: "1.0".to_owned(),
             status: join_statuses(&runs),
@@ -38,7 +38,7 @@ impl Repetition {
             engine,
             contract_digest: runs.first().and_then(|lane| lane.contract_digest),
             times: runs.len() as u64,
-            measured: RepeatMeasures::of(&runs),
+            measured: RepeatMeasures::of_lanes(&runs),
             runs,
             runtime_default_activation: false,
         }
@@ -53,7 +53,7 @@ impl Repetition {
 
 /// Seals a repetition in a bundle of its own; gives its run id.
 pub fn seal_repetition(harness: &Harness, repetition: &Repetition) -> Result<RunId, GovernError> {
-    let collection = Collection {
+    let collection = CollectionDocument {
         name: &collection_name("repeat", &repetition.task_id),
         title: "one task again and again",
         brief: "Run the same contract with the same engine several times and measure how often it passes.",
@@ -61,7 +61,7 @@ pub fn seal_repetition(harness: &Harness, repetition: &Repetition) -> Result<Run
         engine: &repetition.engine,
         stage: Stage::GATED_ENGINE,
         purpose: Purpose::Validation,
-        subject: DocumentSubject::of(CollectionKind::Repeat, cited(&repetition.runs)),
+        subject: DocumentSubject::of_kind(CollectionKind::Repeat, cited(&repetition.runs)),
     };
     let sealed = seal_collection(harness, &collection, repetition, repetition.problem())?;
     Ok(sealed.report.run_id)
@@ -76,7 +76,8 @@ mod tests {
     fn a_repetition_fails_by_the_runs_that_did_not_pass() {
         let of = |statuses: &[Status]| {
             let problem =
-                Repetition::of(TaskId::try_from("t".to_owned()).unwrap(), "fake".to_owned(), lanes(statuses)).problem();
+                Repetition::of_runs(TaskId::try_from("t".to_owned()).unwrap(), "fake".to_owned(), lanes(statuses))
+                    .problem();
             problem.map(|CollectionProblem { reason, text }| (reason, text))
         };
         assert_eq!(of(&[Status::Pass, Status::Pass]), None);

@@ -24,7 +24,7 @@ pub fn check_pack(home: &Home, workspace: &Path) -> Result<(), PackError> {
 pub(super) fn verify_home(home: &Home, keys: &[PublicKey]) -> Result<usize, PackError> {
     let found = home.bundles().list_sealed().map_err(|error| PackError::Read(home.root().to_owned(), error))?;
     for folder in &found {
-        VerifiedBundle::verify(&folder.dir, keys, None)
+        VerifiedBundle::verify_dir(&folder.dir, keys, None)
             .map_err(|error| PackError::DoesNotVerify(folder.name.clone(), error.to_string()))?;
     }
     let audited = audit(home).map_err(|error| PackError::Failed(error.into()))?;

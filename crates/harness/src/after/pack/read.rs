@@ -50,7 +50,7 @@ pub enum SenderTrust {
 }
 
 /// Takes a pack into a home and a folder, neither of which may hold anything yet.
-pub fn unpack(
+pub fn unpack_pack(
     file: &Path,
     home: &HomePlace,
     workspace: &Path,
@@ -109,7 +109,7 @@ fn unpack_aside(
     }
     let (manifest, signer) = read_pack(file, aside, keys)?;
     complete_git(&aside.workspace.join(".git")).map_err(|error| PackError::Write(aside.workspace.clone(), error))?;
-    let made = Home::create(&HomePlace::from(aside.home.clone()))?;
+    let made = Home::create_folders(&HomePlace::from(aside.home.clone()))?;
     let bundles = verify_home(&made, &list_keys(&made, &signer))?;
     match trust {
         SenderTrust::Ask => {
@@ -135,7 +135,7 @@ fn complete_git(git_dir: &Path) -> io::Result<()> {
     for folder in GIT_FOLDERS {
         fs::create_dir_all(git_dir.join(folder))?;
     }
-    own_files::write(git_dir.join("config"), GIT_CONFIG)
+    own_files::write_file(git_dir.join("config"), GIT_CONFIG)
 }
 
 /// Reads everything below `aside`, as the signed list says.
@@ -158,7 +158,7 @@ fn read_pack(file: &Path, aside: &AsideFolders, keys: &[PublicKey]) -> Result<(P
         let mut entry = entry.map_err(|error| not(error.to_string()))?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if name != expected {
-            return Err(not(format!("`{}` stands where {expected} must be", contract::text::shown(&name))));
+            return Err(not(format!("`{}` stands where {expected} must be", contract::text::show_controls(&name))));
         }
         allowance.allow_entry(largest);
         read_entry(&mut entry, expected, largest)
@@ -229,8 +229,8 @@ fn check_manifest(manifest: &PackManifest, file: &Path, most_bytes: u64) -> Resu
     if manifest.format != FORMAT || manifest.schema_version != VERSION {
         let why = format!(
             "it has the format {} {}",
-            contract::text::shown(&manifest.format),
-            contract::text::shown(&manifest.schema_version)
+            contract::text::show_controls(&manifest.format),
+            contract::text::show_controls(&manifest.schema_version)
         );
         return Err(PackError::NotAPack(file.to_owned(), why));
     }
@@ -277,7 +277,7 @@ fn list_keys(home: &Home, signer: &PublicKey) -> Vec<PublicKey> {
 
 /// Keys of people that came with the pack: their approvals will count in this home.
 fn count_people(home: &Home) -> usize {
-    let text = own_files::read_to_string(TrustFile::AllowedSigners.path(home)).unwrap_or_default();
+    let text = own_files::read_to_string(TrustFile::AllowedSigners.path_in(home)).unwrap_or_default();
     text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).count()
 }
 

@@ -44,7 +44,7 @@ pub(super) struct FoundFile {
 }
 
 /// Packs a workspace with the home's ledger and bundles.
-pub fn pack(home: &Home, workspace: &Path, to: &Path) -> Result<Packed, PackError> {
+pub fn write_pack(home: &Home, workspace: &Path, to: &Path) -> Result<Packed, PackError> {
     if own_files::symlink_metadata(to).is_ok() {
         return Err(PackError::Occupied(to.to_owned()));
     }
@@ -72,7 +72,7 @@ fn pack_into(home: &Home, workspace: &Path, to: &Path, scratch: &Path) -> Result
         files: files.iter().map(|(name, file)| describe_file(name, file)).collect::<Result<_, _>>()?,
     };
     let manifest_bytes = canonical_bytes(&manifest).map_err(PackError::Encode)?;
-    let signature = home.harness_key()?.sign(&signed_bytes(&manifest_bytes));
+    let signature = home.harness_key()?.sign_message(&signed_bytes(&manifest_bytes));
     let draft = scratch.join("pack");
     let archive_bytes = write_archive(&draft, &manifest_bytes, &signature, &files, to)?;
     renameat_with(CWD, &draft, CWD, to, RenameFlags::NOREPLACE)
@@ -177,7 +177,7 @@ fn add_file(path: PathBuf, name: String, files: &mut BTreeMap<String, FoundFile>
 /// Size and digest of a file. Fails if it changes while it is read.
 pub(super) fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, PackError> {
     let failed = |error| PackError::Read(file.path.clone(), error);
-    let from = own_files::open(&file.path).map_err(failed)?.take(file.size.saturating_add(1));
+    let from = own_files::open_file(&file.path).map_err(failed)?.take(file.size.saturating_add(1));
     let (size, sha256) = copy_digested(from, &mut io::sink()).map_err(failed)?;
     if size != file.size {
         return Err(failed(io::Error::other("it changed while it was read")));
@@ -197,16 +197,16 @@ fn write_archive(
     let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
     out.include_checksum(true).map_err(place)?;
     let mut tar = TarWriter::new(TarForm::Archive, out);
-    tar.add(MANIFEST.as_bytes(), TarKind::File, manifest).map_err(place)?;
-    tar.add(SIGNATURE.as_bytes(), TarKind::File, signature).map_err(place)?;
+    tar.add_entry(MANIFEST.as_bytes(), TarKind::File, manifest).map_err(place)?;
+    tar.add_entry(SIGNATURE.as_bytes(), TarKind::File, signature).map_err(place)?;
     for (name, found) in files {
         let failed = |error| PackError::Read(found.path.clone(), error);
-        let file = own_files::open(&found.path).map_err(failed)?;
+        let file = own_files::open_file(&found.path).map_err(failed)?;
         let is_whole = tar.add_from(name.as_bytes(), TarKind::File, found.size, file).map_err(place)?;
         is_whole.then_some(()).ok_or_else(|| failed(io::Error::other("it changed while it was read")))?;
     }
     let file = tar
-        .finish()
+        .write_end()
         .and_then(Encoder::finish)
         .and_then(|buffer| buffer.into_inner().map_err(io::Error::from))
         .map_err(place)?;

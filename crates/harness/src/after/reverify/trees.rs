@@ -6,7 +6,7 @@ use contract::TaskContract;
 use contract::proof::OwnedRepositoryProof;
 use contract::report::Report;
 use evidence::names;
-use tree::{Listing, Oid, Source, Store};
+use tree::{Listing, ObjectDatabase, Oid, SourceRepository};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::{FindBaselineError, ReverifyError};
@@ -15,7 +15,7 @@ use crate::run::harness::Harness;
 
 /// The trees of a run, in a store of their own.
 pub(super) struct Rebuilt {
-    pub(super) store: Store,
+    pub(super) store: ObjectDatabase,
     pub(super) baseline: Listing,
     pub(super) result: Listing,
 }
@@ -31,9 +31,9 @@ pub(super) fn rebuild(
     let Some(result_tree) = &report.result_tree else { return Err(ReverifyError::NoResult) };
     let (store, baseline) = rebuild_baseline(harness, bundle, report, contract, work)?;
     let path = bundle.join(names::PATCH);
-    let patch = own_files::read(&path).map_err(|error| ReverifyError::Read(path, error.into()))?;
+    let patch = own_files::read_file(&path).map_err(|error| ReverifyError::Read(path, error.into()))?;
     let result = if patch.is_empty() { baseline.clone() } else { store.apply_into(&baseline, &patch)? };
-    same("result", result_tree, result.tree_id())?;
+    check_same("result", result_tree, result.tree_id())?;
     store.put_listing(&result)?;
     Ok(Rebuilt { store, baseline, result })
 }
@@ -46,19 +46,19 @@ pub(super) fn rebuild_baseline(
     report: &Report,
     contract: &TaskContract,
     work: &Path,
-) -> Result<(Store, Listing), ReverifyError> {
+) -> Result<(ObjectDatabase, Listing), ReverifyError> {
     let Some(tree) = &report.baseline_tree else { return Err(ReverifyError::NoResult) };
-    let store = Store::create(&work.join("store.git"), harness.git.clone())?;
+    let store = ObjectDatabase::create_store(&work.join("store.git"), harness.git.clone())?;
     let baseline = match carried(bundle) {
         Some(archive) => {
-            let read = baseline::read(&archive, |bytes| store.put_blob(bytes));
+            let read = baseline::read_tar(&archive, |bytes| store.put_blob(bytes));
             let listing = read.map_err(|error| ReverifyError::Read(archive, error.into()))?;
             store.put_listing(&listing)?;
             listing
         }
         None => fetch(&store, bundle, report, contract)?,
     };
-    same("baseline", tree, baseline.tree_id())?;
+    check_same("baseline", tree, baseline.tree_id())?;
     Ok((store, baseline))
 }
 
@@ -69,7 +69,7 @@ fn carried(bundle: &Path) -> Option<PathBuf> {
 }
 
 /// Fails unless the tree has the expected id.
-pub(super) fn same(what: &'static str, expected: &str, found: Oid) -> Result<(), ReverifyError> {
+pub(super) fn check_same(what: &'static str, expected: &str, found: Oid) -> Result<(), ReverifyError> {
     let found = found.to_string();
     if expected == found {
         return Ok(());
@@ -78,7 +78,12 @@ pub(super) fn same(what: &'static str, expected: &str, found: Oid) -> Result<(),
 }
 
 /// The baseline from the repository the run was made on, if it still has that commit.
-fn fetch(store: &Store, bundle: &Path, report: &Report, contract: &TaskContract) -> Result<Listing, ReverifyError> {
+fn fetch(
+    store: &ObjectDatabase,
+    bundle: &Path,
+    report: &Report,
+    contract: &TaskContract,
+) -> Result<Listing, ReverifyError> {
     let repository = contract.source_repository.clone().or_else(|| target_of(bundle, report));
     let repository = repository.ok_or(ReverifyError::NoBaseline(FindBaselineError::NoRepository))?;
     let commit = report.baseline_commit.as_deref().and_then(|commit| commit.parse::<Oid>().ok());
@@ -90,14 +95,14 @@ fn fetch(store: &Store, bundle: &Path, report: &Report, contract: &TaskContract)
             error: error.into(),
         })
     };
-    let source = Source::open(Path::new(&repository)).map_err(missing)?;
+    let source = SourceRepository::open_repository(Path::new(&repository)).map_err(missing)?;
     source.fetch_commit_into(store, commit).map_err(missing)?;
-    store.list(commit).map_err(missing)
+    store.list_tree(commit).map_err(missing)
 }
 
 /// The admitted target that the run changed, by the proof of its stage.
 fn target_of(bundle: &Path, report: &Report) -> Option<String> {
-    let bytes = own_files::read(bundle.join(names::owned_proof(report.stage))).ok()?;
+    let bytes = own_files::read_file(bundle.join(names::owned_proof(report.stage))).ok()?;
     let proof: OwnedRepositoryProof = serde_json::from_slice(&bytes).ok()?;
     Some(proof.target_repository_path)
 }

@@ -17,8 +17,8 @@ pub(super) struct EngineCommands {
 
 impl EngineCommands {
     /// Commands for runs of an engine with a model.
-    pub(super) fn of(engines: &Engines, engine: &str, model: Option<&ModelPair>) -> Self {
-        let config = engines.find(engine).map(|found| found.config);
+    pub(super) fn for_engine(engines: &Engines, engine: &str, model: Option<&ModelPair>) -> Self {
+        let config = engines.find_engine(engine).map(|found| found.config);
         let configured = config.as_ref().and_then(|config| config.model.as_ref());
         let is_open = |gate: &_| gate::engine::is_open(engine, gate, Stage::OWNED_REPOSITORY);
         Self {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_engine_without_settings_is_shut_and_fake_has_no_gate() {
-        let shut = |engine: &str| EngineCommands::of(&Engines::default(), engine, None).is_shut;
+        let shut = |engine: &str| EngineCommands::for_engine(&Engines::default(), engine, None).is_shut;
         assert!(shut("codex"));
         assert!(!shut(crate::home::engines::FAKE));
     }

@@ -13,7 +13,7 @@ use contract::stage6::comparison::{CandidateComparison, ComparisonSubject};
 use contract::{CollectionKind, Digest, ModelPair, Purpose, Reason, Stage, Status};
 use evidence::seal::Sealed;
 
-use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 use crate::home::clock::ReadClockError;
 use crate::home::layout::OpenHomeError;
 use crate::run::about::DocumentSubject;
@@ -60,7 +60,7 @@ pub fn compare_candidate(
         engine: Some(engine.unwrap_or_else(|| unproven_engine(candidate))),
         model: candidate.model.clone(),
     };
-    let collection = Collection {
+    let collection = CollectionDocument {
         name: COMPARISON_TASK,
         title: "a candidate beside the other engines",
         brief: "Compare the verified bundles of an engine with those of the others, as stage 6 asks.",

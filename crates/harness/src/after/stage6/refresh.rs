@@ -25,7 +25,7 @@ use contract::{CitedBundle, CollectionKind, Purpose, Reason, RunId, Stage, Stamp
 use ledger::{EngineIdentity, ReadLedgerError, RunRow, RungPart, RungRuns};
 use views::{RungIdentity, RungSource};
 
-use crate::after::collection::{Collection, CollectionProblem, seal_collection};
+use crate::after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 use crate::after::stage6::commands::EngineCommands;
 use crate::gather::engine::equip;
 use crate::gather::ladder::ask_rungs;
@@ -73,9 +73,9 @@ pub struct Refreshed {
 /// Reason for which nothing was refreshed.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    #[error("no run matches `{}`", contract::text::shown(.0))]
+    #[error("no run matches `{}`", contract::text::show_controls(.0))]
     Unknown(String),
-    #[error("`{}` stands for {count} runs", contract::text::shown(.reference))]
+    #[error("`{}` stands for {count} runs", contract::text::show_controls(.reference))]
     Ambiguous { reference: String, count: usize },
     #[error("{0} is not sealed")]
     Unsealed(RunId),
@@ -108,10 +108,10 @@ impl From<Stopped> for RefreshError {
 
 /// Refreshes, and seals what came of it, whatever that is.
 pub fn refresh(harness: &Harness, ask: RefreshAsk<'_>, watch: Watch<'_>) -> Result<Refreshed, RefreshError> {
-    if let Some(halted) = halt::look(&harness.switch) {
+    if let Some(halted) = halt::look_for_halt(&harness.switch) {
         return Err(RefreshError::Halted(halted));
     }
-    let now = RunClock::start()?.started();
+    let now = RunClock::start_clock()?.started();
     let canary = canary().map_err(|error| RefreshError::Failed(error.into()))?;
     let gathered = ask_rungs(harness, |source| GatheredBundles::gather(harness, source, ask));
     let GatheredBundles { engine, passes, prior } = gathered.ok_or(RefreshError::NoLedger)??;
@@ -133,7 +133,7 @@ pub fn refresh(harness: &Harness, ask: RefreshAsk<'_>, watch: Watch<'_>) -> Resu
         judge::judge_facts(RefreshFacts { engine, commands, passes: facts, prior, damaged_prior, admission, targets });
     let comparison = compose::compose_refresh(judged);
     // Programs of verifications may have read a decoy.
-    let clean = censor(&canary).document(CollectionKind::Refresh.file(), &comparison);
+    let clean = censor(&canary).censor_document(CollectionKind::Refresh.file(), &comparison);
     let comparison = clean.map_err(|error| RefreshError::Failed(error.into()))?.unwrap_or(comparison);
     let sealed = seal_refresh(harness, comparison, bundles);
     // Until the document cites them, nothing keeps the bundles from a collection.
@@ -246,7 +246,7 @@ fn find_identity(source: &RungSource<'_>, engine: &str) -> Result<Option<EngineI
 fn name_commands(harness: &Harness, engine: &str, passes: &[PassFacts], prior: Option<&PriorFacts>) -> EngineCommands {
     let proven = passes.iter().find_map(PassFacts::verified).map(|facts| &facts.identity);
     let model = proven.or(prior.map(|prior| &prior.identity)).and_then(|identity| identity.model.as_ref());
-    EngineCommands::of(&harness.engines, engine, model)
+    EngineCommands::for_engine(&harness.engines, engine, model)
 }
 
 /// The admission of the passes' source at stage 5, by its record alone: no program is looked for or started.
@@ -268,7 +268,7 @@ fn seal_refresh(
     comparison: RefreshComparison,
     bundles: Vec<CitedBundle>,
 ) -> Result<Refreshed, RefreshError> {
-    let collection = Collection {
+    let collection = CollectionDocument {
         name: REFRESH_TASK,
         title: "real governed refresh",
         brief: "Look again at real passes of stage 5 and at their targets, and change nothing.",
@@ -276,7 +276,7 @@ fn seal_refresh(
         engine: &comparison.engine,
         stage: Stage::CANDIDATE_DEFAULT,
         purpose: Purpose::Validation,
-        subject: DocumentSubject::of(CollectionKind::Refresh, bundles.clone()),
+        subject: DocumentSubject::of_kind(CollectionKind::Refresh, bundles.clone()),
     };
     let sealed = seal_collection(harness, &collection, &comparison, find_problem(&comparison))?;
     let (run_id, status) = (sealed.report.run_id, sealed.report.status);

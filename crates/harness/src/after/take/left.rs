@@ -18,11 +18,11 @@ use contract::{Digest, RunId};
 use ledger::{Bundles, Entry, EntryKind, ReadLedgerError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tree::{BranchName, Source, SourceProblem, TreeError};
+use tree::{BranchName, SourceProblem, SourceRepository, TreeError};
 use untrusted_fs::own_files;
 
 use crate::after::archive::{SAID_BY_PEOPLE, check_statement};
-use crate::home::lock::seize;
+use crate::home::lock::take_folder;
 use crate::run::harness::Harness;
 use crate::run::stated::{PART, Stated};
 use crate::seal::landing::{LandingEnd, RecoveredLanding};
@@ -49,7 +49,7 @@ pub(crate) struct Begun {
 
 impl Begun {
     /// Makes the note durable before anything is changed.
-    pub(crate) fn write(&self, work: &Path) -> io::Result<()> {
+    pub(crate) fn write_note(&self, work: &Path) -> io::Result<()> {
         let mut file = File::create_new(work.join(FILE))?;
         file.write_all(&serde_json::to_vec(self)?)?;
         file.sync_all()
@@ -57,7 +57,7 @@ impl Begun {
 
     /// Note of a begun act; none if nothing was begun.
     fn read(work: &Path) -> Option<Self> {
-        let bytes = own_files::read(work.join(FILE)).or_else(|_| own_files::read(work.join(OLDER_FILE)));
+        let bytes = own_files::read_file(work.join(FILE)).or_else(|_| own_files::read_file(work.join(OLDER_FILE)));
         serde_json::from_slice(&bytes.ok()?).ok()
     }
 }
@@ -93,11 +93,11 @@ impl Begun {
         if is_rolled_back(harness, &run_id).map_err(|error| error.to_string())? {
             return Ok(None);
         }
-        let names_commit = |source: Source| {
-            let found = source.find_branch(&BranchName::parse(&branch).ok()?).ok()??;
+        let names_commit = |source: SourceRepository| {
+            let found = source.find_branch(&BranchName::parse_name(&branch).ok()?).ok()??;
             matches!(found, tree::Landing::There(Some(found)) if found.to_string() == commit).then_some(())
         };
-        let stands = Source::open_target(&repository).ok().and_then(names_commit).is_some();
+        let stands = SourceRepository::open_target(&repository).ok().and_then(names_commit).is_some();
         let end = if stands { LandingEnd::NotRolledBack } else { LandingEnd::RollbackUnsaid };
         Ok(Some(RecoveredLanding { run_id, repository, branch, commit, end }))
     }
@@ -105,13 +105,14 @@ impl Begun {
 
 /// True if the ledger says that the change of a run was taken back.
 pub(crate) fn is_rolled_back(harness: &Harness, run_id: &RunId) -> Result<bool, ReadLedgerError> {
-    Ok(harness.ledger().run_entries(run_id)?.iter().any(|entry| entry.is(EntryKind::ChangeRolledBack)))
+    Ok(harness.ledger().run_entries(run_id)?.iter().any(|entry| entry.is_kind(EntryKind::ChangeRolledBack)))
 }
 
 fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
-    let Ok(branch) = BranchName::parse(&begun.branch) else { return Ok(()) };
+    let Ok(branch) = BranchName::parse_name(&begun.branch) else { return Ok(()) };
     // A target may be bare.
-    let opened = if begun.rolled_back.is_some() { Source::open_target } else { Source::open };
+    let opened =
+        if begun.rolled_back.is_some() { SourceRepository::open_target } else { SourceRepository::open_repository };
     match opened(&begun.repository) {
         Ok(source) => source.clear_landing(&branch, token).map_err(|error| error.to_string()),
         // With the repository went what lay in it.
@@ -123,7 +124,7 @@ fn clear_repository(begun: &Begun, token: &str) -> Result<(), String> {
 /// Finishes statements about the run, unless another process is making one.
 fn finish_statements(harness: &Harness, run_id: &RunId) -> Result<(), String> {
     let folder = harness.home.bundles().statements_dir(run_id);
-    let Some(_alone) = seize(&folder) else { return Ok(()) };
+    let Some(_alone) = take_folder(&folder) else { return Ok(()) };
     let entries = harness.ledger().run_entries(run_id).map_err(|error| error.to_string())?;
     for entry in own_files::read_dir(&folder).into_iter().flatten().flatten() {
         let file = entry.file_name().to_string_lossy().into_owned();
@@ -150,13 +151,17 @@ fn is_said(entries: &[Entry], name: &str) -> bool {
 /// Tells the ledger of a statement of ours; one that is not is left alone.
 fn record(harness: &Harness, run_id: &RunId, path: &Path, name: String) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
-    let bytes = own_files::read(path).map_err(|error| failed(&error))?;
+    let bytes = own_files::read_file(path).map_err(|error| failed(&error))?;
     let Some((taken, attestation_sha256)) = said(&bytes) else { return Ok(()) };
     if check_statement(&bytes, attestation_sha256, &[harness.key.public()]).is_err() || taken.run_id != *run_id {
         return Ok(());
     }
-    let stated =
-        Stated { path: path.to_owned(), name: name.clone(), attestation_sha256, statement_sha256: Digest::of(&bytes) };
+    let stated = Stated {
+        path: path.to_owned(),
+        name: name.clone(),
+        attestation_sha256,
+        statement_sha256: Digest::of_bytes(&bytes),
+    };
     let (kind, body) = (EntryKind::PatchTaken, entry_body(&taken, &stated));
     harness.ledger().append(kind, Some(run_id), taken.taken_at, &body).map(drop).map_err(|error| failed(&error))
 }

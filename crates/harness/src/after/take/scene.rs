@@ -6,7 +6,7 @@ use std::path::Path;
 use contract::taken::Person;
 use contract::{Digest, Report, TaskContract};
 use evidence::names;
-use tree::{Listing, Oid, Settings, Source, Store};
+use tree::{GitSettings, Listing, ObjectDatabase, Oid, SourceRepository};
 use untrusted_fs::own_files;
 
 use super::{TakeAsk, TakeError};
@@ -14,20 +14,20 @@ use crate::run::harness::Harness;
 use crate::run::identity::find_identity;
 
 /// Repository, trees and patch of one `take`.
-pub(super) struct Scene {
-    pub(super) source: Source,
-    pub(super) store: Store,
-    settings: Settings,
+pub(super) struct TakeScene {
+    pub(super) source: SourceRepository,
+    pub(super) store: ObjectDatabase,
+    settings: GitSettings,
     pub(super) base: Oid,
     pub(super) before: Listing,
     pub(super) after: Listing,
     pub(super) patch_sha256: Digest,
 }
 
-impl Scene {
+impl TakeScene {
     /// Opens the repository and builds the result again. Fails if it is not the verified
     /// one.
-    pub(super) fn build(
+    pub(super) fn build_scene(
         harness: &Harness,
         ask: &TakeAsk<'_>,
         report: &Report,
@@ -36,17 +36,18 @@ impl Scene {
     ) -> Result<Self, TakeError> {
         let named = contract.source_repository.as_deref().map(Path::new);
         let repository = ask.repository.or(named).ok_or(TakeError::NoRepository)?;
-        let source = Source::open(repository).map_err(TakeError::Repository)?;
-        let store = Store::create(&work.join("store.git"), harness.git.clone()).map_err(TakeError::Git)?;
+        let source = SourceRepository::open_repository(repository).map_err(TakeError::Repository)?;
+        let store =
+            ObjectDatabase::create_store(&work.join("store.git"), harness.git.clone()).map_err(TakeError::Git)?;
         let settings = source.settings(&store).map_err(TakeError::Repository)?;
         source.require_known_format(&settings).map_err(TakeError::Repository)?;
         let (base, before) = baseline(&source, &store, report)?;
         let path = ask.bundle.dir().join(names::PATCH);
-        let patch = own_files::read(&path).map_err(|error| TakeError::Read(path, error.into()))?;
+        let patch = own_files::read_file(&path).map_err(|error| TakeError::Read(path, error.into()))?;
         let after = store.apply_into(&before, &patch).map_err(TakeError::Git)?;
         same("result", report.result_tree.as_deref(), after.tree_id())?;
         store.put_listing(&after).map_err(TakeError::Git)?;
-        let patch_sha256 = Digest::of(&patch);
+        let patch_sha256 = Digest::of_bytes(&patch);
         Ok(Self { source, store, settings, base, before, after, patch_sha256 })
     }
 
@@ -71,7 +72,7 @@ impl Scene {
 }
 
 /// The baseline's commit, if the repository still has it and it is what it was.
-fn baseline(source: &Source, store: &Store, report: &Report) -> Result<(Oid, Listing), TakeError> {
+fn baseline(source: &SourceRepository, store: &ObjectDatabase, report: &Report) -> Result<(Oid, Listing), TakeError> {
     let named = report.baseline_commit.as_deref().unwrap_or_default();
     let gone = |error: tree::TreeError| TakeError::NoBaseline {
         repository: source.root().to_owned(),
@@ -80,7 +81,7 @@ fn baseline(source: &Source, store: &Store, report: &Report) -> Result<(Oid, Lis
     };
     let commit: Oid = named.parse().map_err(|_| TakeError::NothingChanged)?;
     source.fetch_commit_into(store, commit).map_err(gone)?;
-    let listing = store.list(commit).map_err(gone)?;
+    let listing = store.list_tree(commit).map_err(gone)?;
     same("baseline", report.baseline_tree.as_deref(), listing.tree_id())?;
     Ok((commit, listing))
 }

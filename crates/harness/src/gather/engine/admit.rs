@@ -10,7 +10,7 @@ use serde::Deserialize;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::equip::{admission, program_on_path};
-use super::kept::Kept;
+use super::kept::KeptTree;
 use super::locate;
 use crate::home::engines::Engine;
 use crate::run::harness::Harness;
@@ -50,7 +50,7 @@ pub fn draft_source(harness: &Harness, engine: &Engine, now: Stamp) -> Result<So
 
 /// The path by which a record names the program. One that lies where nothing lasts is named
 /// by its copy, which is what runs.
-fn lasting_path(found: &Path, kept: &Kept) -> String {
+fn lasting_path(found: &Path, kept: &KeptTree) -> String {
     let path = found.display().to_string();
     if !is_temporary(&path) {
         return path;
@@ -63,7 +63,7 @@ fn package(executable: &Path) -> Package {
     let manifest: Option<PathBuf> =
         executable.ancestors().skip(1).take(8).map(|dir| dir.join("package.json")).find(|file| file.own_is_file());
     manifest
-        .and_then(|file| own_files::read(file).ok())
+        .and_then(|file| own_files::read_file(file).ok())
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or_default()
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use contract::decision::Shortfall;
 use contract::engine::{EngineSetting, ProgramFact, ProgramFound};
-use contract::record::{Found, SourceAdmission};
+use contract::record::{FoundRecord, SourceAdmission};
 use contract::{Stamp, canonical_digest};
 use cortex::{RecordSigners, load_source_admission};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::identity::{self, Pieces};
-use super::kept::{Cellar, CheckCopyError, Kept};
+use super::kept::{Cellar, CheckCopyError, KeptTree};
 use super::locate;
 use crate::gather::ladder;
 use crate::home::ask::Ask;
@@ -48,7 +48,7 @@ pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, lo
             Equipment { setting, equipped: None }
         }
         Ok((pieces, found)) => {
-            let below = ladder::below(harness, &engine.id, &found.source_id, ask.model.pair.as_ref(), ask.stage);
+            let below = ladder::rung_below(harness, &engine.id, &found.source_id, ask.model.pair.as_ref(), ask.stage);
             let setting = EngineSetting { gate, admission, program: ProgramFact::Found(found), below };
             Equipment { setting, equipped: Some(Equipped { engine, pieces }) }
         }
@@ -56,7 +56,7 @@ pub(crate) fn equip(harness: &Harness, engine: Engine, ask: &Ask, now: Stamp, lo
 }
 
 /// The record of the workspace.
-pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> Found<SourceAdmission> {
+pub(crate) fn admission(harness: &Harness, engine: &str, now: Stamp) -> FoundRecord<SourceAdmission> {
     load_source_admission(&harness.records, engine, &RecordSigners::read_allowed(&harness.records, now))
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn program_on_path(
 fn identified(
     harness: &Harness,
     engine: &Engine,
-    program: Kept,
+    program: KeptTree,
     record: Option<&SourceAdmission>,
     admitted: Option<&SourceAdmission>,
 ) -> Result<(Pieces, ProgramFound), Shortfall> {
@@ -105,9 +105,10 @@ fn identified(
         let variable = contract::engine::variable_name(&engine.id);
         format!("install {}, or export CTO_HARNESS_{variable}_BIN=/path/to/{}", definition.about, definition.program)
     };
-    let said = identity::confirm(harness, &pieces, engine.identity(record.map(|record| &record.identity_check)))
-        .and_then(|said| identity::refuse_build(harness, &pieces, &definition.unsupported).map(|()| said))
-        .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
+    let said =
+        identity::confirm_identity(harness, &pieces, engine.identity(record.map(|record| &record.identity_check)))
+            .and_then(|said| identity::refuse_build(harness, &pieces, &definition.unsupported).map(|()| said))
+            .map_err(|why| Shortfall { text: format!("engine `{}`: {why}", engine.id), remedy: remedy() })?;
     let version = manifest_version(&pieces.program)
         .or_else(|| identity::version_in(&said))
         .unwrap_or_else(|| "unknown".to_owned());
@@ -137,14 +138,14 @@ pub fn find_engine(engine: &Engine, tools: &Tools) -> Result<PathBuf, Shortfall>
     Ok(located.executable())
 }
 
-fn below(kept: &Kept) -> String {
+fn below(kept: &KeptTree) -> String {
     kept.located.below.display().to_string()
 }
 
-fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<Kept, Box<ProgramFact>> {
+fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<KeptTree, Box<ProgramFact>> {
     let below = PathBuf::from(&record.executable);
     let below = if below == Path::new(".") { PathBuf::new() } else { below };
-    cellar.check(record.source_tree_sha256, &below).map_err(|error| {
+    cellar.check_copy(record.source_tree_sha256, &below).map_err(|error| {
         let why = format!("the admitted copy of {} cannot be used: {error}", record.source_id);
         let remedy = format!("admit it again: cto admit source {} --replace", engine.id);
         Box::new(match error {
@@ -155,15 +156,15 @@ fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> 
     })
 }
 
-fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<Kept, Shortfall> {
-    cellar.keep(located).map_err(|error| Shortfall {
+fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<KeptTree, Shortfall> {
+    cellar.keep_copy(located).map_err(|error| Shortfall {
         text: format!("{} cannot be kept: {error}", located.root.display()),
         remedy: format!("fix what is named, or name another program in engines.{}.executable", engine.id),
     })
 }
 
 /// Version in the package's manifest; the program's own output may contain none.
-fn manifest_version(kept: &Kept) -> Option<String> {
+fn manifest_version(kept: &KeptTree) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Manifest {
         version: String,
@@ -176,6 +177,6 @@ fn manifest_version(kept: &Kept) -> Option<String> {
         .take_while(inside)
         .map(|dir| dir.join("package.json"))
         .find(|file| file.own_is_file())?;
-    let manifest: Manifest = serde_json::from_slice(&own_files::read(file).ok()?).ok()?;
+    let manifest: Manifest = serde_json::from_slice(&own_files::read_file(file).ok()?).ok()?;
     identity::version_in(&manifest.version)
 }

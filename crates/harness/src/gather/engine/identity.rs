@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use contract::engine::{IdentityCheck, UnsupportedBuild};
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, canonical_digest};
 use untrusted_fs::own_files;
 
-use super::kept::Kept;
+use super::kept::KeptTree;
 use super::locate::Located;
 use crate::home::scratch::Work;
 use crate::run::harness::Harness;
@@ -25,10 +25,10 @@ const LONGEST: usize = 64 << 10;
 /// The engine's copy and its interpreter's, as a sandbox shows them.
 #[derive(Debug, Clone)]
 pub(crate) struct Pieces {
-    pub(crate) program: Kept,
+    pub(crate) program: KeptTree,
     /// Name under which the program and its children call it.
     pub(crate) called: String,
-    pub(crate) interpreter: Option<Kept>,
+    pub(crate) interpreter: Option<KeptTree>,
 }
 
 /// Mount of a copy in the sandbox, and the path of its executable there. A copy of a single
@@ -69,7 +69,7 @@ impl Pieces {
 }
 
 /// Output of the program, if its identity check passes; an error otherwise.
-pub(super) fn confirm(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
+pub(super) fn confirm_identity(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
     let memory = memory(harness, pieces, check);
     if let Some(said) = memory.as_ref().and_then(|file| own_files::read_to_string(file).ok()) {
         return Ok(said);
@@ -123,7 +123,7 @@ fn memory(harness: &Harness, pieces: &Pieces, question: &impl serde::Serialize) 
 fn print(harness: &Harness, pieces: &Pieces, arguments: &[String], wall: Duration) -> Result<(String, Looked), String> {
     let (shown_places, mut argv) = pieces.command();
     argv.extend(arguments.iter().cloned());
-    let work = Work::make(&harness.home, "identity");
+    let work = Work::make_area(&harness.home, "identity");
     let work = work.map_err(|error| format!("there is no place to ask it in: {error}"))?;
     let look = Look { argv, folder: work.path().to_owned(), shown: shown_places, contract: None, stdin: None, wall };
     let mut said = Vec::new();
@@ -141,11 +141,11 @@ fn print(harness: &Harness, pieces: &Pieces, arguments: &[String], wall: Duratio
 fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<String, String> {
     let (said, looked) = print(harness, pieces, &check.argv, WALL)?;
     let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
-    let first: String = shown(first).chars().take(120).collect();
+    let first: String = show_controls(first).chars().take(120).collect();
     if looked.timed_out {
         return Err("it did not say who it is in time".to_owned());
     }
-    if !check.accepts(&said) {
+    if !check.accepts_output(&said) {
         let code = looked.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
         return Err(format!(
             "it is another program: asked `{}` it says `{first}` ({code}), not `{}`",

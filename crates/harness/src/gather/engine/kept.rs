@@ -36,7 +36,7 @@ enum Kind {
 
 /// A tree in the harness's home.
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct KeptTree {
     pub(crate) tree_sha256: Digest,
     pub(crate) executable_sha256: Digest,
     /// The copy's own executable.
@@ -69,7 +69,7 @@ impl Cellar {
     }
 
     /// Copy of a tree; made if there is none.
-    pub(crate) fn keep(&self, located: &Located) -> io::Result<Kept> {
+    pub(crate) fn keep_copy(&self, located: &Located) -> io::Result<KeptTree> {
         make_private(&self.root)?;
         let tree = Tree { root: &located.root, part: located.part.as_deref() };
         let marks = Marks::of(tree)?;
@@ -85,11 +85,11 @@ impl Cellar {
         if !self.place(tree_sha256).own_exists() {
             self.copy(tree, tree_sha256)?;
         }
-        self.check(tree_sha256, &located.below).map_err(io::Error::other)
+        self.check_copy(tree_sha256, &located.below).map_err(io::Error::other)
     }
 
     /// A copy that must be there and must be what its name says.
-    pub(crate) fn check(&self, tree_sha256: Digest, below: &Path) -> Result<Kept, CheckCopyError> {
+    pub(crate) fn check_copy(&self, tree_sha256: Digest, below: &Path) -> Result<KeptTree, CheckCopyError> {
         let place = self.place(tree_sha256);
         let root = self.tree(tree_sha256);
         let stat = own_files::symlink_metadata(&root).map_err(|error| match error.kind() {
@@ -99,7 +99,7 @@ impl Cellar {
         let located = Located { root: root.clone(), part: None, below: below.to_owned() };
         let marks = Marks::of(Tree::whole(&root))?;
         let mark_file = place.join("marks");
-        let same = own_files::read(&mark_file).is_ok_and(|bytes| bytes == marks.0.to_string().into_bytes());
+        let same = own_files::read_file(&mark_file).is_ok_and(|bytes| bytes == marks.0.to_string().into_bytes());
         if !same {
             let found = canonical_digest(&manifest(Tree::whole(&root))?).map_err(io::Error::other)?;
             if found != tree_sha256 {
@@ -112,7 +112,7 @@ impl Cellar {
         }
         let executable = located.executable();
         let executable_sha256 = self.file_digest(&executable)?;
-        Ok(Kept { tree_sha256, executable_sha256, located })
+        Ok(KeptTree { tree_sha256, executable_sha256, located })
     }
 
     fn place(&self, tree_sha256: Digest) -> PathBuf {
@@ -124,7 +124,7 @@ impl Cellar {
     }
 
     fn copy(&self, from: Tree<'_>, tree_sha256: Digest) -> io::Result<()> {
-        let aside = self.root.join(format!(".new-{}-{}", std::process::id(), crate::home::token::suffix()?));
+        let aside = self.root.join(format!(".new-{}-{}", std::process::id(), crate::home::token::random_suffix()?));
         make_private(&aside)?;
         let made = copy_part(from, &aside.join("tree")).and_then(|()| {
             let entries = manifest(Tree::whole(&aside.join("tree")))?;
@@ -132,7 +132,7 @@ impl Cellar {
             if canonical_digest(&entries).map_err(io::Error::other)? != tree_sha256 {
                 return Err(io::Error::other("it changed while it was copied"));
             }
-            own_files::write(aside.join("manifest.json"), canonical_bytes(&entries).map_err(io::Error::other)?)?;
+            own_files::write_file(aside.join("manifest.json"), canonical_bytes(&entries).map_err(io::Error::other)?)?;
             match fs::rename(&aside, self.place(tree_sha256)) {
                 // Another run was first.
                 Err(error)
@@ -163,7 +163,7 @@ impl Cellar {
     }
 
     fn memory(&self, path: &Path) -> PathBuf {
-        let name = Digest::of(path.as_os_str().as_encoded_bytes()).to_string();
+        let name = Digest::of_bytes(path.as_os_str().as_encoded_bytes()).to_string();
         self.root.join(format!("seen-{}", &name[..32]))
     }
 
@@ -273,7 +273,7 @@ fn manifest(tree: Tree<'_>) -> io::Result<Vec<Entry>> {
 }
 
 fn digest_of(path: &Path) -> io::Result<Digest> {
-    let (mut file, mut digest) = (own_files::open(path)?, Sha256::new());
+    let (mut file, mut digest) = (own_files::open_file(path)?, Sha256::new());
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
@@ -306,7 +306,7 @@ fn copy_tree(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
         }
         return own_files::set_permissions(to, Permissions::from_mode(0o555));
     }
-    own_files::copy(from, to)?;
+    own_files::copy_file(from, to)?;
     let executable = stat.permissions().mode() & 0o111 != 0;
     own_files::set_permissions(to, Permissions::from_mode(if executable { 0o555 } else { 0o444 }))
 }

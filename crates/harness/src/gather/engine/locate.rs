@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use contract::decision::Shortfall;
 use contract::engine::EngineDefinition;
-use contract::text::shown;
+use contract::text::show_controls;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::home::engines::Engine;
@@ -54,10 +54,11 @@ pub(super) fn program(engine: &Engine, path: &[PathBuf]) -> Result<Located, Shor
         })?,
     };
     let located = locate(&found, engine.config.tree.as_deref(), &engine.definition).map_err(|why| {
-        short(format!("{} cannot be used: {why}", shown(&found.display().to_string())), configure.clone())
+        short(format!("{} cannot be used: {why}", show_controls(&found.display().to_string())), configure.clone())
     })?;
-    usable(&located.executable(), engine.definition.interpreter.is_some())
-        .map_err(|why| short(format!("{} {why}", shown(&located.executable().display().to_string())), configure))?;
+    usable(&located.executable(), engine.definition.interpreter.is_some()).map_err(|why| {
+        short(format!("{} {why}", show_controls(&located.executable().display().to_string())), configure)
+    })?;
     Ok(located)
 }
 
@@ -70,9 +71,10 @@ pub(super) fn interpreter(engine: &Engine, path: &[PathBuf]) -> Result<Option<Lo
         short(format!("engine `{}` runs by `{name}`, which is not on the PATH", engine.id), remedy.clone())
     })?;
     let root = own_files::canonicalize(&found).map_err(|error| {
-        short(format!("{} cannot be used: {error}", shown(&found.display().to_string())), remedy.clone())
+        short(format!("{} cannot be used: {error}", show_controls(&found.display().to_string())), remedy.clone())
     })?;
-    usable(&root, false).map_err(|why| short(format!("{} {why}", shown(&root.display().to_string())), remedy))?;
+    usable(&root, false)
+        .map_err(|why| short(format!("{} {why}", show_controls(&root.display().to_string())), remedy))?;
     Ok(Some(Located { root, part: None, below: PathBuf::new() }))
 }
 
@@ -149,7 +151,7 @@ fn needs_others(package: &Path) -> bool {
         #[serde(default)]
         dependencies: serde_json::Map<String, serde_json::Value>,
     }
-    let bytes = own_files::read(package.join("package.json")).unwrap_or_default();
+    let bytes = own_files::read_file(package.join("package.json")).unwrap_or_default();
     let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
     manifest.is_some_and(|manifest| {
         manifest.dependencies.keys().any(|name| !package.join(PACKAGES).join(name).own_is_dir())
@@ -166,7 +168,7 @@ fn usable(file: &Path, interpreted: bool) -> Result<(), String> {
         return Err("is not executable".to_owned());
     }
     let mut head = [0; 20];
-    let read = own_files::open(file)
+    let read = own_files::open_file(file)
         .and_then(|mut file| file.read(&mut head))
         .map_err(|error| format!("cannot be read: {error}"))?;
     match machine(&head[..read]) {

@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bridge::{Account, Spent};
+use bridge::{Bookkeeper, Spent};
 use serde::{Deserialize, Serialize};
 use untrusted_fs::own_files;
 
@@ -30,10 +30,10 @@ fn place(work: &Path) -> PathBuf {
 }
 
 /// Keeps the account from here on.
-pub(super) fn keep(work: &Path) -> io::Result<Account> {
+pub(super) fn keep_account(work: &Path) -> io::Result<Bookkeeper> {
     let file = File::create_new(place(work))?;
     write(&file, Spent::default())?;
-    Ok(Account(Arc::new(move |spent| write(&file, spent).is_ok())))
+    Ok(Bookkeeper(Arc::new(move |spent| write(&file, spent).is_ok())))
 }
 
 fn write(mut file: &File, Spent { requests, tokens, money_micros }: Spent) -> io::Result<()> {
@@ -44,7 +44,7 @@ fn write(mut file: &File, Spent { requests, tokens, money_micros }: Spent) -> io
 
 /// Use of a run when it died, open requests counted as estimated; none if it cannot be
 /// determined.
-pub(super) fn read(work: &Path) -> Option<Spent> {
+pub(super) fn read_spent(work: &Path) -> Option<Spent> {
     let path = place(work);
     let size = own_files::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len();
     let text = (size <= LONGEST).then(|| own_files::read_to_string(&path).ok())??;
@@ -71,19 +71,19 @@ mod tests {
         ];
         for (text, requests) in rows {
             let work = tempfile::tempdir().unwrap();
-            untrusted_fs::own_files::write(place(work.path()), &text).unwrap();
-            assert_eq!(read(work.path()).map(|spent| spent.requests), requests, "{text:?}");
+            untrusted_fs::own_files::write_file(place(work.path()), &text).unwrap();
+            assert_eq!(read_spent(work.path()).map(|spent| spent.requests), requests, "{text:?}");
         }
-        assert_eq!(read(tempfile::tempdir().unwrap().path()), None);
+        assert_eq!(read_spent(tempfile::tempdir().unwrap().path()), None);
     }
 
     #[test]
     fn what_is_kept_is_read_again() {
         let work = tempfile::tempdir().unwrap();
-        let Account(keep) = super::keep(work.path()).unwrap();
-        assert_eq!(read(work.path()), Some(Spent::default()));
+        let Bookkeeper(keep) = super::keep_account(work.path()).unwrap();
+        assert_eq!(read_spent(work.path()), Some(Spent::default()));
         let spent = Spent { requests: 3, tokens: 1200, money_micros: 9 };
         assert!(keep(spent));
-        assert_eq!(read(work.path()), Some(spent));
+        assert_eq!(read_spent(work.path()), Some(spent));
     }
 }

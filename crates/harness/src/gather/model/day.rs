@@ -7,7 +7,7 @@
 //! a reliable one, the whole reservation counts. A day is one of UTC, and a run belongs to
 //! the day it reserved in.
 
-use bridge::{Limits, Spent};
+use bridge::{Spent, UseLimits};
 use contract::{ModelPair, Stamp};
 use ledger::{AppendEntryError, Entry, EntryKind};
 use views::{CountedAccounts, ModelAccount, count_accounts};
@@ -40,22 +40,22 @@ fn start_of_day(moment: Stamp) -> Stamp {
 impl Share {
     /// Reserves what `contract` allows of the rest of the day; gives that rest. Nothing
     /// where no day is limited.
-    pub(super) fn reserve(
+    pub(super) fn reserve_share(
         run: &RunFile<'_>,
         pair: &ModelPair,
-        contract: Limits,
-    ) -> Result<Option<(Self, Limits)>, AppendEntryError> {
+        contract: UseLimits,
+    ) -> Result<Option<(Self, UseLimits)>, AppendEntryError> {
         let settings = &run.harness.models;
         let pair = pair.to_string();
         let of_pair = settings.models.get(&pair).map(|setting| setting.limits_per_day).unwrap_or_default();
         let of_all = settings.limits_per_day;
-        if run.ask.model.replay.is_some() || (of_pair == Limits::default() && of_all == Limits::default()) {
+        if run.ask.model.replay.is_some() || (of_pair == UseLimits::default() && of_all == UseLimits::default()) {
             return Ok(None);
         }
         let now = run.clock.now();
         let day = day_of(now);
         let share = Self { day, pair, run: run.id().to_string() };
-        let mut left = Limits::default();
+        let mut left = UseLimits::default();
         run.harness.ledger().model_reserved(now, start_of_day(now), |entries| {
             let used = used(entries, &share.day);
             let of_this = |account: &ModelAccount| account.pair == share.pair;
@@ -66,9 +66,9 @@ impl Share {
     }
 
     /// From here on the run counts with what it used.
-    pub(super) fn settle(&self, run: &RunFile<'_>, spent: Spent) -> Result<(), AppendEntryError> {
+    pub(super) fn settle_share(&self, run: &RunFile<'_>, spent: Spent) -> Result<(), AppendEntryError> {
         let Spent { requests, tokens, money_micros } = spent;
-        let used = Limits { requests: Some(requests), tokens: Some(tokens), money_micros: Some(money_micros) };
+        let used = UseLimits { requests: Some(requests), tokens: Some(tokens), money_micros: Some(money_micros) };
         run.harness.ledger().append(EntryKind::ModelSettled, None, run.clock.now(), &self.account(used)).map(drop)
     }
 
@@ -77,7 +77,7 @@ impl Share {
         // A run reserves on the day it starts or later.
         let entries = run.harness.ledger().model_entries(start_of_day(run.clock.started()))?;
         let accounts = |kind: EntryKind| -> Vec<ModelAccount> {
-            let of_kind = entries.iter().filter(|entry| entry.is(kind));
+            let of_kind = entries.iter().filter(|entry| entry.is_kind(kind));
             let read = of_kind.filter_map(|entry| serde_json::from_value::<ModelAccount>(entry.body.clone()).ok());
             read.filter(|account| account.run == run.id().as_str()).collect()
         };
@@ -88,7 +88,7 @@ impl Share {
         Ok(reserved.map(|ModelAccount { day, pair, run, .. }| Self { day, pair, run }))
     }
 
-    fn account(&self, amounts: Limits) -> serde_json::Value {
+    fn account(&self, amounts: UseLimits) -> serde_json::Value {
         let capped = |amount: Option<u64>| amount.map(|amount| amount.min(LARGEST));
         serde_json::json!({
             "day": self.day,
@@ -116,10 +116,10 @@ pub(crate) fn settle_dead(run: &RunFile<'_>, same_boot: bool) -> Result<DeadShar
     if !same_boot {
         return Ok(DeadShare::Kept("the machine was restarted, and what the run had used last may be lost"));
     }
-    let Some(spent) = account::read(&run.work) else {
+    let Some(spent) = account::read_spent(&run.work) else {
         return Ok(DeadShare::Kept("the run left no account of what it used"));
     };
-    share.settle(run, spent)?;
+    share.settle_share(run, spent)?;
     Ok(DeadShare::Settled(spent))
 }
 
@@ -130,12 +130,12 @@ fn used(entries: &[Entry], day: &str) -> Vec<ModelAccount> {
 }
 
 /// Rest of a limit after all use so far.
-fn rest(limit: Limits, used: &[ModelAccount], counts: impl Fn(&ModelAccount) -> bool) -> Limits {
+fn rest(limit: UseLimits, used: &[ModelAccount], counts: impl Fn(&ModelAccount) -> bool) -> UseLimits {
     let sum = |amount: fn(&ModelAccount) -> Option<u64>| {
         used.iter().filter(|account| counts(account)).filter_map(amount).fold(0, u64::saturating_add)
     };
     let left = |limit: Option<u64>, amount| limit.map(|limit| limit.saturating_sub(sum(amount)));
-    Limits {
+    UseLimits {
         requests: left(limit.requests, |account| account.requests),
         tokens: left(limit.tokens, |account| account.tokens),
         money_micros: left(limit.money_micros, |account| account.money_micros),
@@ -143,9 +143,9 @@ fn rest(limit: Limits, used: &[ModelAccount], counts: impl Fn(&ModelAccount) -> 
 }
 
 /// The narrower of each.
-fn least(one: Limits, other: Limits) -> Limits {
+fn least(one: UseLimits, other: UseLimits) -> UseLimits {
     let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
-    Limits {
+    UseLimits {
         requests: least(one.requests, other.requests),
         tokens: least(one.tokens, other.tokens),
         money_micros: least(one.money_micros, other.money_micros),
@@ -176,19 +176,19 @@ mod tests {
             entry(settled, "2026-02-28", "p/a", "three", 900),
         ];
         let used = used(&entries, "2026-03-01");
-        let limit = Limits { requests: Some(10), tokens: Some(1000), money_micros: Some(7) };
+        let limit = UseLimits { requests: Some(10), tokens: Some(1000), money_micros: Some(7) };
         let all = rest(limit, &used, |_| true);
-        assert_eq!(all, Limits { requests: Some(8), tokens: Some(660), money_micros: Some(7) });
+        assert_eq!(all, UseLimits { requests: Some(8), tokens: Some(660), money_micros: Some(7) });
         let of_pair = rest(limit, &used, |account| account.pair == "p/a");
-        assert_eq!(of_pair, Limits { requests: Some(9), tokens: Some(960), money_micros: Some(7) });
-        let over = rest(Limits { tokens: Some(100), ..Limits::default() }, &used, |_| true);
-        assert_eq!(over, Limits { requests: None, tokens: Some(0), money_micros: None });
+        assert_eq!(of_pair, UseLimits { requests: Some(9), tokens: Some(960), money_micros: Some(7) });
+        let over = rest(UseLimits { tokens: Some(100), ..UseLimits::default() }, &used, |_| true);
+        assert_eq!(over, UseLimits { requests: None, tokens: Some(0), money_micros: None });
     }
 
     #[test]
     fn the_narrower_limit_holds() {
-        let contract = Limits { requests: Some(5), tokens: None, money_micros: Some(9) };
-        let day = Limits { requests: Some(7), tokens: Some(3), money_micros: Some(0) };
-        assert_eq!(least(contract, day), Limits { requests: Some(5), tokens: Some(3), money_micros: Some(0) });
+        let contract = UseLimits { requests: Some(5), tokens: None, money_micros: Some(9) };
+        let day = UseLimits { requests: Some(7), tokens: Some(3), money_micros: Some(0) };
+        assert_eq!(least(contract, day), UseLimits { requests: Some(5), tokens: Some(3), money_micros: Some(0) });
     }
 }

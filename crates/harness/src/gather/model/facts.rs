@@ -2,7 +2,7 @@
 
 use bridge::{Credential, Endpoint};
 use contract::model::{AuthBridgeFact, CredentialFact, EndpointFact, ModelFacts, Wire};
-use contract::record::{Found, ModelAdmission, ProviderDecision};
+use contract::record::{FoundRecord, ModelAdmission, ProviderDecision};
 use contract::{ModelPair, Stamp};
 use cortex::{RecordPlaces, RecordSigners, load_model_admission, load_provider_decision};
 
@@ -12,7 +12,7 @@ use crate::home::model_settings::{ModelAsk, ModelSettings};
 
 /// Facts for and against the requested pair on this machine, for an engine that speaks this
 /// wire.
-pub(crate) fn facts(
+pub(crate) fn model_facts(
     settings: &ModelSettings,
     places: &RecordPlaces,
     wire: Wire,
@@ -51,7 +51,7 @@ pub(crate) fn auth_bridge(settings: &ModelSettings, facts: &ModelFacts, engine: 
 fn credential(settings: &ModelSettings, record: &ModelAdmission, now: Stamp) -> CredentialFact {
     match settings.credential_sources.get(&record.credential_source_class) {
         None => CredentialFact::Unmapped,
-        Some(source) => match source.check(now) {
+        Some(source) => match source.check_fetch(now) {
             Ok(()) => CredentialFact::Present,
             Err(error) => CredentialFact::Unavailable { why: error.to_string() },
         },
@@ -62,7 +62,7 @@ fn endpoint_fact(
     settings: &ModelSettings,
     ask: &ModelAsk,
     (pair, record): (&ModelPair, &ModelAdmission),
-    decision: &Found<ProviderDecision>,
+    decision: &FoundRecord<ProviderDecision>,
     now: Stamp,
 ) -> EndpointFact {
     let Some(class) = settings.network_classes.get(&record.allowed_network_class) else {
@@ -74,7 +74,7 @@ fn endpoint_fact(
         Some(Ok(endpoint)) if !class.reaches_endpoint(&endpoint) => EndpointFact::OutsideClass,
         Some(Ok(endpoint)) if ask.reach => {
             let setting = settings.models.get(&pair.to_string()).cloned().unwrap_or_default();
-            let connected = Reach::read(&setting, now).and_then(|reach| reach.connect(endpoint));
+            let connected = Reach::read_setting(&setting, now).and_then(|reach| reach.check_connect(endpoint));
             connected.map_or_else(|why| EndpointFact::Unreachable { why }, |()| EndpointFact::Configured)
         }
         Some(Ok(_)) => EndpointFact::Configured,
@@ -87,10 +87,10 @@ pub(super) fn endpoint(
     settings: &ModelSettings,
     ask: &ModelAsk,
     pair: &ModelPair,
-    decision: &Found<ProviderDecision>,
+    decision: &FoundRecord<ProviderDecision>,
 ) -> Option<Result<Endpoint, bridge::ParseEndpointError>> {
     let fallback = decision.record().is_some_and(|decision| decision.names_as_fallback(pair));
     let local = ask.local_base_url.as_ref().filter(|_| !fallback);
     let configured = settings.models.get(&pair.to_string()).and_then(|model| model.endpoint.as_ref());
-    local.or(configured).map(|text| Endpoint::parse(text))
+    local.or(configured).map(|text| Endpoint::parse_endpoint(text))
 }

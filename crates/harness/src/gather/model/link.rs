@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 
-use bridge::{Bridge, ModelEvent, PendingProbe, Spent, Summary};
+use bridge::{Bridge, BridgeTotals, ModelEvent, PendingProbe, Spent};
 use contract::model::{ModelFacts, Wire};
 use contract::{ModelPair, Reason};
 use secrets::Known;
 
 use super::day::Share;
 use super::setup;
-use super::values::Values;
+use super::values::SecretValues;
 use crate::home::token::random_token;
 use crate::run::file::RunFile;
 
@@ -29,14 +29,14 @@ pub(crate) struct ModelLink {
     events: Receiver<ModelEvent>,
     over: Arc<AtomicBool>,
     token: String,
-    values: Arc<Values>,
+    values: Arc<SecretValues>,
     share: Option<Share>,
     recording: Option<PathBuf>,
 }
 
 /// Remains of a stopped bridge.
-pub(crate) struct Left {
-    pub(crate) summary: Summary,
+pub(crate) struct StoppedBridge {
+    pub(crate) summary: BridgeTotals,
     pub(crate) events: Vec<ModelEvent>,
     pub(crate) learned: Vec<Known>,
     pub(super) share: Option<Share>,
@@ -46,10 +46,10 @@ pub(crate) struct Left {
 impl ModelLink {
     /// Starts the bridge, without a listener yet. From here on run token, credential and
     /// endpoint are redacted from everything that is written.
-    pub(crate) fn start(run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<Self, String> {
+    pub(crate) fn start_bridge(run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<Self, String> {
         let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
         let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
-        let setup::Setup { config, values, share } = setup::setup(run, facts, &token, recording.as_deref())?;
+        let setup::BridgeSetup { config, values, share } = setup::set_up(run, facts, &token, recording.as_deref())?;
         run.draft.censor_mut().know(values.take_new());
         let (sender, events) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
@@ -61,11 +61,11 @@ impl ModelLink {
             // Nobody listens only when the run is gone.
             let _ = sender.send(event);
         };
-        let bridge = match Bridge::start(config, Box::new(observer)) {
+        let bridge = match Bridge::start_bridge(config, Box::new(observer)) {
             Ok(bridge) => bridge,
             Err(error) => {
                 // Nothing was asked, so nothing is held of the day either.
-                let settled = share.map(|share| share.settle(run, Spent::default())).transpose();
+                let settled = share.map(|share| share.settle_share(run, Spent::default())).transpose();
                 return Err(settled.err().map_or_else(|| error.to_string(), |error| error.to_string()));
             }
         };
@@ -78,8 +78,8 @@ impl ModelLink {
     }
 
     /// Lets the engine's side in.
-    pub(crate) fn serve(&mut self, listener: TcpListener) -> Result<(), String> {
-        self.bridge.serve(listener).map(drop).map_err(|error| error.to_string())
+    pub(crate) fn serve_listener(&mut self, listener: TcpListener) -> Result<(), String> {
+        self.bridge.serve_listener(listener).map(drop).map_err(|error| error.to_string())
     }
 
     /// Set when a limit of the contract is reached.
@@ -99,10 +99,10 @@ impl ModelLink {
     }
 
     /// The run token opens nothing from here on.
-    pub(crate) fn stop(self) -> Left {
-        let summary = self.bridge.stop();
+    pub(crate) fn stop(self) -> StoppedBridge {
+        let summary = self.bridge.stop_serving();
         let (events, learned) = (self.events.try_iter().collect(), self.values.take_new());
-        Left { summary, events, learned, share: self.share, recording: self.recording }
+        StoppedBridge { summary, events, learned, share: self.share, recording: self.recording }
     }
 
     /// Base URL of the bridge for the engine; clients of the messages wire add the version
@@ -120,7 +120,7 @@ impl ModelLink {
     }
 
     /// Variables that tell the clients of a wire the endpoint and the model.
-    pub(crate) fn variables(&self, wire: Wire, pair: &ModelPair) -> Vec<(String, String)> {
+    pub(crate) fn client_variables(&self, wire: Wire, pair: &ModelPair) -> Vec<(String, String)> {
         let names = match wire {
             Wire::ChatCompletions | Wire::Responses => ["OPENAI_BASE_URL", "OPENAI_API_KEY"],
             Wire::Messages => ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"],

@@ -11,6 +11,6 @@ mod used;
 mod values;
 
 pub(crate) use day::{DeadShare, settle_dead};
-pub(crate) use facts::{auth_bridge, facts};
+pub(crate) use facts::{auth_bridge, model_facts};
 pub(crate) use link::{ModelLink, PORT};
 pub(crate) use used::{EventLog, ModelSession};

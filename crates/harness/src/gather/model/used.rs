@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use untrusted_fs::own_files;
 
 use super::facts::endpoint;
-use super::link::{Left, ModelLink};
+use super::link::{ModelLink, StoppedBridge};
 use crate::home::clock::RunClock;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::Journal;
-use crate::run::standing::Standing;
+use crate::run::standing::RunStanding;
 
 /// The event of a report of the bridge's, if it is one.
 fn event_data(event: &ModelEvent) -> Option<(EventKind, Value)> {
@@ -109,7 +109,7 @@ fn answer_fact(result: ProbeResult) -> AnswerFact {
 }
 
 /// Holds against the run what the bridge refused, unless that is done.
-fn hold_refusals(usage: &[UsageRecord], standing: &mut Standing) {
+fn hold_refusals(usage: &[UsageRecord], standing: &mut RunStanding) {
     let known = standing.reasons();
     let refused = |record: &UsageRecord| Some((record.refusal?, record.detail.clone()));
     let refusals: Vec<(RefusalCode, Option<String>)> = usage.iter().filter_map(refused).collect();
@@ -122,15 +122,15 @@ fn hold_refusals(usage: &[UsageRecord], standing: &mut Standing) {
         let times = refusals.iter().filter(|(other, _)| other == code).count();
         let detail = detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         let text = format!("{}{detail}, {times} times", code.text().trim_end_matches('.'));
-        standing.block(reason, text, names::MODEL_USAGE);
+        standing.block_run(reason, text, names::MODEL_USAGE);
     }
 }
 
 /// Holds against the run that its model did not answer.
-fn hold_missing_answer(usage: &[UsageRecord], standing: &mut Standing) {
+fn hold_missing_answer(usage: &[UsageRecord], standing: &mut RunStanding) {
     if !usage.iter().any(UsageRecord::is_evidence) {
         let text = "no request of the engine was answered by the admitted model";
-        standing.block(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
+        standing.block_run(Reason::ModelEvidenceMissing, text, names::MODEL_USAGE);
     }
 }
 
@@ -145,9 +145,9 @@ pub(crate) struct EventLog<'a> {
 
 impl EventLog<'_> {
     /// Appends an event, unless a write has failed before.
-    pub(crate) fn add(&mut self, kind: EventKind, data: Value) {
+    pub(crate) fn add_event(&mut self, kind: EventKind, data: Value) {
         if self.failed.is_none() {
-            self.failed = self.draft.event(self.clock.now(), kind, data).err();
+            self.failed = self.draft.add_event(self.clock.now(), kind, data).err();
         }
     }
 
@@ -158,9 +158,9 @@ impl EventLog<'_> {
 
     /// Appends an observation of the harness to the trace, unless a write has failed
     /// before.
-    pub(crate) fn trace(&mut self, step: &str, data: Value) {
+    pub(crate) fn add_trace(&mut self, step: &str, data: Value) {
         if self.failed.is_none() {
-            self.failed = self.draft.trace(self.clock.now(), step, data).err();
+            self.failed = self.draft.add_trace(self.clock.now(), step, data).err();
         }
     }
 
@@ -170,13 +170,13 @@ impl EventLog<'_> {
         if let ModelEvent::Ended(record) = event {
             // Names in it come from the engine and from the upstream. Noted before its
             // event, which recovery looks for.
-            let clean = self.draft.censor_mut().document(names::MODEL_USAGE, &*record);
+            let clean = self.draft.censor_mut().censor_document(names::MODEL_USAGE, &*record);
             let record = clean.ok().flatten().unwrap_or(*record);
             let _ = self.journal.note_usage(&record);
             usage.push(record);
         }
         if let Some((kind, data)) = told {
-            self.add(kind, data);
+            self.add_event(kind, data);
         }
     }
 }
@@ -213,8 +213,8 @@ impl ModelSession {
     }
 
     /// Starts the bridge and asks the model for a word. Everything else has passed.
-    pub(crate) fn ask(&mut self, run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<AnswerFact, Stopped> {
-        let answer = match ModelLink::start(run, facts) {
+    pub(crate) fn ask_model(&mut self, run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<AnswerFact, Stopped> {
+        let answer = match ModelLink::start_bridge(run, facts) {
             Ok(link) if facts.replayed => {
                 self.link = Some(link);
                 AnswerFact::Replayed
@@ -239,7 +239,7 @@ impl ModelSession {
             }
             self.note_reported(run)?;
             if run.watch.cancelled() {
-                self.close(run)?;
+                self.close_bridge(run)?;
                 return Err(Stopped::Cancelled);
             }
         }
@@ -263,17 +263,17 @@ impl ModelSession {
 
     /// Ends the bridge, where there is one: from here on its token opens nothing, and what
     /// it saw is evidence.
-    pub(crate) fn close(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
+    pub(crate) fn close_bridge(&mut self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
         let Some(link) = self.link.take() else { return Ok(()) };
-        let Left { summary, events, learned, share, recording } = link.stop();
+        let StoppedBridge { summary, events, learned, share, recording } = link.stop();
         run.draft.censor_mut().know(learned);
         if let Some(share) = share {
-            share.settle(run, summary.spent)?;
+            share.settle_share(run, summary.spent)?;
         }
         self.note_events(run, events)?;
         let records = std::mem::take(&mut self.usage);
         self.write_usage(run, records)?;
-        run.trace(
+        run.add_trace(
             "model.closed",
             json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
         )?;
@@ -297,7 +297,7 @@ impl ModelSession {
             lines.push(b'\n');
             self.usage.push(record);
         }
-        Ok(run.write(names::MODEL_USAGE, &lines)?)
+        Ok(run.write_artifact(names::MODEL_USAGE, &lines)?)
     }
 
     /// Holds the use of the model against a run whose engine started.
@@ -313,7 +313,7 @@ impl ModelSession {
     /// Takes over what a dead run had noted of its model, and tells what its events do not
     /// tell of it: a request that was going on when the run died was made, and its end is
     /// not known.
-    pub(crate) fn recover(
+    pub(crate) fn recover_use(
         run: &mut RunFile<'_>,
         mut records: Vec<UsageRecord>,
         events: &[Event],
@@ -326,7 +326,7 @@ impl ModelSession {
         for record in &records {
             let told = events.iter().any(|event| tells_end_of(event, record));
             if let (false, Some(kind)) = (told, ModelEvent::Ended(Box::new(record.clone())).kind()) {
-                run.event(kind, ended_data(record))?;
+                run.add_event(kind, ended_data(record))?;
             }
         }
         session.write_usage(run, records)?;
@@ -348,7 +348,7 @@ impl ModelSession {
         let Some(facts) = &inputs.settings.model else { return Vec::new() };
         let class = facts.admission.record().map(|record| &record.allowed_network_class);
         let network = class.and_then(|class| run.harness.models.network_classes.get(class));
-        let used = ModelUse::of(&self.usage);
+        let used = ModelUse::of_records(&self.usage);
         let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
         let rows = [
             (Coverage::RecordsUnsigned, facts.admission.is_unsigned() || facts.decision.is_unsigned()),
@@ -376,7 +376,7 @@ impl ModelSession {
             fallback: is_fallback(facts),
             runtime_provider: engine_started.then(|| runtime_provider.to_owned()),
             wire: facts.wire,
-            used: ModelUse::of(&self.usage),
+            used: ModelUse::of_records(&self.usage),
         })
     }
 }
@@ -393,22 +393,22 @@ fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
         "gate": Gate::CredentialSourcePresent,
         "mutation_mode": run.task.contract.mutation_mode,
     });
-    Ok(run.event(EventKind::BackendGateBlocked, data)?)
+    Ok(run.add_event(EventKind::BackendGateBlocked, data)?)
 }
 
 /// True if the credential was refused after the gates, and no event says so yet.
-fn is_credential_lost(standing: &Standing, seen: &[EventKind]) -> bool {
-    standing.has(Reason::ProviderAuthUnavailable) && !seen.contains(&EventKind::BackendGateBlocked)
+fn is_credential_lost(standing: &RunStanding, seen: &[EventKind]) -> bool {
+    standing.has_reason(Reason::ProviderAuthUnavailable) && !seen.contains(&EventKind::BackendGateBlocked)
 }
 
 fn keep_recording(run: &mut RunFile<'_>, path: &Path) -> Result<(), Stopped> {
     let failed = |error| Stopped::Io(path.to_owned(), error);
     let size = own_files::metadata(path).map_err(failed)?.len();
     if size > MOST_TRAFFIC {
-        return Ok(run.trace("recording.left_out", json!({"bytes": size}))?);
+        return Ok(run.add_trace("recording.left_out", json!({"bytes": size}))?);
     }
-    let bytes = own_files::read(path).map_err(failed)?;
-    Ok(run.write(TRAFFIC, &bytes)?)
+    let bytes = own_files::read_file(path).map_err(failed)?;
+    Ok(run.write_artifact(TRAFFIC, &bytes)?)
 }
 
 /// True if a certificate of an authority of the operator's own would have been taken.
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn a_run_whose_model_never_answered_lacks_its_evidence() {
         let hold = |usage: &[UsageRecord]| {
-            let mut standing = Standing::default();
+            let mut standing = RunStanding::default();
             hold_missing_answer(usage, &mut standing);
             standing.reasons()
         };
@@ -450,7 +450,7 @@ mod tests {
         let gone = Some(RefusalCode::CredentialUnavailable);
         let detailed = UsageRecord { detail: Some("no file".to_owned()), ..record(1, gone) };
         let usage = [detailed, record(2, gone), record(3, Some(RefusalCode::BridgeBusy))];
-        let mut standing = Standing::default();
+        let mut standing = RunStanding::default();
         hold_refusals(&usage, &mut standing);
         let text = "The provider's credential is not available (no file), 2 times";
         let blockers: Vec<_> =
@@ -458,16 +458,16 @@ mod tests {
         assert_eq!(blockers, [(Reason::ProviderAuthUnavailable, text)]);
         hold_refusals(&usage, &mut standing);
         assert_eq!(standing.blockers()[0].text, text, "it is told already");
-        let mut quiet = Standing::default();
+        let mut quiet = RunStanding::default();
         hold_refusals(&usage[2..], &mut quiet);
         assert!(!quiet.is_blocked(), "control: a busy bridge is nobody's fault");
     }
 
     #[test]
     fn a_credential_that_was_lost_after_the_gates_is_told_once() {
-        let mut standing = Standing::default();
+        let mut standing = RunStanding::default();
         assert!(!is_credential_lost(&standing, &[]), "control");
-        standing.block(Reason::ProviderAuthUnavailable, "gone", "");
+        standing.block_run(Reason::ProviderAuthUnavailable, "gone", "");
         assert!(is_credential_lost(&standing, &[EventKind::EngineStarted]));
         assert!(!is_credential_lost(&standing, &[EventKind::BackendGateBlocked]), "control: it is told");
     }

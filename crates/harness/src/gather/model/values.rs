@@ -18,7 +18,7 @@ const MOST_CREDENTIALS: usize = 64;
 
 /// List of secret values, shared between the run and its bridge.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(super) struct SecretValues {
     list: Mutex<List>,
 }
 
@@ -31,7 +31,7 @@ struct List {
     scanner: Scanner,
 }
 
-impl Values {
+impl SecretValues {
     /// `places` are addresses on the way to the model.
     pub(super) fn new(token: &str, places: &[String]) -> Self {
         let mut known = vec![Known::new("run-token", KnownClass::Token, token.as_bytes())];
@@ -86,11 +86,11 @@ mod tests {
 
     const TOKEN: &str = "token-0123456789";
 
-    fn values(endpoint: &str) -> Values {
-        Values::new(TOKEN, &Endpoint::parse(endpoint).unwrap().values())
+    fn values(endpoint: &str) -> SecretValues {
+        SecretValues::new(TOKEN, &Endpoint::parse_endpoint(endpoint).unwrap().values())
     }
 
-    fn redacted(values: &Values, text: &str) -> String {
+    fn redacted(values: &SecretValues, text: &str) -> String {
         String::from_utf8(values.redact(text.as_bytes())).unwrap()
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::FileType;
-use tree::{Listing, Mode, Store};
+use tree::{Listing, ObjectDatabase, PathMode};
 use untrusted_fs::{Bounds, Met, Next, kind, open_root, walk};
 
 use super::layer::Layer;
@@ -19,7 +19,7 @@ const FITTING: Duration = Duration::from_secs(60);
 
 /// Layers to put over a checkout of `listing`, the first on top.
 pub(super) fn fit_layer(
-    store: &Store,
+    store: &ObjectDatabase,
     listing: &Listing,
     layer: &Layer,
     folder: PathBuf,
@@ -50,7 +50,7 @@ fn covered_paths(layer: &Path, listing: &Listing) -> io::Result<Vec<Vec<u8>>> {
             Met::TooDeep { .. } => return Err(io::Error::other("directories too deep")),
         };
         let is_folder = kind(entry.stat) == FileType::Directory;
-        let submodule = listing.0.get(entry.path).is_some_and(|known| known.mode == Mode::Gitlink);
+        let submodule = listing.0.get(entry.path).is_some_and(|known| known.mode == PathMode::Gitlink);
         match (listing.has_below(entry.path), listing.0.contains_key(entry.path)) {
             (true, _) if is_folder => return Ok(Next::Enter),
             (false, true) if is_folder && submodule => {}
@@ -71,7 +71,7 @@ mod tests {
 
     use std::fs;
 
-    use tree::Entry;
+    use tree::ListingEntry;
 
     use super::*;
     use crate::run::tests::Trial;
@@ -90,12 +90,12 @@ mod tests {
     #[test]
     fn files_of_the_tree_that_a_layer_covers_lie_on_top_of_it() {
         let trial = Trial::new();
-        let store = Store::create(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
-        let entry = |mode| Entry { mode, oid: store.put_blob(b"tree").unwrap() };
+        let store = ObjectDatabase::create_store(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
+        let entry = |mode| ListingEntry { mode, oid: store.put_blob(b"tree").unwrap() };
         let files = ["a", "d/x", "d/y", "folder/f", "folders", "turned"]
-            .map(|path| (path.as_bytes().to_vec(), entry(Mode::File)));
+            .map(|path| (path.as_bytes().to_vec(), entry(PathMode::File)));
         let mut listing = Listing(files.into());
-        listing.0.insert(b"sub".to_vec(), entry(Mode::Gitlink));
+        listing.0.insert(b"sub".to_vec(), entry(PathMode::Gitlink));
         let fit = |names: &[&str]| {
             let (files, on_top) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             make(files.path(), names);

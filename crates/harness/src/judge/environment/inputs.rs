@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use contract::setup_inputs::SetupInputs;
 use contract::task::Environment;
-use tree::{Listing, Store};
+use tree::{Listing, ObjectDatabase};
 
 use crate::run::file::Stopped;
 
@@ -20,11 +20,15 @@ pub(super) struct SetupView {
 impl SetupView {
     /// Selects the paths that the contract's `setup_inputs` name; all paths if it names
     /// none.
-    pub(super) fn of(environment: &Environment, store: &Store, listing: &Listing) -> Result<Self, Stopped> {
+    pub(super) fn of_environment(
+        environment: &Environment,
+        store: &ObjectDatabase,
+        listing: &Listing,
+    ) -> Result<Self, Stopped> {
         if environment.setup_inputs.is_empty() {
             return Ok(Self { tree: listing.tree_id().to_string(), listing: listing.clone(), is_part: false });
         }
-        let inputs = SetupInputs::read(&environment.setup_inputs)?;
+        let inputs = SetupInputs::read_globs(&environment.setup_inputs)?;
         let paths: BTreeSet<&[u8]> = listing.0.keys().map(Vec::as_slice).collect();
         let content = |path: &[u8]| store.blob(listing.0.get(path)?.oid).ok();
         let visible = inputs.visible_paths(&paths, &content);

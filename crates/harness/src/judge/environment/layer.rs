@@ -15,20 +15,20 @@ use contract::sandbox::{Attempt, MountDigest, SetupRecord};
 use contract::task::Command;
 use contract::{Digest, canonical_bytes, canonical_digest};
 use serde::{Deserialize, Serialize};
-use tree::{FileAge, Listing, Store};
+use tree::{FileAge, Listing, ObjectDatabase};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::inputs::SetupView;
-use super::settle::{Beneath, discard, settle};
+use super::settle::{ShownFiles, discard_layer, settle_layer};
 use super::steps::SetupNetwork;
 use super::withdraw::{ExamFiles, withdraw_exam_files};
-use crate::home::host::Seen;
+use crate::home::host::FileSighting;
 use crate::home::lock::{hold_for_use, touch};
 use crate::home::watch::Watch;
 use crate::judge::exam::sort_of;
 use crate::run::file::Stopped;
 use crate::run::sandboxes::Cells;
-use crate::run::supervise::Setting;
+use crate::run::supervise::SupervisionTerms;
 
 /// Version of what is kept and of how it is made.
 const VERSION: &str = "4";
@@ -66,7 +66,7 @@ impl Layer {
 
 /// Result of making a layer.
 #[derive(Debug)]
-pub(crate) enum Made {
+pub(crate) enum MadeLayer {
     Layer(Layer),
     Failed(FailedSetup),
 }
@@ -98,7 +98,7 @@ struct Key<'a> {
     path: Vec<PathBuf>,
     mounts: &'a [MountDigest],
     /// The programs of setup, as the file system has them.
-    toolchain: Vec<(PathBuf, Option<Seen>)>,
+    toolchain: Vec<(PathBuf, Option<FileSighting>)>,
 }
 
 /// Record beside the files of a layer, written last, so that a layer that has it is whole.
@@ -110,7 +110,7 @@ struct KeptLayer {
 
 impl KeptLayer {
     fn read(place: &Path, key: Digest) -> Option<Self> {
-        let kept: Self = serde_json::from_slice(&own_files::read(place.join(RECORD)).ok()?).ok()?;
+        let kept: Self = serde_json::from_slice(&own_files::read_file(place.join(RECORD)).ok()?).ok()?;
         (kept.record.key == key && place.join("upper").own_is_dir()).then_some(kept)
     }
 
@@ -131,11 +131,11 @@ pub(crate) struct JudgedTree<'a> {
 }
 
 /// Makes layers, or finds them.
-pub(crate) struct Setup<'a> {
-    pub(crate) setting: Setting<'a>,
+pub(crate) struct LayerMaker<'a> {
+    pub(crate) setting: SupervisionTerms<'a>,
     pub(crate) watch: Watch<'a>,
     pub(crate) mounts: &'a [MountDigest],
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a ObjectDatabase,
     pub(crate) cells: Cells,
     /// Output of the commands.
     pub(crate) log: Vec<u8>,
@@ -143,15 +143,20 @@ pub(crate) struct Setup<'a> {
     pub(crate) attempts: Vec<Attempt>,
 }
 
-impl<'a> Setup<'a> {
+impl<'a> LayerMaker<'a> {
     /// Setup of one run; nothing has run yet.
-    pub(crate) fn new(setting: Setting<'a>, watch: Watch<'a>, mounts: &'a [MountDigest], store: &'a Store) -> Self {
+    pub(crate) fn new(
+        setting: SupervisionTerms<'a>,
+        watch: Watch<'a>,
+        mounts: &'a [MountDigest],
+        store: &'a ObjectDatabase,
+    ) -> Self {
         Self { setting, watch, mounts, store, cells: Cells::default(), log: Vec::new(), attempts: Vec::new() }
     }
 
     /// Layer of the baseline, from the cache if it is there.
-    pub(crate) fn baseline_layer(&mut self, listing: &Listing) -> Result<Made, Stopped> {
-        let view = SetupView::of(&self.setting.contract.environment, self.store, listing)?;
+    pub(crate) fn baseline_layer(&mut self, listing: &Listing) -> Result<MadeLayer, Stopped> {
+        let view = SetupView::of_environment(&self.setting.contract.environment, self.store, listing)?;
         let network = SetupNetwork::of_baseline(&self.setting.contract.environment);
         let key = self.key(&view, None, network)?;
         let folder = self.setting.harness.home.cache().join("layers");
@@ -160,35 +165,35 @@ impl<'a> Setup<'a> {
             kept.record.cached = true;
             kept.record.tree = listing.tree_id().to_string();
             self.say(&format!("== setup: known from an earlier run as {key}"));
-            return Ok(Made::Layer(kept.into_layer(&place, Some(held))));
+            return Ok(MadeLayer::Layer(kept.into_layer(&place, Some(held))));
         }
         let root = self.materialised(&view, key, &|_| FileAge::Unchanged)?;
         fs::create_dir_all(&folder).map_err(|error| Stopped::Io(folder.clone(), error))?;
-        let suffix = crate::home::token::suffix().map_err(|error| Stopped::Io(folder.clone(), error))?;
+        let suffix = crate::home::token::random_suffix().map_err(|error| Stopped::Io(folder.clone(), error))?;
         let part = folder.join(format!("{key}.part-{}-{suffix}", std::process::id()));
         let record = new_record(key, listing, &view, None);
-        let made = self.make(vec![root.clone()], &part, network, record);
-        let made = made.and_then(|made| self.finish(made, &part, &root, Beneath::Nothing));
-        discard(&root);
+        let made = self.make_layer(vec![root.clone()], &part, network, record);
+        let made = made.and_then(|made| self.finish(made, &part, &root, ShownFiles::Nothing));
+        discard_layer(&root);
         match made {
             Ok(Ok(kept)) => {
                 let held = put(&part, &place)?;
-                Ok(Made::Layer(kept.into_layer(&place, Some(held))))
+                Ok(MadeLayer::Layer(kept.into_layer(&place, Some(held))))
             }
             Ok(Err(failed)) => {
-                discard(&part);
-                Ok(Made::Failed(failed))
+                discard_layer(&part);
+                Ok(MadeLayer::Failed(failed))
             }
             Err(stopped) => {
-                discard(&part);
+                discard_layer(&part);
                 Err(stopped)
             }
         }
     }
 
     /// The layer of a judged tree; `None` where setup sees the same as on the baseline.
-    pub(crate) fn judged_layer(&mut self, judged: &JudgedTree<'_>) -> Result<Option<Made>, Stopped> {
-        let view = SetupView::of(&self.setting.contract.environment, self.store, judged.listing)?;
+    pub(crate) fn judged_layer(&mut self, judged: &JudgedTree<'_>) -> Result<Option<MadeLayer>, Stopped> {
+        let view = SetupView::of_environment(&self.setting.contract.environment, self.store, judged.listing)?;
         let seen_before = judged.base.record.seen_tree.as_ref().unwrap_or(&judged.base.record.tree);
         if view.tree == *seen_before {
             return Ok(None);
@@ -197,7 +202,7 @@ impl<'a> Setup<'a> {
         // to the baseline's.
         let on = (!view.is_part).then_some(judged.base);
         let mut made = self.judged_layer_on(judged, &view, on)?;
-        if let (Made::Failed(failed), Some(_)) = (&made, on) {
+        if let (MadeLayer::Failed(failed), Some(_)) = (&made, on) {
             let sentence =
                 format!("setup does not run over what it made of the baseline, and is tried without: {failed}");
             self.say(&sentence);
@@ -212,32 +217,32 @@ impl<'a> Setup<'a> {
         judged: &JudgedTree<'_>,
         view: &SetupView,
         on: Option<&Layer>,
-    ) -> Result<Made, Stopped> {
+    ) -> Result<MadeLayer, Stopped> {
         let network = SetupNetwork::of_patch(&self.setting.contract.environment);
         let key = self.key(view, on.map(|layer| layer.record.key), network)?;
         let part = self.setting.work.join("setup-layers").join(key.to_string());
         if let Some(kept) = KeptLayer::read(&part, key) {
-            return Ok(Made::Layer(kept.into_layer(&part, None)));
+            return Ok(MadeLayer::Layer(kept.into_layer(&part, None)));
         }
         let root = self.materialised(view, key, if view.is_part { &|_| FileAge::Unchanged } else { judged.age_of })?;
         let record = new_record(key, judged.listing, view, on.map(|layer| layer.record.key));
         let lower = [root.clone()].into_iter().chain(on.map(|layer| layer.files.clone())).collect();
-        let beneath = if on.is_some() { Beneath::Layer } else { Beneath::Nothing };
-        let made = self.make(lower, &part, network, record)?;
+        let beneath = if on.is_some() { ShownFiles::Layer } else { ShownFiles::Nothing };
+        let made = self.make_layer(lower, &part, network, record)?;
         let made = self.finish(made, &part, &root, beneath)?;
-        discard(&root);
+        discard_layer(&root);
         let layer = match made {
             Ok(kept) => kept.into_layer(&part, None),
             Err(failed) => {
-                discard(&part);
-                return Ok(Made::Failed(failed));
+                discard_layer(&part);
+                return Ok(MadeLayer::Failed(failed));
             }
         };
         let withdrawn = withdraw_exam_files(&layer.files, &judged.base.files, &judged.exam);
         for path in withdrawn.map_err(|error| Stopped::Io(layer.files.clone(), error))? {
             self.say(&format!("setup made `{path}`, which belongs to the exam and counts for nothing"));
         }
-        Ok(Made::Layer(layer))
+        Ok(MadeLayer::Layer(layer))
     }
 
     /// Lays out what setup sees, in the run's work area.
@@ -258,17 +263,17 @@ impl<'a> Setup<'a> {
         made: Result<SetupRecord, FailedSetup>,
         part: &Path,
         root: &Path,
-        beneath: Beneath,
+        beneath: ShownFiles,
     ) -> Result<Result<KeptLayer, FailedSetup>, Stopped> {
         let record = match made {
             Ok(record) => record,
             Err(failed) => return Ok(Err(failed)),
         };
-        if let Err(error) = settle(&part.join("upper"), root, beneath) {
+        if let Err(error) = settle_layer(&part.join("upper"), root, beneath) {
             return Ok(Err(FailedSetup { why: format!("what it wrote cannot be kept: {error}"), record }));
         }
         let kept = KeptLayer { record, tried: self.attempts.iter().map(sort_of).collect() };
-        own_files::write(part.join(RECORD), canonical_bytes(&kept)?)
+        own_files::write_file(part.join(RECORD), canonical_bytes(&kept)?)
             .map_err(|error| Stopped::Io(part.join(RECORD), error))?;
         Ok(Ok(kept))
     }
@@ -276,11 +281,11 @@ impl<'a> Setup<'a> {
     fn key(&self, view: &SetupView, on: Option<Digest>, network: SetupNetwork) -> Result<Digest, Stopped> {
         let environment = &self.setting.contract.environment;
         // Programs of the tree itself are part of the tree's digest.
-        let quarters = self.setting.quarters("setup", self.setting.work.join("setup-trees"))?;
+        let quarters = self.setting.make_mounts("setup", self.setting.work.join("setup-trees"))?;
         let path = self.setting.path();
         let programs = environment.setup.iter().filter_map(|command| {
             let seen = quarters.find_program(command.argv.first()?, &path, quarters.tree())?;
-            Some((seen.clone(), quarters.of_host(&seen).iter().find_map(|host| Seen::of(host).ok())))
+            Some((seen.clone(), quarters.of_host(&seen).iter().find_map(|host| FileSighting::of_file(host).ok())))
         });
         Ok(canonical_digest(&Key {
             version: VERSION,
@@ -326,7 +331,7 @@ fn put(part: &Path, place: &Path) -> Result<File, Stopped> {
             Err(error) => failed = error,
         }
         if let Some(held) = hold_for_use(place).filter(|_| place.join(RECORD).own_is_file()) {
-            discard(part);
+            discard_layer(part);
             return Ok(held);
         }
     }

@@ -18,10 +18,10 @@ use contract::Coverage;
 use crate::judge::copy::Copy;
 use crate::run::file::{RunFile, Stopped};
 
-pub(crate) use layer::{JudgedTree, Layer, Made, Setup};
+pub(crate) use layer::{JudgedTree, Layer, LayerMaker, MadeLayer};
 pub(crate) use mounts::digests;
 pub(crate) use problems::problems;
-pub(crate) use settle::uncover;
+pub(crate) use settle::uncover_folder;
 pub(crate) use withdraw::ExamFiles;
 
 /// File of the bundle with the output of setup.
@@ -29,7 +29,10 @@ pub(crate) const SETUP_LOG: &str = "setup.log";
 
 /// Looks at the mounts and makes the setup layer of the baseline, or finds it, where the
 /// contract has a setup; says why it cannot, if it cannot.
-pub(crate) fn prepare(run: &mut RunFile<'_>, copy: &Copy) -> Result<Result<Option<Layer>, String>, Stopped> {
+pub(crate) fn prepare_environment(
+    run: &mut RunFile<'_>,
+    copy: &Copy,
+) -> Result<Result<Option<Layer>, String>, Stopped> {
     let environment = &run.task.contract.environment;
     let mounts = match digests(run.harness, &environment.mounts) {
         Err(Stopped::Io(path, error)) => {
@@ -44,20 +47,20 @@ pub(crate) fn prepare(run: &mut RunFile<'_>, copy: &Copy) -> Result<Result<Optio
     if !environment.setup_network.is_empty() {
         run.standing.cover(Coverage::SetupWithNetwork);
     }
-    let mut setup = Setup::new(run.setting(), run.watch, &mounts, &copy.baseline.store);
+    let mut setup = LayerMaker::new(run.setting(), run.watch, &mounts, &copy.baseline.store);
     let made = setup.baseline_layer(&copy.baseline.listing);
-    let Setup { cells, log, .. } = setup;
+    let LayerMaker { cells, log, .. } = setup;
     run.add_cells(cells)?;
-    run.write(SETUP_LOG, &log)?;
+    run.write_artifact(SETUP_LOG, &log)?;
     // Also of a setup that was cancelled: its sandbox is part of what the run came to.
     run.note_standing();
     match made? {
-        Made::Failed(failed) => {
+        MadeLayer::Failed(failed) => {
             let why = format!("the environment could not be set up: {failed}");
             run.sandboxes.add_setup([failed.record]);
             Ok(Err(why))
         }
-        Made::Layer(layer) => {
+        MadeLayer::Layer(layer) => {
             run.sandboxes.add_setup([layer.record.clone()]);
             Ok(Ok(Some(layer)))
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use untrusted_fs::own_files;
 
 use crate::home::host::write_aside;
-use crate::home::placement::Placed;
+use crate::home::placement::PlacedPath;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 
@@ -51,14 +51,14 @@ fn digest(harness: &Harness, mount: &Mount) -> Result<MountDigest, Stopped> {
     let failed = |error: io::Error| Stopped::Io(PathBuf::from(&mount.source), error);
     // A sandbox shows what a link leads to.
     let source = own_files::canonicalize(&mount.source).map_err(failed)?;
-    let target = Placed::of(mount).target.display().to_string();
+    let target = PlacedPath::of_mount(mount).target.display().to_string();
     let mut entries = Vec::new();
     list(&source, String::new(), &mut entries).map_err(failed)?;
     entries.sort_by(|a, b| a.below.cmp(&b.below));
     let looks: String = entries.iter().map(|entry| format!("{}\0{}\n", entry.below, entry.stat)).collect();
     let folder = harness.home.cache().join("mounts");
-    let file = folder.join(format!("{}.json", Digest::of(looks.as_bytes())));
-    let kept = own_files::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    let file = folder.join(format!("{}.json", Digest::of_bytes(looks.as_bytes())));
+    let kept = own_files::read_file(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
     if let Some(Kept { digest }) = kept {
         crate::home::lock::touch(&file);
         return Ok(MountDigest { target, ..digest });
@@ -101,16 +101,16 @@ fn read(entries: &[Entry], target: &str) -> io::Result<MountDigest> {
     let (mut lines, mut bytes) = (String::new(), 0);
     for entry in entries {
         let content = match entry.kind {
-            Kind::File => own_files::read(&entry.path)?,
+            Kind::File => own_files::read_file(&entry.path)?,
             Kind::Link => own_files::read_link(&entry.path)?.into_os_string().into_encoded_bytes(),
             Kind::Other => Vec::new(),
         };
         bytes += content.len() as u64;
-        lines.push_str(&format!("{:?} {:o} {} {}\n", entry.kind, entry.mode, Digest::of(&content), entry.below));
+        lines.push_str(&format!("{:?} {:o} {} {}\n", entry.kind, entry.mode, Digest::of_bytes(&content), entry.below));
     }
     Ok(MountDigest {
         target: target.to_owned(),
-        tree_sha256: Digest::of(lines.as_bytes()),
+        tree_sha256: Digest::of_bytes(lines.as_bytes()),
         files: entries.len() as u64,
         bytes,
     })

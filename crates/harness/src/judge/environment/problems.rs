@@ -8,7 +8,7 @@ use contract::task::{Environment, Mount};
 use untrusted_fs::own_files::OwnPath as _;
 
 use crate::home::host::Tools;
-use crate::home::placement::{Placed, Places, conflict, is_never_shown, is_plain};
+use crate::home::placement::{HostPlaces, PlacedPath, conflict, is_never_shown, is_plain};
 use crate::home::task::Task;
 
 /// All obstacles to the environment.
@@ -17,7 +17,7 @@ pub(crate) fn problems(tools: &Tools, task: &Task) -> Vec<Shortfall> {
     let mut problems: Vec<Shortfall> = environment.mounts.iter().filter_map(problem_of).collect();
     problems.extend(environment.mounts.iter().enumerate().filter_map(|mount| meeting_problem(environment, mount)));
     problems.extend(lost_names(task));
-    let places = Places::new(tools, environment);
+    let places = HostPlaces::new(tools, environment);
     let is_hidden = |dir: &&Path| dir.is_absolute() && places.host_path(dir).is_none();
     let hidden = environment.path.iter().map(Path::new).filter(is_hidden);
     problems.extend(hidden.map(|dir| Shortfall {
@@ -48,10 +48,10 @@ fn problem_of(mount: &Mount) -> Option<Shortfall> {
 
 /// Problem of a mount beside the others: it needs a place that they leave free.
 fn meeting_problem(environment: &Environment, (index, mount): (usize, &Mount)) -> Option<Shortfall> {
-    let placed = Placed::of(mount);
+    let placed = PlacedPath::of_mount(mount);
     let others = environment.mounts.iter().enumerate().filter(|(other, _)| *other != index);
     for (other_index, other) in others {
-        let other = Placed::of(other);
+        let other = PlacedPath::of_mount(other);
         let Ok(below) = placed.target.strip_prefix(&other.target) else { continue };
         if below.as_os_str().is_empty() {
             // Said once, of the later one; the same source twice is no contradiction.
@@ -74,7 +74,8 @@ fn meeting_problem(environment: &Environment, (index, mount): (usize, &Mount)) -
 /// Variables and arguments that name a moved mount by a path that is another thing inside.
 fn lost_names(task: &Task) -> Vec<Shortfall> {
     let environment = &task.contract.environment;
-    let lost: Vec<Placed> = environment.mounts.iter().map(Placed::of).filter(Placed::is_lost).collect();
+    let lost: Vec<PlacedPath> =
+        environment.mounts.iter().map(PlacedPath::of_mount).filter(PlacedPath::is_lost).collect();
     let variables = environment.variables.iter().map(|(name, value)| (format!("environment.variables {name}"), value));
     let commands = task.contract.verification_commands.iter().chain(&environment.setup).chain(&environment.build);
     // The program itself is looked up.
@@ -112,12 +113,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::home::task::Origin;
+    use crate::home::task::TreeOrigin;
     use crate::run::tests::contract;
 
     /// What stands against an environment, without the words before the first back-quote.
     fn found(environment: Value) -> Vec<String> {
-        let origin = Origin::Repository("/nowhere".into());
+        let origin = TreeOrigin::Repository("/nowhere".into());
         let contract =
             contract(json!({"environment": environment, "verification_commands": [{"argv": ["make", "-C/etc/go"]}]}));
         let task = Task::from_contract(contract, origin);

@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The variables by which programs find it.
-pub(super) fn variables() -> Vec<(String, String)> {
+pub(super) fn proxy_variables() -> Vec<(String, String)> {
     let url = format!("http://127.0.0.1:{PORT}");
     let names = [
         "http_proxy",
@@ -38,7 +38,7 @@ pub(super) fn variables() -> Vec<(String, String)> {
 }
 
 /// Serves until it is stopped, and remembers.
-pub(super) struct Proxy<'a> {
+pub(super) struct SetupProxy<'a> {
     allowed: &'a [String],
     used: Mutex<BTreeMap<(String, u16), NetworkUse>>,
     open: AtomicUsize,
@@ -54,14 +54,14 @@ struct Wanted {
     tunnel: bool,
 }
 
-impl<'a> Proxy<'a> {
+impl<'a> SetupProxy<'a> {
     /// Proxy to the hosts that the contract names.
     pub(super) fn new(allowed: &'a [String]) -> Self {
         Self { allowed, used: Mutex::default(), open: AtomicUsize::new(0), stop: AtomicBool::new(false) }
     }
 
     /// Tells the proxy's threads to end.
-    pub(super) fn stop(&self) {
+    pub(super) fn stop_threads(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
@@ -71,7 +71,7 @@ impl<'a> Proxy<'a> {
     }
 
     /// Accepts until it is stopped; every connection ends with the scope.
-    pub(super) fn serve<'scope>(&'scope self, listener: &TcpListener, scope: &'scope Scope<'scope, '_>) {
+    pub(super) fn serve_listener<'scope>(&'scope self, listener: &TcpListener, scope: &'scope Scope<'scope, '_>) {
         if listener.set_nonblocking(true).is_err() {
             return;
         }
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn only_named_hosts_are_allowed() {
         let allowed = ["Registry.example".to_owned(), "127.0.0.1:8080".to_owned()];
-        let proxy = Proxy::new(&allowed);
+        let proxy = SetupProxy::new(&allowed);
         for (host, port, expected) in [
             ("registry.example", 443, true),
             ("registry.example", 80, true),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FileType, Timespec, Timestamps, fremovexattr, futimens, utimensat};
 use rustix::io::Errno;
 use untrusted_fs::{
-    Bounds, Entry, Met, Next, grant_owner, kind, lstat, open_dir, open_root, remove_tree, remove_tree_at, walk,
+    Bounds, Met, Next, WalkEntry, grant_owner, kind, lstat, open_dir, open_root, remove_tree, remove_tree_at, walk,
 };
 
 /// Before the time of every file in a laid-out tree, its oldest products included.
@@ -29,7 +29,7 @@ const SETTLING: Duration = Duration::from_secs(600);
 
 /// Files that show through a layer, beside those of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beneath {
+pub(super) enum ShownFiles {
     Nothing,
     /// Another layer, from which setup may have removed something.
     Layer,
@@ -37,7 +37,7 @@ pub(super) enum Beneath {
 
 /// Makes a layer of what setup wrote over `tree`. Nothing else may be at work in either;
 /// links are not followed.
-pub(super) fn settle(layer: &Path, tree: &Path, beneath: Beneath) -> io::Result<()> {
+pub(super) fn settle_layer(layer: &Path, tree: &Path, beneath: ShownFiles) -> io::Result<()> {
     grant_owner(layer)?;
     let root = open_root(layer)?;
     remove_tree_at(root.as_fd(), b".git")?;
@@ -52,7 +52,7 @@ struct Settling {
     /// The directories of the tree at the same paths as those of the layer that are being
     /// walked; none where the tree has no such directory.
     tree: Vec<Option<OwnedFd>>,
-    beneath: Beneath,
+    beneath: ShownFiles,
 }
 
 impl Settling {
@@ -63,7 +63,7 @@ impl Settling {
             // A directory gets a new time with each name that comes or goes in it.
             Met::Left { dir, .. } => {
                 if self.tree.pop().flatten().is_some() {
-                    uncover(dir)?;
+                    uncover_folder(dir)?;
                 }
                 futimens(dir, &TIMES)?;
             }
@@ -72,7 +72,7 @@ impl Settling {
         Ok(Next::Pass)
     }
 
-    fn settle_name(&mut self, entry: Entry<'_>) -> io::Result<Next> {
+    fn settle_name(&mut self, entry: WalkEntry<'_>) -> io::Result<Next> {
         let found = kind(entry.stat);
         let tree = self.tree.last().and_then(Option::as_ref);
         let of_tree = tree.and_then(|tree| Some((tree, kind(&lstat(tree, entry.name).ok()?))));
@@ -86,7 +86,7 @@ impl Settling {
                 self.tree.push(None);
                 return Ok(Next::Enter);
             }
-            (FileType::CharacterDevice, None) if self.beneath == Beneath::Layer => {}
+            (FileType::CharacterDevice, None) if self.beneath == ShownFiles::Layer => {}
             (_, Some(_)) | (FileType::CharacterDevice, None) => remove_tree_at(entry.dir, entry.name)?,
             (_, None) => utimensat(entry.dir, entry.name, &TIMES, AtFlags::SYMLINK_NOFOLLOW)?,
         }
@@ -95,12 +95,12 @@ impl Settling {
 }
 
 /// Removes what setup wrote, also where it made folders that not even their owner may write to.
-pub(super) fn discard(dir: &Path) {
+pub(super) fn discard_layer(dir: &Path) {
     let _ = remove_tree(dir);
 }
 
 /// Takes the marks away by which a folder hides what lies beneath it.
-pub(crate) fn uncover(dir: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn uncover_folder(dir: BorrowedFd<'_>) -> io::Result<()> {
     OPAQUE.iter().try_for_each(|name| match fremovexattr(dir, *name) {
         // Marks of the privileged kind are not there where they may not be touched.
         Ok(()) | Err(Errno::NODATA | Errno::NOTSUP | Errno::PERM) => Ok(()),
@@ -153,7 +153,7 @@ mod tests {
         );
         symlink("/nonexistent", layer.join("out/link")).unwrap();
         symlink(&tree, layer.join("out/tree")).unwrap();
-        settle(&layer, &tree, Beneath::Nothing).unwrap();
+        settle_layer(&layer, &tree, ShownFiles::Nothing).unwrap();
         let mut found = BTreeSet::new();
         names(&layer, &layer, &mut found);
         let expected = ["d/", "d/new", "empty/", "out/", "out/deep/", "out/deep/er", "out/link", "out/tree"];
@@ -164,7 +164,7 @@ mod tests {
     /// A hole hides what lies beneath it: a layer beneath has something there, a tree never does.
     #[test]
     fn a_hole_stays_only_above_another_layer() {
-        for (beneath, is_there) in [(Beneath::Nothing, false), (Beneath::Layer, true)] {
+        for (beneath, is_there) in [(ShownFiles::Nothing, false), (ShownFiles::Layer, true)] {
             let scratch = Scratch::new();
             let (tree, layer) = (scratch.0.join("tree"), scratch.0.join("layer"));
             make(&tree, &["gone"]);
@@ -175,7 +175,7 @@ mod tests {
             };
             hole("gone");
             hole("hole");
-            settle(&layer, &tree, beneath).unwrap();
+            settle_layer(&layer, &tree, beneath).unwrap();
             assert_eq!(fs::symlink_metadata(layer.join("hole")).is_ok(), is_there, "{beneath:?}");
             assert!(fs::symlink_metadata(layer.join("gone")).is_err(), "{beneath:?}: the tree's own shows again");
         }
@@ -188,7 +188,7 @@ mod tests {
         let layer = scratch.0.join("layer");
         make(&layer, &["shut/file"]);
         fs::set_permissions(layer.join("shut"), fs::Permissions::from_mode(0o500)).unwrap();
-        discard(&layer);
+        discard_layer(&layer);
         assert!(fs::symlink_metadata(&layer).is_err());
     }
 
@@ -197,7 +197,7 @@ mod tests {
 
     impl Scratch {
         fn new() -> Self {
-            let name = format!("cto-settle-{}-{}", std::process::id(), crate::home::token::suffix().unwrap());
+            let name = format!("cto-settle-{}-{}", std::process::id(), crate::home::token::random_suffix().unwrap());
             let dir = std::env::temp_dir().join(name);
             fs::create_dir(&dir).unwrap();
             Self(dir)

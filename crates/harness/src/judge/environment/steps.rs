@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use contract::sandbox::{NetworkUse, SetupCommand, SetupRecord};
 use contract::task::{Command, Environment};
-use contract::text::shown;
+use contract::text::show_controls;
 use evidence::names::SETUP_LOG;
 use gate::conduct::judge_conduct;
-use sandbox::{Ended, Stage, Upper, WorkspaceFrom};
+use sandbox::{Ended, SandboxStage, Upper, WorkspaceFrom};
 
-use super::layer::{FailedSetup, Setup};
-use super::proxy::{self, Proxy};
+use super::layer::{FailedSetup, LayerMaker};
+use super::proxy::{self, SetupProxy};
 use crate::run::file::Stopped;
 use crate::run::followed::FollowedProgram;
-use crate::run::supervise::{exceeded, exit_code};
+use crate::run::supervise::{exit_code, limits_exceeded};
 
 /// Characters of a last line that a reason quotes.
 const LONGEST_LAST_LINE: usize = 300;
@@ -55,9 +55,9 @@ impl SetupNetwork {
     }
 }
 
-impl Setup<'_> {
+impl LayerMaker<'_> {
     /// Runs the commands over `lower`, the first on top; what they write goes below `part`.
-    pub(super) fn make(
+    pub(super) fn make_layer(
         &mut self,
         lower: Vec<PathBuf>,
         part: &Path,
@@ -87,7 +87,7 @@ impl Setup<'_> {
         let Some((ended, network)) = self.run(command, over, name)? else {
             return Ok(Some("was not found".to_owned()));
         };
-        self.cells.add(name, &ended);
+        self.cells.add_sandbox(name, &ended);
         self.attempts.extend(self.cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default());
         let exit = exit_code(&ended);
         let duration_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
@@ -99,7 +99,7 @@ impl Setup<'_> {
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }
-        let exceeded = exceeded(&ended, &self.setting.contract.limits);
+        let exceeded = limits_exceeded(&ended, &self.setting.contract.limits);
         let hint = format!("{}{}", refused_hosts(&record.network, over.network), last_line(&ended));
         Ok(judge_step(&ended, exceeded, command.timeout_seconds, &hint))
     }
@@ -114,26 +114,26 @@ impl Setup<'_> {
         let Some((root, beneath)) = lower.split_first() else { return Ok(None) };
         let from = WorkspaceFrom::Layers { lower: lower.clone(), upper: Upper::Directory((*part).to_owned()) };
         let layers = [part.join("upper")].into_iter().chain(beneath.iter().cloned()).collect();
-        let quarters = self.setting.quarters("setup", root.clone())?.layered(layers, from);
+        let quarters = self.setting.make_mounts("setup", root.clone())?.with_layers(layers, from);
         let wall = Duration::from_secs(command.timeout_seconds);
         let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
             return Ok(None);
         };
         if let (true, Some(confinement)) = (*network != SetupNetwork::Absent, &mut spec.confinement) {
             confinement.listener = Some(proxy::PORT);
-            spec.env.extend(proxy::variables());
+            spec.env.extend(proxy::proxy_variables());
         }
-        let stage: Stage = self.setting.harness.supervisor.prepare()?;
-        let mut confined = self.setting.confine(stage, spec)?;
-        let followed = FollowedProgram::announce(&self.setting, self.watch, name, wall);
+        let stage: SandboxStage = self.setting.harness.supervisor.prepare()?;
+        let mut confined = self.setting.confine_program(stage, spec)?;
+        let followed = FollowedProgram::announce_program(&self.setting, self.watch, name, wall);
         let Some(listener) = confined.take_listener() else {
-            return Ok(Some((followed.hear(self.watch, |watch| confined.start(watch))?, Vec::new())));
+            return Ok(Some((followed.run_heard(self.watch, |watch| confined.start_program(watch))?, Vec::new())));
         };
-        let proxy = Proxy::new(network.hosts(&self.setting.contract.environment));
+        let proxy = SetupProxy::new(network.hosts(&self.setting.contract.environment));
         let ended = std::thread::scope(|scope| {
-            scope.spawn(|| proxy.serve(&listener, scope));
-            let ended = followed.hear(self.watch, |watch| confined.start(watch));
-            proxy.stop();
+            scope.spawn(|| proxy.serve_listener(&listener, scope));
+            let ended = followed.run_heard(self.watch, |watch| confined.start_program(watch));
+            proxy.stop_threads();
             ended
         })?;
         Ok(Some((ended, proxy.into_record())))
@@ -168,7 +168,7 @@ fn last_line(ended: &Ended) -> String {
     let last = |bytes: Vec<u8>| {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-        Some(shown(line).chars().take(LONGEST_LAST_LINE).collect::<String>())
+        Some(show_controls(line).chars().take(LONGEST_LAST_LINE).collect::<String>())
     };
     let line = last(ended.stderr.text_bytes()).or_else(|| last(ended.stdout.text_bytes()));
     line.map(|line| format!("; its last line: \u{201c}{line}\u{201d} ({SETUP_LOG})")).unwrap_or_default()

@@ -17,7 +17,7 @@ use untrusted_fs::{
     Bounds, Met, Next, kind, open_root, plain_names, read_plain, read_plain_link, remove_tree_at, walk,
 };
 
-use super::settle::uncover;
+use super::settle::uncover_folder;
 
 /// Time for one layer; a larger one is not used.
 const WITHDRAWING: Duration = Duration::from_secs(600);
@@ -87,7 +87,7 @@ pub(super) fn withdraw_exam_files(layer: &Path, base: &Path, exam: &ExamFiles<'_
 /// A folder of the exam that was made anew hides nothing of the baseline's layer.
 fn uncover_exam(dir: BorrowedFd<'_>, path: &[u8], exam: &ExamFiles<'_>, base: &Path) -> io::Result<Next> {
     if !path.is_empty() && exam.is_exam(&[path, b"/x"].concat(), base) {
-        uncover(dir)?;
+        uncover_folder(dir)?;
     }
     Ok(Next::Pass)
 }
@@ -101,7 +101,7 @@ mod tests {
 
     use contract::Ecosystem;
     use serde_json::json;
-    use tree::{Entry, Mode, Oid};
+    use tree::{ListingEntry, Oid, PathMode};
 
     use super::*;
     use crate::run::tests::contract;
@@ -118,7 +118,7 @@ mod tests {
     /// One path of a layer: its content there and in the baseline's layer, and true if it is withdrawn.
     #[test]
     fn files_of_the_exam_stay_as_the_baselines_layer_has_them() {
-        let entry = Entry { mode: Mode::File, oid: Oid([1; 20]) };
+        let entry = ListingEntry { mode: PathMode::File, oid: Oid([1; 20]) };
         let tree = ["app.py", "tests/test_a.py"].map(|path| (path.as_bytes().to_vec(), entry));
         let (baseline, rules) = (Listing(tree.into()), contract(json!({})).path_rules(&[Ecosystem::Python]).unwrap());
         for (path, now, before, is_withdrawn) in [

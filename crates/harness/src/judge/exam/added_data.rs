@@ -5,7 +5,7 @@
 use contract::Coverage;
 use contract::exam::is_test_data;
 use contract::report::{CheckResult, PassKind};
-use tree::{Listing, Mode};
+use tree::{Listing, PathMode};
 
 use super::room::Ran;
 use super::{Examiner, Trees, put};
@@ -42,7 +42,7 @@ impl Examiner<'_> {
         let is_lacking = |path: &Vec<u8>| !baseline.0.contains_key(path) && !exam.0.contains_key(path);
         // What setup and build make is not lacking, and must not be taken from the patch.
         let added = result.0.iter().filter(|(path, _)| is_lacking(path) && !self.is_made(path));
-        for (path, entry) in added.filter(|(path, entry)| is_test_data(path) && entry.mode == Mode::File) {
+        for (path, entry) in added.filter(|(path, entry)| is_test_data(path) && entry.mode == PathMode::File) {
             put(&mut with_data, path.clone(), *entry);
         }
         with_data

@@ -8,7 +8,7 @@ use contract::product::{ContentKind, Generator, content_kind, generator_of};
 use tree::{FileAge, Listing};
 
 use super::Examiner;
-use crate::judge::products::written;
+use crate::judge::products::written_entry;
 use crate::run::file::Stopped;
 use crate::run::quarters::Quarters;
 
@@ -23,7 +23,7 @@ pub(super) struct Ages(BTreeMap<Vec<u8>, FileAge>);
 
 impl Ages {
     /// Age of a path; unchanged unless the patch touched it.
-    pub(super) fn of(&self, path: &[u8]) -> FileAge {
+    pub(super) fn age_of(&self, path: &[u8]) -> FileAge {
         self.0.get(path).copied().unwrap_or(FileAge::Unchanged)
     }
 }
@@ -36,7 +36,7 @@ impl Examiner<'_> {
         let mut reader = self.trees.store.reader();
         let mut ages = BTreeMap::new();
         for change in tree::changes(self.trees.baseline, listing) {
-            let Some(after) = written(&change) else { continue };
+            let Some(after) = written_entry(&change) else { continue };
             let kind = content_kind(&change.path, &reader.blob(after.oid)?);
             let generator = generator_of(&change.path, |source| listing.0.contains_key(source));
             let age = match (kind, generator) {

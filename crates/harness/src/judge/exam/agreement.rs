@@ -2,7 +2,7 @@
 //! `|| true`, or by the patch.
 
 use contract::report::TestCounts;
-use contract::text::{listed, shown};
+use contract::text::{listed, show_controls};
 
 use super::room::Ran;
 
@@ -30,7 +30,7 @@ impl Ran {
         match (exit, failures) {
             (0, 0) => None,
             (0, _) => {
-                let names = listed(tests.failed().map(shown), NAMED);
+                let names = listed(tests.failed().map(show_controls), NAMED);
                 let named = if names.is_empty() { names } else { format!(": {names}") };
                 Some(format!("the exit code is 0, and {failures} of {executed} tests failed{named}"))
             }

@@ -16,14 +16,14 @@ use contract::{Digest, Ecosystem, Reason, TaskContract, canonical_bytes, canonic
 use serde::{Deserialize, Serialize};
 use testimony::compare::Patterns;
 use testimony::control::known_runners;
-use testimony::results::{Outcome, Runner, TestResults};
+use testimony::results::{Runner, TestOutcome, TestResults};
 use tree::Listing;
 use untrusted_fs::own_files;
 
 use super::built::lies_in;
 use super::conduct::sort_of;
 use super::faults::{last_lines, missing_tool};
-use super::room::{Ran, Room};
+use super::room::{ExamTree, Ran};
 use super::{Examined, Examiner};
 use crate::run::file::Stopped;
 
@@ -127,12 +127,12 @@ impl BaselineExam {
     }
 
     /// Facts for the gate.
-    pub(crate) fn facts(&self, contract: &TaskContract) -> BaselineExamFacts {
+    pub(crate) fn exam_facts(&self, contract: &TaskContract) -> BaselineExamFacts {
         let told = || self.commands.iter().filter_map(|command| command.tests.as_ref());
         let premise = |entry: &String| {
             let pattern = Patterns::new(std::slice::from_ref(entry));
             let matching = told().flat_map(|tests| &tests.tests).filter(|(name, _)| pattern.matches(name));
-            let (red, other): (Vec<_>, Vec<_>) = matching.partition(|(_, outcome)| **outcome == Outcome::Failed);
+            let (red, other): (Vec<_>, Vec<_>) = matching.partition(|(_, outcome)| **outcome == TestOutcome::Failed);
             PremiseFact { entry: entry.clone(), red: red.len() as u64, other: other.len() as u64 }
         };
         let names_all = |command: &BaselineCommand| {
@@ -182,7 +182,7 @@ impl Examiner<'_> {
                 None => self.hold_command(&listing, &mut room, index, command, &file)?,
             };
             held_commands.push(held);
-            if let Some(why) = room.as_ref().and_then(|room: &Room| room.unready.as_ref()) {
+            if let Some(why) = room.as_ref().and_then(|room: &ExamTree| room.unready.as_ref()) {
                 let text = format!("the baseline cannot be set up and built: {why}");
                 self.found.blocks.push((Reason::VerificationFailed, text));
                 break;
@@ -209,7 +209,7 @@ impl Examiner<'_> {
     fn hold_command(
         &mut self,
         listing: &Listing,
-        room: &mut Option<Room>,
+        room: &mut Option<ExamTree>,
         index: usize,
         command: &Command,
         file: &Path,
@@ -247,7 +247,7 @@ impl Examiner<'_> {
     }
 
     /// Runs a command on the baseline. That it is slow there is nothing the patch did.
-    pub(super) fn run_on_baseline(&mut self, room: &Room, command: &Command, name: &str) -> Result<Ran, Stopped> {
+    pub(super) fn run_on_baseline(&mut self, room: &ExamTree, command: &Command, name: &str) -> Result<Ran, Stopped> {
         let late = self.found.late.len();
         let ran = self.command(room, command, None, name)?;
         self.found.late.truncate(late);
@@ -311,7 +311,7 @@ fn identity(program: &Path) -> String {
 
 /// Kept result; one that cannot be read is determined again.
 fn kept(file: &Path) -> Option<BaselineCommand> {
-    let kept: Kept = serde_json::from_slice(&own_files::read(file).ok()?).ok()?;
+    let kept: Kept = serde_json::from_slice(&own_files::read_file(file).ok()?).ok()?;
     crate::home::lock::touch(file);
     (kept.version == KEPT_VERSION).then_some(kept.held)
 }

@@ -19,12 +19,12 @@ use contract::paths::PathRules;
 use contract::text::path_text;
 use rustix::fs::FileType;
 use tree::{Listing, folders_above};
-use untrusted_fs::{Bounds, Entry, Met, Next, grant_owner, kind, open_root, read_beneath, remove_tree_at, walk};
+use untrusted_fs::{Bounds, Met, Next, WalkEntry, grant_owner, kind, open_root, read_beneath, remove_tree_at, walk};
 
 use super::Examiner;
 use super::faults::last_lines;
-use super::room::Room;
-use crate::judge::environment::uncover;
+use super::room::ExamTree;
+use crate::judge::environment::uncover_folder;
 use crate::run::file::Stopped;
 
 /// Time to look through what one build wrote.
@@ -41,7 +41,7 @@ const LARGEST: u64 = 64 << 20;
 impl Examiner<'_> {
     /// Builds what is under test. Where that fails, the room says why, and no command is
     /// run in it.
-    pub(super) fn build(&mut self, room: &mut Room, listing: &Listing, name: &str) -> Result<(), Stopped> {
+    pub(super) fn build_tested(&mut self, room: &mut ExamTree, listing: &Listing, name: &str) -> Result<(), Stopped> {
         let contract = self.setting.contract;
         for (index, command) in contract.environment.build.iter().enumerate() {
             let name = format!("{name} build {}", index + 1);
@@ -112,7 +112,7 @@ impl Restoring<'_> {
         }
     }
 
-    fn restore_entry(&mut self, entry: &Entry<'_>) -> io::Result<Next> {
+    fn restore_entry(&mut self, entry: &WalkEntry<'_>) -> io::Result<Next> {
         let is_folder = kind(entry.stat) == FileType::Directory;
         let of_tree = self.listing.0.contains_key(entry.path);
         let is_exam = match of_tree {
@@ -143,7 +143,7 @@ impl Restoring<'_> {
 
     /// True for a new file that runs unasked wherever it lies, or that configures a runner
     /// or a build in a folder that the tree has.
-    fn is_hook(&self, entry: &Entry<'_>) -> io::Result<bool> {
+    fn is_hook(&self, entry: &WalkEntry<'_>) -> io::Result<bool> {
         if entry.name == ENTRY_POINTS {
             let content = read_entry(entry)?;
             return Ok(content.windows(PLUGINS_OF_PYTEST.len()).any(|window| window == PLUGINS_OF_PYTEST));
@@ -157,8 +157,8 @@ impl Restoring<'_> {
     /// True for a hook that the build of the baseline makes as well. Code that runs unasked
     /// must have the same bytes; configuration that is generated may follow what it is
     /// generated from. What the baseline's build makes is written down.
-    fn stays(&mut self, entry: &Entry<'_>) -> io::Result<bool> {
-        let (path, digest) = (path_text(entry.path), Digest::of(&read_entry(entry)?));
+    fn stays(&mut self, entry: &WalkEntry<'_>) -> io::Result<bool> {
+        let (path, digest) = (path_text(entry.path), Digest::of_bytes(&read_entry(entry)?));
         let runs_unasked = HOOKS.contains(&entry.name) || entry.name == ENTRY_POINTS;
         let stays = match &self.of_baseline {
             None => kind(entry.stat) == FileType::RegularFile,
@@ -179,7 +179,7 @@ impl Restoring<'_> {
     /// A folder that was made anew hides nothing of the exam.
     fn leave(&mut self, dir: BorrowedFd<'_>, path: &[u8]) -> io::Result<Next> {
         if !path.is_empty() && self.has_exam_below(path) {
-            uncover(dir.as_fd())?;
+            uncover_folder(dir.as_fd())?;
         }
         Ok(Next::Pass)
     }
@@ -191,7 +191,7 @@ pub(super) fn lies_in(named: &BTreeSet<String>, path: &[u8]) -> bool {
 }
 
 /// The content of a plain file; nothing of any other kind.
-fn read_entry(entry: &Entry<'_>) -> io::Result<Vec<u8>> {
+fn read_entry(entry: &WalkEntry<'_>) -> io::Result<Vec<u8>> {
     if kind(entry.stat) != FileType::RegularFile {
         return Ok(Vec::new());
     }

@@ -6,7 +6,7 @@ use contract::sandbox::{Attempt, AttemptVerdict};
 use gate::conduct::judge_conduct;
 
 use super::Examiner;
-use super::room::Room;
+use super::room::ExamTree;
 
 /// Class of an attempt. Only the first word counts, since the rest of a command line may
 /// differ each time.
@@ -31,7 +31,7 @@ impl Examiner<'_> {
 
     /// Keeps what setup and build of a judged tree tried, as far as neither did on the
     /// baseline.
-    pub(super) fn hold_room_conduct(&mut self, room: &Room) {
+    pub(super) fn hold_room_conduct(&mut self, room: &ExamTree) {
         let commands = self.before.commands.iter().flat_map(|before| &before.tried);
         let known = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
         let new = new_attempts(room.attempts.clone(), known);

@@ -11,7 +11,7 @@ use contract::text::listed;
 use contract::{Coverage, Reason};
 use testimony::control::{ControlTest, control_tests, unseen};
 use testimony::results::TestResults;
-use tree::{Entry, Listing, Mode};
+use tree::{Listing, ListingEntry, PathMode};
 
 use super::control_tests::{letters, same_place};
 use super::room::Ran;
@@ -179,8 +179,8 @@ impl Examiner<'_> {
         let mut altered = listing.clone();
         for test in tests {
             let oid = self.trees.store.put_blob(&test.content)?;
-            let mode = altered.0.get(test.path.as_bytes()).map_or(Mode::File, |entry| entry.mode);
-            altered.0.insert(test.path.clone().into_bytes(), Entry { mode, oid });
+            let mode = altered.0.get(test.path.as_bytes()).map_or(PathMode::File, |entry| entry.mode);
+            altered.0.insert(test.path.clone().into_bytes(), ListingEntry { mode, oid });
         }
         let room = self.room(&altered, name)?;
         let mut ran = self.command(&room, controlling.command, None, name)?;

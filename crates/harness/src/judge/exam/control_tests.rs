@@ -89,7 +89,7 @@ impl Examiner<'_> {
         &self,
         listing: &Listing,
         command: &Command,
-        ask: impl FnOnce(&control::Room<'_>) -> T,
+        ask: impl FnOnce(&control::ControlInputs<'_>) -> T,
     ) -> T {
         let paths: Vec<String> = listing.0.keys().filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
         let read = |path: &str| {
@@ -97,7 +97,7 @@ impl Examiner<'_> {
             self.trees.store.blob(entry.oid).ok()
         };
         let cwd = command.cwd.as_deref().unwrap_or_default();
-        ask(&control::Room { argv: &command.argv, cwd, paths: &paths, read: &read })
+        ask(&control::ControlInputs { argv: &command.argv, cwd, paths: &paths, read: &read })
     }
 }
 

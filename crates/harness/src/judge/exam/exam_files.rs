@@ -9,7 +9,7 @@ use contract::exam::is_source_name;
 use contract::paths::PathRules;
 use testimony::control::{declaring_files, may_declare_tests};
 use testimony::results::Runner;
-use tree::{Change, Listing};
+use tree::{Listing, PathChange};
 
 use super::{Examiner, Trees};
 use crate::run::file::Stopped;
@@ -82,11 +82,11 @@ impl Examiner<'_> {
     /// definition counts.
     pub(super) fn note_redefinitions(&mut self) -> Result<(), Stopped> {
         let Trees { baseline, result, rules, store } = self.trees;
-        for Change { path, before, after } in tree::changes(baseline, result) {
+        for PathChange { path, before, after } in tree::changes(baseline, result) {
             let (Some(before), Some(after), true) = (before, after, rules.is_protected(&path)) else { continue };
             if redefines(&store.blob(before.oid)?, &store.blob(after.oid)?) {
                 self.found.coverage.insert(Coverage::ExamChangeNotControlled);
-                let path = contract::text::shown(&contract::text::path_text(&path));
+                let path = contract::text::show_controls(&contract::text::path_text(&path));
                 self.say(&format!("{path}: the patch defines again what a file of the exam defines"));
             }
         }

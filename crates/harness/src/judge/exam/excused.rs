@@ -8,7 +8,7 @@ use contract::report::{Excuse, FailedTest, PassKind};
 use testimony::compare::{
     Patterns, Repetitions, excused_by_repetition, known_failures, newly_failing, too_many_excused,
 };
-use testimony::results::{Outcome, TestResults, failure_messages};
+use testimony::results::{TestOutcome, TestResults, failure_messages};
 use tree::Listing;
 
 use super::room::Ran;
@@ -126,7 +126,8 @@ impl Examiner<'_> {
     pub(super) fn judge_must_pass(&mut self, exam: &Listing, ran: &[Ran]) -> Vec<String> {
         let contract = self.setting.contract;
         let unproven = contract.must_pass.iter().filter(|entry| !self.proves(exam, ran, entry));
-        let entries: Vec<String> = unproven.map(|entry| format!("`{}`", contract::text::shown(entry))).collect();
+        let entries: Vec<String> =
+            unproven.map(|entry| format!("`{}`", contract::text::show_controls(entry))).collect();
         entries
     }
 
@@ -137,8 +138,8 @@ impl Examiner<'_> {
             let before = self.before.commands.get(index).and_then(|before| before.tests.as_ref());
             let was = |name: &str| before.and_then(|before| before.tests.get(name));
             let green = tests.tests.iter().filter(|(name, outcome)| {
-                let is_new = self.is_one_tree || was(name) != Some(&Outcome::Passed);
-                **outcome == Outcome::Passed && pattern.matches(name) && is_new
+                let is_new = self.is_one_tree || was(name) != Some(&TestOutcome::Passed);
+                **outcome == TestOutcome::Passed && pattern.matches(name) && is_new
             });
             green.take(MOST_TRIED).any(|(name, _)| self.is_of_baseline(exam, index, tests, name))
         })
@@ -192,6 +193,6 @@ impl Examiner<'_> {
 
 /// True if some test passes on both trees.
 fn any_green(before: &TestResults, after: &TestResults) -> bool {
-    let passed = |tests: &TestResults, name: &str| tests.tests.get(name) == Some(&Outcome::Passed);
+    let passed = |tests: &TestResults, name: &str| tests.tests.get(name) == Some(&TestOutcome::Passed);
     before.tests.keys().any(|name| passed(before, name) && passed(after, name))
 }

@@ -1,6 +1,6 @@
 //! Signs of a lacking environment in the output of a command on the baseline.
 
-use contract::text::shown;
+use contract::text::show_controls;
 
 /// Bytes at the end of an output that are searched.
 const END: usize = 64 << 10;
@@ -12,7 +12,7 @@ const LONGEST: usize = 1000;
 pub(super) fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(end(output)).into_owned();
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
-    let kept = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| shown(line));
+    let kept = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| show_controls(line));
     let mut kept: Vec<String> = kept.collect();
     while kept.len() > 1 && kept.iter().map(String::len).sum::<usize>() > LONGEST {
         kept.remove(0);

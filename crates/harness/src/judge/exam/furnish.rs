@@ -8,7 +8,7 @@ use tree::Listing;
 
 use super::Examiner;
 use super::ages::Ages;
-use crate::judge::environment::{ExamFiles, JudgedTree, Layer, Made, Setup};
+use crate::judge::environment::{ExamFiles, JudgedTree, Layer, LayerMaker, MadeLayer};
 use crate::run::file::Stopped;
 
 /// Layers under a tree, and what their setup tried.
@@ -27,11 +27,11 @@ impl Examiner<'_> {
         }
         let (made, _) = self.set_up(|setup, trees| setup.baseline_layer(trees.baseline).map(Some))?;
         Ok(match made {
-            Some(Made::Layer(layer)) => {
+            Some(MadeLayer::Layer(layer)) => {
                 self.furnished.layer = Some(layer);
                 None
             }
-            Some(Made::Failed(why)) => Some(format!("the environment could not be set up: {why}")),
+            Some(MadeLayer::Failed(why)) => Some(format!("the environment could not be set up: {why}")),
             None => None,
         })
     }
@@ -44,14 +44,14 @@ impl Examiner<'_> {
         };
         let (made, attempts) = self.set_up(|setup, trees| {
             let exam = ExamFiles { rules: trees.rules, baseline: trees.baseline };
-            setup.judged_layer(&JudgedTree { listing, base: &base, age_of: &|path| ages.of(path), exam })
+            setup.judged_layer(&JudgedTree { listing, base: &base, age_of: &|path| ages.age_of(path), exam })
         })?;
         let files = match made {
             None => Ok(vec![base.files]),
-            Some(Made::Layer(Layer { files, record, .. })) => {
+            Some(MadeLayer::Layer(Layer { files, record, .. })) => {
                 Ok([files].into_iter().chain(record.on.map(|_| base.files)).collect())
             }
-            Some(Made::Failed(why)) => Err(why.to_string()),
+            Some(MadeLayer::Failed(why)) => Err(why.to_string()),
         };
         Ok(Layers { files, attempts })
     }
@@ -59,16 +59,16 @@ impl Examiner<'_> {
     /// Makes a layer and keeps its record.
     fn set_up(
         &mut self,
-        make: impl FnOnce(&mut Setup<'_>, &super::Trees<'_>) -> Result<Option<Made>, Stopped>,
-    ) -> Result<(Option<Made>, Vec<Attempt>), Stopped> {
-        let mut setup = Setup::new(self.setting, self.watch, &self.furnished.mounts, self.trees.store);
+        make: impl FnOnce(&mut LayerMaker<'_>, &super::Trees<'_>) -> Result<Option<MadeLayer>, Stopped>,
+    ) -> Result<(Option<MadeLayer>, Vec<Attempt>), Stopped> {
+        let mut setup = LayerMaker::new(self.setting, self.watch, &self.furnished.mounts, self.trees.store);
         let made = make(&mut setup, &self.trees)?;
-        let Setup { cells, log, attempts, .. } = setup;
-        self.found.cells.extend(cells);
+        let LayerMaker { cells, log, attempts, .. } = setup;
+        self.found.cells.add_all(cells);
         self.found.log.extend(log);
         match &made {
-            Some(Made::Layer(layer)) => self.tell_setup(&layer.record),
-            Some(Made::Failed(failed)) => self.tell_setup(&failed.record),
+            Some(MadeLayer::Layer(layer)) => self.tell_setup(&layer.record),
+            Some(MadeLayer::Failed(failed)) => self.tell_setup(&failed.record),
             None => {}
         }
         Ok((made, attempts))

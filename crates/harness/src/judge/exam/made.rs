@@ -7,12 +7,12 @@
 
 use contract::Coverage;
 use contract::product::lock_file;
-use contract::text::{path_text, shown};
+use contract::text::{path_text, show_controls};
 use tree::{Listing, folders_above};
 use untrusted_fs::{is_there_beneath, read_plain};
 
 use super::Examiner;
-use super::room::Room;
+use super::room::ExamTree;
 use crate::run::file::Stopped;
 
 /// Size of a file up to which it is compared.
@@ -43,7 +43,7 @@ impl Examiner<'_> {
     }
 
     /// Says of each whether the exam's own setup and build make the same.
-    pub(super) fn compare_with_made(&mut self, room: &Room) -> Result<(), Stopped> {
+    pub(super) fn compare_with_made(&mut self, room: &ExamTree) -> Result<(), Stopped> {
         for (path, entry) in std::mem::take(&mut self.left_out) {
             let carried = self.trees.store.blob(entry.oid)?;
             let made = room.made_in().find_map(|place| read_plain(place, &path, LARGEST));
@@ -55,7 +55,7 @@ impl Examiner<'_> {
             if made.as_ref() != Some(&carried) {
                 self.found.coverage.insert(Coverage::ProductNotRebuilt);
             }
-            let path = shown(&path_text(&path));
+            let path = show_controls(&path_text(&path));
             self.say(&format!("`{path}` lies where setup or build make something, {how}; the exam is held without it"));
         }
         Ok(())

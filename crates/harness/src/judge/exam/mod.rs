@@ -28,18 +28,18 @@ use std::collections::BTreeSet;
 use contract::paths::{PathRules, PathVerdict};
 use contract::report::{CheckResult, FailedTest, PassKind, PoisonedFile, TestComparison, VerificationPass};
 use contract::sandbox::{Attempt, MountDigest, SetupRecord};
-use contract::text::{listed, path_text, shown};
+use contract::text::{listed, path_text, show_controls};
 use contract::{Coverage, Reason};
-use sandbox::Stage;
+use sandbox::SandboxStage;
 use testimony::compare::Weakness;
 use testimony::results::TestResults;
-use tree::{Entry, Listing, Mode, Store, folders_above};
+use tree::{Listing, ListingEntry, ObjectDatabase, PathMode, folders_above};
 
 use crate::home::watch::Watch;
 use crate::judge::environment::Layer;
 use crate::run::file::Stopped;
 use crate::run::sandboxes::Cells;
-use crate::run::supervise::Setting;
+use crate::run::supervise::SupervisionTerms;
 pub(crate) use baseline::BaselineExam;
 pub(crate) use conduct::sort_of;
 use control::Controlled;
@@ -50,7 +50,7 @@ use spare::SpareTrees;
 /// Trees under examination.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trees<'a> {
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a ObjectDatabase,
     pub(crate) baseline: &'a Listing,
     pub(crate) result: &'a Listing,
     pub(crate) rules: &'a PathRules,
@@ -92,7 +92,7 @@ impl Examined {
         }
         self.coverage.insert(Coverage::ExamChangeNotControlled);
         for path in paths {
-            let path = shown(&path_text(path));
+            let path = show_controls(&path_text(path));
             let line = format!("{path}: the patch changes a file of the exam in another way than by adding tests\n");
             self.log.extend_from_slice(line.as_bytes());
         }
@@ -114,11 +114,11 @@ pub(crate) struct Furnished {
 
 /// Holds one exam.
 pub(crate) struct Examiner<'a> {
-    setting: Setting<'a>,
+    setting: SupervisionTerms<'a>,
     watch: Watch<'a>,
     trees: Trees<'a>,
     /// A supervising stage that is ready already.
-    stage: Option<Stage>,
+    stage: Option<SandboxStage>,
     furnished: Furnished,
     /// The commands on the baseline.
     before: BaselineExam,
@@ -127,7 +127,7 @@ pub(crate) struct Examiner<'a> {
     /// Files of the exam's tree that its build wrote.
     rewritten: Vec<Vec<u8>>,
     /// Files of the patch that setup and build make themselves.
-    left_out: Vec<(Vec<u8>, Entry)>,
+    left_out: Vec<(Vec<u8>, ListingEntry)>,
     spares: SpareTrees,
     /// True if one tree is baseline and result, so that nothing was red before and no file is changed.
     is_one_tree: bool,
@@ -140,10 +140,10 @@ pub(crate) struct Examiner<'a> {
 impl<'a> Examiner<'a> {
     /// Examiner for one run; nothing has run yet.
     pub(crate) fn new(
-        setting: Setting<'a>,
+        setting: SupervisionTerms<'a>,
         watch: Watch<'a>,
         trees: Trees<'a>,
-        stage: Option<Stage>,
+        stage: Option<SandboxStage>,
         furnished: Furnished,
     ) -> Self {
         let (before, spares, found) = (BaselineExam::default(), SpareTrees::default(), Examined::default());
@@ -172,7 +172,7 @@ impl<'a> Examiner<'a> {
     }
 
     /// Exam, change, control and blind, each in a tree of its own.
-    pub(crate) fn examine(mut self) -> Result<Examined, Stopped> {
+    pub(crate) fn examine_all(mut self) -> Result<Examined, Stopped> {
         if let Some(why) = self.cannot_set_up()? {
             self.found.blocks.push((Reason::VerificationFailed, why));
             return Ok(self.found);
@@ -238,7 +238,7 @@ impl<'a> Examiner<'a> {
     fn with_operator_files(&self, mut listing: Listing) -> Result<Listing, Stopped> {
         for file in &self.setting.contract.verification_files {
             let oid = self.trees.store.put_blob(&file.bytes().unwrap_or_default())?;
-            put(&mut listing, file.path.clone().into_bytes(), Entry { mode: Mode::File, oid });
+            put(&mut listing, file.path.clone().into_bytes(), ListingEntry { mode: PathMode::File, oid });
         }
         Ok(listing)
     }
@@ -344,7 +344,7 @@ impl<'a> Examiner<'a> {
         }
         let Trees { baseline, result, rules, .. } = self.trees;
         let changes = tree::changes(baseline, result);
-        let allowed = |path: &[u8]| rules.is_protected(path) && rules.judge(path) == PathVerdict::Allowed;
+        let allowed = |path: &[u8]| rules.is_protected(path) && rules.judge_path(path) == PathVerdict::Allowed;
         let protected = changes.iter().filter(|change| allowed(&change.path));
         let paths: Vec<String> = protected.map(|change| path_text(&change.path)).collect();
         if paths.is_empty() {
@@ -352,14 +352,14 @@ impl<'a> Examiner<'a> {
         }
         format!(
             "; it passes only with the patch's own {}: if changing it is the task, release it with exam_may_change",
-            listed(paths.iter().map(|path| shown(path)), NAMED_PATHS)
+            listed(paths.iter().map(|path| show_controls(path)), NAMED_PATHS)
         )
     }
 }
 
 /// Puts a file of the exam where it belongs; whatever the patch put in its way, a file
 /// above it or a folder in its place, makes room.
-fn put(listing: &mut Listing, path: Vec<u8>, entry: Entry) {
+fn put(listing: &mut Listing, path: Vec<u8>, entry: ListingEntry) {
     for folder in folders_above(&path) {
         listing.0.remove(folder);
     }
@@ -392,7 +392,7 @@ fn counting(ran: &Ran, weaknesses: Vec<Weakness>) -> Vec<Weakness> {
 const NAMED: usize = 5;
 
 fn in_words(weaknesses: &[Weakness]) -> String {
-    let names = |tests: &[String]| listed(tests.iter().map(|test| shown(test)), NAMED);
+    let names = |tests: &[String]| listed(tests.iter().map(|test| show_controls(test)), NAMED);
     let words = weaknesses.iter().map(|weakness| match weakness {
         Weakness::NoneExecuted => "no test was executed".to_owned(),
         Weakness::Missing(tests) => format!("tests that ran in the baseline did not run: {}", names(tests)),
@@ -409,8 +409,8 @@ fn in_words(weaknesses: &[Weakness]) -> String {
 
 /// A failing test with its message.
 fn in_one_line(test: &FailedTest) -> String {
-    let name = shown(&test.name);
-    if test.message.is_empty() { name } else { format!("{name} ({})", shown(&test.message)) }
+    let name = show_controls(&test.name);
+    if test.message.is_empty() { name } else { format!("{name} ({})", show_controls(&test.message)) }
 }
 
 /// No tests: for checks that are not compared.

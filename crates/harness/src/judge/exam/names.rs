@@ -55,7 +55,7 @@ impl Examiner<'_> {
             known_runner: before.is_some_and(|before| !before.runners.is_empty()),
         };
         let before = before.and_then(|before| before.tests.as_ref());
-        let settle = |results: &TestResults| unstable.map(|unstable| unstable.settle(results));
+        let settle = |results: &TestResults| unstable.map(|unstable| unstable.settle_names(results));
         let (settled_before, settled) = (before.and_then(settle), ran.tests.as_ref().and_then(settle));
         compare(settled_before.as_ref().or(before), settled.as_ref().or(ran.tests.as_ref()), &terms)
     }

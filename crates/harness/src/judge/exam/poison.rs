@@ -14,13 +14,13 @@ use contract::task::Command;
 use contract::text::path_text;
 use contract::{Coverage, Reason};
 use testimony::compare::{Terms, compare};
-use tree::{Entry, Listing};
+use tree::{Listing, ListingEntry};
 use untrusted_fs::read_plain;
 
 use super::Examiner;
 use super::control_tests::letters;
 use super::room::Ran;
-use crate::judge::products::{judge_products, written};
+use crate::judge::products::{judge_products, written_entry};
 use crate::run::file::Stopped;
 
 /// Files that are tried one by one; the rest are tried together.
@@ -92,7 +92,7 @@ impl Examiner<'_> {
         for path in paths {
             let Some(entry) = clean.0.get(path) else { continue };
             let oid = self.trees.store.put_blob(&poison_text(path, &letters()?))?;
-            poisoned.0.insert(path.clone(), Entry { oid, ..*entry });
+            poisoned.0.insert(path.clone(), ListingEntry { oid, ..*entry });
         }
         let (late, blocks, setup) = (self.found.late.len(), self.found.blocks.len(), self.found.setup.len());
         let coverage = self.found.coverage.clone();
@@ -139,7 +139,7 @@ impl Examiner<'_> {
         let mut reader = trees.store.reader();
         let mut files = Vec::new();
         for change in tree::changes(trees.baseline, trees.result) {
-            let (path, Some(after)) = (&change.path, written(&change)) else { continue };
+            let (path, Some(after)) = (&change.path, written_entry(&change)) else { continue };
             let may_be_unread = match source_kind(path) {
                 Some(SourceKind::Compiled) => true,
                 Some(SourceKind::Interpreted) => seen_by_setup(path),
@@ -162,9 +162,9 @@ impl Examiner<'_> {
     pub(super) fn sources_seen(&self) -> Result<impl Fn(&[u8]) -> bool + use<>, Stopped> {
         let environment = &self.setting.contract.environment;
         let all = !environment.build.is_empty() || !environment.setup.is_empty() && environment.setup_inputs.is_empty();
-        let inputs = SetupInputs::read(&environment.setup_inputs)?;
+        let inputs = SetupInputs::read_globs(&environment.setup_inputs)?;
         let sets_up = !environment.setup.is_empty();
-        Ok(move |path: &[u8]| all || sets_up && inputs.names(path))
+        Ok(move |path: &[u8]| all || sets_up && inputs.names_path(path))
     }
 
     /// Files of the tree that `build` makes again when they are absent. Says whether

@@ -20,7 +20,7 @@ use super::{Examiner, LateCheck};
 use crate::run::file::Stopped;
 use crate::run::followed::FollowedProgram;
 use crate::run::quarters::Quarters;
-use crate::run::supervise::{self, exceeded, exit_code};
+use crate::run::supervise::{self, exit_code, limits_exceeded};
 
 /// Upper bound on the reports of a command that are read.
 const MOST_REPORTS: usize = 16;
@@ -29,7 +29,7 @@ const MOST_LEFT_REPORTS: usize = 2000;
 const LARGEST_REPORT: u64 = 64 << 20;
 
 /// A tree to run commands in.
-pub(super) struct Room {
+pub(super) struct ExamTree {
     root: PathBuf,
     quarters: Quarters,
     /// Folder of the changes to the tree, if it lies on layers.
@@ -50,7 +50,7 @@ pub(super) struct Room {
     pub(super) made: BTreeSet<String>,
 }
 
-impl Room {
+impl ExamTree {
     /// Folder of the changes to the tree, if it lies on layers.
     pub(super) fn changes(&self) -> Option<&Path> {
         self.changes.as_deref()
@@ -104,15 +104,15 @@ impl Ran {
 
 impl Examiner<'_> {
     /// Lays a tree out, sets it up and builds what is under test.
-    pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<Room, Stopped> {
+    pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<ExamTree, Stopped> {
         let name = self.unused_name(&format!("verify-{}", short.replace(' ', "-")));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
-        let quarters = self.setting.quarters(&name, root.clone())?;
+        let quarters = self.setting.make_mounts(&name, root.clone())?;
         let ages = self.ages(listing, &quarters)?;
         self.lay_out(listing, &ages, &root)?;
         let Layers { files, attempts } = self.layers(listing, &ages)?;
-        let mut room = Room {
+        let mut room = ExamTree {
             root,
             quarters,
             changes: None,
@@ -140,9 +140,9 @@ impl Examiner<'_> {
         let lower = [&room.root].into_iter().chain(&layers).cloned().collect();
         let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above) };
         let seen = [&changes].into_iter().chain(&layers).cloned().collect();
-        room.quarters = room.quarters.layered(seen, from);
+        room.quarters = room.quarters.with_layers(seen, from);
         (room.changes, room.layers) = (Some(changes), layers);
-        self.build(&mut room, listing, short)?;
+        self.build_tested(&mut room, listing, short)?;
         Ok(room)
     }
 
@@ -160,7 +160,7 @@ impl Examiner<'_> {
     /// Runs a command and logs it.
     pub(super) fn command(
         &mut self,
-        room: &Room,
+        room: &ExamTree,
         command: &Command,
         stdin: Option<Vec<u8>>,
         name: &str,
@@ -177,14 +177,14 @@ impl Examiner<'_> {
     }
 
     /// Runs a command that is no test, and logs it.
-    pub(super) fn run_logged(&mut self, room: &Room, command: &Command, name: &str) -> Result<Ran, Stopped> {
+    pub(super) fn run_logged(&mut self, room: &ExamTree, command: &Command, name: &str) -> Result<Ran, Stopped> {
         let ran = self.run(room, command, Some(Vec::new()), name)?;
         self.log(name, &command.argv, &ran);
         Ok(ran)
     }
 
     /// Runs a command; without input it is asked to name its tests.
-    fn run(&mut self, room: &Room, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
+    fn run(&mut self, room: &ExamTree, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
         if self.watch.cancelled() {
             return Err(Stopped::Cancelled);
         }
@@ -192,7 +192,7 @@ impl Examiner<'_> {
         let mut quarters = room.quarters.clone();
         let names_tests = stdin.is_none();
         let reports = room.reports.join(name.replace(' ', "-"));
-        let seen_reports = quarters.show(&reports, "reports", Access::ReadWrite);
+        let seen_reports = quarters.show_path(&reports, "reports", Access::ReadWrite);
         fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
         let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
             let program = command.argv.first().map_or("", String::as_str);
@@ -210,7 +210,7 @@ impl Examiner<'_> {
         if ended.cancelled {
             return Err(Stopped::Cancelled);
         }
-        if let Some(what) = exceeded(&ended, &self.setting.contract.limits) {
+        if let Some(what) = limits_exceeded(&ended, &self.setting.contract.limits) {
             self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
         }
         self.spent_ms += u64::try_from(ended.elapsed.as_millis()).unwrap_or_default();
@@ -224,18 +224,18 @@ impl Examiner<'_> {
         if let Some(play) = self.script {
             return Ok(play(name, &spec));
         }
-        let prepare = || supervise::prepare(&self.setting.harness.supervisor, self.setting.profile);
+        let prepare = || supervise::prepare_stage(&self.setting.harness.supervisor, self.setting.profile);
         let stage = self.stage.take().map_or_else(prepare, Ok)?;
-        let followed = FollowedProgram::announce(&self.setting, self.watch, name, spec.wall);
+        let followed = FollowedProgram::announce_program(&self.setting, self.watch, name, spec.wall);
         let (spare, store) = (self.next_spare(), self.trees.store);
         let (ended, spare) = std::thread::scope(|scope| {
             let copying = spare.map(|spare| scope.spawn(move || spare.lay_out(store)));
-            let ended = followed.hear(self.watch, |watch| self.setting.run(stage, spec, watch));
+            let ended = followed.run_heard(self.watch, |watch| self.setting.run_program(stage, spec, watch));
             (ended, copying.and_then(|copying| copying.join().ok()).flatten())
         });
-        self.spares.keep(spare);
+        self.spares.keep_copy(spare);
         let ended = ended?;
-        self.found.cells.add(name, &ended);
+        self.found.cells.add_sandbox(name, &ended);
         Ok(ended)
     }
 
@@ -260,7 +260,7 @@ impl Examiner<'_> {
 }
 
 /// Test results of the command, from its output and its reports.
-fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Option<TestResults> {
+fn heard(command: &Command, room: &ExamTree, reports: &Path, ended: &Ended) -> Option<TestResults> {
     let mut files = Vec::new();
     let names = plain_names(reports, b"", MOST_REPORTS).into_iter().filter_map(|name| String::from_utf8(name).ok());
     for name in names {
@@ -281,7 +281,7 @@ fn heard(command: &Command, room: &Room, reports: &Path, ended: &Ended) -> Optio
 }
 
 /// Names of the reports that the command's runner leaves in folders of its own.
-fn reports_left_by_runner(command: &Command, room: &Room) -> Vec<String> {
+fn reports_left_by_runner(command: &Command, room: &ExamTree) -> Vec<String> {
     let mut names = Vec::new();
     for (folder, prefix) in results::report_folders(&command.argv) {
         let below = below_cwd(command, folder);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::decision::Profile;
-use tree::{Listing, Store};
+use tree::{Listing, ObjectDatabase};
 
 use super::Examiner;
 use super::ages::Ages;
@@ -28,9 +28,9 @@ pub(super) struct LaidTree {
 
 impl LaidTree {
     /// Writes the files. A copy that cannot be made is done without.
-    pub(super) fn lay_out(self, store: &Store) -> Option<Self> {
+    pub(super) fn lay_out(self, store: &ObjectDatabase) -> Option<Self> {
         fs::create_dir_all(&self.root).ok()?;
-        let laid = tree::materialise_aged(store, &self.listing, &self.root, &|path| self.ages.of(path));
+        let laid = tree::materialise_aged(store, &self.listing, &self.root, &|path| self.ages.age_of(path));
         laid.ok().map(|()| self)
     }
 }
@@ -48,7 +48,7 @@ pub(super) struct SpareTrees {
 
 impl SpareTrees {
     /// Keeps a copy for the next tree.
-    pub(super) fn keep(&mut self, copy: Option<LaidTree>) {
+    pub(super) fn keep_copy(&mut self, copy: Option<LaidTree>) {
         self.ready = self.ready.take().or(copy);
     }
 }
@@ -60,10 +60,10 @@ impl Examiner<'_> {
         let copy = self.spares.ready.take().filter(|copy| fs::rename(&copy.root, root).is_ok());
         match copy {
             Some(copy) => {
-                let is_stale = |path: &[u8]| copy.ages.of(path) != ages.of(path);
-                tree::rematerialise_aged(store, (&copy.listing, listing), root, &is_stale, &|path| ages.of(path))?;
+                let is_stale = |path: &[u8]| copy.ages.age_of(path) != ages.age_of(path);
+                tree::rematerialise_aged(store, (&copy.listing, listing), root, &is_stale, &|path| ages.age_of(path))?;
             }
-            None => tree::materialise_aged(store, listing, root, &|path| ages.of(path))?,
+            None => tree::materialise_aged(store, listing, root, &|path| ages.age_of(path))?,
         }
         self.spares.last = self.wants_spare(listing).then(|| LaidTree {
             root: self.setting.work.join("verify-spare"),

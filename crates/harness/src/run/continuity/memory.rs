@@ -46,8 +46,8 @@ impl LastEntry {
 }
 
 /// The remembered entry; none where there is no file.
-pub(super) fn read(file: &Path) -> Result<Option<LastEntry>, String> {
-    match own_files::read(file) {
+pub(super) fn read_memory(file: &Path) -> Result<Option<LastEntry>, String> {
+    match own_files::read_file(file) {
         Ok(bytes) => newest(&bytes).map(|(_, last)| Some(last)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.to_string()),
@@ -72,30 +72,30 @@ fn newest(bytes: &[u8]) -> Result<(usize, LastEntry), String> {
 /// Remembers an entry where it is newer than the remembered one. The caller holds the lock
 /// of `folder`, so that of two who read the same, the later to write is not the one with
 /// the earlier entry.
-pub(super) fn remember(file: &Path, folder: &File, last: &LastEntry) -> io::Result<()> {
-    let bytes = own_files::read(file).unwrap_or_default();
+pub(super) fn remember_entry(file: &Path, folder: &File, last: &LastEntry) -> io::Result<()> {
+    let bytes = own_files::read_file(file).unwrap_or_default();
     match newest(&bytes) {
         Ok((_, known)) if known.continues(last) && known.seq >= last.seq => Ok(()),
         Ok((at, known)) if known.continues(last) && bytes.len() == 2 * SLOT => write_slot(file, 1 - at, last),
-        _ => replace(file, folder, last),
+        _ => replace_memory(file, folder, last),
     }
 }
 
 fn write_slot(file: &Path, at: usize, last: &LastEntry) -> io::Result<()> {
     let open = own_files::open_to_write(file)?;
     open.write_all_at(&last.to_slot()?, (at * SLOT) as u64)?;
-    stop::here("continuity.written");
+    stop::pass_place("continuity.written");
     open.sync_data()
 }
 
 /// Forgets what was remembered. Whoever is killed leaves at most the file's name beside it.
-pub(super) fn replace(file: &Path, folder: &File, last: &LastEntry) -> io::Result<()> {
+pub(super) fn replace_memory(file: &Path, folder: &File, last: &LastEntry) -> io::Result<()> {
     let aside = file.with_extension("new");
-    let mut open = own_files::create(&aside)?;
+    let mut open = own_files::create_file(&aside)?;
     open.write_all(&last.to_slot()?)?;
     open.write_all(&[b' '; SLOT])?;
     open.sync_all()?;
-    stop::here("continuity.replaced");
+    stop::pass_place("continuity.replaced");
     fs::rename(&aside, file)?;
     folder.sync_all()
 }
@@ -105,36 +105,40 @@ mod tests {
     use super::*;
 
     fn entry(seq: u64) -> LastEntry {
-        let hash = Digest::of(&seq.to_be_bytes());
-        LastEntry { ledger_id: "ledger".to_owned(), instance_id: Digest::of(b"home"), seq, hash }
+        let hash = Digest::of_bytes(&seq.to_be_bytes());
+        LastEntry { ledger_id: "ledger".to_owned(), instance_id: Digest::of_bytes(b"home"), seq, hash }
     }
 
     #[test]
     fn one_torn_slot_loses_only_the_entry_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let (file, lock) = (folder.path().join("continuity.json"), own_files::open_folder(folder.path()).unwrap());
-        assert_eq!(read(&file), Ok(None));
+        assert_eq!(read_memory(&file), Ok(None));
         for seq in 1..=4 {
-            remember(&file, &lock, &entry(seq)).unwrap();
-            assert_eq!(read(&file), Ok(Some(entry(seq))));
+            remember_entry(&file, &lock, &entry(seq)).unwrap();
+            assert_eq!(read_memory(&file), Ok(Some(entry(seq))));
         }
-        remember(&file, &lock, &entry(2)).unwrap();
-        assert_eq!(read(&file), Ok(Some(entry(4))), "an older entry is not remembered again");
+        remember_entry(&file, &lock, &entry(2)).unwrap();
+        assert_eq!(read_memory(&file), Ok(Some(entry(4))), "an older entry is not remembered again");
 
-        let whole = own_files::read(&file).unwrap();
+        let whole = own_files::read_file(&file).unwrap();
         for (torn, expected) in [(0..SLOT / 4, 4), (SLOT..SLOT + SLOT / 4, 3)] {
             let mut bytes = whole.clone();
             bytes[torn.clone()].fill(0);
-            own_files::write(&file, bytes).unwrap();
-            assert_eq!(read(&file), Ok(Some(entry(expected))), "{torn:?}");
+            own_files::write_file(&file, bytes).unwrap();
+            assert_eq!(read_memory(&file), Ok(Some(entry(expected))), "{torn:?}");
         }
-        own_files::write(&file, [0; 2 * SLOT]).unwrap();
-        assert!(read(&file).is_err(), "nothing is left to continue");
+        own_files::write_file(&file, [0; 2 * SLOT]).unwrap();
+        assert!(read_memory(&file).is_err(), "nothing is left to continue");
 
-        own_files::write(&file, canonical_bytes(&entry(5)).unwrap()).unwrap();
-        assert_eq!(read(&file), Ok(Some(entry(5))), "a file without slots");
-        remember(&file, &lock, &entry(6)).unwrap();
-        remember(&file, &lock, &LastEntry { ledger_id: "another".to_owned(), ..entry(1) }).unwrap();
-        assert_eq!(read(&file).unwrap().unwrap().ledger_id, "another", "numbers of two ledgers are not compared");
+        own_files::write_file(&file, canonical_bytes(&entry(5)).unwrap()).unwrap();
+        assert_eq!(read_memory(&file), Ok(Some(entry(5))), "a file without slots");
+        remember_entry(&file, &lock, &entry(6)).unwrap();
+        remember_entry(&file, &lock, &LastEntry { ledger_id: "another".to_owned(), ..entry(1) }).unwrap();
+        assert_eq!(
+            read_memory(&file).unwrap().unwrap().ledger_id,
+            "another",
+            "numbers of two ledgers are not compared"
+        );
     }
 }

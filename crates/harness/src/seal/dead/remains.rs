@@ -16,7 +16,7 @@ use rustix::fs::FileType;
 use serde_json::json;
 use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limited, read_plain, walk};
 
-use super::restored::{Left, Restored};
+use super::restored::{DeadRemains, Restored};
 use super::{Dead, remove_all};
 use crate::gather::approval_events::granted_events;
 use crate::gather::model::{DeadShare, settle_dead};
@@ -29,7 +29,7 @@ use crate::run::about::DocumentSubject;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::run::sandboxes::Sandboxes;
-use crate::run::standing::Standing;
+use crate::run::standing::RunStanding;
 use crate::seal::landing::{DeadLanding, LandedResult};
 
 /// Lies in `backend/` where a run died while it landed its change.
@@ -54,7 +54,7 @@ impl<'a> Remains<'a> {
 }
 
 /// Surroundings of the dead run, beside its own folder.
-pub(super) struct Scene<'a> {
+pub(super) struct DeadScene<'a> {
     pub(super) harness: &'a Harness,
     pub(super) task: &'a Task,
     pub(super) ask: &'a Ask,
@@ -66,7 +66,7 @@ pub(super) struct Scene<'a> {
     pub(super) landing: Option<&'a DeadLanding>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> DeadScene<'a> {
     /// Builds a new draft from the remains of the dead run.
     pub(super) fn remains(
         &self,
@@ -78,16 +78,16 @@ impl<'a> Scene<'a> {
         dead: &Dead<'_>,
     ) -> Result<Remains<'a>, Stopped> {
         let old_events = old.and_then(|old| read_plain(old, names::EVENTS.as_bytes(), u64::MAX)).unwrap_or_default();
-        let mut read = chain::read(&old_events, Some(run_id));
-        let mut left = Left::read(&self.harness.home, run_id, &self.task.contract, engine, old);
-        read.events.truncate(left.keep(&read.events));
+        let mut read = chain::read_chain(&old_events, Some(run_id));
+        let mut left = DeadRemains::read_left(&self.harness.home, run_id, &self.task.contract, engine, old);
+        read.events.truncate(left.keep_events(&read.events));
         let kept = first_lines(&old_events, read.events.len());
         let start = started
             .time
             .parse::<Stamp>()
             .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
         let last = read.events.last().map_or(start, |event| event.time);
-        let clock = RunClock::resume(start, last)
+        let clock = RunClock::resume_at(start, last)
             .map_err(|error| Stopped::Io(run_id.as_str().into(), io::Error::other(error)))?;
         let draft = new_draft(&self.harness.home, run_id, clock.started())?;
         let id = self.harness.ledger().ledger_id().to_owned();
@@ -111,7 +111,7 @@ impl<'a> Scene<'a> {
             draft,
             work,
             stages: VecDeque::new(),
-            standing: Standing::default(),
+            standing: RunStanding::default(),
             sandboxes: Sandboxes::default(),
             found: BTreeMap::new(),
         };
@@ -125,21 +125,21 @@ impl<'a> Scene<'a> {
         restore_approval(&mut run, &restored.decision, &read.events)?;
         let share = settle_share(&mut run, self.same_boot)?;
         for (reason, text) in judge_death(dead.stopped, why, &share) {
-            run.standing.block(reason, text, names::TRACE);
+            run.standing.block_run(reason, text, names::TRACE);
         }
         if let Some(DeadLanding { ended, stays }) = self.landing {
-            run.standing.block(Reason::HarnessInterrupted, ended.sentence(), names::TRACE);
+            run.standing.block_run(Reason::HarnessInterrupted, ended.sentence(), names::TRACE);
             run.marker(LANDING_MARKER, &format!("{}\nnext: {}", ended.sentence(), ended.way_on()))?;
-            run.trace(
+            run.add_trace(
                 "landing.recovered",
                 json!({"branch": ended.branch, "commit": ended.commit, "what": ended.sentence()}),
             )?;
             restored.landing = LandedResult::recovered(stays.clone());
         }
         if let Some(Stopped::Write(error)) = dead.stopped {
-            run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
+            run.add_trace("artifact.failed", json!({"error": error.error.to_string(), "path": error.name}))?;
         }
-        run.trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
+        run.add_trace("recovered", json!({"events_kept": read.events.len(), "why": why}))?;
         Ok(Remains { run, restored })
     }
 }
@@ -154,7 +154,7 @@ fn restore_approval(run: &mut RunFile<'_>, decision: &Decision, kept: &[Event]) 
     for (kind, data) in granted_events(decision) {
         let is_kept = |event: &Event| event.kind == kind && event.data.get(DIGEST) == data.get(DIGEST);
         if !kept.iter().any(is_kept) {
-            run.event(kind, data)?;
+            run.add_event(kind, data)?;
         }
     }
     Ok(())
@@ -183,9 +183,9 @@ fn first_lines(bytes: &[u8], count: usize) -> &[u8] {
 fn new_draft(home: &Home, run_id: &RunId, at: Stamp) -> Result<Draft, Stopped> {
     let dir = home.active().join(format!("{run_id}.recover"));
     remove_all(&dir).map_err(|error| Stopped::Io(dir.clone(), io::Error::other(error.to_string())))?;
-    let lock = Draft::claim(&dir).map_err(|error| Stopped::Io(dir.clone(), error))?;
+    let lock = Draft::claim_folder(&dir).map_err(|error| Stopped::Io(dir.clone(), error))?;
     // What the dead run wrote went through its own censor, which knew more.
-    Ok(Draft::begin(dir, run_id.clone(), lock, at, Censor::new(Vec::new()))?)
+    Ok(Draft::begin_draft(dir, run_id.clone(), lock, at, Censor::new(Vec::new()))?)
 }
 
 /// Everything the dead run left, under `backend/recovered`.
@@ -218,11 +218,11 @@ fn settle_share(run: &mut RunFile<'_>, same_boot: bool) -> Result<String, Stoppe
         DeadShare::None => Ok(String::new()),
         DeadShare::Settled(Spent { requests, tokens, money_micros }) => {
             let data = json!({"money_micros": money_micros, "requests": requests, "tokens": tokens});
-            run.trace("model.settled", data)?;
+            run.add_trace("model.settled", data)?;
             Ok(String::new())
         }
         DeadShare::Kept(why) => {
-            run.trace("model.share_kept", json!({"why": why}))?;
+            run.add_trace("model.share_kept", json!({"why": why}))?;
             Ok(format!("; its share of the day's limit stays counted in full: {why}"))
         }
     }

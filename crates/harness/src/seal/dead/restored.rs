@@ -18,7 +18,7 @@ use crate::home::layout::Home;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::{Journal, NotedFindings, NotedStep};
 use crate::run::sandboxes::Sandboxes;
-use crate::run::standing::Standing;
+use crate::run::standing::RunStanding;
 use crate::seal::landing::LandedResult;
 use crate::seal::verification::CheckedResult;
 use crate::work::engines::EngineRun;
@@ -43,7 +43,7 @@ pub(crate) struct Restored {
 /// Notes of a dead run, read again by the steps that made them.
 #[derive(Debug, Default)]
 struct NotedSteps {
-    standing: Standing,
+    standing: RunStanding,
     sandboxes: Sandboxes,
     engine: EngineRun,
     taken: TakenResult,
@@ -60,18 +60,18 @@ impl Noted {
     fn read(journal: &Journal) -> Option<Self> {
         let mut rest = journal.read_findings()?;
         let steps = NotedSteps {
-            standing: rest.take(NotedStep::Standing)?,
-            sandboxes: rest.take(NotedStep::Sandboxes)?,
-            engine: rest.take(NotedStep::Engine)?,
-            taken: rest.take(NotedStep::Taken)?,
-            checked: rest.take(NotedStep::Checked)?,
+            standing: rest.take_findings(NotedStep::Standing)?,
+            sandboxes: rest.take_findings(NotedStep::Sandboxes)?,
+            engine: rest.take_findings(NotedStep::Engine)?,
+            taken: rest.take_findings(NotedStep::Taken)?,
+            checked: rest.take_findings(NotedStep::Checked)?,
         };
         Some(Self { steps, rest })
     }
 }
 
 /// Remains of a dead run beside its events.
-pub(super) struct Left {
+pub(super) struct DeadRemains {
     /// The decision it rested on, made again from its inputs.
     decision: Option<Decision>,
     noted: Option<Noted>,
@@ -82,16 +82,16 @@ pub(super) struct Left {
     test_log: Option<Vec<u8>>,
 }
 
-impl Left {
+impl DeadRemains {
     /// Reads what the run left in its folder, beside it and in the ledger.
-    pub(super) fn read(
+    pub(super) fn read_left(
         home: &Home,
         run_id: &RunId,
         contract: &TaskContract,
         engine: Option<&Entry>,
         old: Option<&Path>,
     ) -> Self {
-        let journal = Journal::of(home, run_id);
+        let journal = Journal::of_run(home, run_id);
         let file = |name: &str| read_plain(old?, name.as_bytes(), u64::MAX);
         let intent = engine.and_then(|entry| serde_json::from_value::<EngineIntent>(entry.body.clone()).ok());
         let written = || serde_json::from_slice::<Decision>(&file(names::DECISION)?).ok();
@@ -109,7 +109,7 @@ impl Left {
 
     /// Number of the first events that the rest bears out. Notes that were made after the
     /// last of them are dropped.
-    pub(super) fn keep(&mut self, events: &[Event]) -> usize {
+    pub(super) fn keep_events(&mut self, events: &[Event]) -> usize {
         let kept = self.borne_out(events);
         if self.noted.as_ref().is_some_and(|noted| noted.rest.events > kept as u64) {
             self.noted = None;
@@ -148,7 +148,7 @@ impl Left {
                 self.usage.iter().any(|record| *data("request") == json!(record.seq))
             }
             EventKind::PatchApplied => {
-                self.patch.as_ref().is_some_and(|patch| *data("sha256") == json!(Digest::of(patch)))
+                self.patch.as_ref().is_some_and(|patch| *data("sha256") == json!(Digest::of_bytes(patch)))
             }
             EventKind::GitDiffChecked => self.patch.as_ref().is_some_and(|bytes| patch::changed_paths(bytes).is_ok()),
             EventKind::VerificationCompleted => {
@@ -199,7 +199,7 @@ impl Left {
         if let Some(log) = test_log.filter(|_| seen(EventKind::VerificationCompleted)) {
             run.draft.write_clean(names::TEST_LOG, &log, at)?;
         }
-        let model = ModelSession::recover(run, usage, events)?;
+        let model = ModelSession::recover_use(run, usage, events)?;
         let decision = settle_decision(run, decision)?;
         Ok(Restored { decision, model, engine, taken, checked, landing: LandedResult::default() })
     }

@@ -9,10 +9,10 @@ use std::io;
 use std::path::PathBuf;
 
 use contract::proof::LandedCommit;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Digest, RunId};
 use serde::{Deserialize, Serialize};
-use tree::{BranchName, Oid, Removal, Source, SourceProblem, TreeError, UsedMark};
+use tree::{BranchName, Oid, Removal, SourceProblem, SourceRepository, TreeError, UsedMark};
 
 use super::put::{describe_removal, take_back};
 use crate::home::layout::Home;
@@ -57,12 +57,12 @@ pub struct RecoveredLanding {
 impl RecoveredLanding {
     /// One sentence for people.
     pub fn sentence(&self) -> String {
-        let (branch, place) = (shown(&self.branch), shown(&self.repository.display().to_string()));
+        let (branch, place) = (show_controls(&self.branch), show_controls(&self.repository.display().to_string()));
         match &self.end {
             LandingEnd::NeverMade => format!("the change did not land: there is no branch {branch} in {place}"),
             LandingEnd::Undone => format!("the landing was undone: branch {branch} was removed from {place}"),
             LandingEnd::Left(why) => {
-                format!("the landing could not be undone: branch {branch} stays in {place}: {}", shown(why))
+                format!("the landing could not be undone: branch {branch} stays in {place}: {}", show_controls(why))
             }
             LandingEnd::Finished => format!("the landing was finished: the change is on branch {branch} of {place}"),
             LandingEnd::NotRolledBack => format!("the rollback did not happen: branch {branch} stays in {place}"),
@@ -88,7 +88,7 @@ impl RecoveredLanding {
 
 impl LandingNote {
     /// Makes the note durable. Must happen before the target is touched.
-    pub(super) fn write(&self, journal: &Journal) -> io::Result<()> {
+    pub(super) fn write_note(&self, journal: &Journal) -> io::Result<()> {
         journal.note_landing(&serde_json::to_vec(self)?)
     }
 
@@ -103,7 +103,7 @@ impl LandingNote {
 
     /// Clears what is not whole, and removes the branch if it names the run's commit.
     fn undo(&self) -> LandingEnd {
-        let source = match Source::open_target(&self.repository) {
+        let source = match SourceRepository::open_target(&self.repository) {
             Ok(source) => source,
             // With the repository went what lay in it.
             Err(TreeError::Source { problem: SourceProblem::Missing | SourceProblem::NotARepository, .. }) => {
@@ -112,7 +112,7 @@ impl LandingNote {
             Err(error) => return LandingEnd::Left(error.to_string()),
         };
         let names = (
-            BranchName::parse(&self.landed.branch),
+            BranchName::parse_name(&self.landed.branch),
             self.landed.commit.parse::<Oid>(),
             UsedMark::new(&self.request.to_string()),
         );
@@ -140,7 +140,7 @@ pub(crate) struct DeadLanding {
 
 /// Brings the landing of a dead run without a bundle to its end; none where it had begun none.
 pub(crate) fn settle_landing(home: &Home, run_id: &RunId) -> Option<DeadLanding> {
-    let note = LandingNote::read(&Journal::of(home, run_id))?;
+    let note = LandingNote::read(&Journal::of_run(home, run_id))?;
     let end = note.undo();
     let stays = matches!(end, LandingEnd::Left(_)).then(|| note.landed.clone());
     Some(DeadLanding { ended: note.ended(run_id, end), stays })
@@ -148,5 +148,5 @@ pub(crate) fn settle_landing(home: &Home, run_id: &RunId) -> Option<DeadLanding>
 
 /// The landing of a sealed run that its note still tells of.
 pub(crate) fn finished_landing(home: &Home, run_id: &RunId) -> Option<RecoveredLanding> {
-    LandingNote::read(&Journal::of(home, run_id)).map(|note| note.ended(run_id, LandingEnd::Finished))
+    LandingNote::read(&Journal::of_run(home, run_id)).map(|note| note.ended(run_id, LandingEnd::Finished))
 }

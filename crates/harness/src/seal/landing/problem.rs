@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{EventKind, Gate, Reason};
 use evidence::names;
 use serde_json::json;
@@ -88,10 +88,11 @@ impl LandChangeError {
 
     /// Makes it a blocker, carried by its event.
     pub(super) fn hold_against(self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
-        let (reason, text) = (self.reason(), format!("the change was not landed: {}", shown(&self.to_string())));
+        let (reason, text) =
+            (self.reason(), format!("the change was not landed: {}", show_controls(&self.to_string())));
         let remedy = self.remedy();
         run.standing.block_with(reason, text, remedy.as_deref().unwrap_or(reason.remedy()), names::TRACE);
-        run.trace("landing.failed", json!({"error": self.to_string(), "reason": reason}))?;
+        run.add_trace("landing.failed", json!({"error": self.to_string(), "reason": reason}))?;
         if reason.event() == EventKind::BackendGateBlocked {
             let data = json!({
                 "backend": run.ask.engine,
@@ -101,7 +102,7 @@ impl LandChangeError {
                 "mutation_mode": run.task.contract.mutation_mode,
                 "reason": reason,
             });
-            run.event(EventKind::BackendGateBlocked, data)?;
+            run.add_event(EventKind::BackendGateBlocked, data)?;
         }
         Ok(())
     }
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn everything_that_keeps_a_result_from_its_branch_has_its_reason() {
-        let branch = BranchName::parse("cto/t/1").unwrap();
+        let branch = BranchName::parse_name("cto/t/1").unwrap();
         let oid: Oid = "1".repeat(40).parse().unwrap();
         let of = |found: Landing| LandChangeError::of_landing(&branch, "d", &found);
         let moved = |found: Forwarding| LandChangeError::of_forwarding(&branch, "d", found);

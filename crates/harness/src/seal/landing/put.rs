@@ -8,7 +8,7 @@ use evidence::seal::Sealed;
 use evidence::{names, stop};
 use ledger::{AppendEntryError, EntryKind};
 use serde_json::json;
-use tree::{BranchName, CommitSpec, Forwarding, Landing, Oid, Removal, Source, TreeError, UsedMark};
+use tree::{BranchName, CommitSpec, Forwarding, Landing, Oid, Removal, SourceRepository, TreeError, UsedMark};
 
 use super::left::LandingNote;
 use super::problem::LandChangeError;
@@ -63,13 +63,13 @@ impl Put<'_, '_, '_> {
         let token = self.run.id().mark();
         self.confirm_lease(None)?;
         self.note(&landed, &token).map_err(LandChangeError::Note)?;
-        stop::here("landing.noted");
+        stop::pass_place("landing.noted");
         let lease = self.confirm_lease(None)?;
         source.put_objects(store, before, after, commit, &token)?;
-        stop::here("landing.objects");
+        stop::pass_place("landing.objects");
         self.confirm_lease(Some(lease))?;
         self.name(&branch, commit, &token)?;
-        stop::here("landing.branch");
+        stop::pass_place("landing.branch");
         if let Err(error) = source.put_pruned_objects(store, before, after, commit, &token) {
             // A branch without its objects would be a broken one.
             let _ = take_back(source, &branch, commit, &landed, &token);
@@ -83,7 +83,7 @@ impl Put<'_, '_, '_> {
     fn confirm_lease(&self, before: Option<LeaseDeadline>) -> Result<LeaseDeadline, LandChangeError> {
         match before.filter(|lease| lease.check().is_ok()) {
             Some(lease) => Ok(lease),
-            None => LeaseDeadline::begin(self.run).map_err(LandChangeError::Ended),
+            None => LeaseDeadline::begin_lease(self.run).map_err(LandChangeError::Ended),
         }
     }
 
@@ -99,7 +99,7 @@ impl Put<'_, '_, '_> {
             landed: landed.clone(),
             token: token.to_owned(),
         };
-        note.write(&self.run.journal())
+        note.write_note(&self.run.journal())
     }
 
     /// At stage 4 a file of the home says that the approval was used.
@@ -129,7 +129,7 @@ impl Put<'_, '_, '_> {
 
     fn message(&self) -> String {
         let contract = &self.run.task.contract;
-        let patch = self.run.draft.files().get(names::PATCH).map_or(Digest::of(b""), |written| written.sha256);
+        let patch = self.run.draft.files().get(names::PATCH).map_or(Digest::of_bytes(b""), |written| written.sha256);
         let words = CommitWords {
             title: &contract.title,
             task: &contract.task_id,
@@ -164,7 +164,7 @@ impl Put<'_, '_, '_> {
 /// Takes the branch of a landing of this very run away again; gives its name, or the reason
 /// why it stays.
 pub(super) fn undo(material: &LandingMaterial, landed: &LandedCommit, token: &str) -> Result<String, String> {
-    let (Ok(branch), Ok(commit)) = (BranchName::parse(&landed.branch), landed.commit.parse::<Oid>()) else {
+    let (Ok(branch), Ok(commit)) = (BranchName::parse_name(&landed.branch), landed.commit.parse::<Oid>()) else {
         return Err("its name cannot be read again".to_owned());
     };
     match take_back(&material.repository.source, &branch, commit, landed, token) {
@@ -177,7 +177,7 @@ pub(super) fn undo(material: &LandingMaterial, landed: &LandedCommit, token: &st
 /// Takes a landed commit off its branch: one that was made for it goes, one that was moved
 /// for it goes back.
 pub(crate) fn take_back(
-    source: &Source,
+    source: &SourceRepository,
     branch: &BranchName,
     commit: Oid,
     landed: &LandedCommit,
@@ -226,7 +226,7 @@ pub(crate) fn record_landing(
     };
     let ledger = harness.ledger();
     let known = ledger.run_entries(run_id).unwrap_or_default();
-    if known.iter().any(|entry| entry.is(EntryKind::ChangeLanded)) {
+    if known.iter().any(|entry| entry.is_kind(EntryKind::ChangeLanded)) {
         return Ok(());
     }
     let body = json!({

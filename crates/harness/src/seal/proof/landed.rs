@@ -6,7 +6,7 @@ use contract::proof::{
     ActionProof, AdmissionProof, ApprovalAnswer, ApprovalProof, CreationKind, CreationSource,
     DisposableRepositoryProof, OwnedRepositoryProof, PathProof, ProofSubject,
 };
-use contract::record::{Found, TargetAdmission, target_admission_status};
+use contract::record::{FoundRecord, TargetAdmission, target_admission_status};
 use contract::report::OperatorOutcome;
 use contract::sandbox::AttemptVerdict;
 use contract::task::ForbiddenAction;
@@ -15,13 +15,13 @@ use evidence::names;
 use gate::approval::counted_approvals;
 
 use crate::home::engines::FAKE;
-use crate::home::task::Origin;
+use crate::home::task::TreeOrigin;
 use crate::run::file::{RunFile, Stopped};
 use crate::seal::landing::{LandedIn, approval_of};
-use crate::seal::report::Account;
+use crate::seal::report::RunAccount;
 
 /// Writes the proof of the stage that the run's repository belongs to.
-pub(super) fn write(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stopped> {
+pub(super) fn write_proof(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), Stopped> {
     let Some(seen) = account.landing().repository() else { return Ok(()) };
     let Some(request) = approval_of(account.decision()).and_then(|facts| facts.request.as_ref()) else {
         return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn write(run: &mut RunFile<'_>, account: &Account) -> Result<(), Stop
     }
 }
 
-fn proof_subject(run: &RunFile<'_>, account: &Account) -> ProofSubject {
+fn proof_subject(run: &RunFile<'_>, account: &RunAccount) -> ProofSubject {
     let contract = &run.task.contract;
     ProofSubject {
         schema_version: BUNDLE_VERSION.to_owned(),
@@ -58,15 +58,15 @@ fn proof_subject(run: &RunFile<'_>, account: &Account) -> ProofSubject {
 
 fn disposable(
     run: &RunFile<'_>,
-    account: &Account,
+    account: &RunAccount,
     seen: &LandedIn,
     request: &RequestFact,
 ) -> DisposableRepositoryProof {
     let contract = &run.task.contract;
     let (before, after) = account.taken().source();
     let kind = match run.task.origin {
-        Origin::Case(_) => CreationKind::CaseFiles,
-        Origin::Repository(_) | Origin::Target(_) => CreationKind::SourceRepository,
+        TreeOrigin::Case(_) => CreationKind::CaseFiles,
+        TreeOrigin::Repository(_) | TreeOrigin::Target(_) => CreationKind::SourceRepository,
     };
     let target = account.decision().inputs.target.as_ref();
     let (actions, paths) = (action_proof(run), path_proof(account));
@@ -108,7 +108,12 @@ fn disposal_note(is_kept: bool) -> &'static str {
     }
 }
 
-fn owned(run: &RunFile<'_>, account: &Account, seen: &LandedIn, request: &RequestFact) -> Option<OwnedRepositoryProof> {
+fn owned(
+    run: &RunFile<'_>,
+    account: &RunAccount,
+    seen: &LandedIn,
+    request: &RequestFact,
+) -> Option<OwnedRepositoryProof> {
     let contract = &run.task.contract;
     let target = account.decision().inputs.settings.target_admission.as_ref()?;
     let counted = counted_approvals(&account.decision().inputs)?;
@@ -145,7 +150,7 @@ fn owned(run: &RunFile<'_>, account: &Account, seen: &LandedIn, request: &Reques
 }
 
 fn admission_proof(target: &TargetAdmissionFacts) -> Option<AdmissionProof> {
-    let Found::Record { sha256, record, signed_by } = &target.admission else { return None };
+    let FoundRecord::Record { sha256, record, signed_by } = &target.admission else { return None };
     let record = TargetAdmission::clone(record);
     Some(AdmissionProof {
         sha256: *sha256,
@@ -198,7 +203,7 @@ fn action_proof(run: &RunFile<'_>) -> ActionProof {
     }
 }
 
-fn path_proof(account: &Account) -> PathProof {
+fn path_proof(account: &RunAccount) -> PathProof {
     let taken = account.taken();
     PathProof {
         allowed_paths_passed: taken.has_allowed_writes_only(),
@@ -207,7 +212,7 @@ fn path_proof(account: &Account) -> PathProof {
     }
 }
 
-fn is_passed(run: &RunFile<'_>, account: &Account, seen: &LandedIn, actions: &ActionProof) -> bool {
+fn is_passed(run: &RunFile<'_>, account: &RunAccount, seen: &LandedIn, actions: &ActionProof) -> bool {
     let is_landed = account.landing().commit().is_some() || account.taken().changed_files().is_empty();
     !run.standing.is_blocked() && is_landed && seen.start_clean && seen.ending_clean && actions.no_forbidden_actions
 }

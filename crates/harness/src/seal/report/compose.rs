@@ -14,7 +14,7 @@ use evidence::render::failure_reason;
 use evidence::stop;
 use gate::approval::counted_approvals;
 
-use super::Account;
+use super::RunAccount;
 use crate::gather::landing::DISPOSABLE;
 use crate::home::engines::{CASE, FAKE};
 use crate::home::task::ContinuedRun;
@@ -30,15 +30,15 @@ pub(super) fn duration_ms(run: &RunFile<'_>) -> u64 {
 }
 
 /// Everything but what only the seal knows.
-pub(super) fn compose(
+pub(super) fn compose_report(
     run: &RunFile<'_>,
-    account: &Account,
+    account: &RunAccount,
     missing: Option<EventKind>,
     secret_scan: SecretScan,
     probe_sha256: Option<Digest>,
 ) -> Report {
     let contract = &run.task.contract;
-    let Account { decision, engine, taken, checked, landing, .. } = account;
+    let RunAccount { decision, engine, taken, checked, landing, .. } = account;
     let target = decision.inputs.target.as_ref();
     let request = approval_of(decision).and_then(|facts| facts.request.as_ref());
     let request = request.filter(|_| decision.passed_gates.contains(&Gate::Approval));
@@ -152,7 +152,7 @@ fn approval_status(run: &RunFile<'_>, decision: &Decision) -> ApprovalStatus {
         };
     };
     match request {
-        _ if run.standing.has(Reason::ApprovalDenied) => ApprovalStatus::Denied,
+        _ if run.standing.has_reason(Reason::ApprovalDenied) => ApprovalStatus::Denied,
         Some(_) if decision.passed_gates.contains(&Gate::Approval) => ApprovalStatus::Granted,
         _ => ApprovalStatus::Requested,
     }
@@ -164,14 +164,14 @@ fn target_status(decision: &Decision) -> Option<AdmissionStatus> {
     Some(target_admission_status(&facts.admission, &facts.path))
 }
 
-impl Account {
+impl RunAccount {
     fn model_report(&self, run: &RunFile<'_>) -> Option<ModelReport> {
         self.preparation.model().report(&self.decision.inputs, run.standing.engine_started())
     }
 }
 
 /// The flat names of one engine.
-fn case_report(run: &RunFile<'_>, account: &Account) -> Option<CaseReport> {
+fn case_report(run: &RunFile<'_>, account: &RunAccount) -> Option<CaseReport> {
     let model = account.model_report(run);
     let pair = model.as_ref().and_then(|model| model.requested.as_ref());
     let told = match pair {
@@ -236,7 +236,7 @@ fn subject_facts(run: &RunFile<'_>, document: &DocumentSubject) -> EngineFacts {
     }
 }
 
-fn engine_facts(run: &RunFile<'_>, account: &Account) -> EngineFacts {
+fn engine_facts(run: &RunFile<'_>, account: &RunAccount) -> EngineFacts {
     if let Some(document) = &run.document {
         return subject_facts(run, document);
     }

@@ -25,7 +25,7 @@ const MODELS: &str = "case-data/pi-agent/models.json";
 const PROJECT: &str = "workspace";
 
 /// Inputs of the files.
-pub(super) struct Given<'a> {
+pub(super) struct CaseInputs<'a> {
     /// Made of the contract: the same in every run of it.
     pub(super) task_id: &'a str,
     pub(super) created: String,
@@ -55,7 +55,7 @@ pub(super) fn task_file(task_id: &str) -> String {
 }
 
 /// Every file, by its place below the state.
-pub(super) fn files(given: &Given<'_>) -> Vec<(String, String)> {
+pub(super) fn files(given: &CaseInputs<'_>) -> Vec<(String, String)> {
     let mut files = vec![
         (task_file(given.task_id), text(&task(given))),
         (format!("{TASKS}/{}.md", given.task_id), format!("{}{}", given.brief, appendix(given))),
@@ -72,7 +72,7 @@ fn text(document: &Value) -> String {
     format!("{document:#}\n")
 }
 
-fn task(given: &Given<'_>) -> Value {
+fn task(given: &CaseInputs<'_>) -> Value {
     json!({
         "branch": work_branch(given.task_id),
         "checkBaseline": null,
@@ -92,7 +92,7 @@ fn task(given: &Given<'_>) -> Value {
     })
 }
 
-fn projects(given: &Given<'_>) -> Value {
+fn projects(given: &CaseInputs<'_>) -> Value {
     let commands = given.contract.verification_commands.first().map(|command| command.argv.join(" "));
     json!({"repos": [{
         "commands": {"test": commands.unwrap_or_default()},
@@ -127,7 +127,7 @@ fn models(pair: &ModelPair, wire: Wire, base_url: &str) -> Value {
 
 /// Deviation of the written files from the admitted pair at the bridge; none if they are as
 /// intended.
-pub(super) fn differs(given: &Given<'_>, read: &[(String, Vec<u8>)]) -> Option<String> {
+pub(super) fn differs(given: &CaseInputs<'_>, read: &[(String, Vec<u8>)]) -> Option<String> {
     let pair = given.pair?;
     let document = |name: &str| {
         let (_, bytes) = read.iter().find(|(path, _)| path == name)?;
@@ -140,7 +140,7 @@ pub(super) fn differs(given: &Given<'_>, read: &[(String, Vec<u8>)]) -> Option<S
 
 /// States how the program's phases end their answers, and with which files: their own
 /// templates say it too, and models forget it.
-fn appendix(given: &Given<'_>) -> String {
+fn appendix(given: &CaseInputs<'_>) -> String {
     let envelope = json!({
         "artifacts": {"commit": null, "filesChanged": given.bounds.allowed, "testsPassed": true},
         "status": "completed",
@@ -174,7 +174,7 @@ mod tests {
     fn check(wire: Wire, api: &str) {
         let (contract, pair) = (contract(), "prov/a\"b".parse().unwrap());
         let bounds = TaskBounds { allowed: contract.allowed_paths.clone(), ..TaskBounds::default() };
-        let given = Given {
+        let given = CaseInputs {
             task_id: "t1",
             created: "2026-01-01".to_owned(),
             contract: &contract,

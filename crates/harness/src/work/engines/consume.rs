@@ -51,15 +51,15 @@ pub(super) fn record_start(
         let why = format!("used/{} says that the approval was used", using.request);
         return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
     }
-    stop::here("approval.marked");
-    let deadline = LeaseDeadline::begin(run)?;
+    stop::pass_place("approval.marked");
+    let deadline = LeaseDeadline::begin_lease(run)?;
     // The ledger is let go before anything else asks for it.
     let epoch = run.lease.map(|lease| lease.epoch);
     let started = run.harness.ledger().engine_starting(run.id(), epoch, run.clock.now(), intent, using);
     match started {
         Ok(position) => {
             if let Some(using) = using {
-                stop::here("approval.used");
+                stop::pass_place("approval.used");
                 // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
                 let _ = note_entry(run.harness, position);
                 if marked.is_none() {
@@ -118,7 +118,7 @@ fn judge_refreshed(decided: &ApprovalFacts, now: &ApprovalFacts, stage: Stage, c
 /// spends nothing for nothing; the ledger has the use by then, so that a failure takes nothing back.
 fn mark_after_use(run: &RunFile<'_>, using: &ApprovalUse) {
     let _ = mark_used(run.harness, using.request, run.id(), MarkDurability::Written);
-    stop::here("approval.remembered");
+    stop::pass_place("approval.remembered");
 }
 
 /// The mark of a use that did not happen would spend the approval for nothing.

@@ -40,7 +40,7 @@ fn ended_how(run: &RunFile<'_>, engine: &EngineRun) -> EndedHow {
 
 /// Judges what was printed and logged, however the engine ended. True where the end is
 /// explained, also with an exit code that is a failure by itself.
-pub(super) fn judge(
+pub(super) fn judge_output(
     run: &mut RunFile<'_>,
     engine: &mut EngineRun,
     equipped: Option<&Equipped>,
@@ -60,8 +60,8 @@ fn hold_against(run: &mut RunFile<'_>, ending: &Ending, how: EndedHow, code: i32
     let Some((reason, text)) = judge_ending(ending, how, &run.ask.engine, code) else { return Ok(false) };
     match reason {
         Reason::AgentProtocol => break_protocol(run, &text)?,
-        Reason::ReviewerRejected => run.standing.block(reason, text, log::KEPT),
-        _ => run.standing.block(reason, text, "backend/stderr.log"),
+        Reason::ReviewerRejected => run.standing.block_run(reason, text, log::KEPT),
+        _ => run.standing.block_run(reason, text, "backend/stderr.log"),
     }
     Ok(is_explained(reason, code))
 }
@@ -84,7 +84,7 @@ fn judge_ending(ending: &Ending, how: EndedHow, name: &str, code: i32) -> Option
 }
 
 fn break_protocol(run: &mut RunFile<'_>, why: &str) -> Result<(), Stopped> {
-    run.standing.block(Reason::AgentProtocol, why, &format!("backend/{MARKER}"));
+    run.standing.block_run(Reason::AgentProtocol, why, &format!("backend/{MARKER}"));
     Ok(run.marker(MARKER, why)?)
 }
 
@@ -95,7 +95,8 @@ pub(crate) fn judge_again(
     equipped: Option<&Equipped>,
 ) -> Result<(), Stopped> {
     let told = [Reason::AgentProtocol, Reason::EngineFailed, Reason::ReviewerRejected];
-    if !has_protocol(equipped) || !engine.end.ended_itself || told.iter().any(|reason| run.standing.has(*reason)) {
+    if !has_protocol(equipped) || !engine.end.ended_itself || told.iter().any(|reason| run.standing.has_reason(*reason))
+    {
         return Ok(());
     }
     let how = ended_how(run, engine);
@@ -111,7 +112,7 @@ fn judge_kept(ending: &Ending, how: EndedHow) -> Option<String> {
 }
 
 fn kept(run: &RunFile<'_>, name: &str) -> Vec<u8> {
-    own_files::read(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
+    own_files::read_file(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -18,17 +18,17 @@ use crate::run::quarters::Quarters;
 
 /// Command line of the fake engine. The script contains every patch, so that it needs
 /// nothing but this file.
-pub(super) fn outfit(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
+pub(super) fn prepare_fake(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
     let mut steps = run.task.fake.clone().unwrap_or_default();
     if stop::has_defect("fake_does_nothing") {
         steps.steps.clear();
     }
-    let state_dir = quarters.show(state, "state", Access::ReadWrite);
+    let state_dir = quarters.show_path(state, "state", Access::ReadWrite);
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
     let path = run.work_dir("engine")?.join("script.json");
-    own_files::write(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
-    let exe = quarters.show(&run.harness.exe, "engine", Access::ReadOnly);
-    let path = quarters.show(&path, "script.json", Access::ReadOnly);
+    own_files::write_file(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
+    let exe = quarters.show_path(&run.harness.exe, "engine", Access::ReadOnly);
+    let path = quarters.show_path(&path, "script.json", Access::ReadOnly);
     let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];
     let (configuration, brief) = (String::new(), String::new());
     Ok(Outfit { argv, stdin: None, variables: Vec::new(), configuration, brief, cwd: None })

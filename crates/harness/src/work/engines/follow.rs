@@ -20,13 +20,13 @@ use crate::gather::decide::Preparation;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::model::{EventLog, ModelLink};
 use crate::home::replay;
-use crate::home::watch::{LiveFact, LiveUsage, Step, StepState, Told, WatchRun};
+use crate::home::watch::{LiveFact, LiveUsage, Step, StepReport, StepState, WatchRun};
 use crate::run::file::{RunFile, Stopped};
-use crate::run::supervise::{TIMEOUT_MARKER, exceeded, exit_code, wall};
+use crate::run::supervise::{TIMEOUT_MARKER, exit_code, limits_exceeded, wall_limit};
 use crate::work::claims;
 
 /// Supervises the engine to its end, and says why the harness ended it where its work stood.
-pub(super) fn supervise(
+pub(super) fn supervise_engine(
     run: &mut RunFile<'_>,
     preparation: &mut Preparation,
     cell: Ready,
@@ -39,7 +39,7 @@ pub(super) fn supervise(
         Idle::new(after, places, run.clock.elapsed())
     });
     let stirred = Cell::new(false);
-    let mut listener = Listener::new(claims::speech(run, preparation.equipped()), observer);
+    let mut listener = Listener::new(claims::output_speech(run, preparation.equipped()), observer);
     let mut used = LiveUsage::NONE;
     let (clock, cancel) = (run.clock, run.watch.cancel);
     let (link, usage) = preparation.model_mut().parts();
@@ -51,7 +51,7 @@ pub(super) fn supervise(
         let mut log = log.borrow_mut();
         stirred.set(true);
         log.learn(link);
-        listener.hear(&mut log, line);
+        listener.hear_line(&mut log, line);
     };
     let mut on_tick = || {
         let mut log = log.borrow_mut();
@@ -59,7 +59,7 @@ pub(super) fn supervise(
         log.learn(link);
         let stirred = stirred.take() || !events.is_empty();
         for event in events {
-            shared.note(&event);
+            shared.note_event(&event);
             count_use(&mut used, &event, observer);
             log.add_model(event, usage);
         }
@@ -71,7 +71,7 @@ pub(super) fn supervise(
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let mut watch = sandbox::Watch {
+    let mut watch = sandbox::SupervisorWatch {
         cancel: Some(cancel),
         stop: Some(&stop),
         on_line: Some(&mut on_line),
@@ -79,7 +79,7 @@ pub(super) fn supervise(
     };
     let ended = std::thread::scope(|scope| {
         if let Some(linger) = linger {
-            scope.spawn(|| linger.look(&shared, observer));
+            scope.spawn(|| linger.watch_settling(&shared, observer));
         }
         let ended = cell.start(&mut watch);
         shared.over.store(true, Ordering::Relaxed);
@@ -103,12 +103,12 @@ fn count_use(used: &mut LiveUsage, event: &ModelEvent, observer: &dyn WatchRun) 
 fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &dyn WatchRun) {
     let clock = log.clock;
     if stirred {
-        return idle.stir(clock.elapsed());
+        return idle.note_activity(clock.elapsed());
     }
-    let Some(seconds) = idle.look(clock.elapsed()) else { return };
+    let Some(seconds) = idle.look_for_silence(clock.elapsed()) else { return };
     let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
-    log.trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
-    observer.step(&Told::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
+    log.add_trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
+    observer.step(&StepReport::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
 }
 
 /// Judges the end, before the event that tells of it.
@@ -121,7 +121,7 @@ pub(super) fn record_end(
 ) -> Result<(), Stopped> {
     let settled = engine.end.ended_by_harness.clone();
     let exit = if settled.is_some() { Some(0) } else { exit_code(ended) };
-    let exceeded = exceeded(ended, &run.task.contract.limits);
+    let exceeded = limits_exceeded(ended, &run.task.contract.limits);
     let started = !matches!(ended.how, How::SpawnFailed(_));
     let end = &mut engine.end;
     end.exit = exit;
@@ -137,17 +137,17 @@ pub(super) fn record_end(
             run.marker(linger::MARKER, &format!("the harness ended the engine: {why}"))?;
         }
     } else if let Some((reason, text, evidence)) = judge_end(ended, exceeded.as_deref(), &name) {
-        run.standing.block(reason, text, evidence);
+        run.standing.block_run(reason, text, evidence);
         if let How::SpawnFailed(failure) = &ended.how {
             run.marker("provider-unavailable.txt", &failure.text)?;
         }
     }
     if started && !ended.cancelled {
         let code = exit.unwrap_or(-1);
-        let is_explained = ending::judge(run, engine, equipped, ended, log)?;
+        let is_explained = ending::judge_output(run, engine, equipped, ended, log)?;
         let is_own_end = engine.end.ended_itself && !is_explained;
         if let Some((reason, text)) = judge_exit(code, &name).filter(|_| is_own_end) {
-            run.standing.block(reason, text, "backend/stderr.log");
+            run.standing.block_run(reason, text, "backend/stderr.log");
         }
     }
     if ended.timed_out {
@@ -162,7 +162,7 @@ pub(super) fn record_end(
         "stopped_by": stopped_by(ended, settled.is_some()),
         "timed_out": ended.timed_out,
     });
-    Ok(run.event(EventKind::EngineExited, exited)?)
+    Ok(run.add_event(EventKind::EngineExited, exited)?)
 }
 
 /// The blocker of an engine that did not start or that a limit ended, with its evidence.
@@ -181,12 +181,12 @@ fn judge_exit(code: i32, name: &str) -> Option<(Reason, String)> {
 }
 
 fn record_timeout(run: &mut RunFile<'_>, ended: &Ended) -> Result<(), Stopped> {
-    let (seconds, killed) = (wall(run).as_secs(), ended.leftovers.killed);
+    let (seconds, killed) = (wall_limit(run).as_secs(), ended.leftovers.killed);
     let text = format!("the engine was ended after {seconds} s; {killed} further processes were ended with it");
     if !stop::has_defect("timeout_unmarked") {
         run.marker(TIMEOUT_MARKER, &text)?;
     }
-    Ok(run.trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
+    Ok(run.add_trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
 }
 
 fn stopped_by(ended: &Ended, is_settled: bool) -> &'static str {
@@ -210,7 +210,7 @@ mod tests {
     use crate::run::tests::{contract, ended};
 
     fn judge(ended: &Ended) -> Option<(Reason, String, &'static str)> {
-        judge_end(ended, exceeded(ended, &contract(json!({})).limits).as_deref(), "e")
+        judge_end(ended, limits_exceeded(ended, &contract(json!({})).limits).as_deref(), "e")
     }
 
     #[test]

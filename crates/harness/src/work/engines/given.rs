@@ -9,12 +9,12 @@ use untrusted_fs::own_files;
 
 use crate::home::named_repositories::ReadTargetError;
 use crate::home::placement::{GIVEN, TREE};
-use crate::run::conceal::salted;
+use crate::run::conceal::salted_digest;
 use crate::run::file::{RunFile, Stopped};
 
 /// Places of an engine's order that were searched for paths of repositories.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Given {
+pub(crate) struct SearchedPlaces {
     pub(crate) places: Vec<PlaceLooked>,
     pub(crate) looked_for: Vec<String>,
     /// Writable paths as the engine sees them.
@@ -31,7 +31,7 @@ pub(super) struct Handed<'a> {
     pub(super) writable: Vec<String>,
 }
 
-impl Given {
+impl SearchedPlaces {
     /// Searches everything before anything is started. The place where a path stands, if
     /// one does.
     pub(super) fn search(
@@ -54,13 +54,13 @@ impl Given {
             .into_iter()
             .map(|(place, bytes)| PlaceLooked {
                 place,
-                sha256: Digest::of(&bytes),
+                sha256: Digest::of_bytes(&bytes),
                 bytes: bytes.len() as u64,
                 occurrences: paths.iter().map(|path| occurrences(&bytes, path.as_bytes())).sum(),
             })
             .collect();
         let found = places.iter().find(|looked| looked.occurrences > 0).map(|looked| looked.place);
-        let salted = |path: &String| salted(&run.canary, path);
+        let salted = |path: &String| salted_digest(&run.canary, path);
         Ok((Self { places, looked_for: paths.iter().map(salted).collect(), writable: handed.writable.clone() }, found))
     }
 }

@@ -39,13 +39,13 @@ impl Idle {
     }
 
     /// Something was seen.
-    pub(super) fn stir(&mut self, at: Duration) {
+    pub(super) fn note_activity(&mut self, at: Duration) {
         (self.last, self.told) = (at, false);
     }
 
     /// Seconds without activity, once for each such period. Files are checked only if
     /// everything else was silent.
-    pub(super) fn look(&mut self, at: Duration) -> Option<u64> {
+    pub(super) fn look_for_silence(&mut self, at: Duration) -> Option<u64> {
         let silent = at.saturating_sub(self.last);
         if self.told || silent < self.after {
             return None;
@@ -53,7 +53,7 @@ impl Idle {
         let newest = newest(&self.places);
         if newest != self.newest {
             self.newest = newest;
-            self.stir(at);
+            self.note_activity(at);
             return None;
         }
         self.told = true;
@@ -96,13 +96,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let seconds = Duration::from_secs;
         let mut idle = Idle::new(seconds(10), vec![place.path().to_owned()], seconds(0));
-        assert_eq!(idle.look(seconds(9)), None);
-        assert_eq!(idle.look(seconds(10)), Some(10));
-        assert_eq!(idle.look(seconds(30)), None, "once");
-        idle.stir(seconds(31));
-        assert_eq!(idle.look(seconds(40)), None);
-        untrusted_fs::own_files::write(place.path().join("a"), "x").unwrap();
-        assert_eq!(idle.look(seconds(41)), None, "a file changed");
-        assert_eq!(idle.look(seconds(51)), Some(10));
+        assert_eq!(idle.look_for_silence(seconds(9)), None);
+        assert_eq!(idle.look_for_silence(seconds(10)), Some(10));
+        assert_eq!(idle.look_for_silence(seconds(30)), None, "once");
+        idle.note_activity(seconds(31));
+        assert_eq!(idle.look_for_silence(seconds(40)), None);
+        untrusted_fs::own_files::write_file(place.path().join("a"), "x").unwrap();
+        assert_eq!(idle.look_for_silence(seconds(41)), None, "a file changed");
+        assert_eq!(idle.look_for_silence(seconds(51)), Some(10));
     }
 }

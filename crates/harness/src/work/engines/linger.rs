@@ -14,7 +14,7 @@ use bridge::ModelEvent;
 use contract::paths::PathSet;
 use testimony::notes::case_note;
 use testimony::progress::{LogProgress, log_progress};
-use tree::{Committed, Store, TreeError};
+use tree::{Committed, ObjectDatabase, TreeError};
 
 use super::ending::has_protocol;
 use super::{Layered, log};
@@ -51,7 +51,7 @@ pub(super) struct Linger<'a> {
 struct CommitLook {
     litter: PathSet,
     /// Store of its own: findings of this watch are not the result.
-    store: Store,
+    store: ObjectDatabase,
     scratch: PathBuf,
 }
 
@@ -73,7 +73,7 @@ impl Shared {
     }
 
     /// Counts open requests and remembers the time of the last event.
-    pub(super) fn note(&self, event: &ModelEvent) {
+    pub(super) fn note_event(&self, event: &ModelEvent) {
         let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.0 = match event {
             ModelEvent::Requested(_) => traffic.0.saturating_add(1),
@@ -111,7 +111,7 @@ impl<T: PartialEq> Standing<T> {
 
 impl<'a> Linger<'a> {
     /// None for an engine that ends by itself.
-    pub(super) fn of(
+    pub(super) fn for_engine(
         run: &RunFile<'_>,
         equipped: Option<&Equipped>,
         copy: &'a Copy,
@@ -124,14 +124,14 @@ impl<'a> Linger<'a> {
             None
         } else {
             let litter = PathSet::rooted(&engine.definition.litter)?;
-            let store = Store::create(&run.work.join("linger"), run.harness.git.clone())?;
+            let store = ObjectDatabase::create_store(&run.work.join("linger"), run.harness.git.clone())?;
             Some(CommitLook { litter, store, scratch: run.work.join("linger-ignore") })
         };
         Ok(Some(Self { copy, layers, settle: engine.settle(), commit }))
     }
 
     /// Looks until the engine is over or its work has stood for the settle time.
-    pub(super) fn look(&self, shared: &Shared, observer: &dyn WatchRun) {
+    pub(super) fn watch_settling(&self, shared: &Shared, observer: &dyn WatchRun) {
         match &self.commit {
             Some(commit) => self.look_for_commit(commit, shared),
             None => self.look_at_log(shared, observer),

@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 32 << 20;
 pub(super) const KEPT: &str = "backend/engine-log.jsonl";
 
 /// Reads the events of this run, all logs one after the other.
-pub(super) fn read(copy: &Copy, layers: Option<&Layered>) -> Vec<u8> {
+pub(super) fn read_logs(copy: &Copy, layers: Option<&Layered>) -> Vec<u8> {
     let mut all = read_each(copy, layers).join(&b'\n');
     if !all.is_empty() {
         all.push(b'\n');

@@ -19,7 +19,7 @@ mod state;
 
 pub(crate) use case::RUNTIME_PROVIDER;
 pub(crate) use ending::judge_again;
-pub(crate) use given::Given;
+pub(crate) use given::SearchedPlaces;
 pub(crate) use ran::EngineRun;
 
 use std::net::TcpListener;
@@ -28,12 +28,12 @@ use std::path::{Path, PathBuf};
 
 use contract::decision::Profile;
 use contract::sandbox::ENGINE_CELL;
-use contract::text::shown;
+use contract::text::show_controls;
 use contract::{Coverage, Decision, EventKind, Gate, Reason, TaskBounds};
 use evidence::{names, stop};
 use gate::Admission;
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
-use sandbox::{ConfineFailure, Confined, Ended, Spec, Stage, SuperviseError};
+use sandbox::{ConfineFailure, Confined, Ended, SandboxStage, Spec, SuperviseError};
 use serde_json::json;
 
 use crate::gather::approval_events::granted_events;
@@ -47,16 +47,16 @@ use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::NotedStep;
 use crate::run::posture;
 use crate::run::sandboxes::Cells;
-use crate::run::supervise::wall;
+use crate::run::supervise::wall_limit;
 use crate::work::claims;
 use consume::record_start;
 use ending::has_protocol;
-use follow::{record_end, supervise};
+use follow::{record_end, supervise_engine};
 use linger::Linger;
 use order::order;
 
 /// A copy that an engine may work in, with its sandbox built and probed: the gates passed.
-pub(crate) struct Workspace<'a> {
+pub(crate) struct EngineWorkspace<'a> {
     run: RunFile<'a>,
     admission: Admission,
     preparation: Preparation,
@@ -109,7 +109,7 @@ impl<'a> BlockedRun<'a> {
 
 /// Result of preparing.
 pub(crate) enum Prepared<'a> {
-    Ready(Box<Workspace<'a>>),
+    Ready(Box<EngineWorkspace<'a>>),
     Blocked(Box<BlockedRun<'a>>),
 }
 
@@ -144,16 +144,16 @@ impl<'a> Worked<'a> {
 
 /// An engine that has not started.
 enum Ready {
-    Open(Stage, Box<Spec>),
+    Open(SandboxStage, Box<Spec>),
     Confined(Box<Confined>),
 }
 
 impl Ready {
-    fn build(stage: Stage, spec: Spec) -> Result<Self, SuperviseError> {
+    fn build(stage: SandboxStage, spec: Spec) -> Result<Self, SuperviseError> {
         if spec.confinement.is_none() {
             return Ok(Self::Open(stage, Box::new(spec)));
         }
-        stage.confine(spec).map(|confined| Self::Confined(Box::new(confined)))
+        stage.confine_spec(spec).map(|confined| Self::Confined(Box::new(confined)))
     }
 
     /// Directory that takes the changes of a workspace of layers.
@@ -172,17 +172,17 @@ impl Ready {
         }
     }
 
-    fn start(self, watch: &mut sandbox::Watch<'_>) -> Result<Ended, SuperviseError> {
+    fn start(self, watch: &mut sandbox::SupervisorWatch<'_>) -> Result<Ended, SuperviseError> {
         match self {
-            Self::Open(stage, spec) => stage.run(&spec, watch),
-            Self::Confined(confined) => confined.start(watch),
+            Self::Open(stage, spec) => stage.run_program(&spec, watch),
+            Self::Confined(confined) => confined.start_program(watch),
         }
     }
 }
 
 impl<'a> AdmittedRun<'a> {
     /// Announces the copy and the plan and builds the sandbox. Only an admitted run has one.
-    pub(crate) fn prepare(self, target: Target) -> Result<Prepared<'a>, Stopped> {
+    pub(crate) fn prepare_engine(self, target: Target) -> Result<Prepared<'a>, Stopped> {
         let (run, preparation, admission) = self.into_parts();
         let Some(copy) = target.copy else { return Err(Stopped::Impossible("an admitted run has no copy")) };
         let mut building = Building { run, admission, preparation, engine: EngineRun::default() };
@@ -193,7 +193,7 @@ impl<'a> AdmittedRun<'a> {
             Ok((cell, layers)) => {
                 let Building { run, admission, preparation, engine } = building;
                 let git = git::state(&copy.root, None);
-                let workspace = Workspace { run, admission, preparation, engine, copy, state, git, layers, cell };
+                let workspace = EngineWorkspace { run, admission, preparation, engine, copy, state, git, layers, cell };
                 Ok(Prepared::Ready(Box::new(workspace)))
             }
         }
@@ -212,8 +212,8 @@ impl<'a> Building<'a> {
     fn build(&mut self, copy: &Copy, state: &Path) -> Result<Result<(Ready, Option<Layered>), Blocked>, Stopped> {
         self.run.step(Step::Workspace, StepState::Began, "")?;
         let files = self.announce(copy)?;
-        self.run.trace("admitted", json!({"decision_id": self.admission.decision().decision_id}))?;
-        stop::here("workspace.announced");
+        self.run.add_trace("admitted", json!({"decision_id": self.admission.decision().decision_id}))?;
+        stop::pass_place("workspace.announced");
         let layers = environment::layers_of_engine(&self.run, self.preparation.layer(), copy)?;
         let decision = self.admission.decision();
         let spec = match order(&mut self.run, &mut self.engine, &self.preparation, decision, copy, &layers, state)? {
@@ -225,7 +225,7 @@ impl<'a> Building<'a> {
             Ok(cell) => cell,
             Err(SuperviseError::ConfineProgram { failure, probes }) => {
                 let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
-                self.run.trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
+                self.run.add_trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
                 return Ok(Err(Blocked::of_sandbox(self.run.ask.sandbox, &failure)));
             }
             Err(error) => return Err(error.into()),
@@ -247,14 +247,14 @@ impl<'a> Building<'a> {
     fn serve_model(&mut self, cell: &mut Ready) -> Result<(), String> {
         let Some(link) = self.preparation.model_mut().link_mut() else { return Ok(()) };
         let listener = cell.take_listener().ok_or("the sandbox has no listener for the bridge")?;
-        link.serve(listener)
+        link.serve_listener(listener)
     }
 
     fn announce(&mut self, copy: &Copy) -> Result<usize, Stopped> {
         let run = &mut self.run;
         let files = copy.baseline.listing.0.len();
         let contract = &run.task.contract;
-        let bounds = TaskBounds::of(contract, self.admission.decision());
+        let bounds = TaskBounds::of_contract(contract, self.admission.decision());
         let mut plan = json!({
             "allowed_paths": bounds.allowed,
             "by": "harness",
@@ -268,10 +268,10 @@ impl<'a> Building<'a> {
         let commit = baseline_commit(self.admission.decision());
         let prepared =
             json!({"baseline_commit": commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
-        run.event(EventKind::WorkspacePrepared, prepared)?;
-        run.event(EventKind::PlanUpdated, plan)?;
+        run.add_event(EventKind::WorkspacePrepared, prepared)?;
+        run.add_event(EventKind::PlanUpdated, plan)?;
         for (kind, data) in granted_events(self.admission.decision()) {
-            run.event(kind, data)?;
+            run.add_event(kind, data)?;
         }
         if !copy.absent.is_empty() {
             run.standing.cover(Coverage::ContentNotInGit);
@@ -290,7 +290,7 @@ impl<'a> Building<'a> {
             Ready::Confined(confined) => Some(confined.applied().posture.clone()),
         };
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
-        run.event(EventKind::SandboxApplied, applied)?;
+        run.add_event(EventKind::SandboxApplied, applied)?;
         run.note_found(NotedStep::Engine, &self.engine);
         Ok(())
     }
@@ -299,7 +299,7 @@ impl<'a> Building<'a> {
     fn block(mut self, blocked: Blocked, at: Step) -> Result<Box<BlockedRun<'a>>, Stopped> {
         let run = &mut self.run;
         let Blocked { gate, reason, why } = &blocked;
-        run.standing.block(*reason, shown(why), names::TRACE);
+        run.standing.block_run(*reason, show_controls(why), names::TRACE);
         let data = json!({
             "backend": run.ask.engine,
             "case_executed": false,
@@ -309,9 +309,9 @@ impl<'a> Building<'a> {
             "reason": reason,
         });
         if *reason == Reason::ApprovalDenied {
-            run.event(EventKind::ApprovalDenied, json!({"by": "ledger"}))?;
+            run.add_event(EventKind::ApprovalDenied, json!({"by": "ledger"}))?;
         }
-        run.event(EventKind::BackendGateBlocked, data)?;
+        run.add_event(EventKind::BackendGateBlocked, data)?;
         run.step(at, StepState::Refused, reason.code())?;
         run.note_found(NotedStep::Engine, &self.engine);
         let Self { run, admission, preparation, engine } = self;
@@ -344,7 +344,7 @@ impl Blocked {
     }
 }
 
-impl<'a> Workspace<'a> {
+impl<'a> EngineWorkspace<'a> {
     /// Runs the engine to its end, or to the end of its time. Its start uses up the approval that the run rests on.
     pub(crate) fn work(self) -> Result<Attempted<'a>, Stopped> {
         let Self { mut run, admission, mut preparation, mut engine, copy, state, git, layers, cell } = self;
@@ -352,7 +352,7 @@ impl<'a> Workspace<'a> {
         run.step(Step::Engine, StepState::Began, "")?;
         let inputs = &admission.decision().inputs;
         let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
-        stop::here("engine.intending");
+        stop::pass_place("engine.intending");
         let began = run.clock.elapsed();
         if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval())? {
             drop(cell);
@@ -360,36 +360,36 @@ impl<'a> Workspace<'a> {
             if let Some(posture) = run.posture.clone() {
                 run.sandboxes.add_lost(posture);
             }
-            preparation.model_mut().close(&mut run)?;
+            preparation.model_mut().close_bridge(&mut run)?;
             let building = Building { run, admission, preparation, engine };
             return Ok(Attempted::Blocked(building.block(blocked, Step::Engine)?));
         }
         if preparation.approval().is_some() {
             let took = run.clock.elapsed().saturating_sub(began);
-            run.trace("approval.used", json!({"micros": took.as_micros()}))?;
+            run.add_trace("approval.used", json!({"micros": took.as_micros()}))?;
         }
-        stop::here("engine.intended");
+        stop::pass_place("engine.intended");
         run.standing.note_engine_started();
-        let seconds = wall(&run).as_secs();
-        run.event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
-        stop::here("engine.starting");
-        let started = LiveFact::ProgramStarted { name: run.ask.engine.clone(), limit: wall(&run), began: None };
+        let seconds = wall_limit(&run).as_secs();
+        run.add_event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
+        stop::pass_place("engine.starting");
+        let started = LiveFact::ProgramStarted { name: run.ask.engine.clone(), limit: wall_limit(&run), began: None };
         run.watch.observer.live(&started);
-        let linger = Linger::of(&run, preparation.equipped(), &copy, layers.as_ref())?;
+        let linger = Linger::for_engine(&run, preparation.equipped(), &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
-        let (ended, settled) = supervise(&mut run, &mut preparation, cell, linger.as_ref(), places)?;
+        let (ended, settled) = supervise_engine(&mut run, &mut preparation, cell, linger.as_ref(), places)?;
         engine.end.ended_by_harness = settled.map(str::to_owned);
-        stop::here("engine.ended");
-        preparation.model_mut().close(&mut run)?;
+        stop::pass_place("engine.ended");
+        preparation.model_mut().close_bridge(&mut run)?;
         regain(layers.as_ref().map(|layers| layers.changes.as_fd()), &[&copy.root, &state]);
         let equipped = preparation.equipped();
-        let log = if has_protocol(equipped) { log::read(&copy, layers.as_ref()) } else { Vec::new() };
+        let log = if has_protocol(equipped) { log::read_logs(&copy, layers.as_ref()) } else { Vec::new() };
         record_end(&mut run, &mut engine, equipped, &ended, &log)?;
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
-        state::collect(&mut run, equipped, &ended, &log, &state)?;
-        engine.claims = claims::hear(&run, equipped, &ended, &log);
+        state::collect_output(&mut run, equipped, &ended, &log, &state)?;
+        engine.claims = claims::hear_claims(&run, equipped, &ended, &log);
         run.note_found(NotedStep::Engine, &engine);
-        stop::here("engine.collected");
+        stop::pass_place("engine.collected");
         if !ended.cancelled {
             let exit = engine.exit().map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
             run.step(Step::Engine, StepState::Ended, &exit)?;
@@ -410,7 +410,7 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
 /// configuration.
 fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
     let mut cells = Cells::default();
-    cells.add(ENGINE_CELL, ended);
+    cells.add_sandbox(ENGINE_CELL, ended);
     run.add_cells(cells)?;
     let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE_CELL);
     let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();

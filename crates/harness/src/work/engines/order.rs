@@ -7,7 +7,7 @@ use contract::proof::LookedAt;
 use contract::{Decision, TaskBounds, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
-use super::given::{Given, Handed, repository_paths};
+use super::given::{Handed, SearchedPlaces, repository_paths};
 use super::outfit::Outfit;
 use super::{Blocked, EngineRun, case, fake, outfit};
 use crate::gather::decide::Preparation;
@@ -18,7 +18,7 @@ use crate::home::placement::GIVEN;
 use crate::judge::copy::Copy;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::quarters::Quarters;
-use crate::run::supervise::{space, wall};
+use crate::run::supervise::{space, wall_limit};
 
 /// Order for the engine's process, and the paths that it will see.
 pub(super) fn order(
@@ -30,27 +30,29 @@ pub(super) fn order(
     layers: &[PathBuf],
     state: &Path,
 ) -> Result<Result<Spec, Blocked>, Stopped> {
-    let mut quarters = run.setting().quarters("engine", copy.root.clone())?;
+    let mut quarters = run.setting().make_mounts("engine", copy.root.clone())?;
     let is_layered = copy.manifest.is_none() || !layers.is_empty();
     let equipped = preparation.equipped();
     let prepared = prepare(run, equipped, copy, is_layered)?;
     if is_layered {
         let lower = prepared.iter().chain(layers).chain([&copy.root]).cloned().collect();
         let space = space(&run.task.contract.limits);
-        quarters = quarters.layered(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
+        quarters = quarters.with_layers(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
     let facts = decision.inputs.settings.model.as_ref();
     let link = preparation.model().link();
-    let bounds = TaskBounds::of(&run.task.contract, decision);
+    let bounds = TaskBounds::of_contract(&run.task.contract, decision);
     let outfit = match equipped {
-        Some(equipped) => match outfit::dress(run, equipped, &bounds, link.zip(facts), &mut quarters, state)? {
+        Some(equipped) => match outfit::fill_definition(run, equipped, &bounds, link.zip(facts), &mut quarters, state)?
+        {
             Ok(outfit) => outfit,
             Err(unfit) => return Ok(Err(unfit)),
         },
-        None => fake::outfit(run, &mut quarters, state)?,
+        None => fake::prepare_fake(run, &mut quarters, state)?,
     };
     engine.end.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
-    let mut spec = run.setting().spec(&outfit.argv, None, &quarters, wall(run)).ok_or_else(|| missing(&outfit.argv))?;
+    let mut spec =
+        run.setting().spec(&outfit.argv, None, &quarters, wall_limit(run)).ok_or_else(|| missing(&outfit.argv))?;
     engine.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
     spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
     spec.env.extend(outfit.variables.iter().cloned());
@@ -67,7 +69,7 @@ pub(super) fn order(
         && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
     {
         if equipped.is_none() {
-            spec.env.extend(link.variables(facts.wire, pair));
+            spec.env.extend(link.client_variables(facts.wire, pair));
         }
         confinement.listener = Some(PORT);
     }
@@ -119,7 +121,7 @@ fn named_target(
         Ok(paths) => paths,
         Err(unread) => return Ok(Some(Blocked::of_target(unread.to_string()))),
     };
-    let (given, found) = Given::search(run, &handed, &paths)?;
+    let (given, found) = SearchedPlaces::search(run, &handed, &paths)?;
     engine.given = Some(given);
     Ok(judge_named(found))
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contract::engine::{EngineDefinition, Place, Values, render};
+use contract::engine::{EngineDefinition, TemplatePlace, Values, render_text};
 use contract::model::{ModelFacts, Wire};
 use contract::{Digest, TaskBounds, TaskContract};
 use sandbox::Access;
@@ -39,7 +39,7 @@ const TASK: &str = "task.md";
 
 /// Fills the engine's definition in and writes its configuration. The inner error blocks
 /// the run; the outer one interrupts it.
-pub(super) fn dress(
+pub(super) fn fill_definition(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
     bounds: &TaskBounds,
@@ -50,9 +50,9 @@ pub(super) fn dress(
     let definition = &equipped.engine.definition;
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
-        let _ = quarters.show(&piece.host, &piece.name, Access::ReadOnly);
+        let _ = quarters.show_path(&piece.host, &piece.name, Access::ReadOnly);
     }
-    let seen_state = quarters.show(state, "state", Access::ReadWrite);
+    let seen_state = quarters.show_path(state, "state", Access::ReadWrite);
     let mut values = values(run, equipped, bounds, quarters, &seen_state)?;
     if let Some((link, facts)) = model {
         add_model(&mut values, link, facts, definition);
@@ -62,14 +62,15 @@ pub(super) fn dress(
         Err(unfit) => return Ok(Err(unfit)),
     };
     let cwd = definition.cwd.as_ref().map(|cwd| own_place(cwd, state, &seen_state)).transpose()?;
-    let put = |text: &String, place| render(text, place, &values).map_err(unfit);
+    let put = |text: &String, place| render_text(text, place, &values).map_err(unfit);
     for argument in &definition.argv {
-        argv.push(put(argument, Place::Argument)?);
+        argv.push(put(argument, TemplatePlace::Argument)?);
     }
-    let stdin = definition.stdin.as_ref().map(|text| put(text, Place::Input)).transpose()?.map(String::into_bytes);
+    let stdin =
+        definition.stdin.as_ref().map(|text| put(text, TemplatePlace::Input)).transpose()?.map(String::into_bytes);
     let mut variables = Vec::new();
     for (name, value) in &definition.variables {
-        variables.push((name.clone(), put(value, Place::Variable)?));
+        variables.push((name.clone(), put(value, TemplatePlace::Variable)?));
     }
     let brief = values.get("brief").cloned().unwrap_or_default();
     Ok(Ok(Outfit { argv, stdin, variables, configuration, brief, cwd }))
@@ -85,14 +86,14 @@ fn values(
 ) -> Result<Values, Stopped> {
     let brief = brief(&run.task.contract, bounds, equipped.engine.id == CASE);
     let task = run.work_dir("engine")?.join(TASK);
-    own_files::write(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
-    run.write("backend/task.md", brief.as_bytes())?;
+    own_files::write_file(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
+    run.write_artifact("backend/task.md", brief.as_bytes())?;
     Ok(Values::from([
         ("state", text(state)),
         ("home", text(&quarters.home)),
         ("tree", equipped.pieces.tree()),
         ("workspace", text(quarters.tree())),
-        ("task", text(&quarters.show(&task, TASK, Access::ReadOnly))),
+        ("task", text(&quarters.show_path(&task, TASK, Access::ReadOnly))),
         ("bin", equipped.pieces.bin()),
         ("path", search_path(run, quarters)),
         ("brief", brief),
@@ -112,7 +113,7 @@ fn configure(
     let mut files = Vec::new();
     for file in &equipped.engine.definition.files {
         let below = file.path.strip_prefix("{state}/").unwrap_or(&file.path).to_owned();
-        files.push((below, render(&file.text, Place::File, values).map_err(unfit)?));
+        files.push((below, render_text(&file.text, TemplatePlace::File, values).map_err(unfit)?));
     }
     let (read, differs) = if equipped.engine.id == CASE {
         let task_id = case::task_id(run);
@@ -135,7 +136,7 @@ fn configure(
 
 /// The reason to start nothing where what Case will read names another model than the
 /// admitted one.
-fn judge_configuration(given: &case::Given<'_>, read: &[(String, Vec<u8>)]) -> Option<Blocked> {
+fn judge_configuration(given: &case::CaseInputs<'_>, read: &[(String, Vec<u8>)]) -> Option<Blocked> {
     case::differs(given, read).map(Blocked::of_other_model)
 }
 
@@ -159,9 +160,9 @@ fn case_given<'a>(
     bounds: &'a TaskBounds,
     values: &'a Values,
     facts: Option<&'a ModelFacts>,
-) -> case::Given<'a> {
+) -> case::CaseInputs<'a> {
     let value = |name| values.get(name).map(String::as_str).unwrap_or_default();
-    case::Given {
+    case::CaseInputs {
         task_id,
         created: run.clock.started().to_string(),
         contract: &run.task.contract,
@@ -191,7 +192,7 @@ fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, 
         let path = state.join(below);
         let failed = |error| Stopped::Io(path.clone(), error);
         fs::create_dir_all(path.parent().unwrap_or(state)).map_err(failed)?;
-        own_files::write(&path, text).map_err(failed)?;
+        own_files::write_file(&path, text).map_err(failed)?;
         let back = untrusted_fs::read_plain(state, below.as_bytes(), text.len() as u64);
         let Some(back) = back.filter(|back| back == text.as_bytes()) else {
             return Err(failed(std::io::Error::other("what was written is not what is read")));
@@ -205,8 +206,9 @@ fn record(run: &mut RunFile<'_>, read: &[(String, Vec<u8>)], facts: Option<&Mode
     let model = facts.map(
         |facts| json!({"admission_sha256": facts.admission.sha256(), "pair": facts.requested, "wire": facts.wire}),
     );
-    let files: Vec<_> = read.iter().map(|(path, bytes)| json!({"path": path, "sha256": Digest::of(bytes)})).collect();
-    Ok(run.trace("engine.configured", json!({"files": files, "model": model}))?)
+    let files: Vec<_> =
+        read.iter().map(|(path, bytes)| json!({"path": path, "sha256": Digest::of_bytes(bytes)})).collect();
+    Ok(run.add_trace("engine.configured", json!({"files": files, "model": model}))?)
 }
 
 /// A definition is checked when it is loaded; what is still missing is a model it did not
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn a_configuration_with_another_model_than_the_admitted_one_starts_nothing() {
         let (contract, pair) = (contract(serde_json::json!({})), "prov/good".parse().unwrap());
-        let given = case::Given {
+        let given = case::CaseInputs {
             task_id: "t",
             created: String::new(),
             contract: &contract,

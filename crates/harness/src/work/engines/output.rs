@@ -3,10 +3,10 @@
 
 use contract::EventKind;
 use contract::claim::Speech;
-use contract::text::shown;
-use evidence::censor::Lines;
+use contract::text::show_controls;
+use evidence::censor::EarlierLines;
 use evidence::names;
-use sandbox::{Line, Stream};
+use sandbox::{Line, OutputStream};
 use serde_json::json;
 use testimony::notes::{NoteKind, notes};
 
@@ -26,7 +26,7 @@ pub(super) struct Listener<'a> {
     lines_left: usize,
     notes_left: usize,
     /// Earlier output of each stream, for the censor.
-    before: [Lines; 2],
+    before: [EarlierLines; 2],
 }
 
 impl<'a> Listener<'a> {
@@ -38,35 +38,35 @@ impl<'a> Listener<'a> {
     /// True if a line makes a note that still fits. Asked before the search for secrets,
     /// which costs more and would be wasted on a flood.
     fn would_note(&self, line: Line<'_>) -> bool {
-        let room = self.notes_left > 0 && line.stream == Stream::Stdout;
+        let room = self.notes_left > 0 && line.stream == OutputStream::Stdout;
         room && notes(self.speech, line.bytes).is_some_and(|notes| !notes.is_empty())
     }
 
     /// Turns one line into events, redacted first.
-    pub(super) fn hear(&mut self, log: &mut EventLog<'_>, line: Line<'_>) {
+    pub(super) fn hear_line(&mut self, log: &mut EventLog<'_>, line: Line<'_>) {
         if self.lines_left == 0 && !self.would_note(line) {
             return;
         }
-        let (stream, number) = if line.stream == Stream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
-        let clean = log.draft.censor_mut().line(names::EVENTS, &mut self.before[number], line.bytes);
-        let told = if line.stream == Stream::Stdout { notes(self.speech, &clean) } else { None };
+        let (stream, number) = if line.stream == OutputStream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
+        let clean = log.draft.censor_mut().censor_line(names::EVENTS, &mut self.before[number], line.bytes);
+        let told = if line.stream == OutputStream::Stdout { notes(self.speech, &clean) } else { None };
         match told {
             Some(notes) => {
                 for note in notes.into_iter().take(self.notes_left) {
                     self.notes_left -= 1;
                     self.show(note.kind, &note.text);
                     let data = json!({"kind": note.kind, "stream": stream, "text": note.text});
-                    log.add(EventKind::EngineOutput, data);
+                    log.add_event(EventKind::EngineOutput, data);
                 }
             }
             None if self.lines_left > 0 => {
                 self.lines_left -= 1;
-                let text: String = shown(&String::from_utf8_lossy(&clean)).chars().take(LONGEST).collect();
+                let text: String = show_controls(&String::from_utf8_lossy(&clean)).chars().take(LONGEST).collect();
                 // A line of some format that is not read here says nothing to a person.
                 if !text.starts_with('{') {
                     self.observer.live(&LiveFact::Acted { text: text.clone() });
                 }
-                log.add(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
+                log.add_event(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
             }
             None => {}
         }

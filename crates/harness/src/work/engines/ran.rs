@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::given::Given;
+use super::given::SearchedPlaces;
 use crate::run::posture::EngineLimits;
 
 /// End of the engine's process.
@@ -44,7 +44,7 @@ pub(crate) struct EngineRun {
     pub(super) claims: Vec<Claim>,
     /// Everything the engine was given, searched for paths of repositories.
     #[serde(skip)]
-    pub(super) given: Option<Given>,
+    pub(super) given: Option<SearchedPlaces>,
     /// Directories of the host that the engine could write to.
     #[serde(skip)]
     pub(super) writable: Vec<PathBuf>,
@@ -97,7 +97,7 @@ impl EngineRun {
     }
 
     /// Inputs that it was given; none if it never started.
-    pub(crate) fn given(&self) -> Option<&Given> {
+    pub(crate) fn given(&self) -> Option<&SearchedPlaces> {
         self.given.as_ref()
     }
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 use contract::Reason;
 use contract::fake::Review;
 use contract::paths::PathSet;
-use contract::text::shown;
+use contract::text::show_controls;
 use rustix::fs::FileType;
 use sandbox::Ended;
 use serde_json::json;
-use untrusted_fs::{Bounds, Entry, Met, Next, kind, open_regular, open_root, read_within, walk};
+use untrusted_fs::{Bounds, Met, Next, WalkEntry, kind, open_regular, open_root, read_within, walk};
 
 use super::{fake, log};
 use crate::gather::engine::equip::Equipped;
@@ -31,17 +31,17 @@ const FOLDER: &str = "backend";
 
 /// Keeps what the engine printed and left in its own state; the verdict of its own reviewer
 /// counts against it.
-pub(super) fn collect(
+pub(super) fn collect_output(
     run: &mut RunFile<'_>,
     equipped: Option<&Equipped>,
     ended: &Ended,
     events: &[u8],
     state: &Path,
 ) -> Result<(), Stopped> {
-    run.write("backend/stdout.log", &ended.stdout.text_bytes())?;
-    run.write("backend/stderr.log", &ended.stderr.text_bytes())?;
+    run.write_artifact("backend/stdout.log", &ended.stdout.text_bytes())?;
+    run.write_artifact("backend/stderr.log", &ended.stderr.text_bytes())?;
     if !events.is_empty() {
-        run.write(log::KEPT, events)?;
+        run.write_artifact(log::KEPT, events)?;
     }
     let globs = equipped.map(|equipped| equipped.engine.definition.not_kept.as_slice()).unwrap_or_default();
     // What cannot be read as a glob was refused when the definition was loaded.
@@ -49,7 +49,7 @@ pub(super) fn collect(
     collect_state(run, state, &mut Budget::new(not_kept))?;
     let review = fake::review(&ended.stdout.text_bytes()).filter(|_| equipped.is_none());
     if let Some((reason, text)) = judge_review(review) {
-        run.standing.block(reason, text, "backend/stdout.log");
+        run.standing.block_run(reason, text, "backend/stdout.log");
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ impl Budget {
     }
 
     /// Reads a file of the engine's state, or says why it is left out.
-    fn read(&mut self, entry: &Entry<'_>) -> Result<Vec<u8>, &'static str> {
+    fn read(&mut self, entry: &WalkEntry<'_>) -> Result<Vec<u8>, &'static str> {
         match kind(entry.stat) {
             FileType::RegularFile => {}
             FileType::Symlink => return Err("link"),
@@ -102,7 +102,7 @@ impl Budget {
         match self.named.checked_sub(1) {
             Some(left) => {
                 self.named = left;
-                run.trace("state.left_out", json!({"bytes": bytes, "name": name, "why": why}))?;
+                run.add_trace("state.left_out", json!({"bytes": bytes, "name": name, "why": why}))?;
             }
             None => self.unnamed += 1,
         }
@@ -134,7 +134,7 @@ fn collect_state(run: &mut RunFile<'_>, from: &Path, budget: &mut Budget) -> Res
         budget.leave_out(run, FOLDER, 0, &format!("not all of it was looked at: {}", cut.in_words()))?;
     }
     if budget.unnamed > 0 {
-        run.trace("state.left_out", json!({"more": budget.unnamed}))?;
+        run.add_trace("state.left_out", json!({"more": budget.unnamed}))?;
     }
     Ok(())
 }
@@ -165,15 +165,15 @@ fn collect_entry(run: &mut RunFile<'_>, budget: &mut Budget, met: Met<'_>) -> Re
 
 /// A piece of the engine's state that cannot be kept makes the run fail.
 fn keep(run: &mut RunFile<'_>, name: &str, bytes: &[u8]) -> Result<(), Stopped> {
-    let Err(error) = run.write(name, bytes) else { return Ok(()) };
-    run.trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
+    let Err(error) = run.write_artifact(name, bytes) else { return Ok(()) };
+    run.add_trace("artifact.failed", json!({"error": error.error.to_string(), "path": name}))?;
     let (reason, text) = judge_unkept(name, &error.error);
-    run.standing.block(reason, text, "trace.jsonl");
+    run.standing.block_run(reason, text, "trace.jsonl");
     Ok(())
 }
 
 fn judge_unkept(name: &str, error: &io::Error) -> (Reason, String) {
-    (Reason::ArtifactWriteFailure, format!("`{}` could not be written: {error}", shown(name)))
+    (Reason::ArtifactWriteFailure, format!("`{}` could not be written: {error}", show_controls(name)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use contract::paths::{PathRules, PathSet, PathVerdict};
 use contract::product::{lock_file, marks_cache_folder};
 use contract::text::path_text;
-use tree::{Change, Listing, Mode, Store, TreeError, folders_above};
+use tree::{Listing, ObjectDatabase, PathChange, PathMode, TreeError, folders_above};
 
 use super::TakenResult;
 use crate::gather::engine::equip::Equipped;
@@ -63,7 +63,7 @@ impl TakenResult {
         };
         for change in &changes {
             let written = lock_file(&change.path).filter(|_| change.after.is_some());
-            let wanted = matches!(rules.judge(&change.path), PathVerdict::Allowed | PathVerdict::Forbidden);
+            let wanted = matches!(rules.judge_path(&change.path), PathVerdict::Allowed | PathVerdict::Forbidden);
             if wanted || written.is_none_or(|lock| lock.manifests.iter().any(is_changed)) {
                 continue;
             }
@@ -92,18 +92,18 @@ impl TakenResult {
             return Ok(listing);
         }
         let litter = PathSet::rooted(&patterns)?;
-        let is_litter = |change: &Change| {
-            let verdict = rules.judge(&change.path);
+        let is_litter = |change: &PathChange| {
+            let verdict = rules.judge_path(&change.path);
             let told = change.before.is_some() && matches!(verdict, PathVerdict::Allowed | PathVerdict::Forbidden);
             litter.is_match(&change.path) && !told
         };
         let changes = tree::changes(&copy.baseline.listing, &listing);
         for (number, change) in changes.iter().filter(|change| is_litter(change)).enumerate() {
             let name = path_text(&change.path);
-            let kept = change.after.filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
+            let kept = change.after.filter(|entry| matches!(entry.mode, PathMode::File | PathMode::Executable));
             if let Some(entry) = kept.filter(|_| number < MOST_LITTER) {
                 let bytes = copy.baseline.store.blob(entry.oid)?;
-                run.write(&format!("backend/litter/{name}"), &bytes)?;
+                run.write_artifact(&format!("backend/litter/{name}"), &bytes)?;
             }
             match change.before {
                 Some(before) => drop(listing.0.insert(change.path.clone(), before)),
@@ -117,7 +117,7 @@ impl TakenResult {
 
 /// Folders that their tool marks as its own and of which the baseline has nothing.
 fn marked_folders(
-    store: &Store,
+    store: &ObjectDatabase,
     baseline: &Listing,
     listing: &Listing,
     new: &[Vec<u8>],
@@ -128,7 +128,7 @@ fn marked_folders(
         let Some(slash) = path.iter().rposition(|byte| *byte == b'/') else { continue };
         let (folder, name) = (&path[..slash], &path[slash + 1..]);
         let is_mark = matches!(name, b".gitignore" | b"CACHEDIR.TAG");
-        let entry = listing.0.get(path).filter(|entry| is_mark && entry.mode == Mode::File);
+        let entry = listing.0.get(path).filter(|entry| is_mark && entry.mode == PathMode::File);
         let Some(entry) = entry.filter(|_| !baseline.has_below(folder) && !baseline.0.contains_key(folder)) else {
             continue;
         };

@@ -2,24 +2,24 @@
 
 use contract::Reason;
 use serde_json::{Value, json};
-use tree::{Entry, Mode};
+use tree::{ListingEntry, PathMode};
 
 use super::*;
 use crate::run::tests::contract;
 
-fn blockers(standing: &Standing) -> Vec<(Reason, &str)> {
+fn blockers(standing: &RunStanding) -> Vec<(Reason, &str)> {
     standing.blockers().iter().map(|blocker| (blocker.reason, blocker.text.as_str())).collect()
 }
 
-fn change(path: &str) -> Change {
-    let entry = Entry { mode: Mode::File, oid: Oid([1; 20]) };
-    Change { path: path.as_bytes().to_vec(), before: None, after: Some(entry) }
+fn change(path: &str) -> PathChange {
+    let entry = ListingEntry { mode: PathMode::File, oid: Oid([1; 20]) };
+    PathChange { path: path.as_bytes().to_vec(), before: None, after: Some(entry) }
 }
 
 /// Blockers of one added file, and the two words of the report about paths.
 fn judge_path(more: Value, path: &str) -> (Vec<(Reason, String)>, bool, bool) {
     let rules = contract(more).path_rules(&[contract::Ecosystem::Python]).unwrap();
-    let (mut taken, mut standing) = (TakenResult::default(), Standing::default());
+    let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
     taken.judge_paths(&mut standing, &rules, &[change(path)]);
     let blockers = blockers(&standing).into_iter().map(|(reason, text)| (reason, text.to_owned())).collect();
     (blockers, taken.allowed_writes_passed, taken.forbidden_paths_passed)
@@ -48,8 +48,8 @@ fn paths_are_held_to_the_contract() {
 fn a_path_is_said_to_be_added_changed_or_deleted() {
     let rules = contract(json!({"allowed_paths": ["a"]})).path_rules(&[]).unwrap();
     let added = change("b");
-    let changed = Change { before: added.after, ..added.clone() };
-    let deleted = Change { before: added.after, after: None, path: added.path.clone() };
+    let changed = PathChange { before: added.after, ..added.clone() };
+    let deleted = PathChange { before: added.after, after: None, path: added.path.clone() };
     for (change, done) in [(added, "added"), (changed, "changed"), (deleted, "deleted")] {
         assert_eq!(judged(&rules, &[change]), [(Reason::DisallowedFileChange, format!("`b` was {done}; allowed: a"))]);
     }
@@ -57,7 +57,7 @@ fn a_path_is_said_to_be_added_changed_or_deleted() {
 
 #[test]
 fn a_path_that_no_result_may_hold_is_refused_whatever_the_contract_allows() {
-    let refused = |why| Refused { path: b"a".to_vec(), why };
+    let refused = |why| RefusedPath { path: b"a".to_vec(), why };
     for (why, words) in [
         (RefusedWhy::LinkLeavesRepository, "is a link that leaves the repository"),
         (RefusedWhy::GitName, "has a name that some file systems take for `.git`"),
@@ -65,13 +65,13 @@ fn a_path_that_no_result_may_hold_is_refused_whatever_the_contract_allows() {
         (RefusedWhy::GitlinkChanged, "is a submodule that changed"),
         (RefusedWhy::Unreadable, "cannot be read"),
     ] {
-        let (mut taken, mut standing) = (TakenResult::default(), Standing::default());
+        let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
         assert!(taken.refuse(&mut standing, &[refused(why)]));
         assert_eq!(blockers(&standing), [(Reason::DisallowedFileChange, format!("`a` {words}").as_str())]);
         assert!(!taken.allowed_writes_passed);
         assert_eq!(may_be_litter(why), why == RefusedWhy::LinkLeavesRepository, "{why:?}");
     }
-    let (mut taken, mut standing) = (TakenResult::default(), Standing::default());
+    let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
     assert!(!taken.refuse(&mut standing, &[]) && !standing.is_blocked() && taken.allowed_writes_passed, "control");
 }
 
@@ -84,13 +84,13 @@ fn state_that_no_patch_carries_is_a_dirty_end() {
         empty_directories: vec![b"empty".to_vec()],
         ..Capture::default()
     };
-    let (mut taken, mut standing) = (TakenResult::default(), Standing::default());
+    let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
     assert!(taken.note_leftovers(&mut standing, &captured));
     let text = "`sub` is a repository of its own; `pipe` is a socket, device or pipe; `.git/MERGE_HEAD` says that something is \
                 unfinished";
     assert_eq!(blockers(&standing), [(Reason::DirtyEndingTree, text)]);
     assert_eq!(taken.dirty_paths, ["sub", "pipe", ".git/MERGE_HEAD"]);
-    let (mut taken, mut standing) = (TakenResult::default(), Standing::default());
+    let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
     let clean = Capture { empty_directories: captured.empty_directories, ..Capture::default() };
     assert!(!taken.note_leftovers(&mut standing, &clean) && !standing.is_blocked(), "control");
 }
@@ -121,11 +121,11 @@ fn a_patch_that_makes_another_tree_proves_nothing() {
 
 #[test]
 fn an_engine_that_ended_well_and_changed_nothing_owes_a_change() {
-    let mut standing = Standing::default();
+    let mut standing = RunStanding::default();
     let text = "the engine ended well and changed nothing";
     assert_eq!(judge_no_change(&standing, true), Some((Reason::NoDiff, text)));
     assert_eq!(judge_no_change(&standing, false), None, "control: it failed");
-    standing.block(Reason::EngineFailed, "e", "");
+    standing.block_run(Reason::EngineFailed, "e", "");
     assert_eq!(judge_no_change(&standing, true), None, "control: something worse explains it");
 }
 
@@ -136,7 +136,7 @@ fn a_source_repository_must_be_what_it_was() {
         (Ok(false), true, Some("the source repository is not what it was before the run")),
         (Err("no HEAD\u{7}"), true, Some("the source repository can no longer be read: no HEAD␇")),
     ] {
-        let (mut taken, mut standing) = (TakenResult::default(), Standing::default());
+        let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
         taken.judge_source(&mut standing, is_same);
         assert_eq!(taken.is_source_mutated(), Some(mutated), "{is_same:?}");
         let expected: Vec<_> = text.map(|text| (Reason::SourceRepositoryMutated, text)).into_iter().collect();

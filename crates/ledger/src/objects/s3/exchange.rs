@@ -6,8 +6,8 @@ use std::time::Instant;
 use contract::Digest;
 
 use super::LARGEST_ERROR;
-use super::sign::{Signing, sign};
-use super::stream::{Duplex, connect, to_fault};
+use super::sign::{SignedRequestParts, sign_request};
+use super::stream::{Duplex, connect_endpoint, to_fault};
 use crate::objects::ReadClock;
 use crate::objects::fault::ObjectFault;
 use crate::objects::place::BucketPlace;
@@ -28,13 +28,13 @@ pub(super) struct Question<'a> {
 
 impl<'a> Question<'a> {
     /// A request without conditions.
-    pub(super) fn of(method: &'static str, name: &'a str, body: &'a [u8]) -> Self {
+    pub(super) fn without_conditions(method: &'static str, name: &'a str, body: &'a [u8]) -> Self {
         Self { method, name, body, create_only: false, limit: LARGEST_ERROR }
     }
 }
 
 /// An answer of the store.
-pub(super) struct Answer {
+pub(super) struct StoreAnswer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
@@ -45,9 +45,9 @@ pub(super) fn exchange(
     clock: ReadClock,
     question: &Question<'_>,
     deadline: Instant,
-) -> Result<Answer, ObjectFault> {
+) -> Result<StoreAnswer, ObjectFault> {
     let head = request_head(place, clock, question)?;
-    let mut stream = connect(place, deadline)?;
+    let mut stream = connect_endpoint(place, deadline)?;
     // A store may refuse before it has read everything: its answer counts then, and not that it stopped listening.
     let sent =
         stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(question.body)).and_then(|()| stream.flush());
@@ -65,7 +65,7 @@ fn request_head(place: &BucketPlace, clock: ReadClock, question: &Question<'_>) 
     };
     // Names of buckets, prefixes and objects are such that they need no escape.
     let path = format!("/{}/{key}", address.bucket);
-    let payload = Digest::of(question.body).to_string();
+    let payload = Digest::of_bytes(question.body).to_string();
     let mut headers = vec![("host", place.endpoint.authority())];
     if question.create_only {
         headers.push(("if-none-match", "*".to_owned()));
@@ -73,9 +73,14 @@ fn request_head(place: &BucketPlace, clock: ReadClock, question: &Question<'_>) 
     headers.push(("x-amz-content-sha256", payload.clone()));
     if let Some(access) = &place.access {
         let now = clock().ok_or(ObjectFault::Garbled("the clock of this machine is wrong"))?;
-        let signing =
-            Signing { access, region: &place.region, method: question.method, path: &path, payload: &payload };
-        headers.extend(sign(&signing, now, &headers));
+        let signing = SignedRequestParts {
+            access,
+            region: &place.region,
+            method: question.method,
+            path: &path,
+            payload: &payload,
+        };
+        headers.extend(sign_request(&signing, now, &headers));
     }
     let mut head = format!("{} {path} HTTP/1.1\r\n", question.method);
     for (name, value) in &headers {
@@ -93,27 +98,27 @@ struct AnswerHead {
     begun: Vec<u8>,
 }
 
-fn read_answer(stream: &mut dyn Duplex, question: &Question<'_>) -> Result<Answer, ObjectFault> {
+fn read_answer(stream: &mut dyn Duplex, question: &Question<'_>) -> Result<StoreAnswer, ObjectFault> {
     let AnswerHead { status, length, begun } = read_head(stream)?;
     let limit = if status == 200 { question.limit } else { LARGEST_ERROR };
     let Some(length) = length else {
         // Only an object has to be whole.
         return match status == 200 && question.method == "GET" {
             true => Err(ObjectFault::Garbled("it does not say how long it is")),
-            false => Ok(Answer { status, body: begun }),
+            false => Ok(StoreAnswer { status, body: begun }),
         };
     };
     if length > limit {
         return match status {
             200 => Err(ObjectFault::TooLarge { limit }),
-            _ => Ok(Answer { status, body: begun }),
+            _ => Ok(StoreAnswer { status, body: begun }),
         };
     }
     let mut body = begun;
     let missing = length.saturating_sub(body.len() as u64);
     stream.take(missing).read_to_end(&mut body).map_err(to_fault)?;
     match body.len() as u64 == length {
-        true => Ok(Answer { status, body }),
+        true => Ok(StoreAnswer { status, body }),
         false if (body.len() as u64) < length => Err(ObjectFault::Truncated),
         false => Err(ObjectFault::Garbled("it is longer than it says")),
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::fault::ObjectFault;
 use super::place::BucketPlace;
 use super::{Creation, ReadClock};
-use exchange::{Answer, Question, exchange};
+use exchange::{Question, StoreAnswer, exchange};
 
 /// The first pause before another try; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -27,13 +27,13 @@ pub(super) struct BucketObjects {
 
 impl BucketObjects {
     /// Objects at this place. The clock dates the signatures of requests.
-    pub(super) fn of(place: &BucketPlace, clock: ReadClock) -> Self {
+    pub(super) fn at_place(place: &BucketPlace, clock: ReadClock) -> Self {
         Self { place: place.clone(), clock }
     }
 
     /// Creates an object, or says that there is one of that name.
-    pub(super) fn create(&self, name: &str, bytes: &[u8]) -> Result<Creation, ObjectFault> {
-        let question = Question { create_only: true, ..Question::of("PUT", name, bytes) };
+    pub(super) fn create_object(&self, name: &str, bytes: &[u8]) -> Result<Creation, ObjectFault> {
+        let question = Question { create_only: true, ..Question::without_conditions("PUT", name, bytes) };
         let answer = self.ask(&question)?;
         match answer.status {
             200 | 201 | 204 => Ok(Creation::Created),
@@ -43,8 +43,8 @@ impl BucketObjects {
     }
 
     /// Reads an object of at most `limit` bytes; none if there is no such name.
-    pub(super) fn read(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, ObjectFault> {
-        let answer = self.ask(&Question { limit, ..Question::of("GET", name, b"") })?;
+    pub(super) fn read_object(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>, ObjectFault> {
+        let answer = self.ask(&Question { limit, ..Question::without_conditions("GET", name, b"") })?;
         match answer.status {
             200 => Ok(Some(answer.body)),
             404 => Ok(None),
@@ -53,13 +53,13 @@ impl BucketObjects {
     }
 
     /// Writes over an object; only the probe tries to. True if the store says that it did.
-    pub(super) fn overwrite(&self, name: &str, bytes: &[u8]) -> Result<bool, ObjectFault> {
-        self.dare(&Question::of("PUT", name, bytes))
+    pub(super) fn overwrite_object(&self, name: &str, bytes: &[u8]) -> Result<bool, ObjectFault> {
+        self.dare(&Question::without_conditions("PUT", name, bytes))
     }
 
     /// Removes an object; only the probe tries to. True if the store says that it did.
-    pub(super) fn remove(&self, name: &str) -> Result<bool, ObjectFault> {
-        self.dare(&Question::of("DELETE", name, b""))
+    pub(super) fn remove_object(&self, name: &str) -> Result<bool, ObjectFault> {
+        self.dare(&Question::without_conditions("DELETE", name, b""))
     }
 
     fn dare(&self, question: &Question<'_>) -> Result<bool, ObjectFault> {
@@ -72,7 +72,7 @@ impl BucketObjects {
     }
 
     /// Asks until there is an answer that means something, a number of times and for as long as the place says.
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ObjectFault> {
+    fn ask(&self, question: &Question<'_>) -> Result<StoreAnswer, ObjectFault> {
         let (deadline, mut pause) = (Instant::now() + self.place.patience, FIRST_PAUSE);
         let mut tries = 1;
         loop {
@@ -91,7 +91,7 @@ impl BucketObjects {
     }
 }
 
-impl Answer {
+impl StoreAnswer {
     /// True for an answer that another try may change. A store says 409 where two create the same object at the same moment.
     fn is_passing(&self, create_only: bool) -> bool {
         matches!(self.status, 429 | 500 | 502 | 503 | 504) || (create_only && self.status == 409)

@@ -6,7 +6,7 @@ use ring::hmac;
 use crate::objects::place::BucketAccess;
 
 /// A request that is to be signed.
-pub(super) struct Signing<'a> {
+pub(super) struct SignedRequestParts<'a> {
     pub(super) access: &'a BucketAccess,
     pub(super) region: &'a str,
     pub(super) method: &'a str,
@@ -19,12 +19,12 @@ const SERVICE: &str = "s3";
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
 /// The headers that date and sign a request. `headers` are in the order of their names, in small letters, before `x-amz-date`.
-pub(super) fn sign(
-    signing: &Signing<'_>,
+pub(super) fn sign_request(
+    signing: &SignedRequestParts<'_>,
     now: Stamp,
     headers: &[(&'static str, String)],
 ) -> [(&'static str, String); 2] {
-    let Signing { access, region, method, path, payload } = signing;
+    let SignedRequestParts { access, region, method, path, payload } = signing;
     let date = basic_time(now);
     let day = &date[..8];
     let dated = ("x-amz-date", date.clone());
@@ -33,7 +33,7 @@ pub(super) fn sign(
     let lines: String = all.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
     let canonical = format!("{method}\n{path}\n\n{lines}\n{names}\n{payload}");
     let scope = format!("{day}/{region}/{SERVICE}/aws4_request");
-    let text = format!("{ALGORITHM}\n{date}\n{scope}\n{}", Digest::of(canonical.as_bytes()));
+    let text = format!("{ALGORITHM}\n{date}\n{scope}\n{}", Digest::of_bytes(canonical.as_bytes()));
     let secret = zeroize::Zeroizing::new(format!("AWS4{}", access.secret.as_str()));
     let parts = [day, *region, SERVICE, "aws4_request", &text];
     let signature = parts.iter().fold(secret.as_bytes().to_vec(), |key, part| {
@@ -64,15 +64,20 @@ mod tests {
             key_id: "AKIAIOSFODNN7EXAMPLE".to_owned(),
             secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_owned().into(),
         };
-        let payload = Digest::of(b"").to_string();
+        let payload = Digest::of_bytes(b"").to_string();
         let headers = [
             ("host", "examplebucket.s3.amazonaws.com".to_owned()),
             ("range", "bytes=0-9".to_owned()),
             ("x-amz-content-sha256", payload.clone()),
         ];
-        let signing =
-            Signing { access: &access, region: "us-east-1", method: "GET", path: "/test.txt", payload: &payload };
-        let [(_, date), (_, value)] = sign(&signing, "2013-05-24T00:00:00.000000Z".parse().unwrap(), &headers);
+        let signing = SignedRequestParts {
+            access: &access,
+            region: "us-east-1",
+            method: "GET",
+            path: "/test.txt",
+            payload: &payload,
+        };
+        let [(_, date), (_, value)] = sign_request(&signing, "2013-05-24T00:00:00.000000Z".parse().unwrap(), &headers);
         assert_eq!(date, "20130524T000000Z");
         let signature = "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41";
         assert!(value.ends_with(&format!("Signature={signature}")), "{value}");

@@ -10,7 +10,7 @@ use rustls::{ClientConnection, StreamOwned};
 
 use crate::objects::fault::ObjectFault;
 use crate::objects::place::BucketPlace;
-use crate::tls::trusting;
+use crate::tls::trusting_authorities;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -53,11 +53,11 @@ impl Write for TimedStream {
 }
 
 /// Connects to the endpoint, with TLS unless it is on this machine.
-pub(super) fn connect(place: &BucketPlace, deadline: Instant) -> Result<Box<dyn Duplex>, ObjectFault> {
+pub(super) fn connect_endpoint(place: &BucketPlace, deadline: Instant) -> Result<Box<dyn Duplex>, ObjectFault> {
     let endpoint = &place.endpoint;
     match (endpoint.is_encrypted, &place.authorities) {
         (true, Some(authorities)) => {
-            let config = trusting(authorities).map_err(|error| ObjectFault::Tls(error.to_string()))?;
+            let config = trusting_authorities(authorities).map_err(|error| ObjectFault::Tls(error.to_string()))?;
             let name = ServerName::try_from(endpoint.host.clone());
             let name = name.map_err(|error| ObjectFault::Tls(error.to_string()))?;
             let session = ClientConnection::new(Arc::new(config), name);

@@ -24,21 +24,21 @@ pub(crate) struct Early {
 impl Early {
     /// Makes the attempts. The first goes without the word, so that the path through the
     /// stage is tested too.
-    pub(crate) fn run(listener: Option<u16>, word: u64) -> Self {
+    pub(crate) fn run_early(listener: Option<u16>, word: u64) -> Self {
         // The first one without the word: the way over the stage has to hold too.
         let words = std::iter::once(0).chain(std::iter::repeat(word));
-        let calls = ATTEMPTS.iter().zip(words).map(|(attempt, word)| forbidden(attempt.name, attempt.make(word)));
-        Self { calls: calls.collect(), network: network::probe(listener, word) }
+        let calls = ATTEMPTS.iter().zip(words).map(|(attempt, word)| forbidden(attempt.name, attempt.make_call(word)));
+        Self { calls: calls.collect(), network: network::probe_network(listener, word) }
     }
 }
 
 /// The rest, after everything that confines the program; always in the same order.
-pub(crate) fn run(early: Early, confinement: &Confinement, word: u64) -> Vec<Probe> {
+pub(crate) fn run_rest(early: Early, confinement: &Confinement, word: u64) -> Vec<Probe> {
     let mut probes = early.calls;
-    probes.extend(places::probe(confinement, word));
+    probes.extend(places::probe_places(confinement, word));
     probes.extend(early.network);
     probes.push(network::other_interfaces());
-    probes.extend(self_view::probe());
+    probes.extend(self_view::probe_self());
     probes
 }
 

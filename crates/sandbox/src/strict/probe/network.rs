@@ -20,7 +20,7 @@ const LOOPBACK_PORTS: [u16; 2] = [22, 2375];
 const FAMILIES: [(&str, u16); 2] = [("packet", 17), ("vsock", 40)];
 
 /// Tries addresses outside, other socket families and the one listener.
-pub(super) fn probe(listener: Option<u16>, word: u64) -> Vec<Probe> {
+pub(super) fn probe_network(listener: Option<u16>, word: u64) -> Vec<Probe> {
     let inet = |address: Ipv4Addr, port| SocketAddr::from((address, port));
     let reach = |address| reach(address, word);
     let socket = |family, kind, protocol| attempt::socket(family, kind, protocol, word).map(drop);
@@ -46,7 +46,7 @@ fn reach(address: SocketAddr, word: u64) -> io::Result<()> {
     let (family, bytes) = socket_address(address);
     let waiting = if address.ip().is_loopback() { 0 } else { SOCK_NONBLOCK };
     let socket = attempt::socket(family, SOCK_STREAM | waiting, 0, word)?;
-    match attempt::connect(socket.as_fd(), &bytes, word) {
+    match attempt::connect_to(socket.as_fd(), &bytes, word) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
         result => result,
     }
@@ -60,7 +60,7 @@ fn send(address: SocketAddr) -> io::Result<()> {
 fn abstract_socket(word: u64) -> io::Result<()> {
     let socket = attempt::socket(family(AF_UNIX), SOCK_STREAM, 0, word)?;
     let address = [&family(AF_UNIX).to_ne_bytes(), b"\0/tmp/.X11-unix/X0".as_slice()].concat();
-    attempt::connect(socket.as_fd(), &address, word)
+    attempt::connect_to(socket.as_fd(), &address, word)
 }
 
 /// The family, and the address as the kernel reads it.

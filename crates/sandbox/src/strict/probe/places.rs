@@ -53,7 +53,7 @@ const PROBE_FILE: &str = ".probe";
 
 /// Tries to write, create and read where that must fail, including the caller's read-only
 /// mounts.
-pub(super) fn probe(confinement: &Confinement, word: u64) -> Vec<Probe> {
+pub(super) fn probe_places(confinement: &Confinement, word: u64) -> Vec<Probe> {
     let read_only = confinement.mounts.iter().filter(|mount| mount.access == Access::ReadOnly);
     let given = read_only.map(|mount| mount.target.as_path());
     let mut probes: Vec<Probe> =
@@ -88,11 +88,11 @@ fn look(path: &str) -> io::Result<()> {
 
 /// Reads the first byte; an empty file is an error.
 fn first_byte(path: &str) -> io::Result<()> {
-    io::Read::read_exact(&mut own_files::open(path)?, &mut [0])
+    io::Read::read_exact(&mut own_files::open_file(path)?, &mut [0])
 }
 
 fn set_uid_file(word: u64) -> io::Result<()> {
-    let made = attempt::create(c"/tmp/.probe", 0o4755, word).map(drop);
+    let made = attempt::create_file(c"/tmp/.probe", 0o4755, word).map(drop);
     if made.is_ok() {
         let _ = fs::remove_file(Path::new("/tmp").join(PROBE_FILE));
     }

@@ -11,7 +11,7 @@ use crate::procs;
 use crate::strict::identity::INNER;
 
 /// Tries to gain rights, and lists rights and descriptors that must not be there.
-pub(super) fn probe() -> Vec<Probe> {
+pub(super) fn probe_self() -> Vec<Probe> {
     vec![
         failing("become uid 0".to_owned(), become_root()),
         nothing("another user", &another_user()),

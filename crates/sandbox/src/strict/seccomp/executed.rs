@@ -13,7 +13,7 @@ use sandbox_facts::{ExecutedFile, FileKind};
 use untrusted_fs::own_files;
 
 use super::likeness::{Content, KnownPrograms, is_read_only};
-use super::memory::cut;
+use super::memory::cut_text;
 
 const MEMORY: &str = "/memfd:";
 const REMOVED: &str = " (deleted)";
@@ -54,7 +54,7 @@ enum Found {
 impl Caller {
     /// The directory that the process is in, from the root of the run.
     pub(super) fn directory(self) -> Option<String> {
-        own_files::read_link(self.proc("cwd")).ok().map(|path| cut(&path.to_string_lossy()))
+        own_files::read_link(self.proc("cwd")).ok().map(|path| cut_text(&path.to_string_lossy()))
     }
 
     /// Describes the file that runs in the end; `None` if there is none.
@@ -76,7 +76,7 @@ impl Caller {
         if file.kind == FileKind::Named && is_read_only(&opened) {
             return Some(file);
         }
-        let content = Content::read(&opened)?;
+        let content = Content::read_content(&opened)?;
         file.interpreter = content.head.as_deref().map(interpreter).unwrap_or_default();
         file.same_as = match file.interpreter.first() {
             Some(interpreter) => self.likeness(interpreter, known),
@@ -91,7 +91,7 @@ impl Caller {
         if is_read_only(&opened) {
             return None;
         }
-        known.name_of(&self.root()?, &Content::read(&opened)?).map(str::to_owned)
+        known.name_of(&self.root()?, &Content::read_content(&opened)?).map(str::to_owned)
     }
 
     fn find(self, from: PathStart, path: &str) -> Found {
@@ -140,7 +140,7 @@ impl Caller {
 }
 
 fn unknown(path: &str) -> ExecutedFile {
-    ExecutedFile { kind: FileKind::Unknown, path: cut(path), interpreter: Vec::new(), same_as: None }
+    ExecutedFile { kind: FileKind::Unknown, path: cut_text(path), interpreter: Vec::new(), same_as: None }
 }
 
 fn describe(opened: &OwnedFd) -> Option<ExecutedFile> {
@@ -156,7 +156,7 @@ fn describe(opened: &OwnedFd) -> Option<ExecutedFile> {
         _ => FileKind::Named,
     };
     let path = if kind == FileKind::Named { &link } else { link.strip_suffix(REMOVED).unwrap_or(&link) };
-    Some(ExecutedFile { kind, path: cut(path), interpreter: Vec::new(), same_as: None })
+    Some(ExecutedFile { kind, path: cut_text(path), interpreter: Vec::new(), same_as: None })
 }
 
 /// Name of the `/proc` entry, if the path means a descriptor of its user or the file that
@@ -181,7 +181,7 @@ fn interpreter(head: &[u8]) -> Vec<String> {
         return Vec::new();
     };
     let line = String::from_utf8_lossy(line);
-    let mut words = line.trim().splitn(2, [' ', '\t']).map(|word| cut(word.trim()));
+    let mut words = line.trim().splitn(2, [' ', '\t']).map(|word| cut_text(word.trim()));
     words.by_ref().filter(|word| !word.is_empty()).collect()
 }
 

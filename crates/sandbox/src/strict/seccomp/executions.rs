@@ -7,7 +7,7 @@ use sandbox_facts::{ENTRIES_KEPT, Execution, FileKind};
 
 use super::executed::{Caller, PathStart};
 use super::likeness::KnownPrograms;
-use super::memory::cut;
+use super::memory::cut_text;
 use crate::execution_rules::{ExecutionRules, Weight};
 
 /// Recorded executions, each different one once.
@@ -27,7 +27,7 @@ impl Executions {
 
     /// Describes an execution before it happens, with the file behind it if that says more
     /// than the path.
-    pub(super) fn look(
+    pub(super) fn describe_execution(
         &mut self,
         caller: Caller,
         from: PathStart,
@@ -35,7 +35,7 @@ impl Executions {
         argv: Vec<String>,
     ) -> (Weight, Execution) {
         let file = caller.executed_file(from, path, &argv, &mut self.known);
-        let plain = Execution { path: cut(path), argv, file: None, directory: None, count: 1 };
+        let plain = Execution { path: cut_text(path), argv, file: None, directory: None, count: 1 };
         let weight = (self.rules.weigh)(&plain);
         let Some(file) = file else { return self.look_where(caller, weight, plain) };
         let says_more = file.kind != FileKind::Named || plain.path.len() < path.len();
@@ -55,7 +55,7 @@ impl Executions {
     }
 
     /// Counts an execution, or adds it while its weight has space left.
-    pub(super) fn add(&mut self, weight: Weight, execution: Execution) {
+    pub(super) fn add_execution(&mut self, weight: Weight, execution: Execution) {
         let same = |known: &Execution| {
             let Execution { path, argv, file, directory, count: _ } = known;
             (path, argv, file, directory) == (&execution.path, &execution.argv, &execution.file, &execution.directory)
@@ -68,7 +68,7 @@ impl Executions {
     }
 
     /// Returns the list and starts a new one.
-    pub(super) fn take(&mut self) -> Vec<Execution> {
+    pub(super) fn take_list(&mut self) -> Vec<Execution> {
         std::mem::take(&mut self.rows).into_iter().map(|(_, execution)| execution).collect()
     }
 }
@@ -84,11 +84,11 @@ mod tests {
             |name: String| Execution { path: name, argv: Vec::new(), file: None, directory: None, count: 1 };
         for weight in [Weight::Nothing, Weight::Note, Weight::Grave] {
             for number in 0..2 * ENTRIES_KEPT {
-                executions.add(weight, execution(format!("{weight:?} {number}")));
+                executions.add_execution(weight, execution(format!("{weight:?} {number}")));
             }
-            executions.add(weight, execution(format!("{weight:?} 0")));
+            executions.add_execution(weight, execution(format!("{weight:?} 0")));
         }
-        let rows = executions.take();
+        let rows = executions.take_list();
         assert_eq!(rows.len(), 3 * ENTRIES_KEPT);
         for weight in ["Nothing", "Note", "Grave"] {
             let of: Vec<&Execution> = rows.iter().filter(|row| row.path.starts_with(weight)).collect();

@@ -2,7 +2,7 @@
 
 use libc::{ENOSYS, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_USER_NOTIF, sock_filter};
 
-use super::table::{Action, Is, LAST_KNOWN, Rule, Test, rules};
+use super::table::{Action, CallRule, Is, LAST_KNOWN, Test, rules};
 
 /// Offsets in `struct seccomp_data`; both processors are little-endian, so the low half of
 /// an argument comes first.
@@ -43,7 +43,7 @@ pub(crate) enum Audience {
 }
 
 /// The filter; `None` on a processor for which there is no table.
-pub(crate) fn build(audience: Audience) -> Option<Vec<sock_filter>> {
+pub(crate) fn build_filter(audience: Audience) -> Option<Vec<sock_filter>> {
     let mut program = vec![
         load(ARCH),
         // Calls of another processor mode (i386) have other numbers and would pass for
@@ -55,8 +55,9 @@ pub(crate) fn build(audience: Audience) -> Option<Vec<sock_filter>> {
         jump(JUMP_GREATER, LAST_KNOWN, 0, 1),
         give(refusal(ENOSYS)),
     ];
-    let heard = |rule: &&Rule| audience != Audience::Nobody || !matches!(rule.action, Action::Record | Action::Note);
-    let mut rules: Vec<&Rule> = rules().filter(heard).collect();
+    let heard =
+        |rule: &&CallRule| audience != Audience::Nobody || !matches!(rule.action, Action::Record | Action::Note);
+    let mut rules: Vec<&CallRule> = rules().filter(heard).collect();
     // Of the rules about one call, the first that fits decides: their order stays.
     rules.sort_by_key(|rule| rule.number);
     for group in rules.chunks(GROUP) {
@@ -102,7 +103,7 @@ fn append_questions(program: &mut Vec<sock_filter>, word: u64) -> Option<()> {
 /// The rules of a range of numbers, behind one test that skips them all: the kernel runs
 /// the filter for every call there is when it is installed, and for many of them whenever
 /// they are made.
-fn grouped(rules: &[&Rule], audience: Audience) -> Option<Vec<sock_filter>> {
+fn grouped(rules: &[&CallRule], audience: Audience) -> Option<Vec<sock_filter>> {
     let mut sections = Vec::new();
     for rule in rules {
         sections.extend(section(rule, verdict(rule.action, audience))?);
@@ -135,7 +136,7 @@ fn refusal(errno: i32) -> u32 {
 }
 
 /// Entered and left with the call's number loaded.
-fn section(rule: &Rule, verdict: sock_filter) -> Option<Vec<sock_filter>> {
+fn section(rule: &CallRule, verdict: sock_filter) -> Option<Vec<sock_filter>> {
     let mut body: Vec<sock_filter> = Vec::new();
     // Built backwards, because a test that fails jumps behind what comes after it.
     let after = if rule.when.is_empty() { vec![] } else { vec![load(NUMBER)] };
@@ -276,7 +277,8 @@ mod tests {
             (0x4000_0000 | number(libc::SYS_read), [0; 6], refusal(ENOSYS)),
             (u32::MAX, [0; 6], refusal(ENOSYS)),
         ];
-        let (silent, heard) = (build(Audience::Nobody).unwrap(), build(Audience::ListenerBut(WORD)).unwrap());
+        let (silent, heard) =
+            (build_filter(Audience::Nobody).unwrap(), build_filter(Audience::ListenerBut(WORD)).unwrap());
         for (number, args, expected) in cases {
             assert_eq!(judge(&silent, here, number, args), expected, "call {number} {args:?}");
             let reported = expected != SECCOMP_RET_ALLOW && expected != refusal(ENOSYS);
@@ -293,7 +295,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_word_keeps_a_call_from_being_reported() {
-        let program = build(Audience::ListenerBut(WORD)).unwrap();
+        let program = build_filter(Audience::ListenerBut(WORD)).unwrap();
         let judged = |number: libc::c_long, args: [u64; 6]| {
             judge_with(&program, HERE.unwrap(), u32::try_from(number).unwrap(), args)
         };
@@ -325,11 +327,11 @@ mod tests {
             (Action::Record | Action::Note | Action::OwnFamily { .. }, _) => SECCOMP_RET_ALLOW,
         };
         for audience in [Audience::Nobody, Audience::ListenerBut(WORD)] {
-            let program = build(audience).unwrap();
+            let program = build_filter(audience).unwrap();
             for number in 0..=LAST_KNOWN {
                 for value in [0, 1, 16, 0x5412, u32::MAX] {
                     let args = [value; 6];
-                    let fits = |rule: &&Rule| rule.fits(libc::c_long::from(number), &args.map(u64::from));
+                    let fits = |rule: &&CallRule| rule.fits_call(libc::c_long::from(number), &args.map(u64::from));
                     let expected = rules().find(fits).map_or(SECCOMP_RET_ALLOW, |rule| decided(rule.action, audience));
                     assert_eq!(judge(&program, HERE.unwrap(), number, args), expected, "call {number} {value:#x}");
                 }

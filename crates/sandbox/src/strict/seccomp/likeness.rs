@@ -24,7 +24,7 @@ pub(super) struct Content {
 impl Content {
     /// Reads a plain file that is held by path. Whoever has a lease on it cannot make this
     /// wait.
-    pub(super) fn read(file: &OwnedFd) -> Option<Self> {
+    pub(super) fn read_content(file: &OwnedFd) -> Option<Self> {
         let size = u64::try_from(fstat(file).ok()?.st_size).ok()?;
         let held = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -84,7 +84,7 @@ fn read_program(root: &OwnedFd, place: &Path) -> Option<Content> {
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
     let place = place.strip_prefix("/").ok()?;
     let file = openat2(root.as_fd(), place, flags, Mode::empty(), resolve).ok()?;
-    is_read_only(&file).then(|| Content::read(&file)).flatten().filter(|content| content.head.is_some())
+    is_read_only(&file).then(|| Content::read_content(&file)).flatten().filter(|content| content.head.is_some())
 }
 
 /// True if the file lies on a mount that nobody inside can write.

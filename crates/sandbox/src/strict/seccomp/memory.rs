@@ -16,18 +16,18 @@ const WORD: usize = 8;
 
 /// Memory of a process that waits for an answer.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ProcessMemory {
     file: File,
 }
 
-impl Memory {
+impl ProcessMemory {
     /// Opens the memory of a process; none if it is gone or may not be read.
-    pub(super) fn of(pid: u32) -> Option<Self> {
-        own_files::open(format!("/proc/{pid}/mem")).ok().map(|file| Self { file })
+    pub(super) fn open_memory(pid: u32) -> Option<Self> {
+        own_files::open_file(format!("/proc/{pid}/mem")).ok().map(|file| Self { file })
     }
 
     /// Text up to its end, cut.
-    pub(super) fn text(&self, at: u64) -> Option<String> {
+    pub(super) fn read_text(&self, at: u64) -> Option<String> {
         let mut bytes = [0; TEXT_MAX];
         let length = self.file.read_at(&mut bytes, at).ok()?;
         let read = bytes.get(..length)?;
@@ -36,7 +36,7 @@ impl Memory {
     }
 
     /// A path, whole.
-    pub(super) fn path(&self, at: u64) -> Option<String> {
+    pub(super) fn read_path(&self, at: u64) -> Option<String> {
         let mut bytes = [0; PATH_MAX];
         let length = self.file.read_at(&mut bytes, at).ok()?;
         let read = bytes.get(..length)?;
@@ -50,7 +50,7 @@ impl Memory {
         let length = self.file.read_at(&mut bytes, at).unwrap_or(0);
         let words = bytes.get(..length).unwrap_or_default().chunks_exact(WORD);
         let pointers = words.map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
-        pointers.take_while(|pointer| *pointer != 0).map_while(|pointer| self.text(pointer)).collect()
+        pointers.take_while(|pointer| *pointer != 0).map_while(|pointer| self.read_text(pointer)).collect()
     }
 
     /// A socket address as text; `None` for one of this host inside, which is no attempt to
@@ -64,7 +64,7 @@ impl Memory {
 }
 
 /// Text cut to the length that is kept.
-pub(super) fn cut(text: &str) -> String {
+pub(super) fn cut_text(text: &str) -> String {
     let ends = text.char_indices().map(|(at, letter)| at + letter.len_utf8());
     text.get(..ends.take_while(|end| *end <= TEXT_MAX).last().unwrap_or(0)).unwrap_or_default().to_owned()
 }
@@ -129,17 +129,17 @@ mod tests {
 
     #[test]
     fn texts_of_the_own_memory_are_read_and_cut() {
-        let memory = Memory::of(std::process::id()).unwrap();
+        let memory = ProcessMemory::open_memory(std::process::id()).unwrap();
         let long = [b'x'; 2 * TEXT_MAX];
-        assert_eq!(memory.text(c"short".as_ptr() as u64).as_deref(), Some("short"));
-        assert_eq!(memory.text(long.as_ptr() as u64).unwrap().len(), TEXT_MAX);
-        assert_eq!(memory.text(0), None);
+        assert_eq!(memory.read_text(c"short".as_ptr() as u64).as_deref(), Some("short"));
+        assert_eq!(memory.read_text(long.as_ptr() as u64).unwrap().len(), TEXT_MAX);
+        assert_eq!(memory.read_text(0), None);
         let path = [long.as_slice(), &[0]].concat();
-        assert_eq!(memory.path(path.as_ptr() as u64).unwrap().len(), 2 * TEXT_MAX);
+        assert_eq!(memory.read_path(path.as_ptr() as u64).unwrap().len(), 2 * TEXT_MAX);
         for (text, kept) in [("short", 5), (&"x".repeat(TEXT_MAX + 1), TEXT_MAX), (&"é".repeat(TEXT_MAX), TEXT_MAX)] {
-            assert_eq!(cut(text).len(), kept);
+            assert_eq!(cut_text(text).len(), kept);
         }
-        assert_eq!(cut(&format!("x{}", "é".repeat(TEXT_MAX))).len(), TEXT_MAX - 1);
+        assert_eq!(cut_text(&format!("x{}", "é".repeat(TEXT_MAX))).len(), TEXT_MAX - 1);
         let list = [c"a".as_ptr() as u64, c"b".as_ptr() as u64, 0, c"c".as_ptr() as u64];
         assert_eq!(memory.texts(list.as_ptr() as u64), ["a", "b"]);
     }

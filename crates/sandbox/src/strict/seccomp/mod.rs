@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 
 use sandbox_facts::Seccomp;
 
-use crate::kernel::seccomp::{install, install_with_listener};
+use crate::kernel::seccomp::{install_filter, install_with_listener};
 use crate::strict::failure::{At, ConfineFailure, ConfineStep};
 
 use filter::Audience;
@@ -32,9 +32,9 @@ pub(crate) struct Filtered {
 }
 
 /// Calls that carry the word are not reported.
-pub(crate) fn apply(word: u64) -> Result<Filtered, ConfineFailure> {
+pub(crate) fn apply_filter(word: u64) -> Result<Filtered, ConfineFailure> {
     let build = |audience| {
-        filter::build(audience).ok_or_else(|| {
+        filter::build_filter(audience).ok_or_else(|| {
             ConfineFailure::new(ConfineStep::Seccomp, "there is no list of system calls for this processor")
         })
     };
@@ -46,6 +46,6 @@ pub(crate) fn apply(word: u64) -> Result<Filtered, ConfineFailure> {
     }
     // Another listener above us, or a kernel that has none: refuse as much, and record nothing.
     let program = build(Audience::Nobody)?;
-    install(&program).at(ConfineStep::Seccomp, "installing the filter")?;
+    install_filter(&program).at(ConfineStep::Seccomp, "installing the filter")?;
     Ok(Filtered { seccomp: Seccomp { instructions: size(&program), recorded: false }, listener })
 }

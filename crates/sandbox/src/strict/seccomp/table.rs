@@ -32,7 +32,7 @@ pub(super) enum Action {
 
 /// Row of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct CallRule {
     /// Name of the call in records.
     pub(super) name: &'static str,
     /// Number of the call on this architecture.
@@ -43,9 +43,9 @@ pub(super) struct Rule {
     pub(super) action: Action,
 }
 
-impl Rule {
+impl CallRule {
     /// True if the rule is about this call.
-    pub(super) fn fits(&self, number: c_long, args: &[u64; 6]) -> bool {
+    pub(super) fn fits_call(&self, number: c_long, args: &[u64; 6]) -> bool {
         self.number == number && self.when.iter().all(|test| test.holds(args))
     }
 }
@@ -121,8 +121,8 @@ const fn arg(arg: u32, is: Is) -> Test {
     Test { arg, is }
 }
 
-const fn rule(name: &'static str, number: c_long, when: &'static [Test], action: Action) -> Rule {
-    Rule { name, number, when, action }
+const fn rule(name: &'static str, number: c_long, when: &'static [Test], action: Action) -> CallRule {
+    CallRule { name, number, when, action }
 }
 
 /// Whole calls, named as the kernel names them.
@@ -133,7 +133,7 @@ macro_rules! calls {
 }
 
 /// Calls that depend on arguments.
-const CONDITIONAL: &[Rule] = &[
+const CONDITIONAL: &[CallRule] = &[
     rule(
         "openat_set_id",
         libc::SYS_openat,
@@ -176,7 +176,7 @@ macro_rules! calls_on_processes {
 
 /// Calls with which a program could starve, blind or stop process 1, which has the same
 /// user.
-const ON_PROCESSES: &[Rule] = calls_on_processes! {
+const ON_PROCESSES: &[CallRule] = calls_on_processes! {
     prlimit64 = SYS_prlimit64 as OwnThread,
     sched_setscheduler = SYS_sched_setscheduler as OwnThread,
     sched_setparam = SYS_sched_setparam as OwnThread,
@@ -188,7 +188,7 @@ const ON_PROCESSES: &[Rule] = calls_on_processes! {
 };
 
 /// The same for calls that name a process, a group or a whole user.
-const PRIORITIES: &[Rule] = &[
+const PRIORITIES: &[CallRule] = &[
     rule(
         "setpriority_first",
         libc::SYS_setpriority,
@@ -230,7 +230,7 @@ const PRIORITIES: &[Rule] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const CONDITIONAL_HERE: &[Rule] = &[
+const CONDITIONAL_HERE: &[CallRule] = &[
     rule(
         "open_set_id",
         libc::SYS_open,
@@ -242,14 +242,14 @@ const CONDITIONAL_HERE: &[Rule] = &[
     rule("mknod_set_id", libc::SYS_mknod, &[arg(1, Is::AnyBit(SET_ID))], Action::Report(EPERM)),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const CONDITIONAL_HERE: &[Rule] = &[];
+const CONDITIONAL_HERE: &[CallRule] = &[];
 
-const RECORDED: &[Rule] = calls! { Action::Record; execve = SYS_execve, execveat = SYS_execveat };
+const RECORDED: &[CallRule] = calls! { Action::Record; execve = SYS_execve, execveat = SYS_execveat };
 
-const NOTED: &[Rule] = calls! { Action::Note; connect = SYS_connect };
+const NOTED: &[CallRule] = calls! { Action::Note; connect = SYS_connect };
 
 /// Ways out, and ways into other processes and the kernel.
-const REPORTED: &[Rule] = calls! { Action::Report(EPERM);
+const REPORTED: &[CallRule] = calls! { Action::Report(EPERM);
     mount = SYS_mount, umount2 = SYS_umount2, pivot_root = SYS_pivot_root, chroot = SYS_chroot,
     move_mount = SYS_move_mount, open_tree = SYS_open_tree, fsopen = SYS_fsopen, fsconfig = SYS_fsconfig,
     fsmount = SYS_fsmount, fspick = SYS_fspick, mount_setattr = SYS_mount_setattr, setns = SYS_setns,
@@ -267,23 +267,23 @@ const REPORTED: &[Rule] = calls! { Action::Report(EPERM);
 };
 
 #[cfg(target_arch = "x86_64")]
-const REPORTED_HERE: &[Rule] = calls! { Action::Report(EPERM);
+const REPORTED_HERE: &[CallRule] = calls! { Action::Report(EPERM);
     iopl = SYS_iopl, ioperm = SYS_ioperm, modify_ldt = SYS_modify_ldt, uselib = SYS_uselib, ustat = SYS_ustat,
     sysfs = SYS_sysfs, _sysctl = SYS__sysctl,
 };
 #[cfg(not(target_arch = "x86_64"))]
-const REPORTED_HERE: &[Rule] = &[];
+const REPORTED_HERE: &[CallRule] = &[];
 
 /// Their arguments are in memory, where a filter cannot look. Everybody has to cope with
 /// kernels that lack them.
-const ABSENT: &[Rule] = calls! { Action::Refuse(ENOSYS);
+const ABSENT: &[CallRule] = calls! { Action::Refuse(ENOSYS);
     clone3 = SYS_clone3, openat2 = SYS_openat2, io_uring_setup = SYS_io_uring_setup,
     io_uring_enter = SYS_io_uring_enter, io_uring_register = SYS_io_uring_register,
     name_to_handle_at = SYS_name_to_handle_at, lookup_dcookie = SYS_lookup_dcookie, nfsservctl = SYS_nfsservctl,
 };
 
 /// All rules of the table; those with conditions on arguments come first.
-pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
+pub(super) fn rules() -> impl Iterator<Item = &'static CallRule> {
     let about_arguments = [CONDITIONAL, CONDITIONAL_HERE, ON_PROCESSES, PRIORITIES];
     about_arguments.into_iter().chain([RECORDED, NOTED, REPORTED, REPORTED_HERE, ABSENT]).flatten()
 }

@@ -156,7 +156,7 @@ fn what_was_made_is_claimed_by_any_phase() {
     const DOUBT: &str =
         r#"{"status":"failed","artifacts":{"testsPassed":false,"filesChanged":["src/app.py","test/test_app.py"]}}"#;
     let told = |stdout: &str, log: &str| -> Vec<String> {
-        let judged = super::judge(extract(Speech::Case, stdout.as_bytes(), b"", log.as_bytes()), &failing());
+        let judged = super::judge_all(extract(Speech::Case, stdout.as_bytes(), b"", log.as_bytes()), &failing());
         judged.iter().map(|it| format!("{}{}", if it.blocks() { "! " } else { "" }, it.claim.found_in)).collect()
     };
     let lies = ["! status", "! artifacts.testsPassed", "! artifacts.commit", "! artifacts.filesChanged"];
@@ -195,7 +195,7 @@ fn only_phases_that_work_on_the_change_claim_success() {
         (GOOD, String::new(), "! status success true: contradicted"),
     ] {
         let printed = if stdout.is_empty() { String::new() } else { envelope(stdout) };
-        let judged = super::judge(extract(Speech::Case, printed.as_bytes(), b"", log.as_bytes()), &failing());
+        let judged = super::judge_all(extract(Speech::Case, printed.as_bytes(), b"", log.as_bytes()), &failing());
         let told: Vec<String> = judged.iter().map(super::line).collect();
         assert_eq!(told.join("; "), expected, "{stdout} {log}");
     }

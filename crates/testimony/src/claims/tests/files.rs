@@ -1,12 +1,12 @@
 //! Lists of files, however they are written.
 
-use super::super::files::compare;
+use super::super::files::compare_files;
 use super::super::short;
 
 /// What did not change, what is unclear and what is not named.
 fn check(named: &[&str], changed: &[&str], wanted: [&[&str]; 3]) {
     let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let found = compare(&strings(named), &strings(changed));
+    let found = compare_files(&strings(named), &strings(changed));
     assert_eq!(
         [&found.unchanged, &found.unclear, &found.unnamed],
         [&strings(wanted[0]), &strings(wanted[1]), &strings(wanted[2])],

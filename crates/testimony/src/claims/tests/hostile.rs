@@ -1,12 +1,12 @@
 //! Output that means harm: nothing panics, everything stays bounded, prose stays prose.
 
-use contract::claim::{Claim, Saying, Source, Speech};
+use contract::claim::{Claim, ClaimSource, Saying, Speech};
 use proptest::prelude::*;
 
 use super::super::MAX_TEXT;
 use super::super::said::{MAX_CLAIMS, MAX_FILES};
 use super::super::stream::{Few, MAX_PROSE};
-use super::{check, extract, good, judge};
+use super::{check, extract, good, judge_all};
 
 /// The bounds that hold for any output.
 fn bounded(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
@@ -23,7 +23,7 @@ fn bounded(speech: Speech, stdout: &[u8], stderr: &[u8]) -> Vec<Claim> {
             assert!(text.chars().count() <= MAX_TEXT && !text.contains(char::is_control), "{text:?}");
         }
     }
-    let judged = judge(claims.clone(), &good());
+    let judged = judge_all(claims.clone(), &good());
     assert_eq!(judged.len(), claims.len());
     assert!(
         judged.iter().all(|judged| judged.seen.chars().count() <= MAX_TEXT && !judged.seen.contains(char::is_control))
@@ -114,7 +114,7 @@ proptest! {
             (Speech::Aider, serde_json::json!(message)),
         ] {
             let line = format!("{line}\n{{\"type\":\"step\",\"n\":1,\"do\":\"print\"}}\n");
-            assert!(bounded(speech, line.as_bytes(), b"").iter().all(|claim| claim.source == Source::Prose));
+            assert!(bounded(speech, line.as_bytes(), b"").iter().all(|claim| claim.source == ClaimSource::Prose));
         }
     }
 }
@@ -138,7 +138,7 @@ fn sentences_are_prose_in_every_format() {
         (Speech::Aider, message.replace("\\n", "\n")),
     ] {
         let claims = bounded(speech, line.as_bytes(), b"");
-        assert!(claims.iter().all(|claim| claim.source == Source::Prose), "{speech:?} {claims:?}");
+        assert!(claims.iter().all(|claim| claim.source == ClaimSource::Prose), "{speech:?} {claims:?}");
         let names: Vec<&str> = claims.iter().map(|claim| claim.found_in.as_str()).collect();
         assert_eq!(names, ["tests_pass", "tests_fail", "committed", "pull_request", "done", "not_done"], "{speech:?}");
     }
@@ -207,7 +207,7 @@ fn lists_are_cut() {
     let claims = bounded(Speech::Fake, result(&names).as_bytes(), b"");
     let mut seen = good();
     seen.changed_files = (0..MAX_FILES + 5).map(|number| format!("f{number}")).collect();
-    let judged = judge(claims, &seen);
+    let judged = judge_all(claims, &seen);
     assert_eq!(judged[0].seen, "the list is too long to be compared as a whole");
     assert!(!judged[0].blocks());
 }

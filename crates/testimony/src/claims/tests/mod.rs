@@ -8,9 +8,9 @@ mod hostile;
 mod patterns;
 mod verdicts;
 
-use contract::claim::{JudgedClaim, Saying, Source, Speech};
+use contract::claim::{ClaimSource, JudgedClaim, Saying, Speech};
 
-use super::{Seen, extract, judge};
+use super::{Seen, extract, judge_all};
 
 /// A commit that holds the result, and one that does not.
 const GOOD: &str = "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d";
@@ -37,7 +37,7 @@ fn idle() -> Seen {
 }
 
 fn said(speech: Speech, stdout: impl AsRef<[u8]>, seen: &Seen) -> Vec<JudgedClaim> {
-    judge(extract(speech, stdout.as_ref(), b"", b""), seen)
+    judge_all(extract(speech, stdout.as_ref(), b"", b""), seen)
 }
 
 /// One line for a claim: what is marked blocks.
@@ -51,7 +51,7 @@ fn line(judged: &JudgedClaim) -> String {
         Saying::Other(words) => format!("other {words}"),
     };
     let verdict = judged.verdict.as_str();
-    let prose = if judged.claim.source == Source::Prose { " (prose)" } else { "" };
+    let prose = if judged.claim.source == ClaimSource::Prose { " (prose)" } else { "" };
     let mark = if judged.blocks() { "! " } else { "" };
     format!("{mark}{} {words}: {verdict}{prose}", judged.claim.found_in)
 }

@@ -1,12 +1,12 @@
 //! The table of patterns: its own examples, what happens to an entry that breaks, and the page that shows it.
 
-use super::super::patterns::{About, PATTERNS, Pattern};
-use super::super::prose::{LoadPatternError, load};
+use super::super::patterns::{About, ClaimPattern, PATTERNS};
+use super::super::prose::{LoadPatternError, load_pattern};
 
 #[test]
 fn every_entry_keeps_its_examples() {
     let broken: Vec<String> =
-        PATTERNS.iter().filter_map(|pattern| load(*pattern).err()).map(|error| error.to_string()).collect();
+        PATTERNS.iter().filter_map(|pattern| load_pattern(*pattern).err()).map(|error| error.to_string()).collect();
     assert_eq!(broken, [""; 0]);
     for pattern in PATTERNS {
         assert!(pattern.takes.len() > 1 && pattern.passes_over.len() > 2, "{} needs more examples", pattern.name);
@@ -15,7 +15,7 @@ fn every_entry_keeps_its_examples() {
 
 #[test]
 fn an_entry_that_breaks_is_an_error() {
-    let fine = Pattern {
+    let fine = ClaimPattern {
         name: "n",
         about: About::Success(true),
         only: None,
@@ -24,21 +24,21 @@ fn an_entry_that_breaks_is_an_error() {
         takes: &["done"],
         passes_over: &["not done"],
     };
-    assert!(load(fine).is_ok());
+    assert!(load_pattern(fine).is_ok());
     for (broken, wanted) in [
-        (Pattern { says: "(", ..fine }, LoadPatternError::Expression("n")),
-        (Pattern { unless: &["("], ..fine }, LoadPatternError::Expression("n")),
-        (Pattern { takes: &["done", "finished"], ..fine }, LoadPatternError::Misses("n", "finished")),
-        (Pattern { unless: &[], ..fine }, LoadPatternError::Takes("n", "not done")),
-        (Pattern { about: About::Commit, ..fine }, LoadPatternError::Misses("n", "done")),
+        (ClaimPattern { says: "(", ..fine }, LoadPatternError::Expression("n")),
+        (ClaimPattern { unless: &["("], ..fine }, LoadPatternError::Expression("n")),
+        (ClaimPattern { takes: &["done", "finished"], ..fine }, LoadPatternError::Misses("n", "finished")),
+        (ClaimPattern { unless: &[], ..fine }, LoadPatternError::Takes("n", "not done")),
+        (ClaimPattern { about: About::Commit, ..fine }, LoadPatternError::Misses("n", "done")),
     ] {
-        assert_eq!(load(broken).unwrap_err(), wanted);
+        assert_eq!(load_pattern(broken).unwrap_err(), wanted);
     }
 }
 
 /// The rows of the page, made from the table.
 fn rows() -> String {
-    let row = |pattern: &Pattern| {
+    let row = |pattern: &ClaimPattern| {
         let claim = match pattern.about {
             About::Success(true) => "success",
             About::Success(false) => "no success",

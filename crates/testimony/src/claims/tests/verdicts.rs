@@ -1,14 +1,14 @@
 //! What makes a claim supported, contradicted or neither, kind by kind, with the words that say so.
 
-use contract::claim::{Claim, ClaimVerdict, Saying, Source};
+use contract::claim::{Claim, ClaimSource, ClaimVerdict, Saying};
 
-use super::{BAD, GOOD, Seen, failing, good, idle, judge};
+use super::{BAD, GOOD, Seen, failing, good, idle, judge_all};
 use ClaimVerdict::{Contradicted, Supported, Unverifiable};
 
 fn check(saying: Saying, seen: &Seen, verdict: ClaimVerdict, words: &str) {
-    for source in [Source::Structured, Source::Prose] {
+    for source in [ClaimSource::Structured, ClaimSource::Prose] {
         let claim = Claim { saying: saying.clone(), source, found_in: "f".into() };
-        let judged = judge(vec![claim.clone()], seen);
+        let judged = judge_all(vec![claim.clone()], seen);
         assert_eq!(judged.len(), 1);
         assert_eq!((judged[0].verdict, judged[0].seen.as_str()), (verdict, words), "{saying:?} in {seen:?}");
         assert_eq!(judged[0].claim, claim);

@@ -38,7 +38,7 @@ pub enum BranchNameProblem {
 
 impl BranchName {
     /// Accepts a name that git would accept for a new branch.
-    pub fn parse(text: &str) -> Result<BranchName, BranchNameProblem> {
+    pub fn parse_name(text: &str) -> Result<BranchName, BranchNameProblem> {
         match problem(text) {
             Some(problem) => Err(problem),
             None => Ok(BranchName(text.to_owned())),

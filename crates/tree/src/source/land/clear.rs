@@ -13,10 +13,10 @@ use super::loose::young_object;
 use super::ref_name::{RefName, UsedMark};
 use super::reference::{Folder, PACKED, lock_name, young_lock};
 use crate::error::{Doing, TreeError};
-use crate::source::Source;
-use crate::worktree::fsdir::{lstat, names, open_dir};
+use crate::source::SourceRepository;
+use crate::worktree::fsdir::{lstat, open_dir, sorted_names};
 
-impl Source {
+impl SourceRepository {
     /// Removes the remains of a dead landing with this token. The caller must know that no
     /// live process uses the token.
     pub fn clear_landing(&self, branch: &BranchName, token: &str) -> Result<(), TreeError> {
@@ -43,14 +43,14 @@ impl Source {
     fn clear_young_objects(&self, token: &str) -> Result<(), TreeError> {
         let objects = open_dir(self.common(), b"objects").doing("opening the objects of", self.root())?;
         let mine = young_object(token, None);
-        for folder in names(&objects).doing("reading the objects of", self.root())? {
+        for folder in sorted_names(&objects).doing("reading the objects of", self.root())? {
             if folder.len() != 2 {
                 continue;
             }
             let Ok(dir) = open_dir(&objects, &folder) else { continue };
-            for name in names(&dir).doing("reading the objects of", self.root())? {
+            for name in sorted_names(&dir).doing("reading the objects of", self.root())? {
                 if name.starts_with(mine.as_bytes()) {
-                    remove(&dir, &name).doing("removing an unfinished object of", self.root())?;
+                    remove_file(&dir, &name).doing("removing an unfinished object of", self.root())?;
                 }
             }
         }
@@ -79,13 +79,13 @@ fn clear_lock(dir: &OwnedFd, leaf: &str, token: &str) -> Result<(), Errno> {
     let Ok(own) = lstat(dir, young.as_bytes()) else { return Ok(()) };
     let lock = lock_name(leaf);
     if lstat(dir, lock.as_bytes()).is_ok_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
-        remove(dir, lock.as_bytes())?;
+        remove_file(dir, lock.as_bytes())?;
     }
-    remove(dir, young.as_bytes())
+    remove_file(dir, young.as_bytes())
 }
 
 /// Removes a file; one that is gone already is no error.
-pub(super) fn remove(dir: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
+pub(super) fn remove_file(dir: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
     match unlinkat(dir, name, AtFlags::empty()) {
         Err(Errno::NOENT) => Ok(()),
         done => done,

@@ -9,8 +9,8 @@ use super::ref_name::{RefName, UsedMark};
 use super::reference::{Landing, is_empty};
 use crate::error::{Doing, TreeError};
 use crate::oid::Oid;
-use crate::source::Source;
-use crate::worktree::fsdir::{names, open_dir, read_beneath};
+use crate::source::SourceRepository;
+use crate::worktree::fsdir::{open_dir, read_beneath, sorted_names};
 
 const LARGEST_HEAD: u64 = 4096;
 
@@ -29,12 +29,12 @@ pub enum Forwarding {
     Used(Option<Oid>),
 }
 
-impl Source {
+impl SourceRepository {
     /// The branch that HEAD names; none where HEAD is detached.
     pub fn current_branch(&self) -> Option<BranchName> {
         let head = read_beneath(self.git_dir().as_fd(), b"HEAD", LARGEST_HEAD).ok().flatten()?;
         let name = head.trim_ascii_end().strip_prefix(b"ref: refs/heads/")?;
-        BranchName::parse(std::str::from_utf8(name).ok()?).ok()
+        BranchName::parse_name(std::str::from_utf8(name).ok()?).ok()
     }
 
     /// The git directory of a work tree that has this branch checked out. A bare repository
@@ -53,7 +53,7 @@ impl Source {
             return Ok(Some(self.common_path().to_owned()));
         }
         let Ok(worktrees) = open_dir(self.common(), b"worktrees") else { return Ok(None) };
-        for worktree in names(&worktrees).doing("reading the worktrees of", self.root())? {
+        for worktree in sorted_names(&worktrees).doing("reading the worktrees of", self.root())? {
             let Ok(dir) = open_dir(&worktrees, &worktree) else { continue };
             if is_at(head(&dir)) {
                 let below = String::from_utf8_lossy(&worktree).into_owned();
@@ -84,7 +84,7 @@ impl Source {
         if let Some(at) = self.find_checkout(&name)? {
             return Ok(Forwarding::CheckedOut(at));
         }
-        match self.look(&dir, &name, is_empty)? {
+        match self.look_up_ref(&dir, &name, is_empty)? {
             Some(Landing::There(Some(found))) if found == old => {}
             Some(Landing::There(found)) => return Ok(Forwarding::Elsewhere(found)),
             _ => return Ok(Forwarding::Elsewhere(None)),
@@ -95,7 +95,7 @@ impl Source {
             Some(Landing::There(found)) => return Ok(Forwarding::Used(found)),
             Some(Landing::InTheWay(_) | Landing::Used(_)) => return Ok(Forwarding::Used(None)),
         }
-        lock.replace(format!("{commit}\n").as_bytes()).doing_at("moving branch", name.as_str().as_bytes())?;
+        lock.replace_content(format!("{commit}\n").as_bytes()).doing_at("moving branch", name.as_str().as_bytes())?;
         Ok(Forwarding::Moved)
     }
 }

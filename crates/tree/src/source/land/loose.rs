@@ -14,9 +14,9 @@ use rustix::io::Errno;
 
 use super::open_like;
 use crate::error::{Doing, TreeError, malformed};
-use crate::object::loose::Kind;
+use crate::object::loose::ObjectKind;
 use crate::oid::Oid;
-use crate::source::Source;
+use crate::source::SourceRepository;
 use crate::worktree::fsdir::{lstat, open_dir};
 
 const YOUNG: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW);
@@ -33,15 +33,15 @@ pub(super) struct LooseObjects<'t> {
 impl<'t> LooseObjects<'t> {
     /// Opens the object directory of a source; temporary names carry `token`, so that a
     /// recovery can find them.
-    pub(super) fn of(source: &Source, token: &'t str) -> Result<LooseObjects<'t>, TreeError> {
+    pub(super) fn open_folder(source: &SourceRepository, token: &'t str) -> Result<LooseObjects<'t>, TreeError> {
         let objects = open_dir(source.common(), b"objects").doing("opening the objects of", source.root())?;
         Ok(LooseObjects { token, objects, open: RefCell::default(), next: Cell::new(0) })
     }
 
     /// Writes an object, even if it exists: a fresh file keeps git from pruning it before a
     /// branch names it.
-    pub(super) fn put(&self, kind: Kind, oid: Oid, body: &[u8]) -> Result<(), TreeError> {
-        if Oid::of(kind.word(), body) != oid {
+    pub(super) fn put_object(&self, kind: ObjectKind, oid: Oid, body: &[u8]) -> Result<(), TreeError> {
+        if Oid::of_object(kind.word(), body) != oid {
             return Err(malformed("object", oid.to_string()));
         }
         let hex = oid.to_string();
@@ -63,7 +63,7 @@ impl<'t> LooseObjects<'t> {
     }
 
     /// True if the object has a loose file.
-    pub(super) fn has(&self, oid: Oid) -> bool {
+    pub(super) fn has_object(&self, oid: Oid) -> bool {
         let hex = oid.to_string();
         let (folder, name) = hex.split_at(2);
         open_dir(&self.objects, folder.as_bytes()).and_then(|dir| lstat(&dir, name.as_bytes())).is_ok()
@@ -99,7 +99,7 @@ pub(super) fn young_object(token: &str, number: Option<u64>) -> String {
     format!("tmp_obj_cto_{token}_{number}")
 }
 
-fn compressed(kind: Kind, body: &[u8]) -> Result<Vec<u8>, TreeError> {
+fn compressed(kind: ObjectKind, body: &[u8]) -> Result<Vec<u8>, TreeError> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let head = format!("{} {}\0", kind.word(), body.len());
     let written = encoder.write_all(head.as_bytes()).and_then(|()| encoder.write_all(body));

@@ -18,8 +18,8 @@ use super::open_like;
 use super::ref_name::{RefName, UsedMark};
 use crate::error::{Doing, TreeError};
 use crate::oid::Oid;
-use crate::source::{Source, packed_rows};
-use crate::worktree::fsdir::{kind, lstat, names, open_dir, read_beneath};
+use crate::source::{SourceRepository, packed_rows};
+use crate::worktree::fsdir::{kind, lstat, open_dir, read_beneath, sorted_names};
 
 const LOCK: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW);
 const LARGEST: u64 = 4096;
@@ -45,7 +45,7 @@ pub enum Landing {
     Used(Option<Oid>),
 }
 
-impl Source {
+impl SourceRepository {
     /// Obstacle at the branch's place; none if it is free.
     pub fn find_branch(&self, name: &BranchName) -> Result<Option<Landing>, TreeError> {
         self.find_reference(&RefName::branch(name))
@@ -59,7 +59,7 @@ impl Source {
     /// Obstacle at the reference's place, loose or packed.
     pub(super) fn find_reference(&self, name: &RefName) -> Result<Option<Landing>, TreeError> {
         match self.folder_of(name, false)? {
-            Folder::Open(dir) => self.look(&dir, name, is_empty),
+            Folder::Open(dir) => self.look_up_ref(&dir, name, is_empty),
             Folder::Missing => self.look_packed(name),
             Folder::InTheWay(branch) => Ok(Some(Landing::InTheWay(branch))),
         }
@@ -101,7 +101,7 @@ impl Source {
             }
         }
         for (name, dir, _) in &locked {
-            if let Some(found) = self.look(dir, name, remove_empty)? {
+            if let Some(found) = self.look_up_ref(dir, name, remove_empty)? {
                 return Ok(found);
             }
         }
@@ -114,7 +114,7 @@ impl Source {
             match lock.place() {
                 Ok(()) => {}
                 Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
-                    return Ok(self.look(dir, name, is_empty)?.unwrap_or(Landing::InTheWay(name.to_string())));
+                    return Ok(self.look_up_ref(dir, name, is_empty)?.unwrap_or(Landing::InTheWay(name.to_string())));
                 }
                 Err(error) => return Err(error).doing_at("placing reference", at),
             }
@@ -136,7 +136,7 @@ impl Source {
                 Folder::Missing => continue,
                 Folder::InTheWay(branch) => return Ok(Err(Landing::InTheWay(branch))),
             };
-            match RefLock::take(&dir, name.split().1, token) {
+            match RefLock::take_lock(&dir, name.split().1, token) {
                 Ok(lock) => return Ok(Ok((dir, lock))),
                 Err(Errno::EXIST) => std::thread::sleep(PAUSE),
                 // Git removes folders that are empty, also one that was just made.
@@ -150,7 +150,7 @@ impl Source {
 
     /// `free` says whether a folder in the reference's place is none: git leaves empty ones
     /// behind.
-    pub(super) fn look(
+    pub(super) fn look_up_ref(
         &self,
         dir: &OwnedFd,
         name: &RefName,
@@ -241,7 +241,7 @@ fn is_below(path: &[u8], folder: &[u8]) -> bool {
 
 /// True if `name` is a directory without entries. Git leaves such directories behind.
 pub(super) fn is_empty(dir: &OwnedFd, name: &str) -> bool {
-    open_dir(dir, name.as_bytes()).and_then(names).is_ok_and(|names| names.is_empty())
+    open_dir(dir, name.as_bytes()).and_then(sorted_names).is_ok_and(|names| names.is_empty())
 }
 
 fn remove_empty(dir: &OwnedFd, name: &str) -> bool {
@@ -274,7 +274,7 @@ pub(super) struct RefLock {
 impl RefLock {
     /// Takes the lock: made under another name first and then linked, so that after a kill
     /// no foreign lock can be taken for ours.
-    pub(super) fn take(folder: &Rc<OwnedFd>, leaf: &str, token: &str) -> Result<RefLock, Errno> {
+    pub(super) fn take_lock(folder: &Rc<OwnedFd>, leaf: &str, token: &str) -> Result<RefLock, Errno> {
         let dir = &**folder;
         let make = |name: &str| openat(dir, name, LOCK | OFlags::CLOEXEC, Mode::from_raw_mode(0o666));
         let (name, young) = (lock_name(leaf), young_lock(token));
@@ -308,7 +308,7 @@ impl RefLock {
 
     /// Puts these bytes in the place of what the file holds. The caller has looked, under
     /// this lock.
-    pub(super) fn replace(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    pub(super) fn replace_content(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.write(bytes)?;
         renameat(&*self.dir, self.name.as_str(), &*self.dir, self.leaf.as_str())?;
         self.placed = true;

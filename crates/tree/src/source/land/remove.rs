@@ -7,12 +7,12 @@ use rustix::fs::fsync;
 use rustix::io::Errno;
 
 use super::BranchName;
-use super::clear::remove;
+use super::clear::remove_file;
 use super::ref_name::RefName;
 use super::reference::{Landing, PACKED, RefLock, is_empty, lock_name};
 use crate::error::{Doing, TreeError};
 use crate::oid::Oid;
-use crate::source::Source;
+use crate::source::SourceRepository;
 
 /// Result of removing a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Removal {
     Locked(PathBuf),
 }
 
-impl Source {
+impl SourceRepository {
     /// Removes a branch that names exactly this commit, loose or packed, under git's own locks.
     pub fn remove_branch(&self, branch: &BranchName, commit: Oid, token: &str) -> Result<Removal, TreeError> {
         let name = RefName::branch(branch);
@@ -44,7 +44,7 @@ impl Source {
             Err(Landing::Locked(lock)) => return Ok(Removal::Locked(lock)),
             Err(_) => return Ok(Removal::Gone),
         };
-        match self.look(&dir, &name, is_empty)? {
+        match self.look_up_ref(&dir, &name, is_empty)? {
             Some(Landing::There(Some(found))) if found == commit => {}
             Some(Landing::There(found)) => return Ok(Removal::Moved(found)),
             _ => return Ok(Removal::Gone),
@@ -53,7 +53,7 @@ impl Source {
         if !self.unpack_reference(&name, token)? {
             return Ok(Removal::Locked(self.common_path().join(lock_name(PACKED))));
         }
-        remove(&dir, name.split().1.as_bytes()).doing_at("removing branch", name.as_str().as_bytes())?;
+        remove_file(&dir, name.split().1.as_bytes()).doing_at("removing branch", name.as_str().as_bytes())?;
         fsync(&*dir).doing_at("writing out the folder of branch", name.as_str().as_bytes())?;
         drop(lock);
         self.remove_empty_folders(&name)?;
@@ -67,14 +67,14 @@ impl Source {
             return Ok(true);
         }
         let dir = Rc::new(self.common().try_clone().doing("opening", self.root())?);
-        let mut lock = match RefLock::take(&dir, PACKED, token) {
+        let mut lock = match RefLock::take_lock(&dir, PACKED, token) {
             Err(Errno::EXIST) => return Ok(false),
             taken => taken.doing("locking the packed references of", self.root())?,
         };
         // Read again under the lock: somebody may have packed more in the meantime.
         let packed = self.packed_refs()?;
         let text = without(&packed, &name.full()).unwrap_or(packed);
-        lock.replace(&text).doing("writing the packed references of", self.root())?;
+        lock.replace_content(&text).doing("writing the packed references of", self.root())?;
         Ok(true)
     }
 }

@@ -8,11 +8,11 @@ use rustix::fs::{FileType, Stat, readlinkat};
 use untrusted_fs::own_files;
 
 use crate::error::{Doing, TreeError};
-use crate::object::listing::Mode;
+use crate::object::listing::PathMode;
 use crate::object::name::descend;
 use crate::oid::Oid;
-use crate::worktree::fsdir::{kind, lstat, names, open_dir, open_regular, open_root};
-use crate::worktree::manifest::{Manifest, Recorded};
+use crate::worktree::fsdir::{kind, lstat, open_dir, open_regular, open_root, sorted_names};
+use crate::worktree::manifest::{Manifest, RecordedPath};
 use crate::worktree::stat::FileStat;
 
 struct Examination<'a> {
@@ -22,7 +22,7 @@ struct Examination<'a> {
 }
 
 /// Compares a checkout with its manifest; the first difference is an error.
-pub(super) fn examine(root: &Path, manifest: &Manifest) -> Result<(), TreeError> {
+pub(super) fn examine_checkout(root: &Path, manifest: &Manifest) -> Result<(), TreeError> {
     let mut examination = Examination { root, manifest, seen: 0 };
     examination.directory(&open_root(root)?, &mut Vec::new())?;
     match examination.seen == manifest.recorded.len() {
@@ -33,7 +33,7 @@ pub(super) fn examine(root: &Path, manifest: &Manifest) -> Result<(), TreeError>
 
 impl Examination<'_> {
     fn directory(&mut self, dir: &OwnedFd, path: &mut Vec<u8>) -> Result<(), TreeError> {
-        for name in names(dir).doing_at("reading directory", path)? {
+        for name in sorted_names(dir).doing_at("reading directory", path)? {
             let length = descend(path, &name);
             let stat = lstat(dir, &name).doing_at("looking at", path)?;
             let recorded = self.manifest.recorded.get(path.as_slice()).copied();
@@ -59,16 +59,16 @@ impl Examination<'_> {
         name: &[u8],
         path: &[u8],
         stat: &Stat,
-        recorded: &Recorded,
+        recorded: &RecordedPath,
     ) -> Result<(), TreeError> {
-        let now = FileStat::of(stat);
+        let now = FileStat::of_stat(stat);
         let entry = recorded.entry;
         // The kind of a file is part of its mode.
         if now.mode != recorded.stat.mode {
             return Err(self.damaged(path, "has another mode"));
         }
-        if entry.mode == Mode::Gitlink {
-            let held = names(open_dir(dir, name).doing_at("opening directory", path)?);
+        if entry.mode == PathMode::Gitlink {
+            let held = sorted_names(open_dir(dir, name).doing_at("opening directory", path)?);
             return match held.doing_at("reading directory", path)?.is_empty() {
                 true => Ok(()),
                 false => Err(self.damaged(path, "is no empty directory any more")),
@@ -78,7 +78,9 @@ impl Examination<'_> {
             return Ok(());
         }
         let oid = match entry.mode {
-            Mode::Link => Oid::of("blob", readlinkat(dir, name, Vec::new()).doing_at("reading link", path)?.as_bytes()),
+            PathMode::Link => {
+                Oid::of_object("blob", readlinkat(dir, name, Vec::new()).doing_at("reading link", path)?.as_bytes())
+            }
             _ => {
                 open_regular(dir, name).and_then(|(file, _)| Oid::of_file(file, now.size)).doing_at("reading", path)?
             }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use untrusted_fs::own_files::{self, OwnPath as _};
 use untrusted_fs::remove_tree;
 
-use super::stamp::{self, Stamp};
+use super::stamp::{self, CheckoutStamp};
 use super::{Checkout, TREE};
 use crate::error::{Doing, TreeError};
 use crate::worktree::fsdir::{open_root, read_beneath};
@@ -23,7 +23,7 @@ use crate::worktree::fsdir::{open_root, read_beneath};
 const ASIDE: &str = "aside-";
 
 /// Result of looking for a checkout under its name.
-pub(super) enum Found {
+pub(super) enum FoundCheckout {
     Good(Checkout),
     /// Something that is not what its name says.
     Damaged,
@@ -31,10 +31,10 @@ pub(super) enum Found {
 }
 
 /// Looks for the checkout of `content` in its folder.
-pub(super) fn find(folder: &Path, content: &str) -> Result<Found, TreeError> {
+pub(super) fn find_checkout(folder: &Path, content: &str) -> Result<FoundCheckout, TreeError> {
     let held = loop {
         let Some(held) = open_locked(folder, |file| file.lock_shared().map(|()| true))? else {
-            return Ok(Found::Nothing);
+            return Ok(FoundCheckout::Nothing);
         };
         // Whoever removed it may have done so while we waited.
         if is_at(&held, folder) {
@@ -43,10 +43,12 @@ pub(super) fn find(folder: &Path, content: &str) -> Result<Found, TreeError> {
     };
     let top = OwnedFd::from(held.try_clone().doing("opening directory", folder)?);
     let stamp = read_beneath(top.as_fd(), stamp::NAME.as_bytes(), stamp::LONGEST);
-    let stamp = stamp.ok().flatten().and_then(|bytes| Stamp::parse(&bytes));
-    Ok(match stamp.filter(|stamp| stamp.holds(&top, content)) {
-        Some(stamp) => Found::Good(Checkout { root: folder.join(TREE), folder: folder.to_path_buf(), stamp, held }),
-        None => Found::Damaged,
+    let stamp = stamp.ok().flatten().and_then(|bytes| CheckoutStamp::parse_stamp(&bytes));
+    Ok(match stamp.filter(|stamp| stamp.fits_folder(&top, content)) {
+        Some(stamp) => {
+            FoundCheckout::Good(Checkout { root: folder.join(TREE), folder: folder.to_path_buf(), stamp, held })
+        }
+        None => FoundCheckout::Damaged,
     })
 }
 
@@ -83,7 +85,7 @@ pub(super) struct Building {
 
 impl Building {
     /// Makes a folder to build in.
-    pub(super) fn begin(cache: &Path) -> Result<Building, TreeError> {
+    pub(super) fn begin_build(cache: &Path) -> Result<Building, TreeError> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(cache).doing("creating directory", cache)?;
         loop {
             let path = free_name(cache);
@@ -100,7 +102,7 @@ impl Building {
     }
 
     /// Gives it its name, unless another was first.
-    pub(super) fn place(mut self, to: &Path) -> Result<(), TreeError> {
+    pub(super) fn place_build(mut self, to: &Path) -> Result<(), TreeError> {
         match fs::rename(&self.path, to) {
             Err(e) if matches!(e.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => Ok(()),
             placed => {
@@ -127,7 +129,7 @@ fn free_name(cache: &Path) -> PathBuf {
 }
 
 /// Removes what dead builders left. What cannot be removed is left for another time.
-pub(super) fn sweep(cache: &Path) {
+pub(super) fn sweep_builders(cache: &Path) {
     for entry in own_files::read_dir(cache).into_iter().flatten().flatten() {
         let path = entry.path();
         let aside = entry.file_name().to_string_lossy().starts_with(ASIDE);

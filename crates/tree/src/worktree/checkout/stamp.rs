@@ -18,7 +18,7 @@ pub(super) const LONGEST: u64 = 4096;
 
 /// Identity of a checkout's content, manifest and root directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct CheckoutStamp {
     content: String,
     manifest: String,
     root: FileStat,
@@ -49,16 +49,20 @@ fn hex(sum: &[u8]) -> String {
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Stamp {
+impl CheckoutStamp {
     /// The stamp of the checkout in the open folder, as it is now.
-    pub(super) fn of(folder: &OwnedFd, content: &str, manifest: &[u8]) -> Result<Stamp, TreeError> {
+    pub(super) fn of_folder(folder: &OwnedFd, content: &str, manifest: &[u8]) -> Result<CheckoutStamp, TreeError> {
         let root = lstat(folder, TREE.as_bytes()).doing("looking at", TREE.as_ref())?;
-        Ok(Stamp { content: content.to_owned(), manifest: hex(&Sha256::digest(manifest)), root: FileStat::of(&root) })
+        Ok(CheckoutStamp {
+            content: content.to_owned(),
+            manifest: hex(&Sha256::digest(manifest)),
+            root: FileStat::of_stat(&root),
+        })
     }
 
     /// True if the stamp fits this content and the directory in the open folder.
-    pub(super) fn holds(&self, folder: &OwnedFd, content: &str) -> bool {
-        let root = lstat(folder, TREE.as_bytes()).map(|stat| FileStat::of(&stat));
+    pub(super) fn fits_folder(&self, folder: &OwnedFd, content: &str) -> bool {
+        let root = lstat(folder, TREE.as_bytes()).map(|stat| FileStat::of_stat(&stat));
         self.content == content && root == Ok(self.root)
     }
 
@@ -77,7 +81,7 @@ impl Stamp {
     }
 
     /// Reads what `text` wrote, and nothing else.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Stamp> {
+    pub(super) fn parse_stamp(bytes: &[u8]) -> Option<CheckoutStamp> {
         let mut lines = std::str::from_utf8(bytes).ok()?.lines();
         let content = lines.next()?.strip_prefix("content ")?.to_owned();
         let manifest = lines.next()?.strip_prefix("manifest ")?.to_owned();
@@ -90,7 +94,7 @@ impl Stamp {
             inode: inode.parse().ok()?,
             mode: mode.parse().ok()?,
         };
-        let stamp = Stamp { content, manifest, root };
+        let stamp = CheckoutStamp { content, manifest, root };
         (stamp.text().as_bytes() == bytes).then_some(stamp)
     }
 }

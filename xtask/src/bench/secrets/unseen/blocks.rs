@@ -5,7 +5,7 @@ use super::Sample;
 use super::random::{ALNUM, BASE64, HEX, Random};
 
 /// Samples of every format in every wrapping.
-pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
+pub(super) fn block_samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (kind, first, lines) in KINDS {
         for (wrapping, wrap) in WRAPPINGS {
@@ -18,7 +18,7 @@ pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
         samples.push(Sample { name: format!("encrypted pem {first}"), text });
     }
     for (name, template) in OTHERS {
-        samples.push(Sample { name: (*name).to_owned(), text: random.fill(template) });
+        samples.push(Sample { name: (*name).to_owned(), text: random.fill_template(template) });
     }
     samples
 }
@@ -55,9 +55,9 @@ fn each(lines: &[String], before: &str, after: &str) -> String {
 
 fn pem(random: &mut Random, kind: &str, first: &str, lines: usize) -> Vec<String> {
     let mut all = vec![format!("-----BEGIN {kind}PRIVATE {}-----", "KEY")];
-    all.push(format!("{first}{}", random.text(BASE64, 64 - first.len())));
-    all.extend((1..lines).map(|_| random.text(BASE64, 64)));
-    all.push(format!("{}==", random.text(ALNUM, 22)));
+    all.push(format!("{first}{}", random.random_text(BASE64, 64 - first.len())));
+    all.extend((1..lines).map(|_| random.random_text(BASE64, 64)));
+    all.push(format!("{}==", random.random_text(ALNUM, 22)));
     all.push(format!("-----END {kind}PRIVATE {}-----", "KEY"));
     all
 }
@@ -65,7 +65,7 @@ fn pem(random: &mut Random, kind: &str, first: &str, lines: usize) -> Vec<String
 /// The older form that is encrypted, whose base64 may begin with any letter.
 fn encrypted(random: &mut Random, first: &str) -> String {
     let mut all = pem(random, "RSA ", first, 24);
-    let iv = random.text(HEX, 32).to_uppercase();
+    let iv = random.random_text(HEX, 32).to_uppercase();
     all.splice(1..1, ["Proc-Type: 4,ENCRYPTED".to_owned(), format!("DEK-Info: AES-256-CBC,{iv}"), String::new()]);
     all.join("\n")
 }

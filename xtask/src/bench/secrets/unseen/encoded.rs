@@ -7,7 +7,7 @@ use super::shapes::any_secret;
 const EACH: usize = 5;
 
 /// Samples of every encoding and way of joining.
-pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
+pub(super) fn encoded_samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for _ in 0..EACH {
         for (way, write) in WAYS {
@@ -23,7 +23,7 @@ type Write = fn(&mut Random, &str) -> String;
 const WAYS: &[(&str, Write)] = &[
     ("base64", |_, secret| format!("blob: {}\n", base64(secret.as_bytes()))),
     ("base64 of a file", |random, secret| {
-        let before = random.text("abcdefgh ", 17);
+        let before = random.random_text("abcdefgh ", 17);
         format!("data: {}\n", base64(format!("{before}\nupstream={secret}\n").as_bytes()))
     }),
     ("base64 url", |_, secret| format!("?state={}\n", base64(secret.as_bytes()).replace('+', "-").replace('/', "_"))),
@@ -43,8 +43,8 @@ const WAYS: &[(&str, Write)] = &[
 ];
 
 fn split(random: &mut Random, secret: &str, joint: &str) -> String {
-    let first = 3 + random.below(secret.len() / 2);
-    let second = first + 1 + random.below(secret.len() - first - 1);
+    let first = 3 + random.number_below(secret.len() / 2);
+    let second = first + 1 + random.number_below(secret.len() - first - 1);
     format!("k = \"{}{joint}{}{joint}{}\"\n", &secret[..first], &secret[first..second], &secret[second..])
 }
 

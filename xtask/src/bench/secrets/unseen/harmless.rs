@@ -6,13 +6,13 @@ use super::random::Random;
 const VARIANTS: usize = 4;
 
 /// Samples in which every finding is a false alarm.
-pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
+pub(super) fn harmless_samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for _ in 0..VARIANTS {
         for template in LINES {
             samples.push(Sample {
                 name: template.chars().take(24).filter(char::is_ascii_alphanumeric).collect(),
-                text: random.fill(template) + "\n",
+                text: random.fill_template(template) + "\n",
             });
         }
     }

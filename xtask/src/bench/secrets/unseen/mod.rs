@@ -11,7 +11,7 @@ mod shapes;
 
 use std::path::Path;
 
-use crate::Outcome;
+use crate::ChoreResult;
 use random::Random;
 
 const SEED: u64 = 7_340_033;
@@ -23,24 +23,24 @@ pub(super) struct Sample {
 }
 
 /// Class of samples: its name in the table, its folder, and true if its texts hold secrets.
-pub(super) struct Class {
+pub(super) struct SampleClass {
     pub(super) name: &'static str,
     pub(super) folder: &'static str,
     pub(super) holds_secrets: bool,
     make: fn(&mut Random) -> Vec<Sample>,
 }
 
-pub(super) const CLASSES: [Class; 5] = [
-    Class { name: "known shapes", folder: "shapes", holds_secrets: true, make: shapes::samples },
-    Class { name: "by name or place", folder: "places", holds_secrets: true, make: places::samples },
-    Class { name: "key blocks", folder: "blocks", holds_secrets: true, make: blocks::samples },
-    Class { name: "encoded or split", folder: "encoded", holds_secrets: true, make: encoded::samples },
-    Class { name: "harmless", folder: "harmless", holds_secrets: false, make: harmless::samples },
+pub(super) const CLASSES: [SampleClass; 5] = [
+    SampleClass { name: "known shapes", folder: "shapes", holds_secrets: true, make: shapes::shape_samples },
+    SampleClass { name: "by name or place", folder: "places", holds_secrets: true, make: places::place_samples },
+    SampleClass { name: "key blocks", folder: "blocks", holds_secrets: true, make: blocks::block_samples },
+    SampleClass { name: "encoded or split", folder: "encoded", holds_secrets: true, make: encoded::encoded_samples },
+    SampleClass { name: "harmless", folder: "harmless", holds_secrets: false, make: harmless::harmless_samples },
 ];
 
 /// Writes every class into a folder of its own, one file for each sample, and gives the
 /// number of files of each.
-pub(super) fn write(root: &Path) -> Outcome<[usize; CLASSES.len()]> {
+pub(super) fn write_classes(root: &Path) -> ChoreResult<[usize; CLASSES.len()]> {
     let mut random = Random::new(SEED);
     let mut counts = [0; CLASSES.len()];
     for (class, count) in CLASSES.iter().zip(&mut counts) {

@@ -6,11 +6,11 @@ use super::random::Random;
 const VARIANTS: usize = 4;
 
 /// Samples of every place, each with random values.
-pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
+pub(super) fn place_samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for _ in 0..VARIANTS {
         for (name, template) in PLACES {
-            let text = format!("# settings of the service\n{}\nend = true\n", random.fill(template));
+            let text = format!("# settings of the service\n{}\nend = true\n", random.fill_template(template));
             samples.push(Sample { name: (*name).to_owned(), text });
         }
     }

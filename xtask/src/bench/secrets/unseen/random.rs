@@ -19,7 +19,7 @@ impl Random {
     }
 
     /// Number below `limit`.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn number_below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -28,15 +28,15 @@ impl Random {
 
     /// One of the given values.
     pub(super) fn pick<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
-        all[self.below(all.len())]
+        all[self.number_below(all.len())]
     }
 
     /// So many characters of a set, the first and last of which are letters or digits.
-    pub(super) fn text(&mut self, set: &str, len: usize) -> String {
+    pub(super) fn random_text(&mut self, set: &str, len: usize) -> String {
         let set = set.as_bytes();
         let mut text = String::with_capacity(len);
         while text.len() < len {
-            let byte = set[self.below(set.len())];
+            let byte = set[self.number_below(set.len())];
             let is_edge = text.is_empty() || text.len() + 1 == len;
             if byte.is_ascii_alphanumeric() || !is_edge {
                 text.push(char::from(byte));
@@ -47,23 +47,30 @@ impl Random {
 
     /// Text in the form of a UUID.
     pub(super) fn uuid(&mut self) -> String {
-        let parts = [8, 4, 4, 4, 12].map(|len| self.text(HEX, len));
+        let parts = [8, 4, 4, 4, 12].map(|len| self.random_text(HEX, len));
         parts.join("-")
     }
 
     /// As people and password managers choose them.
     pub(super) fn password(&mut self) -> String {
-        match self.below(4) {
-            0 => self.text(ALNUM, 12),
-            1 => format!("{}{}{}", self.text(ALNUM, 8), self.pick(&["!", "#", "_", "*", "@"]), self.text(DIGITS, 3)),
-            2 => format!("{}-{}-{}", self.text(ALNUM, 6), self.text(ALNUM, 6), self.text(ALNUM, 6)),
-            _ => self.text(LOWER, 16),
+        match self.number_below(4) {
+            0 => self.random_text(ALNUM, 12),
+            1 => format!(
+                "{}{}{}",
+                self.random_text(ALNUM, 8),
+                self.pick(&["!", "#", "_", "*", "@"]),
+                self.random_text(DIGITS, 3)
+            ),
+            2 => {
+                format!("{}-{}-{}", self.random_text(ALNUM, 6), self.random_text(ALNUM, 6), self.random_text(ALNUM, 6))
+            }
+            _ => self.random_text(LOWER, 16),
         }
     }
 
     /// Pieces in braces are made: a letter for the set and a length, `{A24}`; `{G}` is a
     /// UUID, `{P}` a password.
-    pub(super) fn fill(&mut self, template: &str) -> String {
+    pub(super) fn fill_template(&mut self, template: &str) -> String {
         let (mut out, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('{') {
             out.push_str(before);
@@ -98,6 +105,6 @@ impl Random {
             b'T' => BASE32,
             _ => return None,
         };
-        Some(self.text(set, inside[1..].parse().ok()?))
+        Some(self.random_text(set, inside[1..].parse().ok()?))
     }
 }

@@ -7,7 +7,7 @@ use super::random::Random;
 const VARIANTS: usize = 4;
 
 /// Samples of every published shape.
-pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
+pub(super) fn shape_samples(random: &mut Random) -> Vec<Sample> {
     let mut samples = Vec::new();
     for variant in 0..VARIANTS {
         for (name, template) in SHAPES {
@@ -21,17 +21,17 @@ pub(super) fn samples(random: &mut Random) -> Vec<Sample> {
 
 /// One of the shapes, whichever.
 pub(super) fn any_secret(random: &mut Random) -> (&'static str, String) {
-    let (name, template) = SHAPES[random.below(SHAPES.len())];
+    let (name, template) = SHAPES[random.number_below(SHAPES.len())];
     (name, secret(random, template))
 }
 
 /// A tilde keeps a template from being taken for a secret.
 fn secret(random: &mut Random, template: &str) -> String {
-    random.fill(&template.replacen('~', "", usize::from(template.as_bytes().get(2) == Some(&b'~'))))
+    random.fill_template(&template.replacen('~', "", usize::from(template.as_bytes().get(2) == Some(&b'~'))))
 }
 
 fn carried(random: &mut Random, variant: usize, secret: &str) -> String {
-    let id = random.below(9000);
+    let id = random.number_below(9000);
     match (variant + id) % 9 {
         0 => format!("[upstream]\nregion = eu-central-1\nvalue = {secret}\n"),
         1 => format!("2026-11-16T08:00:{:02}Z WARN http: retry {id} with {secret} after 503\n", id % 60),

@@ -22,7 +22,7 @@ impl Ordeal {
     fn count(&self, run: &str, kind: EntryKind) -> usize {
         let ledger = Ledger::open_existing_read_only(&self.scene.world.home().join("ledger.db")).unwrap();
         let entries = ledger.run_entries(&run.to_owned().try_into().unwrap()).unwrap();
-        entries.iter().filter(|entry| entry.is(kind)).count()
+        entries.iter().filter(|entry| entry.is_kind(kind)).count()
     }
 
     /// Every document beside the bundle is in the ledger, each with its signature, and nothing else lies there.

@@ -14,9 +14,9 @@ type Files = Vec<(String, Vec<u8>)>;
 fn tar_of(files: &Files) -> Vec<u8> {
     let mut tar = TarWriter::new(TarForm::Archive, Vec::new());
     for (name, bytes) in files {
-        tar.add(name.as_bytes(), TarKind::File, bytes).unwrap();
+        tar.add_entry(name.as_bytes(), TarKind::File, bytes).unwrap();
     }
-    tar.finish().unwrap()
+    tar.write_end().unwrap()
 }
 
 fn compressed(tar: &[u8]) -> Vec<u8> {
@@ -30,12 +30,12 @@ fn compressed(tar: &[u8]) -> Vec<u8> {
 fn read_all(bytes: &[u8]) -> Result<Files, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    untrusted_fs::own_files::write(&path, bytes).unwrap();
-    let mut reader = Reader::open(&path).map_err(|error| error.to_string())?;
+    untrusted_fs::own_files::write_file(&path, bytes).unwrap();
+    let mut reader = ArchiveReader::open_archive(&path).map_err(|error| error.to_string())?;
     let mut files = Files::new();
-    while let Some(entry) = reader.next().map_err(|error| error.to_string())? {
+    while let Some(entry) = reader.next_entry().map_err(|error| error.to_string())? {
         let mut content = Vec::new();
-        reader.copy(&entry, &mut content, &path).map_err(|error| error.to_string())?;
+        reader.copy_entry(&entry, &mut content, &path).map_err(|error| error.to_string())?;
         files.push((entry.name, content));
     }
     Ok(files)

@@ -95,11 +95,11 @@ pub(super) struct ComparisonFacts {
 impl BundleFacts {
     /// Reads what the report does not type; none where a file is gone since the bundle was
     /// verified.
-    pub(super) fn read(bundle: &VerifiedBundle) -> Option<Self> {
+    pub(super) fn read_bundle(bundle: &VerifiedBundle) -> Option<Self> {
         let report = bundle.report();
         let file = |name: &str| untrusted_fs::read_plain(bundle.dir(), name.as_bytes(), LARGEST);
         let written: Value = serde_json::from_slice(&file(names::REPORT)?).ok()?;
-        let events = chain::read(&file(names::EVENTS)?, Some(&report.run_id)).events;
+        let events = chain::read_chain(&file(names::EVENTS)?, Some(&report.run_id)).events;
         let is_indexed = |name: &&String| report.freshness.contains_key(*name);
         let files = report.artifact_paths.keys().filter(is_indexed).cloned();
         Some(Self {
@@ -125,8 +125,8 @@ impl BundleFacts {
 
 impl OwnedPass {
     /// Reads the stage 5 proof of a verified bundle; none if it cannot be read.
-    pub(super) fn read(bundle: &VerifiedBundle) -> Option<Self> {
-        let mut facts = BundleFacts::read(bundle)?;
+    pub(super) fn read_bundle(bundle: &VerifiedBundle) -> Option<Self> {
+        let mut facts = BundleFacts::read_bundle(bundle)?;
         let written = untrusted_fs::read_plain(bundle.dir(), names::STAGE_5.as_bytes(), LARGEST);
         let written: Option<Value> = written.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let proof: Option<OwnedRepositoryProof> =

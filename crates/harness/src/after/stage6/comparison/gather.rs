@@ -2,7 +2,7 @@
 //! started.
 
 use contract::engine::RungLack;
-use contract::record::{Found, SourceAdmission};
+use contract::record::{FoundRecord, SourceAdmission};
 use contract::stage6::comparison::{FAILURE_MATRIX, REPEATABILITY_REQUIRED, SourceFreshness};
 use contract::{CitedBundle, Digest, Purpose, Reason, Stage, Stamp, Status, TaskId};
 use cortex::{RecordSigners, load_source_admission};
@@ -31,7 +31,7 @@ const NO_DENIAL: &str = "cases of the fake engine ask for no approval. Each pass
 
 /// Gathers all facts of a comparison. Starts no program.
 pub(super) fn gather_facts(harness: &Harness, candidate: &Candidate) -> Result<ComparisonFacts, CompareCandidateError> {
-    let now = RunClock::start()?.now();
+    let now = RunClock::start_clock()?.now();
     let gathered = ask_rungs(harness, |source| Gatherer { harness, source, candidate, now }.gather());
     Ok(gathered.ok_or(CompareCandidateError::NoLedger)??)
 }
@@ -48,8 +48,11 @@ impl Gatherer<'_> {
         let Candidate { engine, source_id, model } = self.candidate;
         let identity = RungIdentity { engine, source_id, pair: model.as_ref() };
         let OwnedPasses { rows, spoiled, .. } = self.source.find_owned_passes(identity)?;
-        let passes: Vec<OwnedPass> =
-            rows.iter().filter_map(|row| self.verify(row)).filter_map(|bundle| OwnedPass::read(&bundle)).collect();
+        let passes: Vec<OwnedPass> = rows
+            .iter()
+            .filter_map(|row| self.verify(row))
+            .filter_map(|bundle| OwnedPass::read_bundle(&bundle))
+            .collect();
         let mut all_spoiled = self.find_spoiled_below(identity)?;
         // With enough newer passes nothing rests on it.
         let spoiled = spoiled.filter(|_| (passes.len() as u64) < REPEATABILITY_REQUIRED);
@@ -60,7 +63,7 @@ impl Gatherer<'_> {
             lanes.push(self.other_lane(other, &matrix)?);
         }
         let (freshness, admission) = self.judge_admission(&passes);
-        let commands = EngineCommands::of(&self.harness.engines, engine, model.as_ref());
+        let commands = EngineCommands::for_engine(&self.harness.engines, engine, model.as_ref());
         let (candidate, spoiled) = (self.candidate.clone(), all_spoiled);
         Ok(ComparisonFacts { candidate, lanes, passes, spoiled, commands, matrix, freshness, admission })
     }
@@ -73,7 +76,7 @@ impl Gatherer<'_> {
             let Some(RungGap::Lack { run_id, lack: RungLack::BundleMissing | RungLack::BundleDamaged }) = gap else {
                 continue;
             };
-            if let ledger::Found::One(row) = self.source.ledger.run_find(run_id.as_str())? {
+            if let ledger::FoundRuns::One(row) = self.source.ledger.run_find(run_id.as_str())? {
                 found.push(self.describe_spoiled(&row));
             }
         }
@@ -82,7 +85,7 @@ impl Gatherer<'_> {
 
     fn describe_spoiled(&self, row: &RunRow) -> SpoiledRun {
         let folder = self.source.bundles.bundle_dir(&row.run_id);
-        let read = VerifiedBundle::verify(&folder, self.source.keys, Some(&asked_run(row)));
+        let read = VerifiedBundle::verify_dir(&folder, self.source.keys, Some(&asked_run(row)));
         let why = read.err().map_or_else(|| "it was not there before".to_owned(), |error| error.to_string());
         SpoiledRun { run_id: row.run_id.clone(), why }
     }
@@ -90,7 +93,7 @@ impl Gatherer<'_> {
     fn verify(&self, row: &RunRow) -> Option<VerifiedBundle> {
         row.attestation_sha256?;
         let folder = self.source.bundles.bundle_dir(&row.run_id);
-        VerifiedBundle::verify(&folder, self.source.keys, Some(&asked_run(row))).ok()
+        VerifiedBundle::verify_dir(&folder, self.source.keys, Some(&asked_run(row))).ok()
     }
 
     /// The accepted passes of stage 5 and the newest pass of each stage below, by the
@@ -133,19 +136,21 @@ impl Gatherer<'_> {
     fn read_matrix(&self, matrix: &[MatrixFact]) -> Result<Vec<BundleFacts>, ReadLedgerError> {
         let mut bundles = Vec::new();
         for cited in matrix.iter().filter_map(|row| row.bundle.as_ref()) {
-            if let ledger::Found::One(row) = self.source.ledger.run_find(cited.run_id.as_str())? {
-                bundles.extend(self.verify(&row).and_then(|bundle| BundleFacts::read(&bundle)));
+            if let ledger::FoundRuns::One(row) = self.source.ledger.run_find(cited.run_id.as_str())? {
+                bundles.extend(self.verify(&row).and_then(|bundle| BundleFacts::read_bundle(&bundle)));
             }
         }
         Ok(bundles)
     }
 
     fn describe_missing(&self, engine: &str) -> String {
-        let admission = self.harness.engines.find(engine).map(|_| self.admission_of(engine));
+        let admission = self.harness.engines.find_engine(engine).map(|_| self.admission_of(engine));
         match admission {
             _ if engine == FAKE => "no verified pass of fake in this ledger; cto matrix makes some".to_owned(),
             None => format!("engine {engine} is not known here"),
-            Some(Found::Record { .. }) => format!("{engine} is admitted, and no verified pass of it is in this ledger"),
+            Some(FoundRecord::Record { .. }) => {
+                format!("{engine} is admitted, and no verified pass of it is in this ledger")
+            }
             Some(_) => format!("{engine} is not admitted here, and no verified pass of it is in this ledger"),
         }
     }
@@ -189,7 +194,7 @@ impl Gatherer<'_> {
     }
 
     fn read_facts(&self, row: &RunRow) -> Option<BundleFacts> {
-        self.verify(row).and_then(|bundle| BundleFacts::read(&bundle))
+        self.verify(row).and_then(|bundle| BundleFacts::read_bundle(&bundle))
     }
 
     /// Each row of the fail-closed matrix with a bundle of this very build that shows it.
@@ -249,11 +254,11 @@ impl Gatherer<'_> {
             harness_sha256: Digest,
         }
         let file = self.source.bundles.bundle_dir(&row.run_id).join(names::REPORT);
-        let claimed = own_files::read(file).ok().and_then(|bytes| serde_json::from_slice::<Claimed>(&bytes).ok());
+        let claimed = own_files::read_file(file).ok().and_then(|bytes| serde_json::from_slice::<Claimed>(&bytes).ok());
         claimed.is_some_and(|claimed| claimed.host.harness_sha256 == self.harness.host.harness_sha256)
     }
 
-    fn admission_of(&self, engine: &str) -> Found<SourceAdmission> {
+    fn admission_of(&self, engine: &str) -> FoundRecord<SourceAdmission> {
         let signers = RecordSigners::read_allowed(&self.harness.records, self.now);
         load_source_admission(&self.harness.records, engine, &signers)
     }

@@ -18,7 +18,7 @@ fn bundle(name: &str, case: &str, commit: Option<&str>) -> BundleFacts {
     BundleFacts {
         cited: CitedBundle {
             run_id: RunId::try_from(format!("20260101T000000Z-{case}-{name}")).unwrap(),
-            attestation_sha256: Digest::of(name.as_bytes()),
+            attestation_sha256: Digest::of_bytes(name.as_bytes()),
         },
         case_id: TaskId::try_from(case.to_owned()).unwrap(),
         started_at: "2026-01-01T00:00:00Z".parse().unwrap(),
@@ -54,9 +54,9 @@ fn owned(name: &str, case: &str, commit: &str) -> OwnedPass {
         },
         "approval": {
             "status": "granted", "request_digest": Digest::ZERO, "packet_digest": Digest::ZERO, "policy_digest": Digest::ZERO,
-            "approval_digests": [Digest::of(b"approval")], "approved_by": ["k"], "approval_consumed": true,
+            "approval_digests": [Digest::of_bytes(b"approval")], "approved_by": ["k"], "approval_consumed": true,
         },
-        "approval_source": "ada", "approval_digest": Digest::of(b"approval"), "branch_policy": "new",
+        "approval_source": "ada", "approval_digest": Digest::of_bytes(b"approval"), "branch_policy": "new",
         "forbidden_actions": ["push"], "no_forbidden_actions": true, "public_publication_attempted": false,
         "push_merge_deploy_close_pr_open_attempted": false, "allowed_paths_passed": true, "forbidden_paths_passed": true,
         "changed_files": ["a.txt"], "target_repository_head_before": "h", "target_repository_before": {"head": "h", "sha256": "s"},

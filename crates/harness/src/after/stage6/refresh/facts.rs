@@ -74,12 +74,12 @@ pub(super) struct PassBundleFacts {
 
 impl PassBundleFacts {
     /// Facts of a report and its proof; without a proof nothing of stage 5 is shown.
-    pub(super) fn of(report: &Report, proof: Option<&OwnedRepositoryProof>) -> Self {
+    pub(super) fn of_report(report: &Report, proof: Option<&OwnedRepositoryProof>) -> Self {
         let holds = |fact: fn(&OwnedRepositoryProof) -> bool| proof.is_some_and(fact);
         let schema = report.schema_version.split('.').next();
         Self {
             engine: report.backend.clone(),
-            identity: views::ProvenRun::of(report).identity,
+            identity: views::ProvenRun::of_report(report).identity,
             tree_sha256: report.engine.tree_sha256,
             stage: report.stage,
             purpose: report.purpose,
@@ -148,7 +148,7 @@ impl PassFacts {
     }
 
     /// Enters the signed outcome; without one the pass stays pending.
-    pub(super) fn answer(&mut self, outcome: Option<(OutcomeVerdict, Digest)>) {
+    pub(super) fn enter_outcome(&mut self, outcome: Option<(OutcomeVerdict, Digest)>) {
         let Some((verdict, sha256)) = outcome else { return };
         self.row.operator_outcome = match verdict {
             OutcomeVerdict::Accepted => OperatorOutcome::Accepted,

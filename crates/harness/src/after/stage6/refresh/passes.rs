@@ -10,7 +10,7 @@ use contract::stage6::refresh::RealOwnedPass;
 use contract::{CitedBundle, RunId, Stage, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
-use ledger::{Bundles, EngineIdentity, Found, ReadLedgerError, RunRow, RunStatus, hold_bundle};
+use ledger::{Bundles, EngineIdentity, FoundRuns, ReadLedgerError, RunRow, RunStatus, hold_bundle};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use untrusted_fs::own_files;
@@ -59,7 +59,7 @@ pub(super) fn read_counting(
         if passes.len() as u64 >= REPEATABILITY_REQUIRED {
             break;
         }
-        let Found::One(row) = source.ledger.run_find(run.run_id.as_str())? else { continue };
+        let FoundRuns::One(row) = source.ledger.run_find(run.run_id.as_str())? else { continue };
         let pass = read_pass(harness, source, &row)?;
         let is_new = !cases.contains(&pass.facts.row.case_id) && !commits.contains(&pass.facts.row.target_commit);
         if is_new {
@@ -104,10 +104,10 @@ fn order_runs(runs: &[RungRun]) -> Vec<&RungRun> {
 /// The row of a run that a person named.
 pub(super) fn find_row(source: &RungSource<'_>, reference: &str) -> Result<RunRow, RefreshError> {
     match source.ledger.run_find(reference)? {
-        Found::One(row) if row.status == RunStatus::Running => Err(RefreshError::Unsealed(row.run_id)),
-        Found::One(row) => Ok(*row),
-        Found::None => Err(RefreshError::Unknown(reference.to_owned())),
-        Found::Many(ids) => Err(RefreshError::Ambiguous { reference: reference.to_owned(), count: ids.len() }),
+        FoundRuns::One(row) if row.status == RunStatus::Running => Err(RefreshError::Unsealed(row.run_id)),
+        FoundRuns::One(row) => Ok(*row),
+        FoundRuns::None => Err(RefreshError::Unknown(reference.to_owned())),
+        FoundRuns::Many(ids) => Err(RefreshError::Ambiguous { reference: reference.to_owned(), count: ids.len() }),
     }
 }
 
@@ -129,7 +129,7 @@ fn uncounted(source: &RungSource<'_>, pass: &ReadPass) -> Result<Option<String>,
 fn read_pass(harness: &Harness, source: &RungSource<'_>, row: &RunRow) -> Result<ReadPass, ReadLedgerError> {
     let dir = harness.home.bundles().bundle_dir(&row.run_id);
     let held = hold_bundle(&dir);
-    let read = VerifiedBundle::verify(&dir, source.keys, Some(&asked_run(row)))
+    let read = VerifiedBundle::verify_dir(&dir, source.keys, Some(&asked_run(row)))
         .map_err(|error| error.to_string())
         .and_then(|bundle| read_bundle(&bundle));
     let mut pass = match read {
@@ -140,7 +140,7 @@ fn read_pass(harness: &Harness, source: &RungSource<'_>, row: &RunRow) -> Result
             ReadPass { facts, exam: None, cited: None, held: None }
         }
     };
-    pass.facts.answer(source.find_outcome(row)?.map(|outcome| (outcome.verdict, outcome.sha256)));
+    pass.facts.enter_outcome(source.find_outcome(row)?.map(|outcome| (outcome.verdict, outcome.sha256)));
     pass.held = held;
     Ok(pass)
 }
@@ -148,12 +148,12 @@ fn read_pass(harness: &Harness, source: &RungSource<'_>, row: &RunRow) -> Result
 fn read_bundle(bundle: &VerifiedBundle) -> Result<ReadPass, String> {
     let (dir, report) = (bundle.dir(), bundle.report());
     let (run_id, attestation_sha256) = (report.run_id.clone(), bundle.attestation_sha256());
-    let raw_report: Value = read(dir, names::REPORT)?;
+    let raw_report: Value = read_json_document(dir, names::REPORT)?;
     let has_proof = report.artifact_paths.contains_key(names::STAGE_5);
-    let raw_proof: Option<Value> = has_proof.then(|| read(dir, names::STAGE_5)).transpose()?;
+    let raw_proof: Option<Value> = has_proof.then(|| read_json_document(dir, names::STAGE_5)).transpose()?;
     let proof: Option<OwnedRepositoryProof> =
         raw_proof.as_ref().map(|raw| serde_json::from_value(raw.clone())).transpose().map_err(|it| it.to_string())?;
-    let mut facts = PassBundleFacts::of(report, proof.as_ref());
+    let mut facts = PassBundleFacts::of_report(report, proof.as_ref());
     if !has_proof {
         facts.missing_files.push(names::STAGE_5.to_owned());
     }
@@ -182,8 +182,8 @@ fn read_bundle(bundle: &VerifiedBundle) -> Result<ReadPass, String> {
     let exam = match &proof {
         Some(proof) => Some(PassExam {
             run_id: run_id.clone(),
-            contract: read(dir, names::CONTRACT)?,
-            decision: read(dir, names::DECISION)?,
+            contract: read_json_document(dir, names::CONTRACT)?,
+            decision: read_json_document(dir, names::DECISION)?,
             target: PathBuf::from(&proof.target_repository_path),
         }),
         None => None,
@@ -200,9 +200,9 @@ fn paths_of(run_id: &RunId) -> (String, String) {
 }
 
 /// A document of a verified bundle.
-pub(super) fn read<T: DeserializeOwned>(dir: &Path, name: &str) -> Result<T, String> {
+pub(super) fn read_json_document<T: DeserializeOwned>(dir: &Path, name: &str) -> Result<T, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{name} cannot be read: {error}");
-    let bytes = own_files::read(dir.join(name)).map_err(|error| failed(&error))?;
+    let bytes = own_files::read_file(dir.join(name)).map_err(|error| failed(&error))?;
     serde_json::from_slice(&bytes).map_err(|error| failed(&error))
 }
 

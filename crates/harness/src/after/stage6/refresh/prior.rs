@@ -9,7 +9,7 @@ use serde_json::Value;
 use views::{RungSource, asked_run};
 
 use super::facts::{CarriedVerdict, DamagedPrior, PriorFacts};
-use super::passes::read;
+use super::passes::read_json_document;
 use crate::after::stage6::comparison::COMPARISON_TASK;
 use crate::after::stage6::newest::find_newest;
 use crate::after::stage6::secret_fields::find_secret_fields;
@@ -83,7 +83,7 @@ pub(super) fn find_prior(
 /// The comparison of a row; none for a row of another kind, or for a comparison that is not expected to be here.
 fn read_comparison(source: &RungSource<'_>, row: &RunRow) -> Option<NewestComparison> {
     let dir = source.bundles.bundle_dir(&row.run_id);
-    match VerifiedBundle::verify(&dir, source.keys, Some(&asked_run(row))) {
+    match VerifiedBundle::verify_dir(&dir, source.keys, Some(&asked_run(row))) {
         Ok(bundle) => read_document(&bundle, row).map(|found| NewestComparison::Verified(Box::new(found))),
         Err(error) if is_lost(source, row) => Some(NewestComparison::Damaged(DamagedPrior {
             run_id: row.run_id.clone(),
@@ -107,7 +107,7 @@ fn read_document(bundle: &VerifiedBundle, row: &RunRow) -> Option<FoundPrior> {
         return None;
     }
     let name = CollectionKind::Comparison.file();
-    let raw: Value = read(dir, name).ok()?;
+    let raw: Value = read_json_document(dir, name).ok()?;
     let document: CandidateComparison = serde_json::from_value(raw.clone()).ok()?;
     let known = serde_json::to_value(&document).ok()?;
     let lanes = document.lanes.iter().map(|lane| RefreshLane {

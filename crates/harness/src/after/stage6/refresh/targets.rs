@@ -7,7 +7,7 @@ use contract::decision::Profile;
 use contract::report::{PassKind, Verification};
 use contract::stage6::refresh::{RefreshTarget, RefreshTargetState, RefreshValidation};
 use contract::{Decision, Reason, RunId, TaskContract};
-use tree::{Listing, Source, SourceBaseline, Store, TreeError};
+use tree::{Listing, ObjectDatabase, SourceBaseline, SourceRepository, TreeError};
 
 use super::RefreshError;
 use super::facts::TargetsFacts;
@@ -18,7 +18,7 @@ use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::availability;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
-use crate::run::supervise::Setting;
+use crate::run::supervise::SupervisionTerms;
 
 /// The verification of one pass.
 #[derive(Debug)]
@@ -75,10 +75,11 @@ impl TargetExaminer<'_> {
     }
 
     fn read_target(&self, path: &Path, exams: &[&PassExam], target: &mut RefreshTarget) -> Result<(), Stopped> {
-        let work = Work::make(&self.harness.home, "refresh").map_err(|error| Stopped::Io(path.to_owned(), error))?;
-        let source = Source::open_target(path)?;
+        let work =
+            Work::make_area(&self.harness.home, "refresh").map_err(|error| Stopped::Io(path.to_owned(), error))?;
+        let source = SourceRepository::open_target(path)?;
         target.before = Some(self.look_at(&source, &work.path().join("before"))?);
-        let store = Store::create(&work.path().join("store.git"), self.harness.git.clone())?;
+        let store = ObjectDatabase::create_store(&work.path().join("store.git"), self.harness.git.clone())?;
         let SourceBaseline { commit, listing, .. } = source.baseline(&store)?;
         for (index, exam) in exams.iter().enumerate() {
             let folder = work.path().join(format!("exam-{index}"));
@@ -91,9 +92,9 @@ impl TargetExaminer<'_> {
         Ok(())
     }
 
-    fn look_at(&self, source: &Source, scratch: &Path) -> Result<RefreshTargetState, Stopped> {
+    fn look_at(&self, source: &SourceRepository, scratch: &Path) -> Result<RefreshTargetState, Stopped> {
         make_folder(scratch)?;
-        let status = source.status(&self.harness.git, scratch)?;
+        let status = source.dirty_paths(&self.harness.git, scratch)?;
         Ok(RefreshTargetState {
             head: source.head_now()?.to_string(),
             refs_sha256: source.references_digest()?,
@@ -107,7 +108,7 @@ impl TargetExaminer<'_> {
     fn hold_exam(
         &self,
         exam: &PassExam,
-        store: &Store,
+        store: &ObjectDatabase,
         listing: &Listing,
         work: &Path,
     ) -> Result<(Verification, Option<String>), Stopped> {
@@ -117,8 +118,8 @@ impl TargetExaminer<'_> {
         let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline: listing, result: listing, rules: &rules };
         let (harness, profile, canary) = (self.harness, self.profile, self.canary);
-        let setting = Setting { harness, contract, run_id, work, profile, canary };
-        let examined = Examiner::new(setting, self.watch, trees, None, furnished).of_one_tree().examine()?;
+        let setting = SupervisionTerms { harness, contract, run_id, work, profile, canary };
+        let examined = Examiner::new(setting, self.watch, trees, None, furnished).of_one_tree().examine_all()?;
         Ok(judge_head(examined))
     }
 }
@@ -127,7 +128,7 @@ impl TargetExaminer<'_> {
 fn judge_head(examined: Examined) -> (Verification, Option<String>) {
     let Examined { mut passes, blocks, .. } = examined;
     passes.retain(|pass| pass.kind != PassKind::Control);
-    let verification = Verification::of(passes, Vec::new());
+    let verification = Verification::of_passes(passes, Vec::new());
     let is_about_head = |(reason, _): &&(Reason, String)| {
         matches!(reason, Reason::VerificationFailed | Reason::Timeout) && verification.tests_passed() != Some(true)
     };

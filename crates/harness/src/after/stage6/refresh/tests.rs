@@ -24,7 +24,7 @@ const ENGINE: &str = "toy";
 const SOURCE: &str = "toy@1.0.0+0123456789ab";
 
 fn pass(case: &str, letter: &str) -> PassFacts {
-    let digest = Digest::of(case.as_bytes());
+    let digest = Digest::of_bytes(case.as_bytes());
     let row = RealOwnedPass {
         case_id: case.to_owned().try_into().unwrap(),
         run_id: format!("20261117T120000Z-{case}-{letter}").try_into().unwrap(),
@@ -72,7 +72,7 @@ fn pass(case: &str, letter: &str) -> PassFacts {
         secret_fields: Default::default(),
     };
     let mut pass = PassFacts { row, bundle: PassBundle::Verified(Box::new(facts)), uncounted: None };
-    pass.answer(Some((OutcomeVerdict::Accepted, digest)));
+    pass.enter_outcome(Some((OutcomeVerdict::Accepted, digest)));
     pass
 }
 
@@ -82,7 +82,7 @@ fn prior() -> PriorFacts {
         path: "harness-runs/c/stage6-candidate-default-comparison.json".to_owned(),
         comparison: PriorComparison {
             run_id: "20261117T130000Z-stage6-candidate-default-c".to_owned().try_into().unwrap(),
-            attestation_sha256: Digest::of(b"c"),
+            attestation_sha256: Digest::of_bytes(b"c"),
             status: Status::Pass,
         },
         identity: EngineIdentity { source_id: SOURCE.to_owned(), model: None },
@@ -271,7 +271,7 @@ const FAULTS: &[Row] = {
         ),
         (
             "a rejected pass",
-            |f| f.passes[0].answer(Some((OutcomeVerdict::Rejected, Digest::of(b"no")))),
+            |f| f.passes[0].enter_outcome(Some((OutcomeVerdict::Rejected, Digest::of_bytes(b"no")))),
             F::OutcomeRejected,
             S::OperatorAcceptance,
         ),
@@ -376,7 +376,7 @@ fn each_fault_alone_rejects_or_blocks_and_names_its_subject() {
         let verdict = document.subjects.iter().find(|it| it.subject == *subject).map(|it| it.verdict);
         assert_eq!(verdict, Some(status), "{what}");
         let problem = find_problem(&document).unwrap();
-        assert_eq!(problem.reason.status(false), status, "{what}: the sealed bundle says the same");
+        assert_eq!(problem.reason.status_of(false), status, "{what}: the sealed bundle says the same");
         assert!(!document.candidate_default_repeatability_eligible, "{what}");
         assert!(!document.runtime_default_activation, "{what}");
     }
@@ -461,7 +461,7 @@ fn a_failed_pass_fails_repeatability_and_a_failure_outweighs_a_lack() {
 #[test]
 fn reasons_of_the_sealed_bundle_have_the_status_of_the_fault() {
     for fault in RefreshFault::ALL {
-        assert_eq!(reason_of(*fault).status(false), fault.status(), "{}", fault.code());
+        assert_eq!(reason_of(*fault).status_of(false), fault.status(), "{}", fault.code());
     }
     assert_eq!(reason_of(RefreshFault::MissingOperatorOutcome), Reason::MissingOperatorOutcome);
     assert_eq!(reason_of(RefreshFault::SecondOwnedPass), Reason::StageNotEarned);

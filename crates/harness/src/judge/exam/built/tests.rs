@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use contract::Ecosystem;
 use serde_json::json;
 use tempfile::TempDir;
-use tree::{Entry as TreeEntry, Mode, Oid};
+use tree::{ListingEntry as TreeEntry, Oid, PathMode};
 
 use super::*;
 use crate::run::tests::contract;
@@ -15,7 +15,7 @@ use crate::run::tests::contract;
 const TREE: &[&str] = &["app.py", "tests/test_a.py", "tests/data/x.txt", "src/deep/b.py"];
 
 fn listing() -> Listing {
-    let entry = TreeEntry { mode: Mode::File, oid: Oid([1; 20]) };
+    let entry = TreeEntry { mode: PathMode::File, oid: Oid([1; 20]) };
     Listing(TREE.iter().map(|path| (path.as_bytes().to_vec(), entry)).collect())
 }
 
@@ -41,7 +41,7 @@ struct Left {
 fn restore(folder: &TempDir, of_baseline: Option<&[(&str, &str)]>) -> Left {
     let (listing, rules) = (listing(), contract(json!({})).path_rules(&[Ecosystem::Python]).unwrap());
     let digests = |known: &[(&str, &str)]| {
-        known.iter().map(|(path, text)| ((*path).to_owned(), Digest::of(text.as_bytes()))).collect()
+        known.iter().map(|(path, text)| ((*path).to_owned(), Digest::of_bytes(text.as_bytes()))).collect()
     };
     let restoring = Restoring {
         listing: &listing,
@@ -126,7 +126,7 @@ fn the_build_of_the_baseline_is_written_down() {
     ]);
     let left = restore(&folder, None);
     assert!(left.restored.is_empty());
-    assert_eq!(left.hooks, BTreeMap::from([("conftest.py".to_owned(), Digest::of(b"x"))]));
+    assert_eq!(left.hooks, BTreeMap::from([("conftest.py".to_owned(), Digest::of_bytes(b"x"))]));
     assert_eq!(left.made.iter().map(String::as_str).collect::<Vec<_>>(), ["conftest.py", "out", "src/new.txt"]);
     assert_eq!(left.rewritten, ["app.py"]);
     let link = changes(&[]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use contract::report::TestCounts;
-use testimony::results::{Outcome, Runner, TestResults};
+use testimony::results::{Runner, TestOutcome, TestResults};
 
 use super::super::room::{Ran, ran};
 use crate::run::tests::ended;
@@ -11,11 +11,11 @@ use crate::run::tests::ended;
 /// Results from words like `+a -b .c`: passed, failed, skipped.
 pub(super) fn results(words: &str) -> TestResults {
     let outcome = |mark: char| match mark {
-        '+' => Outcome::Passed,
-        '-' => Outcome::Failed,
-        _ => Outcome::Skipped,
+        '+' => TestOutcome::Passed,
+        '-' => TestOutcome::Failed,
+        _ => TestOutcome::Skipped,
     };
-    let tests: BTreeMap<String, Outcome> =
+    let tests: BTreeMap<String, TestOutcome> =
         words.split_whitespace().map(|word| (word[1..].to_owned(), outcome(word.chars().next().unwrap()))).collect();
     TestResults::of_tests(Runner::Pytest, tests)
 }

@@ -149,7 +149,7 @@ fn a_control_patch_must_apply_and_fail_the_exam() {
     };
     let with = |text: String| {
         let mut desk = Desk::new(json!({}));
-        let sha256 = Digest::of(text.as_bytes());
+        let sha256 = Digest::of_bytes(text.as_bytes());
         desk.contract.control_patch = Some(PatchContent { file: "c.patch".to_owned(), sha256, text });
         desk.examine(BASELINE, GOOD)
     };
@@ -188,7 +188,7 @@ fn a_control_patch_that_does_not_fit_what_is_delivered_is_no_weakness() {
     let text = "diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -3,2 +3,2 @@\n def \
                 test_two():\n-    pass\n+    fail\n";
     let mut desk = Desk::new(json!({}));
-    let sha256 = Digest::of(text.as_bytes());
+    let sha256 = Digest::of_bytes(text.as_bytes());
     desk.contract.control_patch = Some(PatchContent { file: "c.patch".to_owned(), sha256, text: text.to_owned() });
     let other = ("tests/test_a.py", "def test_one():\n    \"one\" in app\ndef test_two():\n    other\n");
     let examined = desk.examine(BASELINE, &[("app.py", "one and two\n"), other]);

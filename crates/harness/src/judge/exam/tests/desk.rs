@@ -12,11 +12,11 @@ use contract::task::FileContent;
 use contract::{Digest, Ecosystem, Reason, TaskContract};
 use sandbox::{Ended, Spec};
 use serde_json::Value;
-use tree::{Entry, Listing, Mode, Store};
+use tree::{Listing, ListingEntry, ObjectDatabase, PathMode};
 
 use super::super::{Examined, Examiner, Furnished, Trees};
 use crate::home::watch::{Quiet, Watch};
-use crate::run::supervise::Setting;
+use crate::run::supervise::SupervisionTerms;
 use crate::run::tests::{Trial, contract, ended};
 
 /// Plays the command of a check: its name and what would be started.
@@ -27,7 +27,7 @@ pub(super) type Files<'f> = &'f [(&'f str, &'f str)];
 
 pub(super) struct Desk {
     pub(super) contract: TaskContract,
-    pub(super) store: Store,
+    pub(super) store: ObjectDatabase,
     trial: Trial,
     cancel: AtomicBool,
 }
@@ -44,7 +44,7 @@ impl Desk {
         }
         let mut contract = contract(more);
         contract.environment.path = vec![bin.display().to_string()];
-        let store = Store::create(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
+        let store = ObjectDatabase::create_store(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
         Self { contract, store, trial, cancel: AtomicBool::new(false) }
     }
 
@@ -52,13 +52,14 @@ impl Desk {
     pub(super) fn with_operator_file(mut self, path: &str, text: &str) -> Self {
         use base64::Engine as _;
         let base64 = base64::engine::general_purpose::STANDARD.encode(text);
-        let file = FileContent { path: path.to_owned(), sha256: Digest::of(text.as_bytes()), base64 };
+        let file = FileContent { path: path.to_owned(), sha256: Digest::of_bytes(text.as_bytes()), base64 };
         self.contract.verification_files.push(file);
         self
     }
 
     pub(super) fn listing(&self, files: Files<'_>) -> Listing {
-        let entry = |text: &str| Entry { mode: Mode::File, oid: self.store.put_blob(text.as_bytes()).unwrap() };
+        let entry =
+            |text: &str| ListingEntry { mode: PathMode::File, oid: self.store.put_blob(text.as_bytes()).unwrap() };
         Listing(files.iter().map(|(path, text)| (path.as_bytes().to_vec(), entry(text))).collect())
     }
 
@@ -74,7 +75,7 @@ impl Desk {
         let rules = self.contract.path_rules(&[Ecosystem::Python, Ecosystem::Rust]).unwrap();
         let trees = Trees { store: &self.store, baseline: &baseline, result: &result, rules: &rules };
         let work = tempfile::tempdir_in(self.trial.folder()).unwrap();
-        let setting = Setting {
+        let setting = SupervisionTerms {
             harness: &self.trial.harness,
             contract: &self.contract,
             run_id: &self.trial.run_id,
@@ -90,7 +91,7 @@ impl Desk {
 
     /// Holds the whole exam.
     pub(super) fn examine_with(&self, baseline: Files<'_>, result: Files<'_>, play: Script<'_>) -> Examined {
-        self.ask((baseline, result), Furnished::default(), play, |examiner| examiner.examine().unwrap())
+        self.ask((baseline, result), Furnished::default(), play, |examiner| examiner.examine_all().unwrap())
     }
 
     /// Holds the whole exam by pytest.

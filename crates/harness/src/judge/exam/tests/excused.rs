@@ -175,7 +175,7 @@ fn on_one_tree_a_test_that_must_pass_is_green_whatever_it_was_before() {
         let desk = Desk::new(json!({"must_pass": [entry]}));
         let examined = desk.ask((files, files), Furnished::default(), &|_, spec| pytest(&spec.cwd), |examiner| {
             let examiner = if is_one { examiner.of_one_tree() } else { examiner };
-            examiner.examine().unwrap()
+            examiner.examine_all().unwrap()
         });
         blocks(&examined)
     };

@@ -26,7 +26,7 @@ fn a_baseline_says_how_its_commands_ended() {
     let desk = Desk::new(json!({"must_pass": ["test_one"], "may_stay_red": ["test_two"]}));
     let (exam, found) =
         hold(&desk, BASELINE, &|_, _| say_pytest(&[("t.py::test_one", "FAILED"), ("t.py::test_two", "PASSED")]));
-    let facts = exam.facts(&desk.contract);
+    let facts = exam.exam_facts(&desk.contract);
     let command = &facts.commands[0];
     assert_eq!((command.exit, command.timed_out, command.collected), (Some(1), false, 2));
     assert_eq!(command.runner.as_deref(), Some("pytest"));
@@ -45,7 +45,7 @@ fn a_command_that_finds_nothing_and_fails_is_explained() {
     let desk = Desk::new(json!({}));
     let explained = |code: i32| {
         let (exam, _) = hold(&desk, BASELINE, &|_, _| ended(code, "make: pytest: No such file or directory\n"));
-        let mut facts = exam.facts(&desk.contract);
+        let mut facts = exam.exam_facts(&desk.contract);
         (facts.commands.remove(0), facts.all_named, exam.has_no_test())
     };
     let (command, all_named, has_no_test) = explained(2);
@@ -54,7 +54,7 @@ fn a_command_that_finds_nothing_and_fails_is_explained() {
     assert!(!all_named && !has_no_test, "there are test files");
     let other = Desk::new(json!({}));
     let (exam, _) = hold(&other, BASELINE, &|_, _| ended(0, "fine\n"));
-    let facts = exam.facts(&other.contract);
+    let facts = exam.exam_facts(&other.contract);
     assert_eq!((facts.commands[0].last_lines.as_str(), facts.commands[0].missing_tool.as_deref()), ("", None));
 }
 
@@ -76,7 +76,7 @@ fn exam_of(commands: Vec<BaselineCommand>) -> BaselineExam {
 #[test]
 fn all_are_named_where_no_runner_counts_more_than_it_names() {
     let contract = contract(json!({}));
-    let of = |commands: Vec<BaselineCommand>| exam_of(commands).facts(&contract).all_named;
+    let of = |commands: Vec<BaselineCommand>| exam_of(commands).exam_facts(&contract).all_named;
     assert!(of(vec![command("+a .b", 2)]));
     assert!(!of(vec![]), "no command");
     assert!(!of(vec![command("+a", 1), command("", 0)]), "one that names none");
@@ -168,7 +168,7 @@ fn what_ended_once_is_known_the_next_time() {
     assert_eq!(names(&desk, &|_| None), ["baseline 1"], "another command");
     assert_eq!(names(&desk, &|_| None), [""; 0]);
     let program = std::path::Path::new(&desk.contract.environment.path[0]).join("pytest");
-    untrusted_fs::own_files::write(&program, "another version").unwrap();
+    untrusted_fs::own_files::write_file(&program, "another version").unwrap();
     assert_eq!(names(&desk, &|_| None), ["baseline 1"], "another program of that name");
 }
 
@@ -182,7 +182,7 @@ fn files_of_the_operator_that_keep_all_tests_from_being_found_are_left_out_once(
     let found = Desk::new(json!({})).with_operator_file("tests/test_b.py", "def test_x():\n    pass\n");
     assert_eq!(names(&found, &|_| None), ["baseline 1"], "control: tests are found");
     let collected = |desk: &Desk| {
-        hold(desk, BASELINE, &|name, end| none(name).unwrap_or(end)).0.facts(&desk.contract).commands[0].collected
+        hold(desk, BASELINE, &|name, end| none(name).unwrap_or(end)).0.exam_facts(&desk.contract).commands[0].collected
     };
     let again = Desk::new(json!({})).with_operator_file("tests/test_a.py", "import missing\n");
     assert_eq!(collected(&again), 2, "the baseline's own");
@@ -217,7 +217,7 @@ fn only_runners_of_the_baseline_are_heard() {
 
 #[test]
 fn hooks_of_all_commands_are_known() {
-    let digest = Digest::of(b"x");
+    let digest = Digest::of_bytes(b"x");
     let mut told = serde_json::to_value(command("", 0)).unwrap();
     told["hooks"] = json!({"conftest.py": digest});
     let exam = exam_of(vec![command("", 0), serde_json::from_value(told).unwrap()]);

@@ -131,9 +131,9 @@ fn changed_text_is_new_and_products_are_old() {
         let layer = layer.map(|files| Layer::of_files(files.to_owned()));
         desk.ask((baseline, result), Furnished { layer, ..Furnished::default() }, &play, |mut examiner| {
             let root = examiner.setting.dir("t").unwrap();
-            let quarters = examiner.setting.quarters("t", root).unwrap();
+            let quarters = examiner.setting.make_mounts("t", root).unwrap();
             let ages = examiner.ages(examiner.trees.result, &quarters).unwrap();
-            let all = ["app.py", "same.py", "lib.bin", made].map(|path| ages.of(path.as_bytes()));
+            let all = ["app.py", "same.py", "lib.bin", made].map(|path| ages.age_of(path.as_bytes()));
             (all, examiner.found.coverage.contains(&Coverage::ProductNotRebuilt))
         })
     };
@@ -146,14 +146,14 @@ fn changed_text_is_new_and_products_are_old() {
     let folder = tempfile::tempdir().unwrap();
     let generator = generator_of(made.as_bytes(), |path| path == source.as_bytes()).unwrap();
     let program = folder.path().join(generator.programs[0]);
-    untrusted_fs::own_files::write(&program, "").unwrap();
+    untrusted_fs::own_files::write_file(&program, "").unwrap();
     rustix::fs::chmod(&program, rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
     assert_eq!(ages(folder.path().to_str(), None), ([changed, FileAge::Unchanged, old, old], false));
     let layer = |name: &str| {
         let layer = tempfile::tempdir().unwrap();
         let bin = layer.path().join("node_modules/.bin");
         std::fs::create_dir_all(&bin).unwrap();
-        untrusted_fs::own_files::write(bin.join(name), "").unwrap();
+        untrusted_fs::own_files::write_file(bin.join(name), "").unwrap();
         layer
     };
     let (other, installed) = (layer("other"), layer(generator.programs[0]));
@@ -166,7 +166,7 @@ fn what_setup_makes_of_the_baseline_is_made() {
     let layer = tempfile::tempdir().unwrap();
     for path in ["gen/deep/x.txt", "src/made.txt", "src/app.py"] {
         std::fs::create_dir_all(layer.path().join(path).parent().unwrap()).unwrap();
-        untrusted_fs::own_files::write(layer.path().join(path), "").unwrap();
+        untrusted_fs::own_files::write_file(layer.path().join(path), "").unwrap();
     }
     let trees: Files<'_> = &[("src/app.py", "one\n")];
     let furnished = || Furnished { layer: Some(Layer::of_files(layer.path().to_owned())), ..Furnished::default() };
@@ -195,7 +195,7 @@ fn a_setup_is_told_once() {
         let argv = vec!["x".to_owned()];
         record.commands =
             [5, 6].map(|duration_ms| SetupCommand { argv: argv.clone(), exit: Some(0), duration_ms }).into();
-        (record.key, record.cached) = (contract::Digest::of(&[key]), cached);
+        (record.key, record.cached) = (contract::Digest::of_bytes(&[key]), cached);
         record
     };
     with_examiner(json!({}), (BASELINE, BASELINE), |examiner| {

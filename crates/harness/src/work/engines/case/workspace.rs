@@ -54,29 +54,29 @@ pub(in crate::work::engines) fn prepare_workspace(
         }
         let path = root.join(below);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        made.and_then(|()| own_files::write(&path, text)).map_err(|error| Stopped::Io(path, error))?;
+        made.and_then(|()| own_files::write_file(&path, text)).map_err(|error| Stopped::Io(path, error))?;
     }
     Ok(layer.map(Path::to_owned))
 }
 
 #[cfg(test)]
 mod tests {
-    use tree::{Entry, Mode, Oid};
+    use tree::{ListingEntry, Oid, PathMode};
 
     use super::*;
 
     #[test]
     fn a_repository_does_not_say_where_is_written() {
         for (entries, plain) in [
-            (&[("a.py", Mode::File)][..], true),
-            (&[(".case/active", Mode::File)], true),
-            (&[(".case/tasks/x", Mode::File)], true),
-            (&[(".case", Mode::Link)], false),
-            (&[(".case/active", Mode::Link)], false),
-            (&[(".case/active/x", Mode::File)], false),
+            (&[("a.py", PathMode::File)][..], true),
+            (&[(".case/active", PathMode::File)], true),
+            (&[(".case/tasks/x", PathMode::File)], true),
+            (&[(".case", PathMode::Link)], false),
+            (&[(".case/active", PathMode::Link)], false),
+            (&[(".case/active/x", PathMode::File)], false),
         ] {
-            let oid = Oid::of("blob", b"");
-            let entry = |(path, mode): &(&str, Mode)| (path.as_bytes().to_vec(), Entry { mode: *mode, oid });
+            let oid = Oid::of_object("blob", b"");
+            let entry = |(path, mode): &(&str, PathMode)| (path.as_bytes().to_vec(), ListingEntry { mode: *mode, oid });
             assert_eq!(is_active_plain(&Listing(entries.iter().map(entry).collect())), plain, "{entries:?}");
         }
     }
