@@ -13,7 +13,7 @@ use crate::test::BUILD_TESTS;
 
 /// Crates with such a file, and its modules, each compiled by itself.
 const CRATES: [(&str, &[&str]); 3] =
-    [("gate", &["literals"]), ("evidence", &["literals"]), ("harness", &["literals", "steps"])];
+    [("gate", &["literals"]), ("evidence", &["literals"]), ("harness", &["controls", "literals", "steps"])];
 /// Begins the comment that names the error of its line.
 const MARK: &str = "//~ ";
 

@@ -7,7 +7,7 @@ mod after;
 mod gather;
 mod home;
 mod judge;
-#[cfg(any(must_not_compile = "literals", must_not_compile = "steps"))]
+#[cfg(any(must_not_compile = "controls", must_not_compile = "literals", must_not_compile = "steps"))]
 mod must_not_compile;
 mod run;
 mod seal;

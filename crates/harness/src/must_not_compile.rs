@@ -1,7 +1,7 @@
 //! Steps that the types forbid, also inside this crate. `cargo xtask ci` compiles each
 //! module of this file by itself and expects exactly the error named at the end of each
-//! line. Two modules, because the compiler looks at private fields of literals only in a
-//! crate without other errors.
+//! line. `literals` and `steps` stand apart, because the compiler looks at private fields of
+//! literals only in a crate without other errors. `controls` must compile.
 
 use contract::{Decision, Report};
 use gate::{Admission, Refused};
@@ -11,9 +11,9 @@ use crate::gather::target::Target;
 use crate::run::file::RunFile;
 use crate::seal::dead::{Remains, Restored};
 use crate::seal::landing::{Landed, LandedResult};
-use crate::seal::report::{Account, Evidence, Reported};
+use crate::seal::report::{Evidence, Reported, RunAccount};
 use crate::seal::verification::{CheckedResult, Verified};
-use crate::work::engines::{EngineRun, Worked, WorkedIn, Workspace};
+use crate::work::engines::{EngineRun, EngineWorkspace, Worked, WorkedIn};
 use crate::work::result::{Captured, ExamMaterial, TakenResult};
 
 /// Literals of steps, which only the step before may write.
@@ -62,12 +62,12 @@ mod literals {
         Remains { run, restored } //~ E0451
     }
 
-    fn forge_account<'a>(verified: Verified<'a>, decision: Decision, landing: LandedResult) -> Account {
+    fn forge_account<'a>(verified: Verified<'a>, decision: Decision, landing: LandedResult) -> RunAccount {
         let (_run, _admission, preparation, engine, taken, checked, _landing) = verified.into_parts();
-        Account { decision, preparation, engine, taken, checked, landing } //~ E0451
+        RunAccount { decision, preparation, engine, taken, checked, landing } //~ E0451
     }
 
-    fn forge_evidence<'a>(evidence: Evidence<'a>, account: Account) -> Evidence<'a> {
+    fn forge_evidence<'a>(evidence: Evidence<'a>, account: RunAccount) -> Evidence<'a> {
         Evidence { account, ..evidence } //~ E0451
     }
 
@@ -82,18 +82,18 @@ mod steps {
     use super::*;
 
     fn prepare_refused(refused: RefusedRun<'_>, target: Target) {
-        refused.prepare(target); //~ E0599
+        refused.prepare_engine(target); //~ E0599
     }
 
     fn prepare_preflight(preflight: PreflightRun<'_>, target: Target) {
-        preflight.prepare(target); //~ E0599
+        preflight.prepare_engine(target); //~ E0599
     }
 
     fn report_admitted(admitted: AdmittedRun<'_>) -> Evidence<'_> {
         admitted.into() //~ E0277
     }
 
-    fn report_unworked(workspace: Workspace<'_>) -> Evidence<'_> {
+    fn report_unworked(workspace: EngineWorkspace<'_>) -> Evidence<'_> {
         workspace.into() //~ E0277
     }
 
@@ -125,5 +125,28 @@ mod steps {
     fn verify_twice(captured: Captured<'_>) {
         drop(captured.verify());
         drop(captured.verify()); //~ E0382
+    }
+}
+
+/// The calls that `steps` forbids, on the steps that have them: where a method gets another
+/// name, this module says so, and no error above is about the name.
+#[cfg(must_not_compile = "controls")]
+mod controls {
+    use super::*;
+
+    fn prepare_admitted(admitted: AdmittedRun<'_>, target: Target) {
+        drop(admitted.prepare_engine(target));
+    }
+
+    fn report_refused(refused: RefusedRun<'_>) -> Evidence<'_> {
+        refused.into()
+    }
+
+    fn land_verified(verified: Verified<'_>) {
+        drop(verified.land());
+    }
+
+    fn verify_once(captured: Captured<'_>) {
+        drop(captured.verify());
     }
 }
