@@ -195,7 +195,8 @@ fn hidden_pages_hold_no_connection_and_catch_up_when_they_are_shown() {
         return;
     };
     let world = world();
-    lay_case(&world, "made", 200, "0.1");
+    // It is stopped when every page is there, however long they take.
+    lay_case(&world, "made", 1200, "0.1");
     let child = world.start(["run", "./made", "--json"]);
     let run = find_live(&world);
     let served = Served::start(&world, &["--read-only"]);
@@ -224,6 +225,7 @@ fn hidden_pages_hold_no_connection_and_catch_up_when_they_are_shown() {
     let kept = first.evaluate("document.querySelectorAll('.events li').length").as_u64().unwrap();
     set_hidden(&first, false);
     first.wait(&format!("document.querySelectorAll('.events li').length > {kept}"));
+    let _ = world.cto(["stop", &run]).expect(0);
     let ran = World::finish(child);
     let bundle = world.bundles().join(&run);
     let text =

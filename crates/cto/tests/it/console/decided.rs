@@ -81,7 +81,7 @@ fn a_server_asks_nothing_on_its_terminal_and_prints_links_on_enter() {
         .unwrap();
     assert!(locked.status.success(), "{locked:?}");
     let Some(control) = Tmux::start(test, &world, 100, ["deny", &request, "--reason", "x"]) else { return };
-    control.wait_for("passphrase for");
+    control.wait_for("assphrase");
     control.press("C-c");
     control.wait_for("ended with");
 
