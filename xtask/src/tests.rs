@@ -179,3 +179,18 @@ fn no_walk_comes_back_into_a_folder_that_it_has_left() {
     let control = ["1. `a/src/run/x.rs` `f`: y", "2. `seal/b.rs` `g`: y", "3. `run/c.rs` `h`: y"];
     assert_eq!(folders_met_again(&control), ["run"]);
 }
+
+/// Body of a function of a file, with its head.
+fn function_text<'a>(source: &'a str, head: &str) -> Option<&'a str> {
+    let from = &source[source.find(head)?..];
+    from.find("\n}\n").map(|end| &from[..end + 3])
+}
+
+#[test]
+fn the_spine_on_the_page_is_that_of_the_code() {
+    let page = fs::read_to_string(repository_root().join("ARCHITECTURE.md")).unwrap();
+    let code = fs::read_to_string(repository_root().join("crates/harness/src/spine.rs")).unwrap();
+    let follow = function_text(&code, "fn follow(").unwrap();
+    assert!(follow.lines().count() > 10 && follow.contains("seal_run"), "{follow}");
+    assert!(page.contains(&format!("```rust\n{follow}```")), "copy `follow` of spine.rs into ARCHITECTURE.md");
+}

@@ -1,7 +1,5 @@
 //! The one sentence that approves a plan.
 
-use std::fmt;
-
 use super::Plan;
 use crate::text::show_controls;
 
@@ -15,7 +13,8 @@ pub fn approval_sentence(plan: &Plan) -> String {
 const SHOWN_AHEAD: usize = 14;
 
 /// The first place at which what was typed is not the sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("character {column} differs: {}, {}", self.tell_expected(), self.tell_found())]
 pub struct CompareSentenceError {
     /// Number of the character, from 1.
     pub column: usize,
@@ -25,25 +24,26 @@ pub struct CompareSentenceError {
     pub found: Option<char>,
 }
 
-impl fmt::Display for CompareSentenceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "character {} differs: ", self.column)?;
+impl CompareSentenceError {
+    fn tell_expected(&self) -> String {
         match self.expected.as_str() {
-            "" => f.write_str("expected nothing more")?,
-            expected => write!(f, "expected “{expected}”")?,
+            "" => "expected nothing more".to_owned(),
+            expected => format!("expected “{expected}”"),
         }
+    }
+
+    fn tell_found(&self) -> String {
         match self.found {
-            None => f.write_str(", and the text ends there"),
-            Some(found) if found.is_ascii_graphic() => write!(f, ", found `{found}`"),
+            None => "and the text ends there".to_owned(),
+            Some(found) if found.is_ascii_graphic() => format!("found `{found}`"),
             // A character that looks like another is told by its number.
             Some(found) => {
-                write!(f, ", found `{}` (U+{:04X})", show_controls(found.encode_utf8(&mut [0; 4])), u32::from(found))
+                let shown = show_controls(found.encode_utf8(&mut [0; 4]));
+                format!("found `{shown}` (U+{:04X})", u32::from(found))
             }
         }
     }
 }
-
-impl std::error::Error for CompareSentenceError {}
 
 /// Compares what was typed with the sentence, character for character. A line break at the
 /// end is not typed on purpose.

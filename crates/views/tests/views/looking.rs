@@ -1,12 +1,21 @@
 //! Looking changes nothing, whatever state a home is in.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use contract::Stage;
+use contract::approval::PolicyTerms;
+use contract::signer::SignerStanding;
+use contract::{CollectionKind, Stage};
 use ledger::EntryKind;
 use serde::Serialize;
 use serde_json::{Value, json};
-use views::{RunQuery, RungIdentity, Views, compare_runs};
+use views::{
+    RefusedAct, RequestQuery, RequestRules, RunQuery, RunTally, RungIdentity, SummaryFacts, Transcript, Views,
+    compare_runs,
+};
 
 use crate::world::{World, at, golden_key, now, run, terms};
 
@@ -17,46 +26,140 @@ fn document(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap()
 }
 
-/// Every query, each by its name.
+const ONE_APPROVAL: PolicyTerms = PolicyTerms {
+    approvals_required: 1,
+    distinct_from_requester: false,
+    max_ttl: 60,
+    require_hardware_key: false,
+    break_glass: false,
+};
+
+/// Nobody may sign, and a single approval is enough.
+fn rules() -> RequestRules<'static> {
+    RequestRules { standing: &|_, _, _| SignerStanding::NotListed, terms: &|_, _| ONE_APPROVAL }
+}
+
+fn identity() -> RungIdentity<'static> {
+    RungIdentity { engine: "fake", source_id: "fake@0.1.0", pair: None }
+}
+
+/// Text of an answer that is no document; errors are answers too.
+fn words(value: impl fmt::Debug) -> Value {
+    json!(format!("{value:?}"))
+}
+
+/// Each query of `Views` by its name, some with a word for the state of the run that is asked for.
 fn ask(views: &Views, query: &str, sealed: &str) -> Value {
     let page = || RunQuery { limit: 2, ..RunQuery::default() };
+    let bound = || views.find_run(sealed, now()).unwrap().bind_bundle(&[golden_key()]).unwrap();
     match query {
-        "runs" => document(views.list_runs(&page(), now()).unwrap()),
-        "run" => document(views.view_run(sealed, now()).unwrap()),
-        "imported" => document(views.view_run("jsyc", now()).unwrap()),
-        "collected" => document(views.view_run("n8ts", now()).unwrap()),
-        "dead" => json!(views.view_run("dead", now()).unwrap_err().to_string()),
-        "alive" => json!(views.view_run("live", now()).unwrap_err().to_string()),
-        "compare" => {
+        "list_runs" => document(views.list_runs(&page(), now()).unwrap()),
+        "count_runs" => json!(views.count_runs().unwrap()),
+        "find_document" => words(views.find_document(&page(), CollectionKind::Matrix, now()).unwrap()),
+        "find_run" => words(views.find_run(sealed, now()).unwrap()),
+        "find_at" => words(views.find_at(&views.bundles().bundle_dir(&sealed.to_owned().try_into().unwrap())).unwrap()),
+        "find_row" => words(views.find_row(sealed).unwrap()),
+        "view_run" => document(views.view_run(sealed, now()).unwrap()),
+        "view_run imported" => document(views.view_run("jsyc", now()).unwrap()),
+        "view_run collected" => document(views.view_run("n8ts", now()).unwrap()),
+        "view_run dead" => json!(views.view_run("dead", now()).unwrap_err().to_string()),
+        "view_run alive" => json!(views.view_run("live", now()).unwrap_err().to_string()),
+        "read_events" => words(views.read_events(sealed, 0, now()).unwrap()),
+        "read_events dead" => words(views.read_events("dead", 0, now())),
+        "compare_runs" => {
             let found = [views.find_run(sealed, now()).unwrap(), views.find_run("jsyc", now()).unwrap()];
             document(compare_runs(&found, &[golden_key()]).unwrap())
         }
-        "ladder" => {
-            let identity = RungIdentity { engine: "fake", source_id: "fake@0.1.0", pair: None };
-            document(views.view_ladder(identity, terms()).unwrap())
+        "transcript" => words((Transcript::of_bundle(&bound()).unwrap(), RefusedAct::list_refused(&bound()).unwrap())),
+        "view_answer" => words(views.view_answer(&sealed.to_owned().try_into().unwrap()).unwrap()),
+        "list_imported" => words(views.list_imported(now()).unwrap()),
+        "view_ladder" => document(views.view_ladder(identity(), terms()).unwrap()),
+        "explain_rung" => document(views.explain_rung(identity(), last_stage(), terms()).unwrap()),
+        "list_models" => words(views.list_models("fake").unwrap()),
+        "find_older_identity" => words(views.find_older_identity("fake").unwrap()),
+        "list_unanswered" => words(views.list_unanswered(9).unwrap()),
+        "count_proven" => json!(views.count_proven()),
+        "recall_verification" => document(Arc::as_ref(&views.recall_verification(sealed, now()).unwrap())),
+        "verify_again" => document(Arc::as_ref(&views.verify_again(sealed, now()).unwrap())),
+        "view_spend" => document(views.view_spend(at("2026-01-01T00:00:00Z")).unwrap()),
+        "count_sealed" => {
+            let mut tally = RunTally::default();
+            views.count_sealed(&mut tally).unwrap();
+            words(tally)
         }
-        "verify" => document(Arc::as_ref(&views.recall_verification(sealed, now()).unwrap())),
-        "verify again" => document(Arc::as_ref(&views.verify_again(sealed, now()).unwrap())),
-        "spend" => document(views.view_spend(at("2026-01-01T00:00:00Z")).unwrap()),
-        "live" => document(views.list_live(now()).unwrap()),
+        "list_live" => document(views.list_live(now()).unwrap()),
+        "list_requests" => words(views.list_requests(&RequestQuery::default(), &rules(), now()).unwrap()),
+        "find_key_use" => words(views.find_key_use("SHA256:none", at("2026-01-01T00:00:00Z")).unwrap()),
+        "compose_summary" => {
+            let facts = SummaryFacts { climbers: Vec::new(), rules: &rules(), halted: None, now: now() };
+            document(views.compose_summary(&facts).unwrap())
+        }
         other => panic!("there is no query {other}"),
     }
 }
 
 const QUERIES: &[&str] = &[
-    "runs",
-    "run",
-    "imported",
-    "collected",
-    "dead",
-    "alive",
-    "compare",
-    "ladder",
-    "verify",
-    "verify again",
-    "spend",
-    "live",
+    "list_runs",
+    "count_runs",
+    "find_document",
+    "find_run",
+    "find_at",
+    "find_row",
+    "view_run",
+    "view_run imported",
+    "view_run collected",
+    "view_run dead",
+    "view_run alive",
+    "read_events",
+    "read_events dead",
+    "compare_runs",
+    "transcript",
+    "view_answer",
+    "list_imported",
+    "view_ladder",
+    "explain_rung",
+    "list_models",
+    "find_older_identity",
+    "list_unanswered",
+    "count_proven",
+    "recall_verification",
+    "verify_again",
+    "view_spend",
+    "count_sealed",
+    "list_live",
+    "list_requests",
+    "find_key_use",
+    "compose_summary",
 ];
+
+/// Functions that make a value of `Views` or hand out a part of it, and ask nothing.
+const NO_QUERIES: &[&str] = &["new", "trusting_keys", "sharing_memo", "bundles"];
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+}
+
+/// Public functions in the blocks `impl Views` of a source.
+fn public_queries(source: &str) -> Vec<String> {
+    let blocks = source.split("\nimpl Views {\n").skip(1);
+    let bodies = blocks.map(|rest| rest.split("\n}\n").next().unwrap_or(rest));
+    let heads = bodies.flat_map(|body| body.lines().filter_map(|line| line.strip_prefix("    pub fn ")));
+    heads.map(|head| head.split(['(', '<']).next().unwrap_or(head).to_owned()).collect()
+}
+
+#[test]
+fn every_query_of_the_crate_is_asked() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let texts = sources(&folder).into_iter().map(|path| fs::read_to_string(path).unwrap());
+    let all: Vec<String> = texts.flat_map(|text| public_queries(&text)).collect();
+    assert!(all.len() > 20, "{all:?}");
+    let asked: BTreeSet<&str> = QUERIES.iter().filter_map(|query| query.split(' ').next()).collect();
+    let is_unasked = |name: &&String| !asked.contains(name.as_str()) && !NO_QUERIES.contains(&name.as_str());
+    assert_eq!(all.iter().filter(is_unasked).collect::<Vec<_>>(), [""; 0], "each needs a row in QUERIES");
+    let control = "\nimpl Views {\n    pub fn ask_more(&self) {\n    }\n    fn own(&self) {}\n}\n\nimpl Other {\n    pub fn not(&self) {}\n}\n";
+    assert_eq!(public_queries(control), ["ask_more"]);
+}
 
 #[test]
 fn a_home_is_the_same_byte_for_byte_after_every_query() {
@@ -94,8 +197,7 @@ fn a_home_in_which_nothing_was_ever_run_is_empty_and_stays_so() {
     assert_eq!(views.view_run("@", now()).unwrap_err().to_string(), "no run matches `@`");
     assert!(views.list_live(now()).unwrap().is_empty());
     assert!(views.view_spend(at("2026-01-01T00:00:00Z")).unwrap().is_empty());
-    let identity = RungIdentity { engine: "fake", source_id: "fake@0.1.0", pair: None };
-    assert_eq!(views.view_ladder(identity, terms()).unwrap().rungs.len(), usize::from(last_stage().number()));
+    assert_eq!(views.view_ladder(identity(), terms()).unwrap().rungs.len(), usize::from(last_stage().number()));
     assert!(!root.exists());
 }
 
