@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::ChoreResult;
 use crate::browser::modules;
-use crate::process::{cargo, program, repository_root, run_command, target};
+use crate::process::{program, repository_root, run_command, target};
 use crate::tools::need;
 
 /// Cases that end as each verdict.
@@ -26,7 +26,7 @@ const HOSTILE: &str = "</script><script>window.hostileRan=1</script><img src=x o
 pub(crate) fn run_chore() -> ChoreResult {
     need("chromium", "chromium")?;
     let modules = modules()?;
-    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    crate::test::build_plain_program()?;
     let folder = std::env::temp_dir().join(format!("cto-run-files-{}", std::process::id()));
     let tried = try_files(&RunFileWorld { folder: folder.clone() }, &modules);
     let _ = std::fs::remove_dir_all(&folder);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::ChoreResult;
-use crate::process::{cargo, command_output, program, repository_root, run_command, target};
+use crate::process::{command_output, program, repository_root, target};
 
 /// Writes every schema, and removes files of schemas that no longer exist.
 pub(crate) fn write_schemas() -> ChoreResult {
@@ -77,7 +77,7 @@ fn folder() -> PathBuf {
 
 /// File name to content, as the program of this source prints it.
 fn printed() -> ChoreResult<BTreeMap<String, String>> {
-    run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+    crate::test::build_plain_program()?;
     let cto = target().join("debug/cto");
     let names = command_output(&mut program(&cto, ["schema"]))?;
     let names = names.lines().map(str::trim).filter(|name| !name.is_empty());

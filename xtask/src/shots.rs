@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::ChoreResult;
 use crate::browser::modules;
-use crate::process::{cargo, program, repository_root, run_command, target};
+use crate::process::{program, repository_root, run_command, target};
 use crate::tools::need;
 
 /// Takes the pictures; into `folder`, or into the documentation.
 pub(crate) fn run_shots(folder: Option<&Path>) -> ChoreResult {
     need("chromium", "chromium")?;
     let modules = modules()?;
-    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    crate::test::build_plain_program()?;
     let mut demo = program(target().join("debug/cto"), ["demo", "--serve", "--listen", "127.0.0.1:0", "--json"]);
     let mut child = demo.stdout(Stdio::piped()).spawn().map_err(|error| format!("cannot start the demo: {error}"))?;
     let mut line = String::new();

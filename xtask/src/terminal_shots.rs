@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::ChoreResult;
-use crate::process::{cargo, command_output, program, repository_root, run_command, target};
+use crate::process::{command_output, program, repository_root, target};
 use crate::tools::need;
 
 /// One picture: its file, what it shows, the words behind `cto`, and the text on the screen that it waits for.
@@ -55,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Draws the pictures of the terminal for the docs.
 pub(crate) fn draw_shots(folder: Option<&Path>) -> ChoreResult {
     need("tmux", "tmux")?;
-    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    crate::test::build_plain_program()?;
     let images = repository_root().join("docs/images");
     let folder = folder.unwrap_or(&images);
     let place = std::env::temp_dir().join(format!("cto-shots-{}", std::process::id()));

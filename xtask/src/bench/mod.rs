@@ -24,7 +24,7 @@ mod world;
 
 use std::path::PathBuf;
 
-use crate::process::{cargo, repository_root, run_command, target};
+use crate::process::{repository_root, target};
 use crate::{ChoreResult, dist};
 use table::{Bench, bench_table, format_millis};
 
@@ -102,7 +102,7 @@ pub(crate) fn run_bench(name: &str, arguments: &[&str]) -> ChoreResult {
     }
     // A workspace, the scanner and the bridge are measured in the crates that have them.
     if bench.is_trial && !is_built {
-        run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+        crate::test::build_plain_program()?;
         bench.cto = target().join("debug/cto");
     } else if !is_built && !["secrets", "packages", "workspace", "bridge"].contains(&name) {
         bench.cto = dist::build_program()?;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::sentences::{Sentence, split_page};
 use crate::ChoreResult;
-use crate::process::{cargo, command_output, program, repository_root, run_command, target};
+use crate::process::{command_output, program, repository_root, target};
 
 /// Pages beside those of docs/.
 const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
@@ -57,7 +57,7 @@ fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) -> ChoreResult {
 
 /// Help of every command and the table of reasons, as the program of this source prints them.
 pub(super) fn read_program() -> ChoreResult<Vec<PlacedText>> {
-    run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))?;
+    crate::test::build_plain_program()?;
     let cto = target().join("debug/cto");
     let mut texts = Vec::new();
     add_help(&cto, &[], &mut texts)?;

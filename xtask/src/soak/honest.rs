@@ -25,7 +25,7 @@ use pairs::{Language, PAIRS, Pair};
 use serde_json::Value;
 
 use crate::ChoreResult;
-use crate::process::{cache, cargo, program, run_command, target};
+use crate::process::{cache, program, target};
 
 /// A soak of fewer pairs, or of fewer languages, shows too little.
 const LEAST_PAIRS: usize = 40;
@@ -44,7 +44,7 @@ pub(super) fn hold_pairs(packages: &[&str]) -> ChoreResult {
     if let Some(unknown) = packages.iter().find(|name| PAIRS.iter().all(|pair| pair.package != **name)) {
         return Err(format!("no pair is of a package `{unknown}`"));
     }
-    run_command(&mut cargo(&["build", "--quiet", "-p", "cto"]))?;
+    crate::test::build_plain_program()?;
     let wanted: Vec<&Pair> =
         PAIRS.iter().filter(|pair| packages.is_empty() || packages.contains(&pair.package)).collect();
     let place = cache()?.join("honest");

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::ChoreResult;
-use crate::process::{cache, cargo, repository_root};
+use crate::process::{cache, cargo, repository_root, run_command};
 use crate::tools;
 
 use counts::Counts;
@@ -96,6 +96,12 @@ fn wait_for_other_runs() -> ChoreResult<File> {
         file.lock().map_err(failed)?;
     }
     Ok(file)
+}
+
+/// Builds the program that other chores call. A run of the tests calls the same file, built with more features, so this waits for its end.
+pub(crate) fn build_plain_program() -> ChoreResult {
+    let _lock = wait_for_other_runs()?;
+    run_command(&mut cargo(&["build", "--quiet", "--package", "cto"]))
 }
 
 /// Variables of every test, and the files that they name.
