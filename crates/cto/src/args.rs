@@ -355,8 +355,8 @@ Exit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused."
     Outcome(OutcomeArgs),
     /// Undo what a run landed in its target
     #[command(after_help = "\
-Deletes the branch if it still names the run's commit. If somebody built on it, prints the revert, and makes it only with
---revert. The mark of the used approval is never removed.
+Deletes the branch if it still names the run's commit and nothing else has that commit. If somebody built on it or merged it,
+prints the revert, and makes it on that branch only with --revert. The mark of the used approval is never removed.
 
 Examples:
   cto rollback @ --reason \"slower than before\"

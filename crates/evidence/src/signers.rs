@@ -1,11 +1,15 @@
 //! Allowed signers: OpenSSH's `allowed_signers` file, as `ssh-keygen -Y verify` reads it,
 //! for keys that are no certificates.
 //!
-//! A line that cannot be read in full allows nobody.
+//! A line that cannot be read in full allows nobody. That holds for a time without `Z` too:
+//! ssh-keygen reads it as local time, which is another moment on another machine.
 
 mod edit;
+mod fault;
+mod moment;
 
 pub use edit::{NewSigner, retire_key};
+pub use fault::{SignerLineFault, UnreadableSigner};
 
 use contract::Stamp;
 use contract::signer::{SignerKeyKind, SignerStanding};
@@ -34,7 +38,7 @@ impl AllowedSigners {
     /// Reads the file. Lines that cannot be read in full are dropped, since a
     /// half-understood line must not allow anybody.
     pub fn parse_file(text: &str) -> Self {
-        Self { lines: meant_lines(text).filter_map(SignerLine::parse).collect() }
+        Self { lines: meant_lines(text).filter_map(|(_, line)| SignerLine::parse(line).ok()).collect() }
     }
 
     /// Lines that could be read, in their order.
@@ -42,9 +46,10 @@ impl AllowedSigners {
         &self.lines
     }
 
-    /// Number of lines that try to allow a signer and cannot be read.
-    pub fn count_unreadable(text: &str) -> usize {
-        meant_lines(text).filter(|line| SignerLine::parse(line).is_none()).count()
+    /// Lines that try to allow a signer and cannot be read, each with its fault.
+    pub fn list_unreadable(text: &str) -> Vec<UnreadableSigner> {
+        let unreadable = |(line, text)| Some(UnreadableSigner { line, fault: SignerLine::parse(text).err()? });
+        meant_lines(text).filter_map(unreadable).collect()
     }
 
     /// Judges a key for a namespace at a time. Of several lines for one key the kindest counts.
@@ -60,8 +65,10 @@ impl AllowedSigners {
     }
 }
 
-fn meant_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+/// Lines that mean something, with their numbers from 1.
+fn meant_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    numbered.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
 impl SignerLine {
@@ -91,32 +98,33 @@ impl SignerLine {
     }
 
     /// `PRINCIPALS [OPTIONS] TYPE BASE64 [COMMENT]`.
-    fn parse(line: &str) -> Option<Self> {
-        let (principals, rest) = split_word(line)?;
-        let (next, _) = split_word(rest)?;
+    fn parse(line: &str) -> Result<Self, SignerLineFault> {
+        let word = |text| split_word(text).ok_or(SignerLineFault::Key);
+        let (principals, rest) = word(line)?;
+        let (next, _) = word(rest)?;
         let is_kind = SignerKeyKind::ALL.iter().any(|kind| kind.name() == next);
-        let (options, key) = if is_kind { ("", rest) } else { split_word(rest)? };
-        let key = SignerKey::parse_line(key).ok()?;
+        let (options, key) = if is_kind { ("", rest) } else { word(rest)? };
+        let key = SignerKey::parse_line(key).map_err(|_| SignerLineFault::Key)?;
         let principals = principals.trim_matches('"').to_owned();
         let mut parsed = Self { key, principals, namespaces: None, valid_after: None, valid_before: None };
         for option in split_quoted(options, ',').into_iter().filter(|option| !option.is_empty()) {
             parsed.set_option(option)?;
         }
-        Some(parsed)
+        Ok(parsed)
     }
 
     /// Sets an option. One that is repeated, unknown or unquoted is an error;
     /// `cert-authority` is unknown here.
-    fn set_option(&mut self, option: &str) -> Option<()> {
-        let (name, value) = option.split_once('=')?;
-        let value = value.strip_prefix('"')?.strip_suffix('"')?;
+    fn set_option(&mut self, option: &str) -> Result<(), SignerLineFault> {
+        let (name, value) = option.split_once('=').ok_or(SignerLineFault::Option)?;
+        let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).ok_or(SignerLineFault::Option)?;
         let (place, value) = match name.to_ascii_lowercase().as_str() {
             "namespaces" => (&mut self.namespaces, value.to_owned()),
-            "valid-after" => (&mut self.valid_after, fill_digits(value)?),
-            "valid-before" => (&mut self.valid_before, fill_digits(value)?),
-            _ => return None,
+            "valid-after" => (&mut self.valid_after, moment::read_digits(value)?),
+            "valid-before" => (&mut self.valid_before, moment::read_digits(value)?),
+            _ => return Err(SignerLineFault::Option),
         };
-        place.replace(value).is_none().then_some(())
+        if place.replace(value).is_none() { Ok(()) } else { Err(SignerLineFault::Option) }
     }
 
     fn judge(&self, namespace: &str, at: &str) -> SignerStanding {
@@ -151,13 +159,6 @@ fn split_quoted(text: &str, separator: char) -> Vec<&str> {
         character == separator && !quoted
     })
     .collect()
-}
-
-/// `yyyymmdd[hhmm[ss]][Z]`, in UTC, filled up with zeros.
-fn fill_digits(text: &str) -> Option<String> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
-    let whole = matches!(text.len(), 8 | 12 | 14) && text.bytes().all(|byte| byte.is_ascii_digit());
-    whole.then(|| format!("{text:0<14}"))
 }
 
 /// A list of patterns; one behind `!` that fits forbids.

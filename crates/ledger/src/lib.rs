@@ -64,8 +64,8 @@ pub use replay::LedgerProblem;
 pub use request::{ApprovalUse, RequestBytes, RequestStep};
 pub use request_row::{RequestIntent, RequestRow, UnusableRequest};
 pub use runs::{
-    Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunIntent, RunPlace, RunRow, RunSeal,
-    RunStatus, RungPart, RungRuns,
+    Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, LeaseRenewal, RunFilter, RunIntent, RunPlace, RunRow,
+    RunSeal, RunStatus, RungPart, RungRuns,
 };
 pub use store::Ledger;
 pub use transfer::{MoveLedgerError, MovedLedger};

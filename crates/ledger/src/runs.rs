@@ -241,6 +241,13 @@ pub struct Lease {
     pub until: Stamp,
 }
 
+/// Renewal of a lease in the change that it is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseRenewal {
+    pub epoch: u64,
+    pub until: Stamp,
+}
+
 /// The answer to a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseBeat {

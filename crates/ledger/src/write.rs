@@ -13,7 +13,7 @@ use crate::queue::QueueRefusal;
 use crate::replay::sets_time_back;
 use crate::request::ApprovalUse;
 use crate::request_row::UnusableRequest;
-use crate::runs::{Lease, RunIntent, RunRow, RunSeal};
+use crate::runs::{Lease, LeaseRenewal, RunIntent, RunRow, RunSeal};
 use crate::store::{Ledger, LedgerChange};
 
 /// A run that was accepted.
@@ -85,7 +85,7 @@ impl Ledger {
     pub fn engine_starting(
         &self,
         run_id: &RunId,
-        epoch: Option<u64>,
+        lease: Option<LeaseRenewal>,
         time: Stamp,
         body: &Value,
         approval: Option<&ApprovalUse>,
@@ -95,7 +95,12 @@ impl Ledger {
             if let Some(recorded) = run.attestation_sha256 {
                 return Err(AppendEntryError::AlreadySealed { run_id: run.run_id, recorded });
             }
-            change.check_epoch(run_id, epoch)?;
+            change.check_epoch(run_id, lease.map(|lease| lease.epoch))?;
+            if let Some(lease) = lease
+                && !change.renew_lease(run_id, lease.epoch, lease.until)?
+            {
+                return Err(AppendEntryError::LeaseGone { run_id: run_id.clone(), epoch: lease.epoch });
+            }
             if let Some(used) = approval {
                 change.use_up(used, run_id, time)?;
             }
@@ -194,6 +199,8 @@ pub enum AppendEntryError {
     /// Another instance took the run over after its lease had lapsed.
     #[error("run {run_id} was taken over by another instance: its lease {epoch} has lapsed, and {held} holds")]
     LeaseLost { run_id: RunId, epoch: u64, held: u64 },
+    #[error("run {run_id} has no lease {epoch} any more")]
+    LeaseGone { run_id: RunId, epoch: u64 },
     /// The run is of the queue, and is not to be started under this epoch.
     #[error("run {run_id} is not to be started here: {why}")]
     TurnRefused {

@@ -1,9 +1,11 @@
 //! `cto rollback`: a landed change, taken back.
 
-use contract::approval::{OutcomeSchema, RollbackAct};
+use std::path::PathBuf;
+
+use contract::approval::{OutcomeSchema, RollbackAct, RollbackStatement};
 use contract::canonical_bytes;
 use contract::text::show_controls;
-use harness::{LandedChange, PersonSignature, RollBackError, draft_rollback, record_rollback, roll_back};
+use harness::{Harness, LandedChange, PersonSignature, RollBackError, draft_rollback, record_rollback, roll_back};
 use serde_json::json;
 
 use super::outcome::allowed_key;
@@ -11,6 +13,7 @@ use crate::approvals_view::check_reason;
 use crate::args::RollbackArgs;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::signing::OperatorKey;
 
 /// Takes a landed change back and records the signed statement.
 pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8, CommandError> {
@@ -31,10 +34,13 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
     let done = roll_back(&harness, &landed, arguments.revert).map_err(refused)?;
     let repository = landed.repository.display().to_string();
     let statement = draft_rollback(&bundle, &repository, done.act.clone(), reason, key.fingerprint())?;
-    let (armour, key_fingerprint) =
-        (key.sign_bytes(&canonical_bytes(&statement)?, OutcomeSchema::NAMESPACE)?, key.fingerprint());
-    let signature = PersonSignature { armour: &armour, key_fingerprint: &key_fingerprint };
-    let file = record_rollback(&harness, &statement, signature)?;
+    let file = sign_rollback(&harness, &key, &statement).map_err(|error| {
+        let run = statement.run_id.suffix();
+        let revert = if arguments.revert { " --revert" } else { "" };
+        let message = format!("{}, and no statement says so yet: {}", describe_act(&statement), error.message);
+        CommandError { message, ..error }
+            .hint(format!("say it again, to sign it: cto rollback {run}{revert} --reason \"...\""))
+    })?;
     let output = context.output;
     if output.json {
         let mut document = json!(statement);
@@ -42,11 +48,7 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
         output.print_json(&document)?;
         return Ok(0);
     }
-    let (run, branch) = (&statement.run_id, show_controls(&statement.branch));
-    let what = match &statement.act {
-        RollbackAct::BranchDeleted => format!("branch {branch} deleted"),
-        RollbackAct::Reverted { commit } => format!("branch {branch} reverted by {commit}"),
-    };
+    let (run, what) = (&statement.run_id, describe_act(&statement));
     if output.terminal {
         let paint = output.paint;
         let mut text = format!("{}  is rolled back: {what}\n\n", run.suffix());
@@ -58,4 +60,20 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
         output.print(&format!("rolled-back {run}\nact {what}\nrepository {repository}\nstatement {file}\n"));
     }
     Ok(0)
+}
+
+/// Signs the statement about a rollback and records it. Gives its file.
+fn sign_rollback(harness: &Harness, key: &OperatorKey, statement: &RollbackStatement) -> Result<PathBuf, CommandError> {
+    let (armour, key_fingerprint) =
+        (key.sign_bytes(&canonical_bytes(statement)?, OutcomeSchema::NAMESPACE)?, key.fingerprint());
+    let signature = PersonSignature { armour: &armour, key_fingerprint: &key_fingerprint };
+    Ok(record_rollback(harness, statement, signature)?)
+}
+
+fn describe_act(statement: &RollbackStatement) -> String {
+    let branch = show_controls(&statement.branch);
+    match &statement.act {
+        RollbackAct::BranchDeleted => format!("branch {branch} deleted"),
+        RollbackAct::Reverted { commit } => format!("branch {branch} reverted by {commit}"),
+    }
 }

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testkit::{Ran, World, program};
+use testkit::{Ran, World, program, stoppable};
 
 use crate::world;
 
@@ -154,4 +154,62 @@ fn a_request_is_read_approved_and_used_once() {
     let first = scene.cto(&["approvals", "--limit", "1", "--json"]).expect(0).json();
     let rest = scene.cto(&["approvals", "--before", first["next"].as_str().unwrap(), "--json"]).expect(0).json();
     assert_eq!((&rest["requests"][0]["request"], &rest["next"]), (&requested["request"], &Value::Null));
+}
+
+/// A contract that may change more asks anew, and its packet says what is new since the last approval and what nobody can take back.
+#[test]
+fn a_packet_says_what_is_new_and_what_stays_done() {
+    let Some(scene) = Scene::new("a_packet_says_what_is_new_and_what_stays_done") else { return };
+    let case = |allowed: &str| {
+        let good = [("mutation_mode", "candidate-default"), ("allowed_paths", allowed)];
+        scene.world.case("made", &good)
+    };
+    case("[a.txt]");
+    let first = text(&scene.request()["request"]);
+    let _ = scene.approve(&first, &[]).expect(0);
+    let shown = scene.cto(&["packet", &first]).expect(0).text();
+    assert_eq!(scene.packet(&first)["new_since"], Value::Null, "the control: there is no approval before it");
+    assert!(!shown.contains("new_since") && !shown.contains("irreversible"), "{shown}");
+
+    let folder = case("[a.txt, \"migrations/**\"]");
+    fs::create_dir_all(folder.join("files/migrations")).unwrap();
+    fs::write(folder.join("files/migrations/0001_init.sql"), "CREATE TABLE a (b);\n").unwrap();
+    assert_eq!(scene.refusal(), "approval_mismatch", "the approval does not stretch");
+    let second = text(&scene.request()["request"]);
+    assert_ne!(first, second);
+    let packet = scene.packet(&second);
+    assert_eq!(packet["new_since"]["request"], first.as_str());
+    let fields: Vec<String> = packet["new_since"]["fields"].as_array().unwrap().iter().map(text).collect();
+    assert!(
+        fields.iter().any(|field| field.contains("/contract/allowed_paths") && field.contains("migrations/")),
+        "{fields:?}"
+    );
+    assert!(fields.iter().any(|field| field.contains("/marks")), "{fields:?}");
+    let told = text(&packet["packet"]);
+    let mark = told.lines().find(|line| line.contains("irreversible")).unwrap_or_else(|| panic!("no mark: {told}"));
+    assert!(mark.contains("database migrations") && mark.ends_with("migrations/0001_init.sql (1 there)"), "{mark}");
+    let shown = scene.cto(&["packet", &second]).expect(0).text();
+    assert!(shown.contains(&format!("new_since {first}, whose approval does not carry over")), "{shown}");
+    assert!(fields.iter().all(|field| shown.contains(&format!("+ {field}"))), "{shown}");
+}
+
+/// The age of a request is the time since it was made, by the clock of whoever looks.
+#[test]
+fn a_list_of_approvals_tells_their_age() {
+    let test = "approvals::a_list_of_approvals_tells_their_age";
+    let Some(binary) = stoppable(test) else { return };
+    let Some(scene) = Scene::new(test) else { return };
+    let name = text(&scene.request()["request"]);
+    for (later, age, state) in [(0, "age=", "open"), (7200, "age=72", "open"), (36_000, "age=360", "expired")] {
+        let look = |words: &[&str]| {
+            let mut command = scene.world.program(binary.to_str().unwrap());
+            Ran::of(command.args(words).env("CTO_CLOCK_OFFSET", later.to_string()).output().unwrap()).expect(0)
+        };
+        let row = look(&["approvals", "--json"]).json()["requests"][0].clone();
+        let seconds = row["age_seconds"].as_u64().unwrap();
+        assert!((later..later + 100).contains(&seconds), "{later}: {row}");
+        assert_eq!((&row["state"], &row["request"]), (&state.into(), &name.as_str().into()), "{later}");
+        let line = look(&["approvals"]).text();
+        assert!(line.starts_with(&format!("{name} {state} {age}")), "{line}");
+    }
 }

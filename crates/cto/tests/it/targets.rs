@@ -5,15 +5,17 @@ mod admitted;
 mod again;
 mod busy;
 mod copied;
-mod documents;
+pub(crate) mod documents;
 mod hostile;
 mod killed;
 mod kinds;
 mod late;
+mod marks;
 mod policy;
 mod redacted;
 mod replanned;
 mod statements;
+mod unobserved;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -35,7 +35,7 @@ impl NewSigner {
         options.extend(self.from.map(|from| format!("valid-after=\"{}Z\"", digits_of(from))));
         options.extend(self.until.map(|until| format!("{VALID_BEFORE}=\"{}Z\"", digits_of(until))));
         let line = format!("{} {} {}", self.name, options.join(","), self.key.openssh_line()?);
-        SignerLine::parse(&line).map(|_| line)
+        SignerLine::parse(&line).ok().map(|_| line)
     }
 }
 
@@ -46,7 +46,7 @@ pub fn retire_key(text: &str, key: &SignerKey, at: Stamp) -> (String, usize) {
     let mut changed = 0;
     let mut lines = Vec::new();
     for line in text.lines() {
-        let meant = SignerLine::parse(line.trim()).filter(|_| !line.trim_start().starts_with('#'));
+        let meant = SignerLine::parse(line.trim()).ok().filter(|_| !line.trim_start().starts_with('#'));
         let ends = meant
             .filter(|parsed| parsed.key == *key)
             .is_some_and(|parsed| parsed.valid_before.as_deref().is_none_or(|before| before > end.as_str()));
@@ -127,8 +127,8 @@ mod tests {
         let print = KEY.trim();
         let rows = [
             (format!("me {print}"), 1),
-            (format!("me namespaces=\"cto-*\",valid-before=\"20300101\" {print}"), 1),
-            (format!("\"me too\" valid-before=\"20260101\" {print}"), 0),
+            (format!("me namespaces=\"cto-*\",valid-before=\"20300101Z\" {print}"), 1),
+            (format!("\"me too\" valid-before=\"20260101Z\" {print}"), 0),
             (format!("# me {print}"), 0),
             (OTHER.to_owned(), 0),
         ];

@@ -27,13 +27,16 @@ fn lines_allow_what_they_say_and_no_more() {
         ("me namespaces=\"git, cto-*\"", OtherNamespace),
         ("me namespaces=\"git\"", OtherNamespace),
         ("me namespaces=\"cto-*,!cto-record@v?\"", OtherNamespace),
-        ("me valid-after=\"20260301\"", Allowed),
-        ("me valid-after=\"202603011000\",valid-before=\"20260301100001Z\"", Allowed),
-        ("me valid-after=\"20260302\"", NotYetValid),
-        ("me valid-before=\"20260301\"", Expired),
-        ("me valid-before=\"20260301100000\"", Expired),
+        ("me valid-after=\"20260301Z\"", Allowed),
+        ("me valid-after=\"202603011000Z\",valid-before=\"20260301100001Z\"", Allowed),
+        ("me valid-after=\"20260302Z\"", NotYetValid),
+        ("me valid-before=\"20260301Z\"", Expired),
+        ("me valid-before=\"20260301100000Z\"", Expired),
+        // Local time is another moment elsewhere.
+        ("me valid-before=\"20300101\"", NotListed),
+        ("me valid-before=\"20301301Z\"", NotListed),
         ("me valid-before=\"soon\"", NotListed),
-        ("me valid-before=\"20260401\",valid-before=\"20270401\"", NotListed),
+        ("me valid-before=\"20260401Z\",valid-before=\"20270401Z\"", NotListed),
         ("me cert-authority", NotListed),
         ("me cert-authority,namespaces=\"cto-*\"", NotListed),
         ("me unknown=\"x\"", NotListed),
@@ -52,7 +55,7 @@ fn another_key_is_not_allowed_and_the_kindest_line_counts() {
     let other = "me ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g other\n";
     let judge = |text: &str| AllowedSigners::parse_file(text).judge_key(&key(), "cto-record@v1", now());
     assert_eq!(judge(other), SignerStanding::NotListed);
-    let expired = format!("{other}me valid-before=\"20260101\" {KEY}");
+    let expired = format!("{other}me valid-before=\"20260101Z\" {KEY}");
     assert_eq!(judge(&expired), SignerStanding::Expired);
     let renewed = format!("{expired}\n\"you, too\" {KEY}me namespaces=\"git\" {KEY}");
     assert_eq!(judge(&renewed), SignerStanding::Allowed, "the control");
@@ -64,4 +67,19 @@ fn patterns_take_no_time() {
     assert!(!fits_pattern("*a".repeat(2000).as_bytes(), "a".repeat(1999).as_bytes()));
     let fits = |pattern: &[u8], text: &[u8]| fits_pattern(pattern, text);
     assert!(fits(b"*b*", b"aabaa") && fits(b"", b"") && !fits(b"", b"a") && fits(b"a*", b"a"));
+}
+
+#[test]
+fn a_line_that_allows_nobody_is_told_with_its_fault() {
+    use SignerLineFault::{Key, LocalTime, NoMoment, Option};
+    let lines = [
+        "me ",
+        "# me valid-before=\"20300101\" ",
+        "me valid-before=\"20300101\" ",
+        "me valid-after=\"20301301Z\" ",
+        "me more ",
+    ];
+    let text = lines.map(|before| format!("{before}{KEY}")).concat() + "me ssh-ed25519 AAAA\n";
+    let found: Vec<_> = AllowedSigners::list_unreadable(&text).iter().map(|it| (it.line, it.fault)).collect();
+    assert_eq!(found, [(3, LocalTime), (4, NoMoment), (5, Option), (6, Key)]);
 }

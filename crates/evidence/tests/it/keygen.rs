@@ -22,11 +22,18 @@ pub(crate) fn has_keygen(test: &str) -> bool {
 /// A folder with keys and signatures.
 pub(crate) struct KeyRing {
     dir: TempDir,
+    /// Time zone of the machine.
+    zone: &'static str,
 }
 
 impl KeyRing {
     pub(crate) fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self { dir: tempfile::tempdir().unwrap(), zone: "UTC" }
+    }
+
+    /// Takes the machine to another time zone.
+    pub(crate) fn move_to(&mut self, zone: &'static str) {
+        self.zone = zone;
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -35,7 +42,7 @@ impl KeyRing {
 
     fn keygen(&self, arguments: &[&str]) -> std::process::Command {
         let mut command = program("ssh-keygen", self.dir.path());
-        command.env("TZ", "UTC").args(arguments);
+        command.env("TZ", self.zone).args(arguments);
         command
     }
 

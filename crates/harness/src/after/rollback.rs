@@ -10,7 +10,9 @@ use contract::text::{shell_word, show_controls};
 use contract::{Report, RunId};
 use evidence::verify::VerifiedBundle;
 use evidence::{names, stop};
-use tree::{BranchName, CommitSpec, Forwarding, Listing, ObjectDatabase, Oid, Removal, SourceRepository, TreeError};
+use tree::{
+    BranchName, CommitSpec, Forwarding, Landing, Listing, ObjectDatabase, Oid, Removal, SourceRepository, TreeError,
+};
 use untrusted_fs::own_files;
 
 use crate::after::take::{Begun, is_rolled_back};
@@ -145,61 +147,25 @@ pub fn roll_back(harness: &Harness, landed: &LandedChange, may_revert: bool) -> 
         stop::pass_place("rollback.done");
         RolledBack { act, _work: work }
     };
-    if !landed.moved {
-        refuse_kept(&Reach { harness, source: &source, work: &work }, landed, &branch, commit, may_revert)?;
-        match source.remove_branch(&branch, commit, &work.token()).map_err(RollBackError::Target)? {
-            Removal::Removed => return Ok(done(RollbackAct::BranchDeleted, work)),
-            // One that was cut off before anybody said why.
-            Removal::Gone if !is_said => return Ok(done(RollbackAct::BranchDeleted, work)),
-            Removal::Gone => return Err(RollBackError::Gone(landed.branch.clone())),
-            _ if may_revert => {}
-            other => return Err(stays(landed, &describe_removal(&other))),
-        }
-    } else if !may_revert {
-        return Err(stays(landed, "it was there before the run"));
-    }
-    let act = Reverting { harness, source: &source, landed, branch: &branch, commit, work: &work }.revert(is_said)?;
+    let undoing = Undoing { harness, source: &source, landed, branch: &branch, commit, work: &work };
+    let act = match undoing.remove(may_revert, is_said)? {
+        Some(act) => act,
+        None => undoing.revert(is_said)?,
+    };
     Ok(done(act, work))
 }
 
-/// Repository in which a commit is searched.
-struct Reach<'a> {
-    harness: &'a Harness,
-    source: &'a SourceRepository,
-    work: &'a Work,
-}
-
-/// Refuses where another branch or a tag has the change: without its own branch it would be
-/// there all the same, and the statement about that would be wrong. A revert on a branch
-/// that is still there says what it does.
-fn refuse_kept(
-    reach: &Reach<'_>,
-    landed: &LandedChange,
-    branch: &BranchName,
-    commit: Oid,
-    may_revert: bool,
-) -> Result<(), RollBackError> {
-    let Reach { harness, source, work } = reach;
-    if may_revert && source.find_branch(branch).map_err(RollBackError::Target)?.is_some() {
-        return Ok(());
-    }
-    let store = ObjectDatabase::create_store(&work.path().join("reach.git"), harness.git.clone())
-        .map_err(RollBackError::Target)?;
-    match source.is_kept_beside(&store, branch, commit).map_err(RollBackError::Target)? {
-        false => Ok(()),
-        true => Err(RollBackError::Kept {
-            branch: landed.branch.clone(),
-            commit: landed.commit.clone(),
-            revert: landed.revert_command(),
-        }),
-    }
+fn kept(landed: &LandedChange) -> RollBackError {
+    let (branch, commit) = (landed.branch.clone(), landed.commit.clone());
+    RollBackError::Kept { branch, commit, revert: landed.revert_command() }
 }
 
 fn stays(landed: &LandedChange, why: &str) -> RollBackError {
     RollBackError::Stays { branch: landed.branch.clone(), why: why.to_owned(), revert: landed.revert_command() }
 }
 
-struct Reverting<'a> {
+/// A change that is being taken back.
+struct Undoing<'a> {
     harness: &'a Harness,
     source: &'a SourceRepository,
     landed: &'a LandedChange,
@@ -208,14 +174,44 @@ struct Reverting<'a> {
     work: &'a Work,
 }
 
-impl Reverting<'_> {
+impl Undoing<'_> {
+    /// Deletes the branch where the change goes with it; none where a revert is asked for and
+    /// alone does it.
+    fn remove(&self, may_revert: bool, is_said: bool) -> Result<Option<RollbackAct>, RollBackError> {
+        let Self { source, landed, branch, commit, work, .. } = self;
+        if landed.moved {
+            return if may_revert { Ok(None) } else { Err(stays(landed, "it was there before the run")) };
+        }
+        if self.is_kept()? {
+            let found = source.find_branch(branch).map_err(RollBackError::Target)?;
+            let is_there = matches!(found, Some(Landing::There(_)));
+            return if may_revert && is_there { Ok(None) } else { Err(kept(landed)) };
+        }
+        match source.remove_branch(branch, *commit, &work.token()).map_err(RollBackError::Target)? {
+            Removal::Removed => Ok(Some(RollbackAct::BranchDeleted)),
+            // One that was cut off before anybody said why.
+            Removal::Gone if !is_said => Ok(Some(RollbackAct::BranchDeleted)),
+            Removal::Gone => Err(RollBackError::Gone(landed.branch.clone())),
+            _ if may_revert => Ok(None),
+            other => Err(stays(landed, &describe_removal(&other))),
+        }
+    }
+
+    /// True if another branch or a tag has the change: without its own branch it would be
+    /// there all the same, and a statement that it is gone would be wrong.
+    fn is_kept(&self) -> Result<bool, RollBackError> {
+        let place = self.work.path().join("reach.git");
+        let store = ObjectDatabase::create_store(&place, self.harness.git.clone()).map_err(RollBackError::Target)?;
+        self.source.is_kept_beside(&store, self.branch, self.commit).map_err(RollBackError::Target)
+    }
+
     /// Makes one commit on top of the branch in which the files that the run changed are as
     /// before it. If a file was changed since, nothing is made.
     fn revert(&self, is_said: bool) -> Result<RollbackAct, RollBackError> {
         let store = ObjectDatabase::create_store(&self.work.path().join("store.git"), self.harness.git.clone());
         let store = store.map_err(RollBackError::Target)?;
         let tip = match self.source.find_branch(self.branch).map_err(RollBackError::Target)? {
-            Some(tree::Landing::There(Some(tip))) => tip,
+            Some(Landing::There(Some(tip))) => tip,
             _ => return Err(self.refuse("it does not simply name a commit")),
         };
         let base: Oid = self.landed.parent.parse().map_err(|_| self.refuse("the run's parent cannot be read"))?;

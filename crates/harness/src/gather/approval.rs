@@ -10,19 +10,21 @@ use contract::approval::{
 use contract::{Coverage, Digest, Stage, Stamp};
 use ledger::{ApprovalUse, ReadLedgerError, RequestRow};
 use serde_json::Value;
-use tree::{Landing, UsedMark};
 use views::{RequestRecord, find_consumer};
 
 use crate::gather::people::{People, Policies, ReadTrustError};
 use crate::gather::plan::{BuildPlanError, PlanOnTerms, PlanScene, build_plan, policy_path};
-use crate::gather::target::Target;
+use crate::gather::used_marks::{FindMarkError, find_home_mark, find_used_mark};
 use crate::home::task::Task;
 use crate::run::continuity::check_continuity;
 use crate::run::harness::Harness;
-use crate::run::used::used_file;
 
 /// Requests of a task that are looked through for one that fits.
 const MOST_REQUESTS: usize = 1000;
+/// Requests that are looked at first.
+const FIRST_REQUESTS: usize = 8;
+/// Rank of an open and approved request for exactly this plan.
+const NEAREST: (bool, bool, bool) = (true, true, true);
 /// Requester of a plan without a request; the request's own replaces it.
 const NOBODY: &str = "unsigned";
 
@@ -36,7 +38,7 @@ pub enum FindApprovalError {
     #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
     #[error(transparent)]
-    Tree(#[from] tree::TreeError),
+    Mark(#[from] FindMarkError),
     #[error("the plan cannot be compared: {0}")]
     Encode(#[from] serde_json::Error),
 }
@@ -79,9 +81,8 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
     let harness = scene.harness;
     let unrequested = build_unrequested(scene)?;
     let continuity = check_continuity(harness)?;
-    let rows = list_candidates(scene)?;
     let last_entry_at = harness.ledger().latest_time()?.unwrap_or(now);
-    let chosen = choose_request(scene, &unrequested, rows, now.max(last_entry_at))?;
+    let chosen = choose_newest(scene, &unrequested, now.max(last_entry_at))?;
     let plan_digest = match &chosen {
         Some(chosen) => chosen.plan_digest,
         None => unrequested.plan.digest()?,
@@ -124,7 +125,7 @@ pub(crate) fn refresh_approval(
     now.last_entry_at = ledger.latest_time()?.unwrap_or(facts.last_entry_at);
     let Some(request) = &mut now.request else { return Ok(now) };
     if request.used_mark.is_none() {
-        request.used_mark = find_home_mark(harness, request.request_digest);
+        request.used_mark = find_home_mark(harness, request.request_digest)?;
     }
     let changed = read.read_changed(&ledger)?;
     let record = changed.as_ref().unwrap_or(read);
@@ -140,10 +141,24 @@ pub(crate) fn refresh_approval(
 }
 
 /// Requests of this task and stage, newest first.
-fn list_candidates(scene: &PlanScene<'_>) -> Result<Vec<RequestRow>, ReadLedgerError> {
+fn list_candidates(scene: &PlanScene<'_>, most: usize) -> Result<Vec<RequestRow>, ReadLedgerError> {
     let task_id = &scene.task.contract.task_id;
-    let rows = scene.harness.ledger().requests_recent(Some(task_id), MOST_REQUESTS)?;
+    let rows = scene.harness.ledger().requests_recent(Some(task_id), most)?;
     Ok(rows.into_iter().filter(|row| row.stage == scene.ask.stage).collect())
+}
+
+/// The request that fits best. The newest few are looked at first: where one of them is as near as a request can be, no
+/// older one is nearer.
+fn choose_newest(
+    scene: &PlanScene<'_>,
+    unrequested: &PlanOnTerms,
+    now: Stamp,
+) -> Result<Option<ChosenRequest>, FindApprovalError> {
+    let newest = list_candidates(scene, FIRST_REQUESTS)?;
+    match choose_request(scene, unrequested, newest, now)? {
+        Some(chosen) if chosen.rank() == NEAREST => Ok(Some(chosen)),
+        _ => choose_request(scene, unrequested, list_candidates(scene, MOST_REQUESTS)?, now),
+    }
 }
 
 /// A request beside the plan of now.
@@ -215,7 +230,7 @@ pub(crate) fn choose_request(
         // approved one for this plan.
         let is_over = !is_undecided(&row) || has_lapsed(unrequested, &row, now);
         match &best {
-            Some(best) if best.rank() == (true, true, true) => break,
+            Some(best) if best.rank() == NEAREST => break,
             Some(_) if is_over => continue,
             _ => {}
         }
@@ -317,21 +332,4 @@ impl RequestWords {
             requester: text(&plan["requester_fingerprint"]),
         }
     }
-}
-
-/// Mark outside of the ledger that a request was used: a reference of the target, or a file
-/// of the home.
-fn find_used_mark(harness: &Harness, target: &Target, request: Digest) -> Result<Option<String>, FindApprovalError> {
-    let source = target.copy.as_ref().and_then(|copy| copy.source.as_ref()).map(|(source, _)| source);
-    if let (Some(source), Some(mark)) = (source, UsedMark::new(&request.to_string()))
-        && matches!(source.find_mark(&mark)?, Some(Landing::There(_)))
-    {
-        return Ok(Some(mark.to_string()));
-    }
-    Ok(find_home_mark(harness, request))
-}
-
-fn find_home_mark(harness: &Harness, request: Digest) -> Option<String> {
-    let is_marked = untrusted_fs::own_files::symlink_metadata(used_file(harness, request)).is_ok();
-    is_marked.then(|| format!("used/{request}"))
 }

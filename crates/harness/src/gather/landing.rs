@@ -82,7 +82,7 @@ impl LandingRepository {
             in_the_way: None,
             checked_out_at: None,
             identity_missing,
-            other_owner: self.source.other_owner()?,
+            other_owner: self.source.other_owners()?.into_iter().next(),
             off_limits: self.off_limits.clone(),
         };
         if contract.branch_policy == CURRENT {

@@ -19,3 +19,4 @@ pub(crate) mod requests;
 pub(crate) mod settings;
 pub(crate) mod source_target;
 pub(crate) mod target;
+pub(crate) mod used_marks;

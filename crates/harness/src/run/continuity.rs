@@ -33,35 +33,42 @@ fn file_of(harness: &Harness) -> PathBuf {
 /// Remembers where the ledger stands before its first request. A kill between that request and the memory of it then leaves a home
 /// that is known.
 pub(crate) fn note_beginning(harness: &Harness) -> io::Result<()> {
-    let ledger = harness.ledger();
     let folder = lock_folder(harness)?;
+    let ledger = harness.ledger();
     let is_first = matches!(memory::read_memory(&file_of(harness)), Ok(None))
         && ledger.requests_recent(None, 1).map_err(io::Error::other)?.is_empty();
     if !is_first {
         return Ok(());
     }
     let head = ledger.head().map_err(io::Error::other)?;
-    remember(harness, &ledger, &folder, head)
+    let last = name_entry(harness, &ledger, head)?;
+    drop(ledger);
+    memory::remember_entry(&file_of(harness), &folder, &last)
 }
 
 /// Remembers an entry that this home wrote. An entry before the remembered one changes nothing, and neither does one that was written
 /// where continuity is unknown: only the operator's word makes it known again.
 pub(crate) fn note_entry(harness: &Harness, position: Position) -> io::Result<()> {
-    let ledger = harness.ledger();
     let folder = lock_folder(harness)?;
     let remembered = memory::read_memory(&file_of(harness));
+    let ledger = harness.ledger();
     match weigh_memory(harness, &ledger, remembered).map_err(io::Error::other)? {
-        LedgerContinuity::Known => remember(harness, &ledger, &folder, position),
+        LedgerContinuity::Known => {
+            let last = name_entry(harness, &ledger, position)?;
+            // The disk takes its time, and others need the ledger.
+            drop(ledger);
+            memory::remember_entry(&file_of(harness), &folder, &last)
+        }
         LedgerContinuity::Unknown { .. } => Ok(()),
     }
 }
 
-fn remember(harness: &Harness, ledger: &Ledger, folder: &File, position: Position) -> io::Result<()> {
+fn name_entry(harness: &Harness, ledger: &Ledger, position: Position) -> io::Result<LastEntry> {
     let ledger_id = ledger.identity().map_err(io::Error::other)?;
-    let last = LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash };
-    memory::remember_entry(&file_of(harness), folder, &last)
+    Ok(LastEntry { ledger_id, instance_id: harness.instance, seq: position.seq, hash: position.hash })
 }
 
+/// Locks the folder of the memory. Always taken before the ledger, so that two threads do not wait for each other.
 fn lock_folder(harness: &Harness) -> io::Result<File> {
     let folder = own_files::open_folder(harness.home.root().join("trust"))?;
     folder.lock()?;
@@ -70,7 +77,6 @@ fn lock_folder(harness: &Harness) -> io::Result<File> {
 
 /// Looks whether this home and ledger are those of the last entry about approvals.
 pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, ReadLedgerError> {
-    let ledger = harness.ledger();
     // Nobody writes meanwhile.
     let locked = own_files::open_folder(harness.home.root().join("trust")).and_then(|folder| {
         folder.lock_shared()?;
@@ -78,7 +84,7 @@ pub(crate) fn check_continuity(harness: &Harness) -> Result<LedgerContinuity, Re
     });
     let remembered = memory::read_memory(&file_of(harness));
     drop(locked);
-    weigh_memory(harness, &ledger, remembered)
+    weigh_memory(harness, &harness.ledger(), remembered)
 }
 
 /// Compares the remembered entry with home and ledger as they are.

@@ -16,6 +16,7 @@ pub(crate) mod journal;
 pub(crate) mod lease;
 pub(crate) mod lease_deadline;
 pub(crate) mod look;
+pub(crate) mod observation;
 pub(crate) mod posture;
 pub(crate) mod quarters;
 pub(crate) mod sandboxes;

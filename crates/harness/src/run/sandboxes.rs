@@ -7,7 +7,7 @@ use contract::sandbox::{
     SetupRecord,
 };
 use contract::{Coverage, Event, EventKind};
-use evidence::names;
+use evidence::{names, stop};
 use sandbox::Ended;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,11 @@ impl Cells {
     /// Records one sandbox. A program without a sandbox leaves no record.
     pub(crate) fn add_sandbox(&mut self, name: &str, ended: &Ended) {
         let Some(applied) = &ended.applied else { return };
-        let posture = self.place_posture(&applied.posture);
+        let mut posture = applied.posture.clone();
+        if stop::has_defect("recorder_blind") {
+            posture.recorders.iter_mut().for_each(|state| state.missing = Some("a defect was planted".to_owned()));
+        }
+        let posture = self.place_posture(&posture);
         let (ids, seen) = (applied.ids, applied.seen.clone());
         self.cells.push(SandboxRecord {
             name: name.to_owned(),

@@ -20,6 +20,7 @@ use crate::gather::decide::Preparation;
 use crate::gather::protected::{compare_roots, judge_roots};
 use crate::judge::copy::LandingRepository;
 use crate::run::file::{RunFile, Stopped};
+use crate::run::observation::{OBSERVATION_REMEDY, judge_observation};
 use crate::seal::verification::{CheckedResult, LandingMaterial, Verified};
 use crate::work::engines::{EngineRun, judge_again};
 use crate::work::result::TakenResult;
@@ -103,6 +104,9 @@ impl<'a> Verified<'a> {
             run.standing.block_run(reason, text, names::REPORT);
         }
         judge_again(&mut run, &engine, preparation.equipped())?;
+        if let Some((reason, text)) = judge_observation(run.ask.stage, run.sandboxes.gaps()) {
+            run.standing.block_with(reason, text, OBSERVATION_REMEDY, names::SANDBOX);
+        }
         if let Some(material) = material {
             // A run that is to end lands nothing, and passes no more.
             run.check_cancelled()?;

@@ -32,7 +32,8 @@ impl SqliteStore {
     /// Extends a lease of this epoch; false if another instance has taken the run over.
     pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
         let sql = "UPDATE leases SET lease_until = ?1 WHERE run_id = ?2 AND epoch = ?3";
-        let changed = self.connection.execute(sql, params![until.to_string(), run_id.as_str(), epoch])?;
+        let values = params![until.to_string(), run_id.as_str(), epoch];
+        let changed = self.connection.prepare_cached(sql)?.execute(values)?;
         Ok(changed == 1)
     }
 

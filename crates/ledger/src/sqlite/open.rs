@@ -15,6 +15,8 @@ use super::entries::head;
 use super::{SqliteStore, is_busy, schema};
 use crate::open_error::{OpenLedgerError, is_ledger_id, new_ledger_id};
 
+/// Statements that stay prepared: as many as a run has different ones.
+const STATEMENTS_KEPT: usize = 64;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -100,6 +102,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
 }

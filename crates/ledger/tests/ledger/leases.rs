@@ -2,7 +2,7 @@
 
 use crate::fixtures::{at, digest, run, sealed, started};
 use crate::world::{World, open_at};
-use ledger::{AppendEntryError, FIRST_EPOCH, Lease, Ledger, RunIntent, RunSealed, RunStarted};
+use ledger::{AppendEntryError, FIRST_EPOCH, Lease, LeaseRenewal, Ledger, RunIntent, RunSealed, RunStarted};
 
 const UNTIL: &str = "2026-03-01T10:01:00.000000Z";
 
@@ -45,6 +45,26 @@ fn an_old_epoch_seals_nothing() {
     ledger.run_sealed(&with(2)).unwrap();
     assert_eq!(ledger.lease(&run("aaaa")).unwrap(), None, "a sealed run belongs to nobody");
     assert!(matches!(ledger.lease_renewed(&run("aaaa"), 2, later), Ok(false)));
+}
+
+/// The change that starts an engine renews the lease of its run, or does nothing at all.
+#[test]
+fn an_engine_starts_on_a_lease_that_is_renewed_with_it() {
+    let world = World::new();
+    let ledger = world.open();
+    leased(&ledger, "aaaa");
+    ledger.run_started(&started(&run("bbbb"), 1)).unwrap();
+    let (later, until) = (at("2026-03-01T10:00:30Z"), at("2026-03-01T10:01:30Z"));
+    let start = |suffix: &str, epoch| {
+        let renewal = LeaseRenewal { epoch, until };
+        ledger.engine_starting(&run(suffix), Some(renewal), later, &serde_json::json!({}), None)
+    };
+    let before = (ledger.head().unwrap(), ledger.lease(&run("aaaa")).unwrap());
+    assert!(matches!(start("aaaa", 2), Err(AppendEntryError::LeaseLost { epoch: 2, held: 1, .. })));
+    assert!(matches!(start("bbbb", 1), Err(AppendEntryError::LeaseGone { epoch: 1, .. })), "it never had one");
+    assert_eq!((ledger.head().unwrap(), ledger.lease(&run("aaaa")).unwrap()), before);
+    start("aaaa", FIRST_EPOCH).unwrap();
+    assert_eq!(ledger.lease(&run("aaaa")).unwrap().map(|lease| lease.until), Some(until), "the control");
 }
 
 /// Of many who find the same lapsed run, one gets it.

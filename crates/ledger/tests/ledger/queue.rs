@@ -7,8 +7,8 @@ use crate::fixtures::{TIME, at, digest, run, sealed, started};
 use crate::world::{World, open_at};
 use contract::{Digest, RunId, Stage, Stamp};
 use ledger::{
-    AppendEntryError, CancelledTurn, ClaimAsk, LeaseBeat, Ledger, MoveLedgerError, QueueLimits, QueueOrder,
-    QueueRefusal, QueueState, QueueTurn, QueuedRun, RunIntent, RunSealed, RunStarted, pick_turn,
+    AppendEntryError, CancelledTurn, ClaimAsk, LeaseBeat, LeaseRenewal, Ledger, MoveLedgerError, QueueLimits,
+    QueueOrder, QueueRefusal, QueueState, QueueTurn, QueuedRun, RunIntent, RunSealed, RunStarted, pick_turn,
 };
 use serde_json::json;
 
@@ -341,7 +341,10 @@ fn an_old_epoch_starts_nothing_and_is_recorded() {
     assert!(matches!(refused, Err(AppendEntryError::TurnRefused { .. })), "{refused:?}");
     ledger.late_refused(&run("aaaa"), 1, later, &json!({"step": "start"})).unwrap();
     start(&ledger, &run("aaaa"), Some(2), later).expect("control: the epoch that holds");
-    let engine = |epoch| ledger.engine_starting(&run("aaaa"), Some(epoch), later, &json!({}), None);
+    let engine = |epoch| {
+        let renewal = LeaseRenewal { epoch, until: later };
+        ledger.engine_starting(&run("aaaa"), Some(renewal), later, &json!({}), None)
+    };
     assert!(matches!(engine(1), Err(AppendEntryError::LeaseLost { epoch: 1, held: 2, .. })));
     engine(2).expect("control");
     assert!(matches!(seal(&ledger, &run("aaaa"), 1), Err(AppendEntryError::LeaseLost { .. })));

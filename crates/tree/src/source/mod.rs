@@ -138,13 +138,6 @@ impl SourceRepository {
         if self.identity()? == other.identity()? { Ok(()) } else { Err(self.refuse_source(SourceProblem::Replaced)) }
     }
 
-    /// Owner of the git directory, where that is another user than this process's: what is
-    /// written there would be ours, and in their way.
-    pub fn other_owner(&self) -> Result<Option<u32>, TreeError> {
-        let owner = rustix::fs::fstat(&self.common).reading(&self.root, b".git")?.st_uid;
-        Ok((owner != rustix::process::geteuid().as_raw()).then_some(owner))
-    }
-
     /// Owners other than this process's user of the work tree, its git directory and the
     /// repository that linked worktrees share.
     pub fn other_owners(&self) -> Result<Vec<u32>, TreeError> {

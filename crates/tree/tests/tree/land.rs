@@ -411,6 +411,34 @@ fn a_branch_is_removed_only_while_it_names_the_commit() {
     }
 }
 
+/// A branch that somebody checks out while its lock is waited for stays.
+#[test]
+fn a_branch_that_is_checked_out_meanwhile_is_not_removed() {
+    for (is_checked_out, expected) in [(true, false), (false, true)] {
+        let scene = Scene::new();
+        let (_, commit) = scene.put("a", "new\n");
+        assert_eq!(scene.source.make_branch(&name("x/y"), commit, TOKEN).unwrap(), Landing::Made);
+        let lock = scene.root.join(".git/refs/heads/x/y.lock");
+        write(&lock, b"");
+        let found = std::thread::scope(|scope| {
+            let removing = scope.spawn(|| {
+                let source = SourceRepository::open_repository(&scene.root).unwrap();
+                source.remove_branch(&name("x/y"), commit, TOKEN).unwrap()
+            });
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            if is_checked_out {
+                git(&scene.root, &["symbolic-ref", "HEAD", "refs/heads/x/y"]);
+            }
+            fs::remove_file(&lock).unwrap();
+            removing.join().unwrap()
+        });
+        assert_eq!(found == Removal::Removed, expected, "{found:?}");
+        assert_eq!(matches!(found, Removal::CheckedOut(_)), is_checked_out, "{found:?}");
+        let there = run_git(&scene.root, &["rev-parse", "--verify", "--quiet", "refs/heads/x/y"], b"").status.success();
+        assert_eq!(there, is_checked_out);
+    }
+}
+
 /// The branch that HEAD names, after something was done to a bare clone of it; and whether it was moved.
 fn forwarded(step: fn(&Path)) -> (Forwarding, bool, Option<Landing>) {
     let scene = Scene::new();

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use contract::approval::{
-    Approval, ApprovalSchema, Denial, Hold, RecordedDocument, Request, RequestSchema, Revocation,
+    Approval, ApprovalSchema, Denial, Hold, HoldState, RecordedDocument, Request, RequestSchema, Revocation,
 };
 use contract::decision::Refusal;
 use contract::signer::SignerStanding;
@@ -120,11 +120,14 @@ impl RequestRecord {
     }
 
     /// Raises the times of entries that are dated before an earlier one. Keys are judged by
-    /// them, so that nobody dates an approval to before its key was retired. Only what an
-    /// engine may still be started by is looked at.
+    /// them, so that nobody dates an approval or the end of a hold to before its key was
+    /// retired. Only what an engine may still be started by is looked at.
     fn date(mut self, ledger: &Ledger) -> Result<Self, ReadLedgerError> {
-        if !matches!(self.row.closed(), None | Some(UnusableRequest::Held)) || self.approvals.is_empty() {
+        if !matches!(self.row.closed(), None | Some(UnusableRequest::Held)) {
             return Ok(self);
+        }
+        for release in self.holds.iter_mut().filter(|hold| hold.document.state == HoldState::Released) {
+            release.recorded_at = ledger.entry_dated(release.seq, release.recorded_at)?;
         }
         let latest = ledger.latest_time()?;
         let is_over = |approval: &SignedDocument<Approval>| Some(approval.document.expires_at) <= latest;

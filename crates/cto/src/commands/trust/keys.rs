@@ -131,12 +131,17 @@ pub(super) fn list_keys(context: &Context) -> Result<u8, CommandError> {
     let people = read_people(context)?;
     let now = now()?;
     let text = std::fs::read_to_string(TrustFile::AllowedSigners.path_in(&home)).unwrap_or_default();
-    let unreadable = AllowedSigners::count_unreadable(&text);
+    let unreadable = AllowedSigners::list_unreadable(&text);
     let rows: Vec<Value> = people.allowed().lines().iter().map(|line| describe(&people, line, now)).collect();
     let by_hand = changed_by_hand(&home, &[TrustFile::AllowedSigners, TrustFile::CompromisedKeys])?;
     let output = context.output;
     if output.json {
-        output.print_json(&json!({"changed_by_hand": by_hand, "keys": rows, "unreadable_lines": unreadable}))?;
+        let faults: Vec<Value> =
+            unreadable.iter().map(|it| json!({"line": it.line, "why": it.fault.to_string()})).collect();
+        let (unreadable_lines, unreadable) = (unreadable.len(), faults);
+        output.print_json(&json!({
+            "changed_by_hand": by_hand, "keys": rows, "unreadable": unreadable, "unreadable_lines": unreadable_lines,
+        }))?;
         return Ok(0);
     }
     if rows.is_empty() {
@@ -160,8 +165,9 @@ pub(super) fn list_keys(context: &Context) -> Result<u8, CommandError> {
             ));
         }
     }
-    if unreadable > 0 {
-        output.print(&format!("unreadable_lines {unreadable}: they allow nobody\n"));
+    if !unreadable.is_empty() {
+        output.print(&format!("unreadable_lines {}: they allow nobody\n", unreadable.len()));
+        unreadable.iter().for_each(|it| output.print(&format!("unreadable line {}: {}\n", it.line, it.fault)));
     }
     warn_by_hand(context, &by_hand);
     Ok(0)

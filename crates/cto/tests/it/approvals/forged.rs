@@ -2,7 +2,7 @@
 //! is what its key signed, for this request, in this ledger.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use contract::{Digest, Stage, Stamp, canonical_bytes};
 use ledger::{Ledger, RequestIntent, RequestStep};
@@ -236,34 +236,69 @@ fn a_request_is_for_the_plan_of_this_ledger_and_version() {
 const LOST: &[(&str, &str)] =
     &[("compromised", "was compromised by then"), ("retired", "was not valid any more"), ("good", "")];
 
+fn hours_ago(hours: i64) -> String {
+    let seconds = u64::try_from(now().unix_seconds() - hours * 3600).unwrap();
+    Stamp::from_unix(std::time::Duration::from_secs(seconds)).unwrap().to_string()
+}
+
+/// Makes a key beside the operator's that has this standing since an hour.
+fn lose_key(scene: &Scene, standing: &str) -> PathBuf {
+    let key = scene.make_key(standing);
+    let end: String = hours_ago(1).chars().filter(char::is_ascii_digit).take(14).collect();
+    let public = |key: &Path| fs::read_to_string(key.with_extension("pub")).unwrap();
+    let valid = if standing == "retired" { format!(",valid-before=\"{end}Z\"") } else { String::new() };
+    let me = public(&scene.key);
+    let line = format!("me namespaces=\"cto-*\" {me}{standing} namespaces=\"cto-*\"{valid} {}", public(&key));
+    scene.world.write_own("trust/allowed_signers", line);
+    if standing == "compromised" {
+        let _ = scene.cto(&["trust", "key", "compromised", standing, "--since", &hours_ago(1)]).expect(0);
+    }
+    key
+}
+
 /// An entry whose time is before its own request: the key is judged by the time that the ledger had reached.
 #[test]
 fn an_entry_that_is_dated_back_brings_no_key_back() {
     let Some(scene) = Scene::new("an_entry_that_is_dated_back_brings_no_key_back") else { return };
-    let ago = |hours: i64| {
-        let seconds = u64::try_from(now().unix_seconds() - hours * 3600).unwrap();
-        Stamp::from_unix(std::time::Duration::from_secs(seconds)).unwrap().to_string()
-    };
     each_row(LOST.iter().map(|row| (row.0, row)), |(standing, words)| {
-        let key = scene.make_key(standing);
-        let end: String = ago(1).chars().filter(char::is_ascii_digit).take(14).collect();
-        let public = |key: &Path| fs::read_to_string(key.with_extension("pub")).unwrap();
-        let valid = if *standing == "retired" { format!(",valid-before=\"{end}Z\"") } else { String::new() };
-        let me = public(&scene.key);
-        let line = format!("me namespaces=\"cto-*\" {me}{standing} namespaces=\"cto-*\"{valid} {}", public(&key));
-        scene.world.write_own("trust/allowed_signers", line);
-        if *standing == "compromised" {
-            let _ = scene.cto(&["trust", "key", "compromised", standing, "--since", &ago(1)]).expect(0);
-        }
+        let key = lose_key(&scene, standing);
         let request = requested(&scene);
         let document = bytes_of(&approval(&scene, &request, &fingerprint(&scene, &key)));
         let armour = sign(&scene, &key, NAMESPACE, document.as_bytes());
         let detail = json!({"document": document, "signature": armour});
         let body = json!({"detail": detail, "request": request["request_digest"]});
-        append_by_hand(&scene.world, "approval.granted", None, &ago(2), &body);
+        append_by_hand(&scene.world, "approval.granted", None, &hours_ago(2), &body);
         match *words {
             "" => assert_eq!(scene.run(0)["status"], "pass", "the control: dated back, by a key that may sign"),
             words => refuse(&scene, &request, "approval_missing", words),
+        }
+    });
+}
+
+/// A hold that is ended by an entry of an earlier time: whoever lost the key to end it cannot go back to when it was good.
+#[test]
+fn a_release_that_is_dated_back_ends_no_hold() {
+    let Some(scene) = Scene::new("a_release_that_is_dated_back_ends_no_hold") else { return };
+    each_row(LOST.iter().map(|row| (row.0, row)), |(standing, words)| {
+        let key = lose_key(&scene, standing);
+        let request = requested(&scene);
+        let name = text(&request["name"]);
+        let _ = scene.approve(&name, &["--key", scene.key.to_str().unwrap()]).expect(0);
+        let _ = scene.cto(&["hold", &name, "--reason", "wait"]).expect(0);
+        assert_eq!(scene.refusal(), "approval_held", "the control");
+        let document = super::replayed::hold(&request, &fingerprint(&scene, &key), "released");
+        let armour = sign(&scene, &key, NAMESPACE, document.as_bytes());
+        let body = json!({
+            "detail": {"document": document, "signature": armour}, "request": request["request_digest"],
+        });
+        append_by_hand(&scene.world, "approval.released", None, &hours_ago(2), &body);
+        let row = "UPDATE requests SET held_seq = NULL WHERE request = ?1";
+        let file = rusqlite::Connection::open(scene.world.home().join("ledger.db")).unwrap();
+        assert_eq!(file.execute(row, [text(&request["request_digest"])]).unwrap(), 1);
+        drop(file);
+        match *words {
+            "" => assert_eq!(scene.run(0)["status"], "pass", "the control: dated back, by a key that may sign"),
+            _ => refuse(&scene, &request, "approval_held", "is held by"),
         }
     });
 }

@@ -9,7 +9,7 @@ use super::forged::{NAMESPACE, fingerprint, now, record, requested, sign};
 use super::{Scene, text};
 
 /// A word on a hold as a key would sign it.
-fn hold(request: &Value, key_fingerprint: &str, state: &str) -> String {
+pub(super) fn hold(request: &Value, key_fingerprint: &str, state: &str) -> String {
     let document = json!({
         "schema": "cto-hold@v1", "request_digest": request["request_digest"], "ledger_id": request["plan"]["ledger_id"],
         "key_fingerprint": key_fingerprint, "state": state, "reason": "by hand", "held_at": now(), "nonce": "d".repeat(32),

@@ -1,6 +1,8 @@
 //! Records of an engine and its model at stage 5: each must be there, right, and signed by a key that may sign records. The rung below is
 //! missing all the while, which every row says beside its own reason; with every record right nothing else is said.
 
+mod decided;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

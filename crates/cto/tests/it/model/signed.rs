@@ -126,7 +126,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "signed by a key that is no longer good",
-        |it, key| allow(it, key, "valid-before=\"20260101\""),
+        |it, key| allow(it, key, "valid-before=\"20260101Z\""),
         "whom allowed_signers does not allow",
     ),
     (

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use testkit::{copy_bundle, each_row, program, python};
+use testkit::{World, copy_bundle, each_row, program, python};
 
 use super::Scene;
 
@@ -142,16 +142,20 @@ fn jsonschema_of_python_takes_each_document_and_none_that_is_spoiled() {
     let test = "jsonschema_of_python_takes_each_document_and_none_that_is_spoiled";
     let Some(python) = python(test) else { return };
     let Some(filed) = Filed::new(test) else { return };
-    let documents = filed.documents();
+    validate_documents(&filed.scene.world, &python, &filed.documents());
+}
+
+/// Holds documents to their schemas by jsonschema of Python: each is taken, and none that is spoiled.
+pub(crate) fn validate_documents(world: &World, python: &Path, documents: &[(&str, String, Value)]) {
     let mut schemas = serde_json::Map::new();
     let mut rows = Vec::new();
-    for (name, place, value) in &documents {
-        let schema = filed.scene.world.cto(["schema", name]).expect(0).json();
+    for (name, place, value) in documents {
+        let schema = world.cto(["schema", name]).expect(0).json();
         rows.push(json!([name, place, value, true]));
         rows.extend(spoiled(&schema, value).into_iter().map(|spoiled| json!([name, place, spoiled, false])));
         schemas.insert((*name).to_owned(), schema);
     }
-    let work = filed.scene.world.write("work.json", json!({"documents": rows, "schemas": schemas}).to_string());
+    let work = world.write("work.json", json!({"documents": rows, "schemas": schemas}).to_string());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/formats/schemas.py");
     let ran = program(python.to_str().unwrap(), Path::new("/")).args([&script, &work]).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()));

@@ -259,38 +259,48 @@ fn recovery_says_what_became_of_a_branch_that_was_moved() {
     assert_eq!((scene.git(&["show", "HEAD:a.txt"]), scene.git(&["rev-parse", "HEAD^"])), ("one".to_owned(), commit));
 }
 
-/// At stage 4 a file of the home is the mark of a use: made right before the ledger's entry, so that a kill between the two spends the
-/// approval, and never lets it be used twice.
-#[test]
-fn around_the_mark_of_a_disposable_repository() {
-    let test = "targets::killed::around_the_mark_of_a_disposable_repository";
+/// Kills a run at stage 4 at each of its places for which this holds. There a file of the home is the mark of a use: made right before
+/// the ledger's entry, so that a kill between the two spends the approval, and never lets it be used twice.
+fn kill_disposable(test: &str, is_meant: fn(usize, usize) -> bool) {
     let Some(scene) = stoppable_scene(test) else { return };
-    let ordeal = Ordeal::of(scene);
+    let mut ordeal = Ordeal::of(scene);
     let words = ordeal.scene.words("run", "4");
-    for (place, is_spent, uses) in [
-        ("engine.intending", false, 0),
-        ("approval.marked", true, 0),
-        ("approval.used", true, 1),
-        ("engine.intended", true, 1),
-        ("seal.renamed", true, 1),
-    ] {
+    ordeal.scene.approve("4");
+    let places = ordeal.places(&words);
+    assert!(places.len() >= 30, "{places:?}");
+    let marked = places.iter().position(|place| place == "approval.marked").unwrap();
+    for (number, place) in places.iter().enumerate().filter(|(number, _)| is_meant(*number, marked)) {
         let request = ordeal.scene.approve("4");
         let digest: Digest = request["request_digest"].as_str().unwrap().parse().unwrap();
         ordeal.kill_at(&words, place);
-        let recovered = ordeal.scene.world.recover_killed();
-        assert_eq!(recovered["failed"], json!([]), "{place}: {recovered}");
-        assert_eq!(ordeal.uses(digest), uses, "{place}");
-        let _ = ordeal.scene.world.cto(["verify", "@"]).expect(0);
-        if !is_spent {
+        let recovered = ordeal.settle(place);
+        assert_eq!(ordeal.uses(digest), usize::from(number > marked), "{place}");
+        assert_eq!(ordeal.scene.branches(), Vec::<String>::new(), "{place}: no target is touched");
+        if number < marked {
             assert_eq!(ordeal.scene.run("4", 0)["status"], "pass", "{place}: the control: nothing was spent");
             continue;
         }
-        let is_sealed = place != "seal.renamed";
+        let is_sealed = !recovered["sealed"].as_array().unwrap().is_empty();
         assert!(!is_sealed || recovered.to_string().contains("cto request"), "{place}: a way on: {recovered:#}");
         let again = ordeal.scene.run("4", 3);
         assert_eq!(reasons(&again), "approval_consumed", "{place}: {again:#}");
-        assert_eq!((ordeal.uses(digest), &again["engine"]["process_started"]), (uses, &json!(false)), "{place}");
+        assert_eq!(
+            (ordeal.uses(digest), &again["engine"]["process_started"]),
+            (usize::from(number > marked), &json!(false))
+        );
     }
+    ordeal.scene.approve("4");
+    assert_eq!(ordeal.scene.run("4", 0)["status"], "pass", "the control: after all kills an approval works");
+}
+
+#[test]
+fn before_the_mark_of_a_disposable_repository() {
+    kill_disposable("targets::killed::before_the_mark_of_a_disposable_repository", |number, marked| number < marked);
+}
+
+#[test]
+fn from_the_mark_of_a_disposable_repository() {
+    kill_disposable("targets::killed::from_the_mark_of_a_disposable_repository", |number, marked| number >= marked);
 }
 
 /// `CTO_TEST_APPROVAL_KILLS` says how often.

@@ -110,3 +110,58 @@ fn rules_tighten_through_every_layer() {
         assert_eq!(run_with_one_approval(&scene, "4", &[], &second), *expected);
     });
 }
+
+/// A policy that cannot be read in full; none where it is a folder.
+const UNREADABLE: &[(&str, Option<&str>)] = &[
+    ("a key that nobody knows", Some("approvals_needed: 2\n")),
+    ("nobody approves", Some("approvals_required: 0\n")),
+    ("said twice", Some("approvals_required: 1\napprovals_required: 2\n")),
+    ("a list", Some("- approvals_required: 2\n")),
+    ("a rule of nothing", Some("rules: [{stage: 9, approvals_required: 2}]\n")),
+    ("a word for a number", Some("approvals_required: two\n")),
+    ("empty", Some("")),
+    ("a folder", None),
+];
+
+/// Nobody asks, approves or runs by a policy that cannot be read, and none of it is spent.
+#[test]
+fn a_policy_that_cannot_be_read_stops_everything() {
+    let Some(scene) = Scene::new("a_policy_that_cannot_be_read_stops_everything") else { return };
+    let _ = scene.world.cto(["init", "."]).expect(0);
+    let places =
+        [scene.world.home().join("trust/approval-policy.yaml"), scene.world.here().join("approval-policy.yaml")];
+    for place in &places {
+        let clear = || drop((fs::remove_file(place), fs::remove_dir(place)));
+        clear();
+        each_row(UNREADABLE.iter().copied(), |text| {
+            let request = scene.approve("4");
+            let name = request["request"].as_str().unwrap();
+            let open = scene.world.cto(scene.words("request", "5")).expect(0).json();
+            let open = open["request"].as_str().unwrap();
+            let packet = scene.world.cto(["packet", open, "--json"]).expect(0).json();
+            let sentence = packet["approval_command_text"].as_str().unwrap();
+            match text {
+                Some(text) => fs::write(place, text).unwrap(),
+                None => fs::create_dir(place).unwrap(),
+            }
+            for words in
+                [scene.words("request", "4"), vec!["approve", open, "--sentence", sentence], scene.words("run", "4")]
+            {
+                let refused = scene.world.cto(words.iter());
+                let told = refused.told();
+                assert!(matches!(refused.code, 2 | 3) && told.contains("approval-policy.yaml"), "{words:?}: {told}");
+                assert!(words[0] != "run" || !told.contains("\"process_started\":true"), "{told}");
+            }
+            clear();
+            let packet = scene.world.cto(["packet", open, "--json"]).expect(0).json();
+            assert_eq!(packet["state"], "open", "nobody approved it");
+            let packet = scene.world.cto(["packet", name, "--json"]).expect(0).json();
+            assert_eq!(packet["approval_consumed"], false, "nothing was spent");
+            assert_eq!(
+                scene.run("4", 0)["status"],
+                "pass",
+                "the control: the same approval, with a policy that can be read"
+            );
+        });
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use testkit::{each_row, program};
+use testkit::{Ran, each_row, program};
 
 use super::Scene;
 use crate::world;
@@ -101,6 +101,89 @@ fn a_change_that_another_branch_has_is_not_said_to_be_taken_back() {
         let _ = program("git", &scene.target).args(["branch", "-q", "-D", "kept"]).output().unwrap();
         let _ = program("git", &scene.target).args(["tag", "-d", "v1"]).output().unwrap();
     });
+}
+
+/// Name of a row, words for git after the landing, and what `--revert` then does: a commit on the run's branch, the deletion of that
+/// branch, or nothing.
+type Reverted = (&'static str, &'static [&'static [&'static str]], Act);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Commit,
+    Deletion,
+    Nothing,
+}
+
+const REVERTED: &[Reverted] = &[
+    ("merged, and still there", &[&["merge", "-q", "BRANCH"]], Act::Commit),
+    ("tagged, and still there", &[&["tag", "v1", "BRANCH"]], Act::Commit),
+    ("another branch names it", &[&["branch", "-q", "kept", "BRANCH"]], Act::Commit),
+    ("merged, and deleted", &[&["merge", "-q", "BRANCH"], &["branch", "-q", "-d", "BRANCH"]], Act::Nothing),
+    ("the control: nobody else has it", &[], Act::Deletion),
+];
+
+/// A branch whose deletion would leave the change elsewhere is not deleted, also not where a revert is asked for.
+#[test]
+fn a_revert_is_a_commit_where_the_change_is_elsewhere_too() {
+    let test = "a_revert_is_a_commit_where_the_change_is_elsewhere_too";
+    let Some(scene) = Scene::new(test) else { return };
+    let head = scene.git(&["rev-parse", "HEAD"]);
+    each_row(REVERTED.iter().map(|row| (row.0, row)), |(_, words, act)| {
+        scene.approve("5");
+        let report = scene.run("5", 0);
+        let (branch, commit) = (report["result_branch"].as_str().unwrap(), report["target_commit"].as_str().unwrap());
+        for words in *words {
+            scene.git(&words.iter().map(|word| if *word == "BRANCH" { branch } else { word }).collect::<Vec<_>>());
+        }
+        let refs = scene.git(&["for-each-ref"]);
+        let words = ["rollback", "@", "--revert", "--reason", "slower", "--json"];
+        let said = scene.world.cto(words).expect(if *act == Act::Nothing { 3 } else { 0 });
+        match act {
+            Act::Commit => {
+                let tip = scene.git(&["rev-parse", branch]);
+                assert_eq!(said.json()["act"], json!({"reverted": {"commit": tip}}));
+                assert_eq!(scene.git(&["rev-parse", &format!("{branch}^")]), commit, "on top of the run's commit");
+                assert_eq!(scene.git(&["show", &format!("{branch}:a.txt")]), "one");
+                let others = |refs: &str| refs.lines().filter(|line| !line.ends_with(branch)).collect::<String>();
+                assert_eq!(others(&scene.git(&["for-each-ref"])), others(&refs), "what others have stays theirs");
+            }
+            Act::Deletion => assert_eq!((&said.json()["act"], scene.branches().len()), (&json!("branch_deleted"), 0)),
+            Act::Nothing => {
+                assert!(said.stderr.contains("another branch or a tag reaches its commit"), "{said:?}");
+                assert_eq!(scene.git(&["for-each-ref"]), refs, "nothing was touched");
+            }
+        }
+        let _ = scene.world.cto(["verify", "@"]).expect(0);
+        // For the next row.
+        scene.git(&["reset", "-q", "--hard", &head]);
+        let _ = program("git", &scene.target).args(["branch", "-q", "-D", "kept", branch]).output().unwrap();
+        let _ = program("git", &scene.target).args(["tag", "-d", "v1"]).output().unwrap();
+    });
+}
+
+/// A key that refuses after the branch is gone leaves an act without a statement; saying it again signs it.
+#[test]
+fn a_rollback_that_nobody_signed_is_said_again() {
+    let test = "a_rollback_that_nobody_signed_is_said_again";
+    let Some(scene) = Scene::new(test) else { return };
+    scene.approve("5");
+    let report = scene.run("5", 0);
+    let stub =
+        "#!/bin/sh\ncase \"$*\" in *-Y*sign*) echo refused >&2; exit 1;; esac\nexec /usr/bin/ssh-keygen \"$@\"\n";
+    let file = scene.world.write("bin/ssh-keygen", stub);
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", file.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let words = ["rollback", "@", "--reason", "slower"];
+    let refused = Ran::of(scene.world.command(words).env("PATH", path).output().unwrap()).expect(3);
+    let run = report["run_id"].as_str().unwrap();
+    let statements = scene.world.home().join("statements").join(run);
+    assert_eq!((scene.branches().len(), statements.exists()), (0, false), "it is done, and not said");
+    assert!(refused.stderr.contains("deleted, and no statement says so yet: "), "{}", refused.stderr);
+    let again = format!("cto rollback {} --reason", run.rsplit('-').next().unwrap());
+    assert!(refused.stderr.contains(&again), "{again}: {}", refused.stderr);
+    let _ = scene.world.cto(words).expect(0);
+    assert!(statements.exists(), "it is said");
+    let _ = scene.world.cto(words).expect(3);
 }
 
 /// The commands that are printed can be pasted, whatever the repository and its branch are called.

@@ -1,28 +1,33 @@
 //! The use of an approval, in the transaction that records the start of the engine: after every other gate, once, or not at all.
 
+use std::thread::Scope;
+
 use contract::approval::{ApprovalFacts, ApprovalInput};
 use contract::decision::Refusal;
 use contract::{Decision, Digest, Gate, Reason, Stage, Stamp};
 use evidence::stop;
 use gate::approval::weigh;
-use ledger::{AppendEntryError, ApprovalUse, UnusableRequest};
+use ledger::{AppendEntryError, ApprovalUse, LeaseRenewal, Position, UnusableRequest};
 use serde_json::Value;
 
 use super::Blocked;
 use crate::gather::approval::{CountedRequest, refresh_approval};
+use crate::home::cause::ErrorCause;
 use crate::run::continuity::note_entry;
 use crate::run::evidence_store::{ask_witness, tell_witness};
 use crate::run::file::{RunFile, Stopped};
+use crate::run::harness::Harness;
 use crate::run::lease_deadline::LeaseDeadline;
 use crate::run::used::{MarkDurability, mark_used, unmark_used};
 
-/// Records that the engine is about to start, and uses up the approval that the run rests on. A refusal means that nothing was
-/// recorded and that no engine starts.
-pub(super) fn record_start(
-    run: &RunFile<'_>,
+/// Records that the engine is about to start, and uses up the approval that the run rests on. A refusal means that no engine starts.
+/// `beside` is where the home remembers the use while the engine gets ready.
+pub(super) fn record_start<'scope, 'env: 'scope>(
+    run: &RunFile<'env>,
     intent: &Value,
     decision: &Decision,
     approval: Option<&CountedRequest>,
+    beside: &'scope Scope<'scope, 'env>,
 ) -> Result<Result<(), Blocked>, Stopped> {
     let needs_approval = run.ask.stage.mutation_mode().needs_approval();
     let approval = match (needs_approval, approval) {
@@ -30,60 +35,119 @@ pub(super) fn record_start(
         (true, Some(approval)) => Some(approval),
         (true, None) => return Err(Stopped::Impossible("a run that needs an approval was admitted without one")),
     };
-    let using = approval.map(|approval| &approval.using);
     if let Some(approval) = approval
-        && let Some(refusal) = weigh_again(run, decision, approval)?
+        && let Some(blocked) = look_again(run, decision, approval)?
     {
-        return Ok(Err(Blocked::of_approval(refusal.reason, refusal.text)));
+        return Ok(Err(blocked));
     }
-    // Also a use that this ledger has forgotten: nothing is spent then.
-    let witness = run.harness.home.bundles().store();
-    if let (Some(store), Some(using)) = (witness, using)
-        && let Some(why) = ask_witness(store, using.request, run.id())?
-    {
-        return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
-    }
+    let using = approval.map(|approval| &approval.using);
     let marked = using.filter(|_| run.ask.stage == Stage::DISPOSABLE_REPOSITORY);
     if let Some(using) = marked
-        && !mark_used(run.harness, using.request, run.id(), MarkDurability::Synced)
-            .map_err(|error| Stopped::Io(run.harness.home.root().join("used"), error))?
+        && let Some(blocked) = mark_before_use(run, using)?
     {
-        let why = format!("used/{} says that the approval was used", using.request);
-        return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
+        return Ok(Err(blocked));
     }
     stop::pass_place("approval.marked");
-    let deadline = LeaseDeadline::begin_lease(run)?;
-    // The ledger is let go before anything else asks for it.
-    let epoch = run.lease.map(|lease| lease.epoch);
-    let started = run.harness.ledger().engine_starting(run.id(), epoch, run.clock.now(), intent, using);
-    match started {
+    let deadline = LeaseDeadline::begin_now(run);
+    match use_up(run, intent, using) {
         Ok(position) => {
             if let Some(using) = using {
                 stop::pass_place("approval.used");
+                let harness: &'env Harness = run.harness;
                 // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
-                let _ = note_entry(run.harness, position);
-                if marked.is_none() {
-                    mark_after_use(run, using);
-                }
-                if let Some(why) = witness.and_then(|store| tell_witness(store, using.request, run.id())) {
-                    return Ok(Err(Blocked::of_approval(Reason::ApprovalConsumed, why)));
+                beside.spawn(move || note_entry(harness, position));
+                if let Some(blocked) = leave_word(run, using, marked.is_some()) {
+                    return Ok(Err(blocked));
                 }
             }
             // Last of all: a store may take long to keep the witness.
             deadline.check()?;
             Ok(Ok(()))
         }
-        Err(AppendEntryError::RequestUnusable { why, .. }) => {
+        Err(error) => settle_unused(run, marked, error),
+    }
+}
+
+/// Looks once more at everything that the use rests on. Nothing is spent by then, also not by a use that this ledger has forgotten.
+fn look_again(run: &RunFile<'_>, decision: &Decision, approval: &CountedRequest) -> Result<Option<Blocked>, Stopped> {
+    if let Some(refusal) = weigh_again(run, decision, approval)? {
+        return Ok(Some(Blocked::of_approval(refusal.reason, refusal.text)));
+    }
+    let Some(store) = run.harness.home.bundles().store() else { return Ok(None) };
+    let forgotten = ask_witness(store, approval.using.request, run.id())?;
+    Ok(forgotten.map(|why| Blocked::of_approval(Reason::ApprovalConsumed, why)))
+}
+
+/// At stage 4 the home's mark alone says what a restored ledger does not, so that it comes first.
+fn mark_before_use(run: &RunFile<'_>, using: &ApprovalUse) -> Result<Option<Blocked>, Stopped> {
+    let is_made = mark_used(run.harness, using.request, run.id(), MarkDurability::Synced);
+    let is_made = is_made.map_err(|error| Stopped::Io(run.harness.home.root().join("used"), error))?;
+    Ok((!is_made).then(|| Blocked::of_mark(using)))
+}
+
+/// The one transaction: it starts the engine, renews the lease of the run and uses the approval up.
+fn use_up(run: &RunFile<'_>, intent: &Value, using: Option<&ApprovalUse>) -> Result<Position, UseApprovalError> {
+    let lease = run.lease.map(|lease| run.harness.lease_end().map(|until| LeaseRenewal { epoch: lease.epoch, until }));
+    let lease = lease.transpose().map_err(|error| UseApprovalError::Lease(error.into()))?;
+    // The ledger is let go before anything else asks for it.
+    Ok(run.harness.ledger().engine_starting(run.id(), lease, run.clock.now(), intent, using)?)
+}
+
+/// Failure of the one transaction.
+#[derive(Debug, thiserror::Error)]
+enum UseApprovalError {
+    #[error(transparent)]
+    Lease(ErrorCause),
+    #[error(transparent)]
+    Append(#[from] AppendEntryError),
+}
+
+/// A use that did not happen spends nothing: its mark goes again wherever the ledger surely did not record it.
+fn settle_unused(
+    run: &RunFile<'_>,
+    marked: Option<&ApprovalUse>,
+    failure: UseApprovalError,
+) -> Result<Result<(), Blocked>, Stopped> {
+    let error = match failure {
+        UseApprovalError::Lease(cause) => {
+            unmark(run, marked);
+            return Err(Stopped::Lease(cause));
+        }
+        UseApprovalError::Append(error) => error,
+    };
+    match error {
+        AppendEntryError::RequestUnusable { why, .. } => {
             unmark(run, marked.filter(|_| !matches!(why, UnusableRequest::Used { .. })));
             let text = format!("the approval cannot be used: {why}");
             Ok(Err(Blocked::of_approval(reason_of(&why), text)))
         }
-        Err(error @ AppendEntryError::Busy) => {
+        AppendEntryError::LeaseLost { .. } | AppendEntryError::LeaseGone { .. } => {
+            unmark(run, marked);
+            Err(Stopped::LeaseDeadline)
+        }
+        AppendEntryError::Busy => {
             unmark(run, marked);
             Err(error.into())
         }
-        Err(error) => Err(error.into()),
+        _ => Err(error.into()),
     }
+}
+
+/// Says outside of the ledger that the approval is spent: by the home's mark, and to the witness. Where that cannot be said, a ledger
+/// that is put back could be used again, so that no engine starts.
+fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option<Blocked> {
+    let refuse = |why: String| Some(Blocked::of_approval(Reason::ApprovalConsumed, why));
+    if !is_marked {
+        // It follows the use, so that a kill between the two spends nothing for nothing.
+        match mark_used(run.harness, using.request, run.id(), MarkDurability::Written) {
+            Ok(true) => {}
+            Ok(false) => return Some(Blocked::of_mark(using)),
+            Err(error) => return refuse(format!("the approval is used up, and no mark can be left of it: {error}")),
+        }
+        stop::pass_place("approval.remembered");
+    }
+    let store = run.harness.home.bundles().store()?;
+    tell_witness(store, using.request, run.id()).and_then(refuse)
 }
 
 /// The approvals that the decision counted, by the keys and the policy of now: people may have taken either back while the run got
@@ -113,14 +177,6 @@ fn judge_refreshed(decided: &ApprovalFacts, now: &ApprovalFacts, stage: Stage, c
     })
 }
 
-/// From stage 5 on the target keeps a mark of its own, but only of a run that lands. The home's mark says that the approval is spent
-/// whatever becomes of the run, also to a ledger that was put back to before its use. It follows the use, so that a kill between the two
-/// spends nothing for nothing; the ledger has the use by then, so that a failure takes nothing back.
-fn mark_after_use(run: &RunFile<'_>, using: &ApprovalUse) {
-    let _ = mark_used(run.harness, using.request, run.id(), MarkDurability::Written);
-    stop::pass_place("approval.remembered");
-}
-
 /// The mark of a use that did not happen would spend the approval for nothing.
 fn unmark(run: &RunFile<'_>, marked: Option<&ApprovalUse>) {
     if let Some(using) = marked {
@@ -142,6 +198,12 @@ fn reason_of(why: &UnusableRequest) -> Reason {
 }
 
 impl Blocked {
+    /// Of an approval that the home says was used.
+    fn of_mark(using: &ApprovalUse) -> Self {
+        let why = format!("used/{} says that the approval was used", using.request);
+        Self::of_approval(Reason::ApprovalConsumed, why)
+    }
+
     /// Of an approval that cannot be used any more.
     fn of_approval(reason: Reason, why: String) -> Self {
         Self { gate: Gate::Approval, reason, why }

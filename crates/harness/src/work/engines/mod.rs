@@ -25,9 +25,10 @@ pub(crate) use ran::EngineRun;
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::thread::Scope;
 
 use contract::decision::Profile;
-use contract::sandbox::ENGINE_CELL;
+use contract::sandbox::{ENGINE_CELL, Posture, RecorderState};
 use contract::text::show_controls;
 use contract::{Coverage, Decision, EventKind, Gate, Reason, TaskBounds};
 use evidence::{names, stop};
@@ -45,6 +46,7 @@ use crate::judge::copy::Copy;
 use crate::judge::environment;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::NotedStep;
+use crate::run::observation::find_blindness;
 use crate::run::posture;
 use crate::run::sandboxes::Cells;
 use crate::run::supervise::wall_limit;
@@ -156,6 +158,19 @@ impl Ready {
         stage.confine_spec(spec).map(|confined| Self::Confined(Box::new(confined)))
     }
 
+    /// Walls of the sandbox; none where it has none.
+    fn posture(&self) -> Option<&Posture> {
+        match self {
+            Self::Open(..) => None,
+            Self::Confined(confined) => Some(&confined.applied().posture),
+        }
+    }
+
+    /// Recorders of the sandbox.
+    fn recorders(&self) -> &[RecorderState] {
+        self.posture().map_or(&[], |posture| &posture.recorders)
+    }
+
     /// Directory that takes the changes of a workspace of layers.
     fn take_upper(&mut self) -> Option<OwnedFd> {
         match self {
@@ -230,6 +245,10 @@ impl<'a> Building<'a> {
             }
             Err(error) => return Err(error.into()),
         };
+        // Before anything is used up: what nobody observes could not land.
+        if let Some(why) = find_blindness(self.run.ask.stage, cell.recorders()) {
+            return Ok(Err(Blocked::unconfined(why)));
+        }
         if let Err(why) = self.serve_model(&mut cell) {
             return Ok(Err(Blocked::unconfined(why)));
         }
@@ -285,10 +304,7 @@ impl<'a> Building<'a> {
             Ready::Open(..) => 0,
             Ready::Confined(confined) => confined.applied().posture.probes.len(),
         };
-        run.posture = match cell {
-            Ready::Open(..) => None,
-            Ready::Confined(confined) => Some(confined.applied().posture.clone()),
-        };
+        run.posture = cell.posture().cloned();
         let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
         run.add_event(EventKind::SandboxApplied, applied)?;
         run.note_found(NotedStep::Engine, &self.engine);
@@ -347,6 +363,11 @@ impl Blocked {
 impl<'a> EngineWorkspace<'a> {
     /// Runs the engine to its end, or to the end of its time. Its start uses up the approval that the run rests on.
     pub(crate) fn work(self) -> Result<Attempted<'a>, Stopped> {
+        // What the home remembers of the use is on the disk before anything is made of the engine's work.
+        std::thread::scope(|beside| self.work_beside(beside))
+    }
+
+    fn work_beside<'scope>(self, beside: &'scope Scope<'scope, 'a>) -> Result<Attempted<'a>, Stopped> {
         let Self { mut run, admission, mut preparation, mut engine, copy, state, git, layers, cell } = self;
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "")?;
@@ -354,7 +375,7 @@ impl<'a> EngineWorkspace<'a> {
         let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
         stop::pass_place("engine.intending");
         let began = run.clock.elapsed();
-        if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval())? {
+        if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval(), beside)? {
             drop(cell);
             // The sandbox stood ready, as its event says, and nothing came back from it.
             if let Some(posture) = run.posture.clone() {

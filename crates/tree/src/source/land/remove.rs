@@ -32,9 +32,6 @@ impl SourceRepository {
     /// Removes a branch that names exactly this commit, loose or packed, under git's own locks.
     pub fn remove_branch(&self, branch: &BranchName, commit: Oid, token: &str) -> Result<Removal, TreeError> {
         let name = RefName::branch(branch);
-        if let Some(at) = self.find_checkout(&name)? {
-            return Ok(Removal::CheckedOut(at));
-        }
         match self.find_reference(&name)? {
             None | Some(Landing::InTheWay(_)) => return Ok(Removal::Gone),
             _ => {}
@@ -44,6 +41,10 @@ impl SourceRepository {
             Err(Landing::Locked(lock)) => return Ok(Removal::Locked(lock)),
             Err(_) => return Ok(Removal::Gone),
         };
+        // Under the lock: the wait for it leaves time for a checkout.
+        if let Some(at) = self.find_checkout(&name)? {
+            return Ok(Removal::CheckedOut(at));
+        }
         match self.look_up_ref(&dir, &name, is_empty)? {
             Some(Landing::There(Some(found))) if found == commit => {}
             Some(Landing::There(found)) => return Ok(Removal::Moved(found)),
