@@ -37,6 +37,9 @@ ORDERED = """run.started task.contract.created plan.updated approval.requested a
 FACTS = """approval.break_glass backend.gate.blocked eligibility.decided workspace.prepared sandbox.applied
     sandbox.refused engine.started engine.output engine.exited model.requested model.answered model.refused
     secret.scan.completed""".split()
+# How far a run of each stage may reach, as reports say it.
+SCOPES = {1: "none", 2: "copied artificial case only", 3: "copied local repository fixture only",
+          4: "disposable repository only", 5: "explicitly owned low-risk repository only", 6: "scoped real-repo use only"}
 # Reasons that make a run `blocked`. harness_interrupted does so before the engine started; every other one is `fail`.
 BLOCKED = """reviewer_rejected timeout budget_exceeded halted contract_invalid gate_missing stage_not_earned
     missing_test_command source_not_admitted executable_digest_mismatch license_unresolved model_not_admitted
@@ -314,6 +317,7 @@ def check_signed(files, report, predicate):
         same(REPORT, "signed_" + field, predicate[field], value)
     for field in ["kind", "bundles", "subject_model"]:
         same(REPORT, "signed_" + field, predicate.get(field), report.get(field))
+    same(REPORT, "allowed_mutation_scope", SCOPES.get(report["stage"]), report["allowed_mutation_scope"])
 
 
 def check_decision(files, report, decision):

@@ -70,7 +70,7 @@ impl<'a> LadderScene<'a> {
             let mut run = self.views.list_models(&engine)?;
             if run.is_empty() {
                 let older = self.views.find_older_identity(&engine)?;
-                run.extend(older.map(|identity| IdentifiedRun { identity, started_at: self.now }));
+                run.extend(older.map(|identity| IdentifiedRun { identity, seq: 0 }));
             }
             let source_id = self.source_of(&engine, &run);
             let models = self.models_of(&engine, run).into_iter();
@@ -86,7 +86,7 @@ impl<'a> LadderScene<'a> {
         }
         let admission = load_source_admission(&self.context.config.records, engine, &self.signers);
         let admitted = admission.record().map(|record| record.source_id.clone());
-        let newest = || run.iter().max_by_key(|run| run.started_at).map(|run| run.identity.source_id.clone());
+        let newest = || run.iter().max_by_key(|run| run.seq).map(|run| run.identity.source_id.clone());
         admitted.or_else(newest)
     }
 

@@ -65,7 +65,7 @@ pub use request::{ApprovalUse, RequestBytes, RequestStep};
 pub use request_row::{RequestIntent, RequestRow, UnusableRequest};
 pub use runs::{
     Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, LeaseRenewal, RunFilter, RunIntent, RunPlace, RunRow,
-    RunSeal, RunStatus, RungPart, RungRuns,
+    RunSeal, RunStatus, RungPart, RungRuns, TaskRuns,
 };
 pub use store::Ledger;
 pub use transfer::{MoveLedgerError, MovedLedger};

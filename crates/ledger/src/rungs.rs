@@ -1,21 +1,31 @@
-//! Runs by the rung that they speak for: engine, purpose, stage and identity, each list a
-//! range of one index.
+//! Runs by their task, and by the rung that they speak for: engine, purpose, stage and identity, each list a
+//! range of one index. Newest means last in the ledger, whatever the clocks said.
 
 use contract::{Purpose, Stage};
 
 use crate::read::ReadLedgerError;
-use crate::runs::{EngineIdentity, IdentifiedRun, RunPlace, RunRow, RungRuns};
+use crate::runs::{EngineIdentity, IdentifiedRun, RunRow, RungRuns, TaskRuns};
 use crate::store::Ledger;
 
 impl Ledger {
-    /// Runs of a rung, newest first, from a place on.
+    /// Runs of a rung, newest first: all, or those started before this entry.
     pub fn rung_runs(
         &self,
         rung: &RungRuns<'_>,
-        after: Option<RunPlace>,
+        before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<RunRow>, ReadLedgerError> {
-        Ok(self.store.rung_runs(rung, after, limit)?)
+        Ok(self.store.rung_runs(rung, before, limit)?)
+    }
+
+    /// Runs of a task, newest first: all, or those started before this entry.
+    pub fn task_runs(
+        &self,
+        task: TaskRuns<'_>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<RunRow>, ReadLedgerError> {
+        Ok(self.store.task_runs(task, before, limit)?)
     }
 
     /// Identities under which an engine was run at a stage, in the order of their names.

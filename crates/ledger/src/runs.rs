@@ -214,19 +214,29 @@ pub struct RungRuns<'a> {
     pub of: RungPart,
 }
 
+/// The runs of a task.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskRuns<'a> {
+    pub task_id: &'a TaskId,
+    pub engine: Option<&'a str>,
+}
+
 /// The newest run of an engine with a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentifiedRun {
     pub identity: EngineIdentity,
-    pub started_at: Stamp,
+    /// The entry that started the run.
+    pub seq: u64,
 }
 
 /// A part of a rung's runs, each a range of an index of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RungPart {
     All,
-    /// All but passes whose bundles were collected.
+    /// All but passes and outages whose bundles were collected.
     Weighty,
+    /// Passes whose bundles were not collected, and failures that may count against a rung.
+    Deciding,
     /// Passes whose bundles were not collected.
     Passes,
 }

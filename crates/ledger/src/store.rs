@@ -24,7 +24,7 @@ use crate::postgres::PostgresStore;
 use crate::queue::{ClaimAsk, QueueTurn, QueuedRun};
 use crate::replay::Replay;
 use crate::request_row::RequestRow;
-use crate::runs::{EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunMatch, RunPlace, RunRow, RungRuns};
+use crate::runs::{EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunMatch, RunRow, RungRuns, TaskRuns};
 use crate::sqlite::SqliteStore;
 
 /// An open ledger: one connection, for one thread at a time. Any number of processes and threads may each hold one.
@@ -169,13 +169,13 @@ impl Store {
     }
 
     /// Runs of a rung, newest first.
-    pub(crate) fn rung_runs(
-        &self,
-        rung: &RungRuns<'_>,
-        after: Option<RunPlace>,
-        limit: usize,
-    ) -> StoreResult<Vec<RunRow>> {
-        in_store!(self, store => store.rung_runs(rung, after, limit))
+    pub(crate) fn rung_runs(&self, rung: &RungRuns<'_>, before: Option<u64>, limit: usize) -> StoreResult<Vec<RunRow>> {
+        in_store!(self, store => store.rung_runs(rung, before, limit))
+    }
+
+    /// Runs of a task, newest first.
+    pub(crate) fn task_runs(&self, task: TaskRuns<'_>, before: Option<u64>, limit: usize) -> StoreResult<Vec<RunRow>> {
+        in_store!(self, store => store.task_runs(task, before, limit))
     }
 
     /// The first identity of an engine at a stage that comes after this one.

@@ -1,7 +1,7 @@
 //! Runs, newest first, a page at a time.
 
 use contract::{CollectionKind, Reason, Stage, Stamp, TaskId};
-use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunRow, RunStatus};
+use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunRow, RunStatus, TaskRuns};
 use serde::Serialize;
 
 use crate::Views;
@@ -138,22 +138,27 @@ impl Views {
         Ok(RunPage { runs, next: next.map(write_cursor), total: ledger.runs_total()? })
     }
 
-    /// The newest sealed document of a kind among the runs of a question, however many others of its name are newer. The kind is the
-    /// ledger's word, so that a damaged document is found and not passed over.
+    /// The newest sealed document of a kind among the runs of a task, however many others of its name are newer. Newest is last in
+    /// the ledger, whatever the clocks said. The kind is the ledger's word, so that a damaged document is found and not passed over.
     pub fn find_document(
         &self,
-        query: &RunQuery,
+        task: TaskRuns<'_>,
         kind: CollectionKind,
         now: Stamp,
-    ) -> Result<Option<RunSummary>, ListRunsError> {
-        let mut query = RunQuery { limit: DOCUMENTS_LOOKED_AT, ..query.clone() };
+    ) -> Result<Option<RunSummary>, ReadLedgerError> {
+        let Some(ledger) = self.ledger() else { return Ok(None) };
+        let mut before = None;
         loop {
-            let RunPage { runs, next, .. } = self.list_runs(&query, now)?;
-            let is_it = |run: &RunSummary| run.kind == Some(kind) && run.row.status != RunStatus::Running;
-            match (runs.into_iter().find(is_it), next) {
-                (Some(found), _) => return Ok(Some(found)),
-                (None, None) => return Ok(None),
-                (None, next) => query.cursor = next,
+            let rows = ledger.task_runs(task, before, DOCUMENTS_LOOKED_AT)?;
+            before = rows.last().map(|row| row.seq);
+            let is_last = rows.len() < DOCUMENTS_LOOKED_AT;
+            for row in rows.into_iter().filter(|row| row.status != RunStatus::Running) {
+                if self.kind_of(&row)? == Some(kind) {
+                    return self.summarize(row, now).map(Some);
+                }
+            }
+            if is_last {
+                return Ok(None);
             }
         }
     }

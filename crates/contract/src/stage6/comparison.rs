@@ -15,6 +15,9 @@ use crate::report::OperatorOutcome;
 use crate::stage::{MutationMode, Stage};
 use crate::status::{NotPromoted, Status};
 
+/// Task of a comparison, and part of its folder's name.
+pub const COMPARISON_TASK: &str = "stage6-candidate-default";
+
 /// Accepted passes of stage 5, of distinct cases and commits, that a candidate needs.
 pub const REPEATABILITY_REQUIRED: u64 = 2;
 

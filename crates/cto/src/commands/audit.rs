@@ -12,9 +12,10 @@ use cortex::{ListedKind, RecordRow, list_records};
 use evidence::verify::VerifiedBundle;
 use gate::core_route::{AuditFacts, OwnedPassFact, RefreshFact, RungAuditFact, TransportFacts, judge_endgoal};
 use harness::{FAKE, Home, check_pack};
+use ledger::TaskRuns;
 use serde::de::DeserializeOwned;
 use tree::{Git, SourceRepository};
-use views::{RunCount, RunQuery, RungStatus};
+use views::{RunCount, RungStatus};
 
 use super::validate_workspace::{WorkspaceValidation, judge_workspace};
 use crate::context::Context;
@@ -85,9 +86,9 @@ fn name_admission(scene: &WorkspaceScene, row: &RecordRow) -> Option<String> {
 
 /// The newest sealed refresh that verifies.
 fn find_refresh(scene: &WorkspaceScene) -> Option<(String, RefreshComparison)> {
-    let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).ok();
-    let query = RunQuery { task_id, ..RunQuery::default() };
-    let found = scene.evidence.views().find_document(&query, CollectionKind::Refresh, scene.now).ok()?;
+    let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).ok()?;
+    let asked = TaskRuns { task_id: &task_id, engine: None };
+    let found = scene.evidence.views().find_document(asked, CollectionKind::Refresh, scene.now).ok()?;
     let run_id = found?.row.run_id.to_string();
     let bundle = scene.evidence.bind_reference(&run_id).ok()?;
     let comparison = read_document(&bundle, CollectionKind::Refresh.file())?;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod candidate;
+mod constants;
 mod landed;
 mod page;
 
@@ -109,6 +110,7 @@ impl Climber<'_> {
         let read =
             program("python3", Path::new("/")).args([&page, &bundle, Path::new("--key"), &key]).output().unwrap();
         assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
+        self.check_constants(&report, stage, &bundle);
         (report, bundle)
     }
 

@@ -82,21 +82,25 @@ fn an_engine_that_has_earned_nothing_blocks_its_validator() {
 fn a_defect_fails_the_stage_that_shows_it() {
     let Some(binary) = stoppable("validated::a_defect_fails_the_stage_that_shows_it") else { return };
     let world = world();
-    for (defect, code, wrong) in [
-        (None, 0, vec![]),
-        (Some("paths_unjudged"), 1, vec![(2, "disallowed-file")]),
-        (Some("gate_left_open"), 1, vec![]),
+    for (defect, stage, code, wrong) in [
+        (None, "4", 0, vec![]),
+        (Some("paths_unjudged"), "2", 1, vec![(2, "disallowed-file")]),
+        (Some("gate_left_open"), "2", 1, vec![]),
+        (Some("validation_counted"), "2", 1, vec![(1, "validation_does_not_count"), (2, "validation_does_not_count")]),
+        (Some("source_touched"), "3", 1, vec![(3, "no_mutation")]),
+        (Some("dirt_overlooked"), "3", 1, vec![(3, "dirty-source"), (3, "dirty-copy-start")]),
+        (Some("denial_overlooked"), "4", 1, vec![(4, "approval-denied")]),
     ] {
         let mut command = world.program(binary.to_str().unwrap());
-        command.args(["validate", "stage", "2", "--json"]).envs(defect.map(|defect| ("CTO_DEFECT", defect)));
+        command.args(["validate", "stage", stage, "--json"]).envs(defect.map(|defect| ("CTO_DEFECT", defect)));
         let output = command.output().unwrap();
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((output.status.code(), &document["ok"]), (Some(code), &json!(code == 0)), "{document:#}");
         let errors = document["errors"].as_array().unwrap();
-        for (stage, check) in wrong {
-            let found = errors.iter().any(|error| error["stage"] == stage && error["check"] == check);
-            assert!(found, "{defect:?}: {errors:#?}");
-        }
+        let is_said = |(stage, check): &(u8, &str)| {
+            errors.iter().any(|error| error["stage"] == *stage && error["check"] == *check && error["status"] == "fail")
+        };
+        assert!(wrong.iter().all(is_said), "{defect:?}: {errors:#?}");
         if defect == Some("gate_left_open") {
             let names: Vec<&str> = errors.iter().map(|error| error["check"].as_str().unwrap()).collect();
             assert!(names.contains(&"gate_missing") && names.contains(&"one_dispatch_path"), "{names:?}");

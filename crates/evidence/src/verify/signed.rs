@@ -8,7 +8,7 @@ use super::judge::codes;
 use crate::stop::has_defect;
 use crate::{names, seal};
 
-/// Checks that each signed fact equals the report's.
+/// Checks that each signed fact equals the report's, and that the report has the constants of its stage.
 pub(super) fn check_signed(tree: &Tree, report: &Report, statement: &Statement, checks: &mut Checks) {
     let (file, signed) = (names::REPORT, &statement.predicate);
     checks.check_same(file, "signed_run", signed.run_id.as_str(), report.run_id.as_str());
@@ -75,6 +75,8 @@ pub(super) fn check_signed(tree: &Tree, report: &Report, statement: &Statement, 
         "the signed kind and bundles",
         "another",
     );
+    let scope = report.stage.allowed_mutation_scope();
+    checks.check_same(file, "allowed_mutation_scope", scope, report.allowed_mutation_scope.as_str());
     let is_inactive = !report.runtime_default_activation || has_defect(UNVERIFIED_PROOFS);
     checks.count_check(is_inactive, file, "runtime_default_activation", false, true);
 }

@@ -8,6 +8,7 @@ use contract::approval::{
     approval_sentence, differences, render_packet_of,
 };
 use contract::{Coverage, Digest, Stage, Stamp};
+use evidence::stop;
 use ledger::{ApprovalUse, ReadLedgerError, RequestRow};
 use serde_json::Value;
 use views::{RequestRecord, find_consumer};
@@ -279,7 +280,10 @@ fn describe_request(harness: &Harness, chosen: &ChosenRequest) -> Result<Request
         recorded_at: record.recorded_at,
         differences: differing,
         approvals: record.approvals.iter().map(|document| document.recorded(&standing)).collect(),
-        denials: record.denials.iter().map(|document| document.recorded(&standing)).collect(),
+        denials: match stop::has_defect("denial_overlooked") {
+            true => Vec::new(),
+            false => record.denials.iter().map(|document| document.recorded(&standing)).collect(),
+        },
         holds: record.holds.iter().map(|document| document.recorded(&standing)).collect(),
         revocations: record.revocations.iter().map(|document| document.recorded(&standing)).collect(),
         consumed_by: find_consumer(&harness.ledger(), &record.row)?,

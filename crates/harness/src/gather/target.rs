@@ -13,6 +13,7 @@ use contract::paths::PathSet;
 use contract::task::SourceClassification;
 use contract::text::path_text;
 use contract::{Ecosystem, Stage};
+use evidence::stop;
 use tree::{
     Author, CommitSpec, FileAge, Listing, ListingEntry, Manifest, ObjectDatabase, Oid, PathMode, SourceBaseline,
     SourceProblem, SourceRepository, SourceStatus, TreeError,
@@ -318,7 +319,10 @@ fn differs(copy: &Copy) -> Result<Vec<String>, TreeError> {
     Ok(tree::changes(&copy.baseline.listing, &now.listing).iter().map(|change| path_text(&change.path)).collect())
 }
 
-fn facts(task: &Task, commit: Oid, copy: &Copy, dirty_paths: Vec<String>) -> TargetFacts {
+fn facts(task: &Task, commit: Oid, copy: &Copy, mut dirty_paths: Vec<String>) -> TargetFacts {
+    if stop::has_defect("dirt_overlooked") {
+        dirty_paths.clear();
+    }
     let allowed = PathSet::rooted(&task.contract.allowed_paths).ok();
     let may_change = |path: &String| allowed.as_ref().is_none_or(|allowed| allowed.is_match(path.as_bytes()));
     TargetFacts {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use contract::proof::{Compared, ComparedRun, CopiedRepository, NoTargetInspection, TreeComparison};
 use contract::report::CheckResult;
 use contract::{BUNDLE_VERSION, EventKind, Report, Stage};
-use evidence::names;
+use evidence::{names, stop};
 use ledger::Bundles;
 use untrusted_fs::own_files;
 
@@ -141,6 +141,9 @@ fn copied_repository(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), 
     let unchanged = after.as_ref() == Some(&before);
     let clean_end = account.taken().dirty_paths().is_empty();
     let source = run.task.repository().and_then(|path| own_files::canonicalize(path).ok()).unwrap_or_default();
+    if stop::has_defect("source_touched") {
+        let _ = own_files::write_file(source.join(".git/touched"), "");
+    }
     let below = |path: &PathBuf| path.strip_prefix(&run.work).ok().map(|below| below.display().to_string());
     let writable: Vec<Option<String>> = account.engine().writable().iter().map(below).collect();
     let never_writable = writable.iter().all(Option::is_some) && !overlap(&run.work, &source);

@@ -44,6 +44,8 @@ pub(crate) struct PostgresStore {
     link: RefCell<Link>,
     place: ServerPlace,
     id: String,
+    /// Version of its schema; a ledger that is only read may have an older one.
+    version: i32,
     may_write: bool,
     /// Changes of the queue that the server has told of.
     stirs: Cell<u64>,

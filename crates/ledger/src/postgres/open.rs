@@ -67,6 +67,7 @@ impl FailingServer<'_> {
             link: RefCell::new(link),
             place: self.0.clone(),
             id: facts.ledger_id,
+            version: facts.version,
             may_write,
             stirs: Cell::new(0),
             timeline: RefCell::new(None),

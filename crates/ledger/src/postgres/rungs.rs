@@ -6,19 +6,14 @@ use serde_json::{Value, json};
 use super::PostgresStore;
 use super::column::limit;
 use super::runs::written_model;
+use super::schema::WITH_ENTRY_ORDER;
 use crate::fault::StoreResult;
-use crate::runs::{EngineIdentity, IdentifiedRun, RunPlace, RunRow, RungPart, RungRuns};
+use crate::runs::{EngineIdentity, IdentifiedRun, RunRow, RungPart, RungRuns, TaskRuns};
 
 impl PostgresStore {
-    /// Runs of a rung, newest first, a page at a time.
-    pub(crate) fn rung_runs(
-        &self,
-        rung: &RungRuns<'_>,
-        after: Option<RunPlace>,
-        most: usize,
-    ) -> StoreResult<Vec<RunRow>> {
+    /// Runs of a rung, newest first: those that were started before this entry.
+    pub(crate) fn rung_runs(&self, rung: &RungRuns<'_>, before: Option<u64>, most: usize) -> StoreResult<Vec<RunRow>> {
         let mut asked = of_stage(rung.engine, rung.purpose, rung.stage);
-        asked["limit"] = json!(limit(most));
         match rung.identity {
             Some(identity) => {
                 asked["source_id"] = json!(identity.source_id);
@@ -28,14 +23,20 @@ impl PostgresStore {
         }
         match rung.of {
             RungPart::All => {}
-            RungPart::Weighty => asked["weighty"] = json!(true),
+            RungPart::Weighty => asked["weighing"] = json!(true),
+            RungPart::Deciding => asked["deciding"] = json!(true),
             RungPart::Passes => asked["passes"] = json!(true),
         }
-        if let Some(RunPlace { started_at, seq }) = after {
-            asked["before"] = json!(started_at);
-            asked["before_seq"] = json!(seq);
+        self.latest_runs(asked, before, most)
+    }
+
+    /// Runs of a task, newest first: those that were started before this entry.
+    pub(crate) fn task_runs(&self, task: TaskRuns<'_>, before: Option<u64>, most: usize) -> StoreResult<Vec<RunRow>> {
+        let mut asked = json!({"task_id": task.task_id});
+        if let Some(engine) = task.engine {
+            asked["engine"] = json!(engine);
         }
-        self.find_runs(&asked)
+        self.latest_runs(asked, before, most)
     }
 
     /// Passes at a stage, newest first.
@@ -48,8 +49,7 @@ impl PostgresStore {
     ) -> StoreResult<Vec<RunRow>> {
         let mut asked = of_stage(engine, purpose, stage);
         asked["passes"] = json!(true);
-        asked["limit"] = json!(limit(most));
-        self.find_runs(&asked)
+        self.latest_runs(asked, None, most)
     }
 
     /// First identity of an engine at a stage that comes after this one.
@@ -75,19 +75,35 @@ impl PostgresStore {
         purpose: Purpose,
         after: Option<&EngineIdentity>,
     ) -> StoreResult<Option<IdentifiedRun>> {
-        let identified = |order: &str, key: &str, model: &str| {
-            self.find_runs(&json!({
-                "engine": engine, "purpose": purpose.as_str(), "identified": true, "order": order, key: model, "limit": 1,
-            }))
-        };
+        let identified = |key: &str, model: &str| json!({"engine": engine, "purpose": purpose.as_str(), "identified": true, "order": "model", key: model, "limit": 1});
         // No model is the empty text, which comes first.
         let next = match after {
-            Some(last) => identified("model", "after_model", &written_model(last))?,
-            None => identified("model", "from_model", "")?,
+            Some(last) => self.find_runs(&identified("after_model", &written_model(last)))?,
+            None => self.find_runs(&identified("from_model", ""))?,
         };
         let Some(identity) = next.first().and_then(|run| run.identity.as_ref()) else { return Ok(None) };
-        let newest = identified("newest", "of_model", &written_model(identity))?.pop();
-        Ok(newest.and_then(|run| run.identity.map(|identity| IdentifiedRun { identity, started_at: run.started_at })))
+        let newest = self.latest_runs(identified("of_model", &written_model(identity)), None, 1)?.pop();
+        Ok(newest.and_then(|run| run.identity.map(|identity| IdentifiedRun { identity, seq: run.seq })))
+    }
+
+    /// Runs in the order of their entries, the last first. The functions of an older schema leave out conditions that
+    /// they do not know, so everything is read from them and sorted here.
+    fn latest_runs(&self, mut asked: Value, before: Option<u64>, most: usize) -> StoreResult<Vec<RunRow>> {
+        if self.version >= WITH_ENTRY_ORDER {
+            asked["order"] = json!("latest");
+            asked["limit"] = json!(limit(most));
+            if let Some(before) = before {
+                asked["started_before"] = json!(before);
+            }
+            return self.find_runs(&asked);
+        }
+        asked["order"] = json!("seq");
+        asked["limit"] = json!(limit(usize::MAX));
+        let mut runs = self.find_runs(&asked)?;
+        runs.retain(|run| before.is_none_or(|before| run.seq < before));
+        runs.reverse();
+        runs.truncate(most);
+        Ok(runs)
     }
 
     /// Passes that wait for an operator's outcome, newest first.
@@ -96,7 +112,7 @@ impl PostgresStore {
     }
 }
 
-/// Runs of an engine at a stage, newest first.
+/// Runs of an engine at a stage.
 fn of_stage(engine: &str, purpose: Purpose, stage: Stage) -> Value {
-    json!({"engine": engine, "purpose": purpose.as_str(), "stage": stage.number(), "order": "newest"})
+    json!({"engine": engine, "purpose": purpose.as_str(), "stage": stage.number()})
 }

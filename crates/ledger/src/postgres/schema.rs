@@ -5,7 +5,9 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 3;
+pub(super) const VERSION: i32 = 4;
+/// The first version whose runs are listed in the order of their entries.
+pub(super) const WITH_ENTRY_ORDER: i32 = 4;
 
 /// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
 /// server while the workers are replaced one after the other.
@@ -17,6 +19,7 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("schema.sql"), include_str!("read.sql"), include_str!("write.sql")],
     &[include_str!("queue.sql")],
     &[include_str!("worker.sql")],
+    &[include_str!("rungs.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.

@@ -4,16 +4,21 @@ use contract::{Purpose, Stage};
 use rusqlite::{OptionalExtension as _, params};
 
 use super::SqliteStore;
-use super::column::{limit, typed_column};
+use super::column::limit;
 use super::runs::{read_identity, written_identity};
 use super::schema::WITH_IDENTITIES;
 use crate::fault::StoreResult;
-use crate::runs::{EngineIdentity, IdentifiedRun, RunPlace, RunRow, RungPart, RungRuns};
+use crate::runs::{EngineIdentity, IdentifiedRun, RunRow, RungPart, RungRuns, TaskRuns};
 
 const OF_RUNG: &str = "engine = ?1 AND purpose = ?2 AND stage = ?3";
 
-/// Newest first, from a place on.
-const ORDER: &str = "ORDER BY started_at DESC, seq DESC LIMIT ?4";
+/// Newest first, by the entries that started the runs: no clock moves a run.
+const ORDER: &str = "ORDER BY seq DESC LIMIT ?4";
+
+/// Failures that may count against a rung. Indexes have this text, so a new reason needs a migration.
+const AGAINST: &str = "(status = 'fail' OR status = 'blocked' AND (instr(reasons, '\"timeout\"') \
+     OR instr(reasons, '\"lifecycle_timeout_after_valid_patch\"') OR instr(reasons, '\"budget_exceeded\"') \
+     OR instr(reasons, '\"reviewer_rejected\"')))";
 
 const NEXT_IDENTITY: &str = "SELECT source_id, model FROM runs WHERE engine = ?1 AND purpose = ?2 AND stage = ?3 \
      AND (source_id, model) > (?4, ?5) ORDER BY source_id, model LIMIT 1";
@@ -22,24 +27,25 @@ const NEXT_IDENTITY: &str = "SELECT source_id, model FROM runs WHERE engine = ?1
 const IDENTIFIED: &str = "engine = ?1 AND purpose = ?2 AND substr(source_id, -8) <> '@unknown'";
 
 impl SqliteStore {
-    /// Runs of a rung, newest first, a page at a time.
-    pub(crate) fn rung_runs(
-        &self,
-        rung: &RungRuns<'_>,
-        after: Option<RunPlace>,
-        most: usize,
-    ) -> StoreResult<Vec<RunRow>> {
+    /// Runs of a rung, newest first: those that were started before this entry.
+    pub(crate) fn rung_runs(&self, rung: &RungRuns<'_>, before: Option<u64>, most: usize) -> StoreResult<Vec<RunRow>> {
         let has_identities = self.version >= WITH_IDENTITIES;
         if !has_identities && rung.identity.is_some() {
             return Ok(Vec::new());
         }
         let (source_id, model) = written_identity(rung.identity);
-        let (started_at, seq) = after.map(|place| (place.started_at.to_string(), place.seq)).unzip();
         let part = part_condition(rung.of, self.collected_seq());
-        let sql = rung_query(self.columns(), has_identities, &part, started_at.is_some());
+        let sql = rung_query(self.columns(), has_identities, &part, before.is_some());
         let (RungRuns { engine, purpose, stage, .. }, most) = (rung, limit(most));
-        let values = params![engine, purpose.as_str(), stage.number(), most, source_id, model, started_at, seq];
+        let values = params![engine, purpose.as_str(), stage.number(), most, source_id, model, before];
         self.list_runs(&sql, values)
+    }
+
+    /// Runs of a task, newest first: those that were started before this entry.
+    pub(crate) fn task_runs(&self, task: TaskRuns<'_>, before: Option<u64>, most: usize) -> StoreResult<Vec<RunRow>> {
+        let before = before.and_then(|seq| i64::try_from(seq).ok()).unwrap_or(i64::MAX);
+        let values = params![task.task_id.as_str(), task.engine, before, limit(most)];
+        self.list_runs(&task_query(self.columns()), values)
     }
 
     /// Passes at a stage, newest first.
@@ -90,8 +96,8 @@ impl SqliteStore {
         let Some(model) = next else { return Ok(None) };
         let mut statement = self.connection.prepare_cached(&newest_of_model_query())?;
         let newest = statement.query_row(params![engine, purpose.as_str(), model], |row| {
-            let started_at = typed_column(row, 2, "started_at")?;
-            Ok(read_identity(row, 0)?.map(|identity| IdentifiedRun { identity, started_at }))
+            let seq = row.get(2)?;
+            Ok(read_identity(row, 0)?.map(|identity| IdentifiedRun { identity, seq }))
         });
         Ok(newest.optional()?.flatten())
     }
@@ -106,7 +112,8 @@ impl SqliteStore {
 fn part_condition(part: RungPart, collected_seq: &str) -> String {
     match part {
         RungPart::All => "TRUE".to_owned(),
-        RungPart::Weighty => format!("({collected_seq} IS NULL OR status <> 'pass')"),
+        RungPart::Weighty => format!("({collected_seq} IS NULL OR {AGAINST})"),
+        RungPart::Deciding => format!("({AGAINST} OR status = 'pass' AND {collected_seq} IS NULL)"),
         RungPart::Passes => format!("status = 'pass' AND {collected_seq} IS NULL"),
     }
 }
@@ -118,10 +125,16 @@ fn rung_query(columns: &str, has_identities: bool, part: &str, from_place: bool)
         false => "?5 IS NULL AND ?6 IS NULL",
     };
     let place = match from_place {
-        true => "(started_at, seq) < (?7, ?8)",
-        false => "?7 IS NULL AND ?8 IS NULL",
+        true => "seq < ?7",
+        false => "?7 IS NULL",
     };
     format!("SELECT {columns} FROM runs WHERE {OF_RUNG} AND {identity} AND {part} AND {place} {ORDER}")
+}
+
+fn task_query(columns: &str) -> String {
+    format!(
+        "SELECT {columns} FROM runs WHERE task_id = ?1 AND (?2 IS NULL OR engine = ?2) AND seq < ?3 ORDER BY seq DESC LIMIT ?4"
+    )
 }
 
 fn passes_query(columns: &str, collected_seq: &str) -> String {
@@ -136,8 +149,8 @@ fn next_model_query(from_model: bool) -> String {
 }
 
 fn newest_of_model_query() -> String {
-    let order = "ORDER BY started_at DESC, seq DESC LIMIT 1";
-    format!("SELECT source_id, model, started_at FROM runs WHERE {IDENTIFIED} AND model = ?3 {order}")
+    let order = "ORDER BY seq DESC LIMIT 1";
+    format!("SELECT source_id, model, seq FROM runs WHERE {IDENTIFIED} AND model = ?3 {order}")
 }
 
 fn unanswered_query(columns: &str, outcome_seq: &str, collected_seq: &str) -> String {
@@ -165,8 +178,11 @@ mod tests {
             (rung(RungPart::All, true), "runs_by_rung"),
             (rung(RungPart::Weighty, false), "runs_to_weigh"),
             (rung(RungPart::Weighty, true), "runs_to_weigh"),
+            (rung(RungPart::Deciding, false), "runs_that_decide"),
+            (rung(RungPart::Deciding, true), "runs_that_decide"),
             (rung(RungPart::Passes, false), "passes_by_rung"),
             (rung(RungPart::Passes, true), "passes_by_rung"),
+            (task_query("*"), "runs_of_task"),
             (passes_query("*", "collected_seq"), "passes_by_stage"),
             (NEXT_IDENTITY.to_owned(), "runs_by_rung"),
             (next_model_query(false), "runs_by_model"),

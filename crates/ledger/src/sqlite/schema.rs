@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub(super) const APPLICATION_ID: i32 = 0x6374_6f4c;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 6;
+pub(super) const VERSION: i32 = 7;
 /// The first version with a table of leases.
 pub(super) const WITH_LEASES: i32 = 2;
 /// The first version with a table of requests for approval.
@@ -18,7 +18,8 @@ pub(super) const WITH_ANSWERS: i32 = 5;
 /// The first version with a queue.
 pub(super) const WITH_QUEUE: i32 = 6;
 
-// Every index of `runs` ends in (started_at, seq), so that each single filter is a range of one index in listing order.
+// An index of a list ends in (started_at, seq), and one of a rung in seq, so that each filter is a range of one index in its order.
+// SQLite adds seq by itself.
 const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -171,6 +172,33 @@ const MIGRATIONS: &[Migration] = &[
             "CREATE INDEX queue_waiting ON queue (priority DESC, seq) WHERE state = 'queued'",
             "CREATE INDEX queue_active ON queue (state, engine) WHERE state IN ('claimed', 'started')",
             "CREATE INDEX queue_by_start ON queue (started_at) WHERE started_at IS NOT NULL",
+        ],
+    },
+    Migration {
+        from: 6,
+        // The runs of a rung are in the order of their entries, and outages are left out where they decide nothing.
+        statements: &[
+            "DROP INDEX runs_by_rung",
+            "DROP INDEX runs_to_weigh",
+            "DROP INDEX passes_by_rung",
+            "DROP INDEX passes_by_stage",
+            "DROP INDEX runs_by_model",
+            "CREATE INDEX runs_of_task ON runs (task_id)",
+            "CREATE INDEX runs_by_rung ON runs (engine, purpose, stage, source_id, model)",
+            "CREATE INDEX runs_to_weigh ON runs (engine, purpose, stage, source_id, model) WHERE (collected_seq IS NULL OR \
+             (status = 'fail' OR status = 'blocked' AND (instr(reasons, '\"timeout\"') \
+             OR instr(reasons, '\"lifecycle_timeout_after_valid_patch\"') OR instr(reasons, '\"budget_exceeded\"') \
+             OR instr(reasons, '\"reviewer_rejected\"'))))",
+            "CREATE INDEX runs_that_decide ON runs (engine, purpose, stage, source_id, model) WHERE \
+             ((status = 'fail' OR status = 'blocked' AND (instr(reasons, '\"timeout\"') \
+             OR instr(reasons, '\"lifecycle_timeout_after_valid_patch\"') OR instr(reasons, '\"budget_exceeded\"') \
+             OR instr(reasons, '\"reviewer_rejected\"'))) OR status = 'pass' AND collected_seq IS NULL)",
+            "CREATE INDEX passes_by_rung ON runs (engine, purpose, stage, source_id, model) \
+             WHERE status = 'pass' AND collected_seq IS NULL",
+            "CREATE INDEX passes_by_stage ON runs (engine, purpose, stage) \
+             WHERE status = 'pass' AND collected_seq IS NULL",
+            "CREATE INDEX runs_by_model ON runs (engine, purpose, model) \
+             WHERE substr(source_id, -8) <> '@unknown'",
         ],
     },
 ];

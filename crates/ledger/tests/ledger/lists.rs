@@ -2,7 +2,11 @@
 
 use crate::fixtures::{at, id, sealed, started};
 use crate::world::World;
-use ledger::{FoundRuns, Ledger, RunFilter, RunIntent, RunStarted, RunStatus};
+use contract::{Purpose, Reason, Stage, Status};
+use ledger::{
+    Collection, EngineIdentity, FoundRuns, Ledger, RunCollected, RunFilter, RunIntent, RunRow, RunSeal, RunSealed,
+    RunStarted, RunStatus, RungPart, RungRuns, TaskRuns,
+};
 
 const IDS: [&str; 5] = [
     "20260301T100000Z-slug-k3f9a1",
@@ -89,4 +93,72 @@ fn filters() {
     check(since("2026-03-01T10:00:03.5Z"), 50, &[4]);
     check(RunFilter { engine: Some("fake".to_owned()), ..since("2026-03-01T10:00:02Z") }, 50, &[4, 2]);
     assert_eq!(ledger.runs_total().unwrap(), 5);
+}
+
+/// Starts runs one after the other while the clock goes back; each is sealed as its row says.
+fn run_backwards(ledger: &Ledger) {
+    let rows = [
+        (Status::Pass, None, false),
+        (Status::Fail, Some(Reason::NoDiff), true),
+        (Status::Blocked, Some(Reason::Timeout), true),
+        (Status::Blocked, Some(Reason::ProviderUnavailable), false),
+        (Status::Blocked, Some(Reason::ProviderUnavailable), true),
+        (Status::Pass, None, true),
+    ];
+    for (number, (status, reason, is_collected)) in (0..).zip(rows) {
+        let plain = started(&id(&format!("20260301T1000{number:02}Z-r1-back{number}")), 59 - number);
+        let run_id = plain.run_id.clone();
+        ledger.run_started(&plain).unwrap();
+        let seal = sealed(&run_id);
+        let identity = Some(EngineIdentity { source_id: "fake@1".to_owned(), model: None });
+        let seal = RunSealed {
+            seal: RunSeal { status, reasons: reason.into_iter().collect(), identity, ..seal.seal.clone() },
+            ..seal
+        };
+        ledger.run_sealed(&seal).unwrap();
+        let collection =
+            Collection { attestation_sha256: seal.seal.attestation_sha256, reason: "old".to_owned(), bytes: 1 };
+        let collected = RunCollected { run_id, time: plain.time, collection };
+        ledger.runs_collected(&is_collected.then_some(collected).into_iter().collect::<Vec<_>>()).unwrap();
+    }
+}
+
+/// The runs of a rung and of a task are in the order of the ledger, page by page, whatever their clocks showed.
+#[test]
+fn rungs_are_in_the_order_of_their_entries() {
+    let world = World::new();
+    let ledger = world.open();
+    run_backwards(&ledger);
+    let identity = EngineIdentity { source_id: "fake@1".to_owned(), model: None };
+    let number = |run: RunRow| run.run_id.as_str().chars().last().unwrap();
+    let (engine, purpose, stage) = ("fake", Purpose::Governed, Stage::ARTIFICIAL_FIXTURE);
+    for (of, expected) in
+        [(RungPart::All, "543210"), (RungPart::Weighty, "3210"), (RungPart::Deciding, "210"), (RungPart::Passes, "0")]
+    {
+        let runs = RungRuns { engine, purpose, stage, identity: Some(&identity), of };
+        let page = |before| ledger.rung_runs(&runs, before, 2).unwrap();
+        assert_eq!(read_pages(page).into_iter().map(number).collect::<String>(), expected, "{of:?}");
+    }
+    let task_id = "r1".to_owned().try_into().unwrap();
+    for (engine, expected) in [(None, "543210"), (Some("fake"), "543210"), (Some("case"), "")] {
+        let page = |before| ledger.task_runs(TaskRuns { task_id: &task_id, engine }, before, 2).unwrap();
+        assert_eq!(read_pages(page).into_iter().map(number).collect::<String>(), expected, "{engine:?}");
+    }
+    let newest = ledger.engine_models(engine, purpose).unwrap();
+    let last =
+        ledger.rung_runs(&RungRuns { engine, purpose, stage, identity: Some(&identity), of: RungPart::All }, None, 1);
+    assert_eq!(newest[0].seq, last.unwrap()[0].seq);
+    let listed = ledger.runs_recent(&RunFilter::default(), 9).unwrap();
+    assert_eq!(listed.into_iter().map(number).collect::<String>(), "012345", "control: a list for people goes by time");
+}
+
+fn read_pages(page: impl Fn(Option<u64>) -> Vec<RunRow>) -> Vec<RunRow> {
+    let mut all: Vec<RunRow> = Vec::new();
+    loop {
+        let more = page(all.last().map(|run| run.seq));
+        if more.is_empty() {
+            return all;
+        }
+        all.extend(more);
+    }
 }

@@ -12,7 +12,7 @@ use super::count::{RunCount, Weighed, weigh_run};
 use super::evidence::{BundleState, RunEvidence, RungSource};
 use super::gap::RungGap;
 use super::other::find_other;
-use super::rung::{Rung, RungStatus, Tally, Terms, compute_lower_rung};
+use super::rung::{Rung, RungStatus, Tally, Terms, compute_lower_rung, tally_runs};
 use super::terms::RungIdentity;
 use super::walk::RungWalk;
 
@@ -22,13 +22,12 @@ const LISTED: usize = 20;
 impl RungSource<'_> {
     /// A rung with its newest runs.
     pub fn find_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
-        compute_rung(self.ledger, self, identity, stage, Terms { required: self.terms.passes_required, listed: LISTED })
+        compute_rung(self.ledger, self, identity, stage, Terms::bounded(self.terms.passes_required, LISTED))
     }
 
     /// A rung with every run since its last demotion.
     pub fn find_whole_rung(&self, identity: RungIdentity<'_>, stage: Stage) -> Result<Rung, ReadLedgerError> {
-        let terms = Terms { required: self.terms.passes_required, listed: usize::MAX };
-        compute_rung(self.ledger, self, identity, stage, terms)
+        compute_rung(self.ledger, self, identity, stage, Terms::whole(self.terms.passes_required))
     }
 }
 
@@ -74,6 +73,7 @@ fn list_owned_passes(
 ) -> Result<OwnedPasses, ReadLedgerError> {
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, Stage::OWNED_REPOSITORY, &wanted);
+    walk.pass_over_collected();
     let (mut cases, mut commits, mut passes) = (BTreeSet::new(), BTreeSet::new(), OwnedPasses::default());
     while passes.rows.len() < most {
         let Some(row) = walk.next_row()? else { break };
@@ -120,16 +120,14 @@ fn compute_candidate(
     }
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
-    let mut tally = Tally::of_required(1);
+    let terms = Terms { required: 1, ..terms };
+    let mut tally = Tally::of_terms(terms);
     tally.rests_on.extend(passes.rests_on);
-    while tally.goes_on(terms.listed) {
-        let Some(row) = walk.next_row()? else { break };
-        take_row(&mut tally, evidence, &row, &wanted)?;
-    }
+    let mut tally = tally_runs(&mut walk, terms, tally, |tally, row| take_row(tally, evidence, row, &wanted))?;
     if !tally.is_decided() && tally.other.is_none() {
         tally.other = find_other(ledger, evidence, identity, stage)?;
     }
-    tally.older = !tally.is_demoted && walk.next_row()?.is_some();
+    tally.older |= !tally.is_demoted && walk.next_row()?.is_some();
     let rung = tally.into_rung(stage);
     Ok(match rung.gap {
         Some(RungGap::NoPass) => Rung { status: RungStatus::Blocked, gap: Some(RungGap::NoComparison), ..rung },
@@ -157,9 +155,9 @@ fn take_row(
                 let mut listed = weighed.list_row(row);
                 listed.counts = RunCount::NotCounted;
                 listed.why = Some("a run; a comparison earns the rung".to_owned());
-                tally.runs.push(listed);
+                tally.list_run(listed);
             }
-            weighed if row.status == RunStatus::Running => tally.runs.push(weighed.list_row(row)),
+            weighed if row.status == RunStatus::Running => tally.list_run(weighed.list_row(row)),
             weighed => tally.take_run(row, weighed),
         },
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::evidence::{BundleState, ProvenRun, RunEvidence};
 
 /// Reasons of a blocked run that end a rung. Outages, kills and refusals before the start
-/// do not.
+/// do not. An index of the ledger names them too, so another one needs a migration.
 const COUNTS_AGAINST: &[Reason] =
     &[Reason::Timeout, Reason::LifecycleTimeoutAfterValidPatch, Reason::BudgetExceeded, Reason::ReviewerRejected];
 
@@ -45,6 +45,9 @@ pub struct RungRun {
     pub task_id: TaskId,
     pub status: RunStatus,
     pub started_at: Stamp,
+    /// The entry that started it; runs are listed in this order.
+    #[serde(skip)]
+    pub seq: u64,
     pub counts: RunCount,
     /// Words that say why, where the status does not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,12 +115,13 @@ impl Weighed {
             Self::Other(proven_for, _) => (RunCount::NotCounted, Some(format!("it is for {proven_for}"))),
             Self::Nothing(why) => (RunCount::NotCounted, Some(why.sentence().to_owned())),
         };
-        let RunRow { run_id, task_id, status, started_at, .. } = row;
+        let RunRow { run_id, task_id, status, started_at, seq, .. } = row;
         RungRun {
             run_id: run_id.clone(),
             task_id: task_id.clone(),
             status: *status,
             started_at: *started_at,
+            seq: *seq,
             counts,
             why,
         }

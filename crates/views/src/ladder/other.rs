@@ -70,8 +70,8 @@ impl<E: RunEvidence> OtherSearch<'_, E> {
                 && let Some(row) = lane.next_row(self.ledger)?
             {
                 if let Some(gap) = self.look_at(&row)? {
-                    let is_newer = newest.as_ref().is_none_or(|(at, _)| *at < row.started_at);
-                    newest = if is_newer { Some((row.started_at, gap)) } else { newest };
+                    let is_newer = newest.as_ref().is_none_or(|(seq, _)| *seq < row.seq);
+                    newest = if is_newer { Some((row.seq, gap)) } else { newest };
                     break;
                 }
             }

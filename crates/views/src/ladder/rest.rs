@@ -40,7 +40,7 @@ pub(super) fn find_resting(
         }
         for known in identities {
             let identity = RungIdentity { engine, source_id: &known.source_id, pair: known.model.as_ref() };
-            let rung = compute_rung(ledger, evidence, identity, stage, Terms { required, listed: 0 })?;
+            let rung = compute_rung(ledger, evidence, identity, stage, Terms::bounded(required, 0))?;
             resting.extend(
                 rung.gap.as_ref().filter(|gap| gap.proven_for().is_some()).and_then(|gap| gap.run_id().cloned()),
             );

@@ -105,7 +105,24 @@ pub(super) struct Terms {
     pub(super) required: u32,
     /// Runs to list at most.
     pub(super) listed: usize,
+    /// Runs to look at before older outages are passed over where no pass would count anyway.
+    pub(super) searched: usize,
 }
+
+impl Terms {
+    /// Terms of a ladder: a bounded list, and a bounded search where nothing is earned.
+    pub(super) const fn bounded(required: u32, listed: usize) -> Self {
+        Self { required, listed, searched: SEARCHED }
+    }
+
+    /// Terms of an explanation: every run.
+    pub(super) const fn whole(required: u32) -> Self {
+        Self { required, listed: usize::MAX, searched: usize::MAX }
+    }
+}
+
+/// Three pages of runs.
+const SEARCHED: usize = 96;
 
 /// The rung of a stage below 6.
 pub(super) fn compute_lower_rung(
@@ -117,46 +134,85 @@ pub(super) fn compute_lower_rung(
 ) -> Result<Rung, ReadLedgerError> {
     let wanted = identity.of_engine();
     let mut walk = RungWalk::new(ledger, identity.engine, stage, &wanted);
-    let mut tally = Tally::of_required(terms.required);
-    while tally.goes_on(terms.listed) {
-        if tally.runs.len() >= terms.listed {
-            walk.pass_over_collected();
-        }
-        let Some(row) = walk.next_row()? else { break };
+    let take_row = |tally: &mut Tally, row: &RunRow| -> Result<(), ReadLedgerError> {
         if tally.is_decided() && row.status == RunStatus::Pass && terms.listed != usize::MAX {
-            tally.list_told(&row);
-            continue;
+            tally.list_told(row);
+        } else {
+            tally.take_run(row, weigh_run(evidence, row, &wanted)?);
         }
-        let weighed = weigh_run(evidence, &row, &wanted)?;
-        tally.take_run(&row, weighed);
-    }
+        Ok(())
+    };
+    let mut tally = tally_runs(&mut walk, terms, Tally::of_terms(terms), take_row)?;
     if !tally.is_decided() && tally.proofs.is_empty() && tally.other.is_none() {
         tally.other = find_other(ledger, evidence, identity, stage)?;
     }
-    tally.older = !tally.is_demoted && walk.next_row()?.is_some();
+    tally.older |= !tally.is_demoted && walk.next_row()?.is_some();
     Ok(tally.into_rung(stage))
 }
 
+/// Takes the runs of a walk until the rung is decided and enough of them are listed.
+pub(super) fn tally_runs(
+    walk: &mut RungWalk<'_>,
+    terms: Terms,
+    mut tally: Tally,
+    take_row: impl Fn(&mut Tally, &RunRow) -> Result<(), ReadLedgerError>,
+) -> Result<Tally, ReadLedgerError> {
+    let mut looked_at: usize = 0;
+    while tally.goes_on() {
+        if tally.is_full() {
+            walk.pass_over_collected();
+        }
+        if looked_at == terms.searched
+            && let Some(unearned) = find_unearned(walk, &tally, &take_row)?
+        {
+            return Ok(unearned);
+        }
+        let Some(row) = walk.next_row()? else { break };
+        take_row(&mut tally, &row)?;
+        looked_at += 1;
+    }
+    Ok(tally)
+}
+
+/// The result of the older passes and failures, if it is nothing earned: then no outage between
+/// them could change that, and there may be very many. A rung that they would earn rests on every
+/// bundle since, so each of them is looked for.
+fn find_unearned(
+    walk: &RungWalk<'_>,
+    tally: &Tally,
+    take_row: &impl Fn(&mut Tally, &RunRow) -> Result<(), ReadLedgerError>,
+) -> Result<Option<Tally>, ReadLedgerError> {
+    let (mut walk, mut tally) = (walk.over_deciding(), tally.clone());
+    while !tally.is_decided() {
+        let Some(row) = walk.next_row()? else { break };
+        take_row(&mut tally, &row)?;
+    }
+    tally.older = true;
+    Ok((!tally.is_earned()).then_some(tally))
+}
+
 /// Interim result of a walk.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Tally {
     required: u32,
+    /// Runs to list at most.
+    listed: usize,
     proofs: Vec<RungProof>,
     /// The newest pass without an outcome, where no pass that counts is newer.
     waiting: Option<RunId>,
     gap: Option<RungGap>,
     /// The newest pass of another identity.
     pub(super) other: Option<RungGap>,
-    pub(super) runs: Vec<RungRun>,
+    runs: Vec<RungRun>,
     pub(super) is_demoted: bool,
     pub(super) older: bool,
     pub(super) rests_on: Vec<RunId>,
 }
 
 impl Tally {
-    /// Asks for this many passes.
-    pub(super) fn of_required(required: u32) -> Self {
-        Self { required: required.max(1), ..Self::default() }
+    /// Asks for at least one pass, and lists no more runs than asked.
+    pub(super) fn of_terms(terms: Terms) -> Self {
+        Self { required: terms.required.max(1), listed: terms.listed, ..Self::default() }
     }
 
     fn passes(&self) -> u32 {
@@ -168,23 +224,41 @@ impl Tally {
         self.is_demoted || self.waiting.is_some() || self.passes() >= self.required
     }
 
+    /// True if passes earn the rung, or will with an outcome, as far as was looked.
+    fn is_earned(&self) -> bool {
+        self.waiting.is_some() || self.passes() >= self.required
+    }
+
+    /// True if no more runs are listed.
+    fn is_full(&self) -> bool {
+        self.runs.len() >= self.listed
+    }
+
     /// Up to the last demotion, and no further than is listed once the rung is decided.
-    pub(super) fn goes_on(&self, listed: usize) -> bool {
-        !(self.is_demoted || self.is_decided() && self.runs.len() >= listed)
+    fn goes_on(&self) -> bool {
+        !(self.is_demoted || self.is_decided() && self.is_full())
+    }
+
+    /// Lists a run while there is room for it.
+    pub(super) fn list_run(&mut self, run: RungRun) {
+        match self.is_full() {
+            true => self.older = true,
+            false => self.runs.push(run),
+        }
     }
 
     /// Lists a pass by the ledger's word: the rung does not rest on it.
     fn list_told(&mut self, row: &RunRow) {
-        let RunRow { run_id, task_id, status, started_at, .. } = row.clone();
+        let RunRow { run_id, task_id, status, started_at, seq, .. } = row.clone();
         let why = Some("not verified here: newer runs decide".to_owned());
         let counts = super::RunCount::NotCounted;
-        self.runs.push(RungRun { run_id, task_id, status, started_at, counts, why });
+        self.list_run(RungRun { run_id, task_id, status, started_at, seq, counts, why });
     }
 
     /// Adds the next older run.
     pub(super) fn take_run(&mut self, row: &RunRow, weighed: Weighed) {
         let run_id = || row.run_id.clone();
-        self.runs.push(weighed.list_row(row));
+        self.list_run(weighed.list_row(row));
         if weighed.rests_on_bundle(row) {
             self.rests_on.push(run_id());
         }

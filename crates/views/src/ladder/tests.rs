@@ -3,8 +3,9 @@
 
 mod candidate;
 mod model;
+mod order;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use super::candidate::compute_rung;
 use super::evidence::{BundleState, ProvenRun, RunEvidence};
 use super::rest::find_resting;
 use super::rung::Terms;
-use super::{Rung, RungIdentity, RungStatus};
+use super::{Rung, RungGap, RungIdentity, RungStatus};
 use model::model_status;
 
 const ENGINE: &str = "pi";
@@ -62,7 +63,7 @@ impl Dice {
     }
 }
 
-/// The name of a run that is started a second after the one before it.
+/// The name of a run: names are in the order of the ledger, whatever the clock showed.
 fn run_id_of(number: usize) -> RunId {
     let (hour, minute, second) = (number / 3600, number / 60 % 60, number % 60);
     format!("20261116T{hour:02}{minute:02}{second:02}Z-r1-a{number:03}").try_into().unwrap()
@@ -91,6 +92,8 @@ struct Past {
     commit: Option<&'static str>,
     /// Set of a document of stage 6.
     kind: Option<CollectionKind>,
+    /// Day that the clock showed: it may have been set forwards or back.
+    day: u64,
 }
 
 impl Past {
@@ -126,6 +129,7 @@ impl Past {
             case: "r1",
             commit: None,
             kind: None,
+            day: 15 + dice.roll(3),
         }
     }
 
@@ -141,7 +145,7 @@ impl Past {
 
     fn started_at(&self) -> Stamp {
         let part = |from: usize| &self.run_id.as_str()[from..from + 2];
-        format!("2026-11-16T{}:{}:{}Z", part(9), part(11), part(13)).parse().unwrap()
+        format!("2026-11-{}T{}:{}:{}Z", self.day, part(9), part(11), part(13)).parse().unwrap()
     }
 
     fn attestation(&self) -> Digest {
@@ -205,11 +209,14 @@ struct Told {
     runs: RefCell<BTreeMap<RunId, Past>>,
     knows_identities: bool,
     required: u32,
+    /// Folders of bundles that were looked for.
+    looks: Cell<usize>,
     _folder: tempfile::TempDir,
 }
 
 impl RunEvidence for Told {
     fn has_bundle(&self, row: &RunRow) -> bool {
+        self.looks.set(self.looks.get() + 1);
         let past = &self.runs.borrow()[&row.run_id];
         !past.is_deleted && !past.is_collected
     }
@@ -238,7 +245,7 @@ impl Told {
         // Each entry is flushed, which costs nothing in memory.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let ledger = Ledger::open_file(&folder.path().join("ledger.db")).unwrap();
-        Self { ledger, runs: RefCell::default(), knows_identities, required, _folder: folder }
+        Self { ledger, runs: RefCell::default(), knows_identities, required, looks: Cell::new(0), _folder: folder }
     }
 
     fn run(&self, dice: &mut Dice) {
@@ -291,9 +298,26 @@ impl Told {
     }
 
     fn rung(&self, pin: Pin, stage: Stage, listed: usize) -> Rung {
+        self.search_rung(pin, stage, listed, usize::MAX)
+    }
+
+    fn search_rung(&self, pin: Pin, stage: Stage, listed: usize, searched: usize) -> Rung {
         let EngineIdentity { source_id, model } = pin.identity();
         let identity = RungIdentity { engine: ENGINE, source_id: &source_id, pair: model.as_ref() };
-        compute_rung(&self.ledger, self, identity, stage, Terms { required: self.required, listed }).unwrap()
+        let terms = Terms { required: self.required, listed, searched };
+        compute_rung(&self.ledger, self, identity, stage, terms).unwrap()
+    }
+
+    /// A search that ends early earns and loses the same; only a bundle of an outage that is gone may go unseen where
+    /// nothing is earned.
+    fn check_short_search(&self, pin: Pin, stage: Stage, whole: &Rung) {
+        let short = self.search_rung(pin, stage, 1, 2);
+        let said = || format!("{short:?} {whole:?} of {:#?}", self.runs.borrow());
+        assert!(short.runs.len() <= 1, "{}", said());
+        assert_eq!(short.status == RungStatus::Validated, whole.status == RungStatus::Validated, "{}", said());
+        assert_eq!(short.bundles, whole.bundles[..short.bundles.len()], "{}", said());
+        let is_lost = |gap: &RungGap| gap.code() == "bundle_missing";
+        assert!(short.status == whole.status || whole.gap.as_ref().is_some_and(is_lost), "{}", said());
     }
 
     /// Every rung, without the runs that it lists.
@@ -313,7 +337,8 @@ impl Told {
             assert_eq!(short.status, expected, "{said}");
             assert_eq!((short.status, &short.gap), (whole.status, &whole.gap), "however much is listed: {said}");
             assert_eq!(short.status == RungStatus::Validated, !short.bundles.is_empty(), "{said}");
-            assert!(short.runs.len() <= whole.runs.len());
+            assert!(short.runs.len() <= 1 && short.runs.len() <= whole.runs.len());
+            self.check_short_search(pin, stage, &whole);
         }
     }
 

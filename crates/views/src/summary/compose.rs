@@ -1,11 +1,11 @@
 //! Composes the summary from ledger and bundles.
 
-use contract::stage6::comparison::REPEATABILITY_REQUIRED;
+use contract::stage6::comparison::{COMPARISON_TASK, REPEATABILITY_REQUIRED};
 use contract::stage6::refresh::{REFRESH_TASK, RefreshComparison, TargetReadOnlyStatus};
 use contract::status::NotPromoted;
 use contract::{CollectionKind, Stage, Status, TaskId};
 use evidence::names;
-use ledger::{ReadLedgerError, RunRow, RunStatus};
+use ledger::{ReadLedgerError, RunRow, RunStatus, TaskRuns};
 
 use super::approval::ApprovalPosture;
 use super::bound::{cut_text, fit_ladders};
@@ -17,18 +17,17 @@ use crate::ladder::RungStatus;
 use crate::live::Liveness;
 use crate::requests::ListRequestsError;
 use crate::run::{RunView, SealedRun};
-use crate::runs::{ListRunsError, RunQuery};
+use crate::runs::ListRunsError;
+
+/// A document of stage 6 or a matrix, as the ledger has it; without its bundle if that does not verify here.
+type NewestDocument = (RunRow, Option<Box<SealedRun>>);
 
 /// Ladders that are listed.
 const MOST_LADDERS: usize = 48;
 /// Reports of failures that are listed.
 const MOST_PATHS: usize = 100;
-/// Upper bound on the newest documents of stage 6 that are read.
-const MOST_DOCUMENTS: usize = 20;
 /// The engine that the operator's reports discuss as a default.
 const CANDIDATE: &str = "case";
-/// Task of a comparison for stage 6.
-const COMPARISON_TASK: &str = "stage6-candidate-default";
 /// Far more bytes than a document about other bundles has.
 const LARGEST_DOCUMENT: u64 = 16 << 20;
 
@@ -65,9 +64,11 @@ impl Views {
             schema_version: SUMMARY_VERSION.to_owned(),
             generated_at: facts.now,
             ladder_cut: facts.climbers.len() > MOST_LADDERS,
-            failure_closure_report_paths: matrix.as_ref().map(|(_, run)| failure_paths(self, run)).unwrap_or_default(),
-            matrix_path: matrix.as_ref().and_then(|(row, _)| document_path(row, CollectionKind::Matrix)),
-            comparison_path: comparison.as_ref().and_then(|(row, _)| document_path(row, CollectionKind::Comparison)),
+            failure_closure_report_paths: find_sealed(matrix.as_ref())
+                .map(|run| failure_paths(self, run))
+                .unwrap_or_default(),
+            matrix_path: find_path(matrix.as_ref(), CollectionKind::Matrix),
+            comparison_path: find_path(comparison.as_ref(), CollectionKind::Comparison),
             candidate_default: candidate(&ladder),
             ladder,
             health,
@@ -104,45 +105,37 @@ impl Views {
         })?)
     }
 
-    /// The newest sealed document of a task whose bundle verifies.
+    /// The newest sealed document of a task. One whose bundle is gone or does not verify stands without it: no older document
+    /// stands in for it.
     fn newest_document(
         &self,
         task: &str,
         engine: &str,
         kind: CollectionKind,
         facts: &SummaryFacts<'_>,
-    ) -> Result<Option<(RunRow, Box<SealedRun>)>, ListRunsError> {
+    ) -> Result<Option<NewestDocument>, ReadLedgerError> {
         let Ok(task_id) = TaskId::try_from(task.to_owned()) else { return Ok(None) };
-        let query = RunQuery {
-            task_id: Some(task_id),
-            engine: Some(engine.to_owned()),
-            limit: MOST_DOCUMENTS,
-            ..RunQuery::default()
+        let asked = TaskRuns { task_id: &task_id, engine: Some(engine) };
+        let Some(run) = self.find_document(asked, kind, facts.now)? else { return Ok(None) };
+        let sealed = match self.view_run(run.row.run_id.as_str(), facts.now) {
+            Ok(RunView::Sealed(found)) if found.bundle.report().kind == Some(kind) => Some(found),
+            _ => None,
         };
-        let page = self.list_runs(&query, facts.now)?;
-        let sealed = page.runs.into_iter().filter(|run| run.row.status != RunStatus::Running);
-        for run in sealed.filter(|run| run.kind == Some(kind)) {
-            if let Ok(RunView::Sealed(found)) = self.view_run(run.row.run_id.as_str(), facts.now)
-                && found.bundle.report().kind == Some(kind)
-            {
-                return Ok(Some((run.row, found)));
-            }
-        }
-        Ok(None)
+        Ok(Some((run.row, sealed)))
     }
 
-    fn newest_refresh(&self, facts: &SummaryFacts<'_>) -> Result<Option<(RunRow, RefreshComparison)>, ListRunsError> {
+    fn newest_refresh(&self, facts: &SummaryFacts<'_>) -> Result<Option<(RunRow, RefreshComparison)>, ReadLedgerError> {
         let found = self.newest_document(REFRESH_TASK, CANDIDATE, CollectionKind::Refresh, facts)?;
         Ok(found.and_then(|(row, run)| {
             let name = CollectionKind::Refresh.file();
-            let bytes = untrusted_fs::read_plain(run.bundle.dir(), name.as_bytes(), LARGEST_DOCUMENT)?;
+            let bytes = untrusted_fs::read_plain(run?.bundle.dir(), name.as_bytes(), LARGEST_DOCUMENT)?;
             Some((row, serde_json::from_slice(&bytes).ok()?))
         }))
     }
 
     fn summarize_health(
         &self,
-        matrix: Option<&(RunRow, Box<SealedRun>)>,
+        matrix: Option<&NewestDocument>,
         facts: &SummaryFacts<'_>,
     ) -> Result<SummaryHealth, ListRunsError> {
         let live = self.list_live(facts.now)?;
@@ -152,7 +145,10 @@ impl Views {
             (Some(halted), _) => (Status::Blocked, Some(cut_text(&format!("the kill switch is {halted}")))),
             (None, _) if dead > 0 => (Status::Blocked, Some("a run was interrupted and is not sealed".to_owned())),
             (None, None) => (Status::Blocked, Some("no matrix of the fake engine is sealed here".to_owned())),
-            (None, Some((_, run))) => (run.bundle.report().status, None),
+            (None, Some((_, None))) => {
+                (Status::Blocked, Some("the newest matrix of the fake engine does not verify".to_owned()))
+            }
+            (None, Some((_, Some(run)))) => (run.bundle.report().status, None),
         };
         Ok(SummaryHealth {
             status,
@@ -177,6 +173,16 @@ fn failure_paths(views: &Views, matrix: &SealedRun) -> Vec<String> {
     let mut paths: Vec<String> = failed.filter_map(|row| bundle_path(&row, names::REPORT)).take(MOST_PATHS).collect();
     paths.sort();
     paths
+}
+
+fn find_sealed(document: Option<&NewestDocument>) -> Option<&SealedRun> {
+    document.and_then(|(_, run)| run.as_deref())
+}
+
+/// Path of a document whose bundle verifies.
+fn find_path(document: Option<&NewestDocument>, kind: CollectionKind) -> Option<String> {
+    let (row, _) = document.filter(|(_, run)| run.is_some())?;
+    document_path(row, kind)
 }
 
 fn document_path(row: &RunRow, kind: CollectionKind) -> Option<String> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use contract::approval::PolicyTerms;
 use contract::signer::SignerStanding;
 use contract::{CollectionKind, Stage};
-use ledger::EntryKind;
+use ledger::{EntryKind, TaskRuns};
 use serde::Serialize;
 use serde_json::{Value, json};
 use views::{
@@ -55,7 +55,11 @@ fn ask(views: &Views, query: &str, sealed: &str) -> Value {
     match query {
         "list_runs" => document(views.list_runs(&page(), now()).unwrap()),
         "count_runs" => json!(views.count_runs().unwrap()),
-        "find_document" => words(views.find_document(&page(), CollectionKind::Matrix, now()).unwrap()),
+        "find_document" => {
+            let task_id = "run-all-fake".to_owned().try_into().unwrap();
+            let matrices = TaskRuns { task_id: &task_id, engine: None };
+            words(views.find_document(matrices, CollectionKind::Matrix, now()).unwrap())
+        }
         "find_run" => words(views.find_run(sealed, now()).unwrap()),
         "find_at" => words(views.find_at(&views.bundles().bundle_dir(&sealed.to_owned().try_into().unwrap())).unwrap()),
         "find_row" => words(views.find_row(sealed).unwrap()),

@@ -1,11 +1,13 @@
 //! Stage 6: a comparison that the operator accepted, read from the operator's own home; and
 //! the refusals without one.
 
-use contract::stage6::comparison::CandidateComparison;
+use contract::stage6::comparison::{COMPARISON_TASK, CandidateComparison};
 use contract::stage6::refresh::{REFRESH_TASK, RefreshComparison};
 use contract::{CollectionKind, Reason, Stage, Status, TaskId};
+use evidence::verify::VerifiedBundle;
 use harness::FAKE;
-use views::RunQuery;
+use ledger::TaskRuns;
+use views::{BindRunError, FoundRun};
 
 use super::check::{NamedCheck, StageCheck, TrialStop, not_refused_for};
 use super::classes::classes_of;
@@ -38,13 +40,45 @@ pub(super) fn check_candidate(context: &Context, engine: &str) -> Result<Vec<Nam
     let lane = match &compared {
         _ if owned.gap.is_some() => StageCheck::blocked_by(owned.missing),
         Some(comparison) => StageCheck::fact(judge_lane(comparison, engine)),
-        None => StageCheck::fact(None),
+        None => check_newest_lane(context, engine).unwrap_or_else(|| StageCheck::blocked_by(rung.missing.clone())),
     };
     let comparison = match &compared {
         Some(comparison) => StageCheck::fact(judge_comparison(comparison)),
         None => StageCheck::blocked_by(rung.missing),
     };
     Ok(vec![(format!("{engine}_lane_passes"), lane), ("candidate_default_comparison".to_owned(), comparison)])
+}
+
+/// The engine's lane where no comparison counts: that of the newest one. None if that is not there or does not verify.
+fn check_newest_lane(context: &Context, engine: &str) -> Option<StageCheck> {
+    let (found, bound) = find_newest(context, engine, COMPARISON_TASK, CollectionKind::Comparison).ok()??;
+    let status = bound.ok()?.report().status;
+    let comparison: CandidateComparison = read_document(&found.bundle.join(CollectionKind::Comparison.file())).ok()?;
+    Some(match (judge_lane(&comparison, engine), status) {
+        (Some(wrong), Status::Blocked) => StageCheck::blocked_by(wrong),
+        (wrong, _) => StageCheck::fact(wrong),
+    })
+}
+
+/// A run of the operator's home, and its bundle if that verifies.
+type FoundDocument = (FoundRun, Result<VerifiedBundle, BindRunError>);
+
+/// The newest sealed document of an engine; none without one.
+fn find_newest(
+    context: &Context,
+    engine: &str,
+    task: &str,
+    kind: CollectionKind,
+) -> Result<Option<FoundDocument>, CommandError> {
+    let (views, now) = context.look_only()?;
+    let task_id = TaskId::try_from(task.to_owned()).map_err(CommandError::fail)?;
+    let asked = TaskRuns { task_id: &task_id, engine: Some(engine) };
+    let Some(run) = views.find_document(asked, kind, now)?.filter(|run| run.collected.is_none()) else {
+        return Ok(None);
+    };
+    let found = views.find_run(run.row.run_id.as_str(), now)?;
+    let bound = found.bind_bundle(&trusted(context, &[])?.keys_of(&found));
+    Ok(Some((found, bound)))
 }
 
 fn judge_lane(comparison: &CandidateComparison, engine: &str) -> Option<String> {
@@ -92,12 +126,9 @@ pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Res
     if !context.config.home.is_dir() {
         return Ok(none());
     }
-    let (views, now) = context.look_only()?;
-    let task_id = TaskId::try_from(REFRESH_TASK.to_owned()).map_err(CommandError::fail)?;
-    let query = RunQuery { engine: Some(engine.to_owned()), task_id: Some(task_id), ..RunQuery::default() };
-    let Some(run) = views.find_document(&query, CollectionKind::Refresh, now)? else { return Ok(none()) };
-    let found = views.find_run(run.row.run_id.as_str(), now)?;
-    let bound = found.bind_bundle(&trusted(context, &[])?.keys_of(&found))?;
+    let found = find_newest(context, engine, REFRESH_TASK, CollectionKind::Refresh)?;
+    let Some((found, bound)) = found else { return Ok(none()) };
+    let bound = bound?;
     let wrong = (bound.report().kind != Some(CollectionKind::Refresh)).then(|| format!("{} is no refresh", found.id));
     let refresh: RefreshComparison = read_document(&found.bundle.join(CollectionKind::Refresh.file()))?;
     let check = StageCheck::of_report(bound.report(), wrong.or_else(|| judge_refresh(&refresh)));

@@ -1,6 +1,8 @@
 //! Checks of health that rest on what Case has earned: a home in which its stand-in climbed to an accepted comparison and a refresh, and
 //! each of the three proofs broken.
 
+mod summary;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -84,14 +86,25 @@ impl Proven {
         let (run, _) = self.change_target("second");
         git(&self.target, ["merge", "-q", "--no-edit", &branch]);
         let _ = self.say(5, &["matrix"]);
+        self.lane_waits_for_comparison();
         let _ = self.say(5, &["compare", "--candidate", "case"]);
         let bundles = self.scene.world.bundles();
         let comparison = find_bundle(&bundles, "stage6-candidate-default");
         let name = comparison.file_name().unwrap().to_str().unwrap().to_owned();
+        let _ = self.health(&[CHECKS[0].0], 0);
         let _ = self.say(5, &["outcome", &name, "accept", "--reason", "the candidate holds"]);
         let _ = self.say(5, &["refresh"]);
         self.bundles = [bundles.join(run), comparison, find_bundle(&bundles, "stage6-real-governed-refresh")];
         self
+    }
+
+    /// Two accepted passes show no lane: a comparison does, accepted or not.
+    fn lane_waits_for_comparison(&self) {
+        let (check, group) = CHECKS[0];
+        let health = self.health(&[check], 3);
+        let said = &health[group]["checks"][check];
+        assert_eq!((&said["passed"], &said["status"]), (&json!(false), &json!("blocked")), "{said:#}");
+        assert!(said["missing"].as_str().unwrap().contains("cto compare"), "{said:#}");
     }
 
     fn health(&self, check: &[&str], code: i32) -> Value {
@@ -144,6 +157,7 @@ fn a_refresh_that_rejects_fails(proven: &Proven) {
     assert_eq!((&failed["status"], &said["passed"], &said["status"]), (&json!("fail"), &json!(false), &json!("fail")));
     assert!(said["why"].as_str().unwrap().starts_with("failed_fact: "), "{said:#}");
     assert_eq!((&said["run_id"], said.get("missing")), (&rejected["run_id"], None), "{said:#}");
+    proven.has_no_older_refresh(rejected["run_id"].as_str().unwrap());
     fs::write(target.join("a.txt"), good).unwrap();
     git(target, ["commit", "-q", "-am", "mend it"]);
     let _ = proven.say(5, &["refresh"]);
@@ -154,7 +168,11 @@ fn proofs_of_case_hold_until_one_is_broken() {
     if !has_keygen("case::proven::proofs_of_case_hold_until_one_is_broken") {
         return;
     }
-    let proven = Proven::climb().prove();
+    let proven = Proven::climb();
+    proven.has_empty_summary();
+    let proven = proven.prove();
+    proven.has_full_summary();
+    proven.finds_refresh_among_others();
     let names = CHECKS.map(|(check, _)| check);
     let control = proven.health(&names, 0);
     assert_eq!(control["status"], "pass", "the control: {control:#}");

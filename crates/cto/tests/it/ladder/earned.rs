@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::json;
+use testkit::{Ran, stoppable};
 
 use super::{lay_case, run_case, rung, standing};
 use crate::world;
@@ -48,6 +49,33 @@ fn a_later_failure_ends_a_rung_until_a_newer_pass() {
     let counts: Vec<_> =
         runs.iter().map(|run| (run["status"].as_str().unwrap(), run["counts"].as_str().unwrap())).collect();
     assert_eq!(counts, [("pass", "for"), ("fail", "against")], "up to the run that ended it last");
+}
+
+/// A pass that was made while the clock was a day ahead is older than the failure after it, and a failure made while it was behind is
+/// newer than the pass before it.
+#[test]
+fn a_clock_that_was_wrong_hides_no_failure() {
+    let name = "ladder::earned::a_clock_that_was_wrong_hides_no_failure";
+    let Some(binary) = stoppable(name) else { return };
+    for (pass_at, failure_at) in [("0", "0"), ("86400", "0"), ("0", "-86400")] {
+        let world = world();
+        let run = |offset: &str, code: i32| {
+            let mut command = world.program(binary.to_str().unwrap());
+            let output = command.args(["run", "./made", "--json"]).env("CTO_CLOCK_OFFSET", offset).output().unwrap();
+            Ran::of(output).expect(code).json()
+        };
+        lay_case(&world, true);
+        let pass = run(pass_at, 0);
+        assert_eq!(standing(&rung(&world, 2)), "validated", "{pass_at} {failure_at}");
+        lay_case(&world, false);
+        let failure = run(failure_at, 1);
+        assert_eq!(standing(&rung(&world, 2)), "blocked not_passed", "{pass_at} {failure_at}");
+        let is_behind = pass["run_started_at"].as_str() > failure["run_started_at"].as_str();
+        assert_eq!(is_behind, pass_at != failure_at, "the clock was set off");
+        lay_case(&world, true);
+        let _ = run("0", 0);
+        assert_eq!(standing(&rung(&world, 2)), "validated", "{pass_at} {failure_at}");
+    }
 }
 
 #[test]

@@ -145,6 +145,7 @@ const LIES: &[Lie] = &[
     lie("an altered exam, not said", "altered", |f| f.report(|r| leave_out(&mut r["coverage"], "exam_change_not_controlled")), |s| leave_out(&mut s["predicate"]["coverage"], "exam_change_not_controlled"), REPORT, "coverage"),
     lie("a shortened exam, not said", "shortened", |f| f.report(|r| leave_out(&mut r["coverage"], "exam_change_not_controlled")), |s| leave_out(&mut s["predicate"]["coverage"], "exam_change_not_controlled"), REPORT, "coverage"),
     lie("no control, not said", "fail", |f| f.report(|r| leave_out(&mut r["coverage"], "exam_without_control")), |s| leave_out(&mut s["predicate"]["coverage"], "exam_without_control"), REPORT, "coverage"),
+    lie("the scope of another stage", "pass", |f| f.report(|r| r["allowed_mutation_scope"] = json!("scoped real-repo use only")), same, REPORT, "allowed_mutation_scope"),
     lie("activated by default", "pass", |f| f.report(|r| r["runtime_default_activation"] = json!(true)), same, REPORT, "runtime_default_activation"),
     lie("another sandbox signed", "pass", nothing, |s| s["predicate"]["sandbox"]["applied"] = json!("none"), REPORT, "signed_sandbox"),
     lie("another engine signed", "pass", nothing, |s| s["predicate"]["engine"]["source_id"] = json!("case@1"), REPORT, "signed_engine"),

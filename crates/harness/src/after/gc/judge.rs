@@ -175,7 +175,7 @@ fn is_pass(row: &RunRow) -> bool {
 }
 
 fn newest_first(runs: &mut [&mut Present]) {
-    runs.sort_by_cached_key(|one| std::cmp::Reverse(one.row().map(|row| (row.started_at, row.seq))));
+    runs.sort_by_cached_key(|one| std::cmp::Reverse(one.row().map(|row| row.seq)));
 }
 
 /// The latest of each task, as many as wanted.

@@ -9,7 +9,7 @@ mod rows;
 mod tests;
 
 use contract::report::EngineFacts;
-use contract::stage6::comparison::{CandidateComparison, ComparisonSubject};
+use contract::stage6::comparison::{COMPARISON_TASK, CandidateComparison, ComparisonSubject};
 use contract::{CollectionKind, Digest, ModelPair, Purpose, Reason, Stage, Status};
 use evidence::seal::Sealed;
 
@@ -19,9 +19,6 @@ use crate::home::layout::OpenHomeError;
 use crate::run::about::DocumentSubject;
 use crate::run::harness::Harness;
 use crate::spine::GovernError;
-
-/// Task of a comparison, and part of its folder's name.
-pub(super) const COMPARISON_TASK: &str = "stage6-candidate-default";
 
 /// The engine, source and model that are compared with others.
 #[derive(Debug, Clone)]

@@ -209,9 +209,9 @@ fn choose_engine(
     }
     let mut newest = (None, FIRST_ENGINE.to_owned());
     for engine in harness.engines.ids().iter().map(String::as_str).chain([FAKE]) {
-        let started = prior::find_prior(source, engine, None)?.map(|found| found.started_at());
-        if started > newest.0 {
-            newest = (started, engine.to_owned());
+        let seq = prior::find_prior(source, engine, None)?.map(|found| found.seq());
+        if seq > newest.0 {
+            newest = (seq, engine.to_owned());
         }
     }
     Ok(newest.1)
@@ -224,16 +224,16 @@ fn find_identity(source: &RungSource<'_>, engine: &str) -> Result<Option<EngineI
     for identity in source.ledger.rung_identities(engine, purpose, stage)? {
         let runs = RungRuns { engine, purpose, stage, identity: Some(&identity), of: RungPart::All };
         let newest = source.ledger.rung_runs(&runs, None, 1)?;
-        known.extend(newest.first().map(|row| (row.started_at, identity.clone())));
+        known.extend(newest.first().map(|row| (row.seq, identity.clone())));
     }
-    known.sort_by_key(|(started, _)| Reverse(*started));
-    let mut counting: Option<(Stamp, &EngineIdentity)> = None;
-    for (started, identity) in &known {
-        if counting.as_ref().is_some_and(|(newest, _)| newest >= started) {
+    known.sort_by_key(|(seq, _)| Reverse(*seq));
+    let mut counting: Option<(u64, &EngineIdentity)> = None;
+    for (seq, identity) in &known {
+        if counting.as_ref().is_some_and(|(newest, _)| newest >= seq) {
             break;
         }
-        let pass = passes::find_counting(source, engine, identity)?.map(|started| (started, identity));
-        counting = counting.into_iter().chain(pass).max_by_key(|(started, _)| *started);
+        let pass = passes::find_counting(source, engine, identity)?.map(|seq| (seq, identity));
+        counting = counting.into_iter().chain(pass).max_by_key(|(seq, _)| *seq);
     }
     let newest = counting.map(|(_, identity)| identity).or(known.first().map(|(_, identity)| identity));
     match newest {

@@ -135,7 +135,8 @@ fn stage_6_of_random_histories_is_that_of_the_model() {
             let expected = model_candidate(&history, 1);
             assert_eq!(rung.status, expected, "seed {seed}, {:?} of {history:#?}", rung.gap);
             let short = told.rung(PINS[0], Stage::CANDIDATE_DEFAULT, 1);
-            assert_eq!((short.status, short.gap), (rung.status, rung.gap), "however much is listed");
+            assert_eq!((short.status, &short.gap), (rung.status, &rung.gap), "however much is listed");
+            told.check_short_search(PINS[0], Stage::CANDIDATE_DEFAULT, &rung);
             seen.insert(expected.as_str());
         }
         told.check_projection();

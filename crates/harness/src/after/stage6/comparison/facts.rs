@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use contract::proof::OwnedRepositoryProof;
 use contract::report::EngineFacts;
 use contract::stage6::comparison::SourceFreshness;
-use contract::{CitedBundle, EventKind, Reason, RunId, Stamp, Status, TaskId};
+use contract::{CitedBundle, EventKind, Reason, RunId, Status, TaskId};
 use evidence::verify::VerifiedBundle;
 use evidence::{chain, names};
 use serde_json::Value;
@@ -22,7 +22,6 @@ const LARGEST: u64 = 256 << 20;
 pub(super) struct BundleFacts {
     pub(super) cited: CitedBundle,
     pub(super) case_id: TaskId,
-    pub(super) started_at: Stamp,
     pub(super) status: Status,
     pub(super) reasons: Vec<Reason>,
     /// Keys of its report.
@@ -105,7 +104,6 @@ impl BundleFacts {
         Some(Self {
             cited: CitedBundle { run_id: report.run_id.clone(), attestation_sha256: bundle.attestation_sha256() },
             case_id: report.case_id.clone(),
-            started_at: report.run_started_at,
             status: report.status,
             reasons: report.blocker_reasons.clone(),
             keys: written.as_object()?.keys().cloned().collect(),

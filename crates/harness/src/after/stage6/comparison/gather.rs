@@ -103,7 +103,8 @@ impl Gatherer<'_> {
         let identity = EngineIdentity { source_id: source_id.clone(), model: model.clone() };
         let mut bundles: Vec<BundleFacts> = passes.iter().map(|pass| pass.bundle.clone()).collect();
         for stage in below(Stage::OWNED_REPOSITORY) {
-            bundles.extend(self.newest_pass(engine, Purpose::Governed, stage, Some(&identity))?);
+            let newest = self.newest_pass(engine, Purpose::Governed, stage, Some(&identity))?;
+            bundles.extend(newest.map(|(_, bundle)| bundle));
         }
         for stage in below(Stage::CANDIDATE_DEFAULT) {
             bundles.extend(self.newest_failure(engine, stage, &identity)?);
@@ -155,7 +156,7 @@ impl Gatherer<'_> {
         }
     }
 
-    /// The newest pass of whatever identity, by the time at which it was started.
+    /// The newest pass of whatever identity, in the order of the ledger.
     fn newest_of_any(
         &self,
         engine: &str,
@@ -163,12 +164,12 @@ impl Gatherer<'_> {
         stage: Stage,
     ) -> Result<Option<BundleFacts>, ReadLedgerError> {
         let known = self.source.ledger.rung_identities(engine, purpose, stage)?.into_iter().map(Some);
-        let mut newest: Option<BundleFacts> = None;
+        let mut newest: Option<(u64, BundleFacts)> = None;
         for identity in known.chain([None]) {
             let found = self.newest_pass(engine, purpose, stage, identity.as_ref())?;
-            newest = newest.into_iter().chain(found).max_by_key(|bundle| bundle.started_at);
+            newest = newest.into_iter().chain(found).max_by_key(|(seq, _)| *seq);
         }
-        Ok(newest)
+        Ok(newest.map(|(_, bundle)| bundle))
     }
 
     fn newest_pass(
@@ -177,9 +178,9 @@ impl Gatherer<'_> {
         purpose: Purpose,
         stage: Stage,
         identity: Option<&EngineIdentity>,
-    ) -> Result<Option<BundleFacts>, ReadLedgerError> {
+    ) -> Result<Option<(u64, BundleFacts)>, ReadLedgerError> {
         let runs = RungRuns { engine, purpose, stage, identity, of: RungPart::Passes };
-        find_newest(self.source.ledger, &runs, |row| self.read_facts(row))
+        find_newest(self.source.ledger, &runs, |row| Some((row.seq, self.read_facts(row)?)))
     }
 
     fn newest_failure(

@@ -6,7 +6,7 @@ use contract::approval::OutcomeVerdict;
 use contract::proof::{ApprovalAnswer, OwnedRepositoryProof};
 use contract::report::{CheckResult, OperatorOutcome, Report, SourceAdmissionStatus};
 use contract::stage6::refresh::{PriorComparison, RealOwnedPass, RefreshLane, RefreshTarget};
-use contract::{Digest, Purpose, RunId, Stage, Stamp, Status, TaskId};
+use contract::{Digest, Purpose, RunId, Stage, Status, TaskId};
 use ledger::EngineIdentity;
 
 use crate::after::stage6::commands::EngineCommands;
@@ -179,7 +179,7 @@ pub(super) struct PriorFacts {
 #[derive(Debug, Clone)]
 pub(super) struct DamagedPrior {
     pub(super) run_id: RunId,
-    pub(super) started_at: Stamp,
+    pub(super) seq: u64,
     pub(super) why: String,
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use contract::proof::OwnedRepositoryProof;
 use contract::stage6::comparison::REPEATABILITY_REQUIRED;
 use contract::stage6::refresh::RealOwnedPass;
-use contract::{CitedBundle, RunId, Stage, Stamp};
+use contract::{CitedBundle, RunId, Stage};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
 use ledger::{Bundles, EngineIdentity, FoundRuns, ReadLedgerError, RunRow, RunStatus, hold_bundle};
@@ -65,23 +65,23 @@ pub(super) fn read_counting(
         if is_new {
             cases.insert(pass.facts.row.case_id.clone());
             commits.insert(pass.facts.row.target_commit.clone());
-            passes.push((run.started_at, pass));
+            passes.push((run.seq, pass));
         }
     }
-    passes.sort_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
+    passes.sort_by_key(|(seq, _)| std::cmp::Reverse(*seq));
     Ok(passes.into_iter().map(|(_, pass)| pass).collect())
 }
 
-/// Start of the newest pass that counts for an identity.
+/// Entry that started the newest pass that counts for an identity.
 pub(super) fn find_counting(
     source: &RungSource<'_>,
     engine: &str,
     identity: &EngineIdentity,
-) -> Result<Option<Stamp>, ReadLedgerError> {
+) -> Result<Option<u64>, ReadLedgerError> {
     let EngineIdentity { source_id, model } = identity;
     let identity = RungIdentity { engine, source_id, pair: model.as_ref() };
     let rung = source.find_whole_rung(identity, Stage::OWNED_REPOSITORY)?;
-    Ok(rung.runs.iter().find(|run| run.counts == RunCount::For).map(|run| run.started_at))
+    Ok(rung.runs.iter().find(|run| run.counts == RunCount::For).map(|run| run.seq))
 }
 
 /// Runs of a rung in the order in which they are taken: those that decide it, then the
@@ -213,7 +213,7 @@ mod tests {
     fn run(suffix: &str, counts: RunCount, status: RunStatus) -> RungRun {
         let run_id = RunId::try_from(format!("20261116T070000Z-r1-{suffix}")).unwrap();
         let (task_id, started_at) = ("r1".to_owned().try_into().unwrap(), "2026-11-16T07:00:00Z".parse().unwrap());
-        RungRun { run_id, task_id, status, started_at, counts, why: None }
+        RungRun { run_id, task_id, status, started_at, seq: 1, counts, why: None }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The comparison of stage 6 that a refresh carries lanes and failure closure from.
 
-use contract::stage6::comparison::{CandidateComparison, ComparisonSubject};
+use contract::stage6::comparison::{COMPARISON_TASK, CandidateComparison, ComparisonSubject};
 use contract::stage6::refresh::{PriorComparison, RefreshLane};
-use contract::{CitedBundle, CollectionKind, Purpose, Stage, Stamp, Status};
+use contract::{CitedBundle, CollectionKind, Purpose, Stage, Status};
 use evidence::verify::VerifiedBundle;
 use ledger::{Bundles, EngineIdentity, ReadLedgerError, RunRow, RungPart, RungRuns};
 use serde_json::Value;
@@ -10,7 +10,6 @@ use views::{RungSource, asked_run};
 
 use super::facts::{CarriedVerdict, DamagedPrior, PriorFacts};
 use super::passes::read_json_document;
-use crate::after::stage6::comparison::COMPARISON_TASK;
 use crate::after::stage6::newest::find_newest;
 use crate::after::stage6::secret_fields::find_secret_fields;
 
@@ -26,7 +25,7 @@ pub(super) enum NewestComparison {
 #[derive(Debug)]
 pub(super) struct FoundPrior {
     pub(super) facts: PriorFacts,
-    started_at: Stamp,
+    seq: u64,
 }
 
 impl FoundPrior {
@@ -38,11 +37,11 @@ impl FoundPrior {
 }
 
 impl NewestComparison {
-    /// Time at which it was made.
-    pub(super) const fn started_at(&self) -> Stamp {
+    /// The entry of the ledger that started it.
+    pub(super) const fn seq(&self) -> u64 {
         match self {
-            Self::Verified(found) => found.started_at,
-            Self::Damaged(damaged) => damaged.started_at,
+            Self::Verified(found) => found.seq,
+            Self::Damaged(damaged) => damaged.seq,
         }
     }
 
@@ -71,7 +70,7 @@ pub(super) fn find_prior(
         let runs = RungRuns { engine, purpose: Purpose::Governed, stage, identity: Some(&identity), of: RungPart::All };
         let read = |row: &RunRow| Some((row.clone(), read_comparison(source, row)?));
         let found = find_newest(source.ledger, &runs, read)?;
-        newest = newest.into_iter().chain(found).max_by_key(|(_, found)| found.started_at());
+        newest = newest.into_iter().chain(found).max_by_key(|(_, found)| found.seq());
     }
     let Some((row, mut newest)) = newest else { return Ok(None) };
     if let NewestComparison::Verified(found) = &mut newest {
@@ -87,7 +86,7 @@ fn read_comparison(source: &RungSource<'_>, row: &RunRow) -> Option<NewestCompar
         Ok(bundle) => read_document(&bundle, row).map(|found| NewestComparison::Verified(Box::new(found))),
         Err(error) if is_lost(source, row) => Some(NewestComparison::Damaged(DamagedPrior {
             run_id: row.run_id.clone(),
-            started_at: row.started_at,
+            seq: row.seq,
             why: error.to_string(),
         })),
         Err(_) => None,
@@ -134,7 +133,7 @@ fn read_document(bundle: &VerifiedBundle, row: &RunRow) -> Option<FoundPrior> {
         promoted: document.core_promotion_status != contract::decision::NotPromoted::NotPromoted,
         secret_fields: find_secret_fields(&raw, &known),
     };
-    Some(FoundPrior { facts, started_at: row.started_at })
+    Some(FoundPrior { facts, seq: row.seq })
 }
 
 /// The verdict on a subject; one that is not there is blocked.

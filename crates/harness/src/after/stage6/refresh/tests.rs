@@ -315,8 +315,7 @@ const FAULTS: &[Row] = {
             "a comparison that does not verify",
             |f| {
                 let (prior, why) = (f.prior.take().unwrap(), "report.json shape".to_owned());
-                let (run_id, started_at) = (prior.comparison.run_id, "2026-11-17T13:00:00Z".parse().unwrap());
-                f.damaged_prior = Some(DamagedPrior { run_id, started_at, why });
+                f.damaged_prior = Some(DamagedPrior { run_id: prior.comparison.run_id, seq: 7, why });
             },
             F::MissingArtifact,
             S::ArtifactCompleteness,
