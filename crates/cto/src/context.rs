@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::nearest::{did_you_mean, nearest};
 use crate::operator::git_configuration;
 use crate::output::Output;
-use crate::seek::{BundleFinder, trusted, trusted_for_review};
+use crate::seek::{BundleFinder, suggest_run, trusted, trusted_for_review};
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Context {
     /// A run by id, unique prefix, suffix, `@` or `@-N`.
     pub(crate) fn find_run(&self, reference: &str) -> Result<FoundRun, CommandError> {
         let (views, now) = self.look()?;
-        Ok(views.find_run(reference, now)?)
+        views.find_run(reference, now).map_err(|error| suggest_run(&views, now, error))
     }
 
     /// The same, verified with the home's keys as the run that was asked for; it is not collected while both values live.

@@ -22,6 +22,7 @@ mod output;
 #[cfg(test)]
 #[path = "../tests/browser/payloads.rs"]
 mod payloads;
+mod replaced_file;
 mod run_view;
 mod seek;
 mod settings_file;

@@ -8,10 +8,11 @@ use cortex::PersonSigners;
 use evidence::PublicKey;
 use harness::{Home, RunClock};
 use ledger::Bundles;
-use views::{FoundRun, ViewedHome, Views};
+use views::{FindRunError, FoundRun, RunQuery, ViewedHome, Views};
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 
 /// Namespace of keys that sign bundles, in the list of allowed signers.
 pub(crate) const BUNDLE_NAMESPACE: &str = "cto-bundle@v1";
@@ -45,7 +46,7 @@ impl<'a> BundleFinder<'a> {
             Some(runs) => self.runs.insert(runs),
             None => self.runs.insert(self.context.look()?),
         };
-        Ok(views.find_run(bundle, *now)?)
+        views.find_run(bundle, *now).map_err(|error| suggest_run(views, *now, error))
     }
 
     /// A bundle that does not lie in the home needs no home at all.
@@ -55,6 +56,19 @@ impl<'a> BundleFinder<'a> {
             None => Ok(FoundRun::at_path(path, None)),
         }
     }
+}
+
+/// Runs among which a mistyped one is looked for: the newest.
+const NEAR_RUNS: usize = 200;
+
+/// The error of a run that is not found; of a mistyped one with the run that it is likely to mean.
+pub(crate) fn suggest_run(views: &Views, now: Stamp, error: FindRunError) -> CommandError {
+    let FindRunError::Unknown(reference) = &error else { return error.into() };
+    let query = RunQuery { limit: NEAR_RUNS, ..RunQuery::default() };
+    let runs = views.list_runs(&query, now).map(|page| page.runs).unwrap_or_default();
+    let ids = runs.iter().flat_map(|run| [run.row.run_id.as_str(), run.row.run_id.suffix()]);
+    let meant = did_you_mean(reference, ids);
+    CommandError::usage(format!("{error}{meant}")).hint("cto runs")
 }
 
 /// True for a name that means a path and not a run.

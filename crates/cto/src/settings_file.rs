@@ -2,9 +2,6 @@
 //! are; a file that is not written in plain lines is left to its author.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::Write as _;
-use std::path::Path;
 
 /// Other keys of the block that is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,21 +169,6 @@ fn find_section(lines: &[String], section: &str) -> FoundSection {
     }
     let end = lines[top + 1..].iter().position(|line| indent(line) == Some(0)).map_or(lines.len(), |at| top + 1 + at);
     FoundSection::Lines(top, end)
-}
-
-/// Puts a text in the place of a file by one rename.
-pub(crate) fn replace_file(file: &Path, text: &str) -> std::io::Result<()> {
-    if let Some(parent) = file.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    let aside = file.with_extension(format!("new-{}", std::process::id()));
-    let mut made = fs::OpenOptions::new().write(true).create_new(true).open(&aside)?;
-    let written =
-        made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).and_then(|()| fs::rename(&aside, file));
-    if written.is_err() {
-        let _ = fs::remove_file(&aside);
-    }
-    written
 }
 
 fn without_comment(line: &str) -> &str {

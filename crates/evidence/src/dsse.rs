@@ -6,7 +6,7 @@ use contract::canonical_bytes;
 use contract::statement::{Envelope, PAYLOAD_TYPE, Signature};
 use serde::Serialize;
 
-use crate::key::HarnessKey;
+use crate::key::{HarnessKey, PublicKey};
 
 /// The bytes that are signed: DSSE's pre-authentication encoding.
 pub fn pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
@@ -24,4 +24,12 @@ pub fn sign_statement(statement: &impl Serialize, key: &HarnessKey) -> Result<Ve
         payload_type: PAYLOAD_TYPE.to_owned(),
         signatures: vec![Signature { keyid: key.public().key_id(), sig: STANDARD.encode(signature) }],
     })
+}
+
+/// Payload of an envelope with one signature, if that is by this key.
+pub fn open_statement(envelope: &[u8], key: &PublicKey) -> Option<Vec<u8>> {
+    let envelope: Envelope = serde_json::from_slice(envelope).ok()?;
+    let [signature] = envelope.signatures.as_slice() else { return None };
+    let (payload, bytes) = (STANDARD.decode(&envelope.payload).ok()?, STANDARD.decode(&signature.sig).ok()?);
+    key.verifies(&pre_authentication(&envelope.payload_type, &payload), &bytes).then_some(payload)
 }

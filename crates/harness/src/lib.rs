@@ -81,6 +81,7 @@ pub use run::stop_run::ask_run_to_stop;
 pub use seal::dead::RecoverError;
 pub use seal::landing::{LandingEnd, RecoveredLanding};
 pub use spine::{GovernError, RunOutcome, govern, govern_claimed};
+pub use testimony::results::list_unloaded;
 
 #[cfg(test)]
 mod tests;

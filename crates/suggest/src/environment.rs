@@ -7,6 +7,7 @@ mod go;
 mod node;
 mod python;
 mod python_lock;
+mod python_marker;
 mod rust;
 mod show;
 

@@ -27,6 +27,7 @@ mod tally;
 mod tap;
 mod text;
 mod unittest;
+mod unloaded;
 mod vitest;
 mod voice;
 mod xml;
@@ -38,6 +39,7 @@ use std::path::Path;
 
 pub use self::messages::failure_messages;
 pub use self::outcome::{Runner, TestOutcome, TestResults};
+pub use self::unloaded::list_unloaded;
 
 use self::junit::JunitReport;
 use self::tally::RunnerReading;

@@ -11,10 +11,10 @@ use crate::ChoreResult;
 use crate::process::{cargo, command_output, program, repository_root, run_command, target};
 
 /// Files of the repository that go with the program.
-const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+pub(super) const PAPERS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Shell, and the name under which its completions are looked for.
-const SHELLS: [(&str, &str); 3] = [("bash", "cto.bash"), ("zsh", "_cto"), ("fish", "cto.fish")];
+pub(super) const SHELLS: [(&str, &str); 3] = [("bash", "cto.bash"), ("zsh", "_cto"), ("fish", "cto.fish")];
 
 /// Version of the package `cto`.
 pub(crate) fn version() -> ChoreResult<String> {

@@ -10,6 +10,10 @@ use super::pack::{read_file, sha256, version, write_file};
 use crate::ChoreResult;
 use crate::process::{command_output, program, repository_root};
 
+/// The signed statement, and the public half of the key that signed it.
+pub(super) const PROVENANCE: &str = "provenance.intoto.json";
+pub(super) const PUBLIC_KEY: &str = "provenance.pub";
+
 /// Signs one statement about all files; it lies beside them, with the public half of its key.
 pub(super) fn sign_all(files: &[PathBuf], key: &Path) -> ChoreResult {
     let Some(folder) = files.first().and_then(|file| file.parent()) else { return Ok(()) };
@@ -17,9 +21,9 @@ pub(super) fn sign_all(files: &[PathBuf], key: &Path) -> ChoreResult {
     let subjects = files.iter().map(|file| subject(file)).collect::<ChoreResult<Vec<Value>>>()?;
     let statement = statement(subjects)?;
     let signed = evidence::dsse::sign_statement(&statement, &key).map_err(|error| error.to_string())?;
-    write_file(&folder.join("provenance.intoto.json"), &signed)?;
+    write_file(&folder.join(PROVENANCE), &signed)?;
     let public = key.public();
-    write_file(&folder.join("provenance.pub"), format!("{}\n", public.openssh("cto-release").trim_end()).as_bytes())?;
+    write_file(&folder.join(PUBLIC_KEY), format!("{}\n", public.openssh("cto-release").trim_end()).as_bytes())?;
     println!("signed by {}", public.key_id());
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::FEATURES;
 use super::pack::version;
 use crate::ChoreResult;
 use crate::process::{cargo, command_output, repository_root};
@@ -67,9 +68,7 @@ struct Locked {
 
 /// Bill of materials for one target platform.
 pub(super) fn write_bill(triple: &str) -> ChoreResult<Bill> {
-    let text =
-        command_output(&mut cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", triple]))?;
-    let metadata: Metadata = serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata = read_metadata(triple, &["--features", &format!("cto/{FEATURES}")])?;
     let lock = std::fs::read_to_string(repository_root().join("Cargo.lock"))
         .map_err(|error| format!("Cargo.lock: {error}"))?;
     let lock: Lock = toml::from_str(&lock).map_err(|error| format!("Cargo.lock: {error}"))?;
@@ -89,6 +88,13 @@ pub(super) fn write_bill(triple: &str) -> ChoreResult<Bill> {
     });
     let json = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
     Ok(Bill { json: json + "\n", licences: licences(&linked) })
+}
+
+/// Packages of the workspace for a platform, as the program is built with these features.
+fn read_metadata(triple: &str, features: &[&str]) -> ChoreResult<Metadata> {
+    let words = ["metadata", "--format-version", "1", "--locked", "--filter-platform", triple];
+    let text = command_output(cargo(&words).args(features))?;
+    serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
 /// Packages linked into the program: normal dependencies of `cto`, at any distance. Build
@@ -130,4 +136,43 @@ fn licences(linked: &[&Package]) -> String {
         out.push_str(&format!("| {name} | {version} | {} |\n", license.as_deref().unwrap_or("not said")));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::dist::X86_64;
+
+    fn names_of(metadata: &Metadata) -> BTreeSet<String> {
+        let linked = linked_packages(metadata).unwrap();
+        linked.iter().map(|package| format!("{} v{}", package.name, package.version)).collect()
+    }
+
+    /// Packages that cargo itself names for the program as it is built.
+    fn built_packages() -> BTreeSet<String> {
+        let words = ["tree", "--locked", "--package", "cto", "--features", FEATURES, "--edges", "normal", "--target"];
+        let tree = command_output(cargo(&words).args([X86_64, "--prefix", "none", "--format", "{p}"])).unwrap();
+        let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        tree.lines().filter(|line| !line.trim().is_empty()).map(name).collect()
+    }
+
+    #[test]
+    fn the_bill_names_every_package_of_the_build() {
+        let bill = write_bill(X86_64).unwrap();
+        let built = built_packages();
+        assert!(built.iter().any(|package| package.starts_with("tokio-postgres ")), "{built:?}");
+        let document: Value = serde_json::from_str(&bill.json).unwrap();
+        let text = |component: &Value, key: &str| component[key].as_str().unwrap_or_default().to_owned();
+        let components = document["components"].as_array().unwrap();
+        let named = components.iter().map(|one| format!("{} v{}", text(one, "name"), text(one, "version")));
+        assert_eq!(named.collect::<BTreeSet<_>>(), built);
+        for package in &built {
+            let (name, version) = package.split_once(" v").unwrap();
+            assert!(bill.licences.contains(&format!("| {name} | {version} |")), "{package}");
+        }
+        // Control: without the features of the build, packages of the program are missing.
+        assert!(names_of(&read_metadata(X86_64, &[]).unwrap()).len() < built.len());
+    }
 }

@@ -13,7 +13,7 @@ use super::run::result;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::live::RunDisplay;
-use crate::seek::trusted;
+use crate::seek::{suggest_run, trusted};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -24,7 +24,7 @@ pub(crate) fn attach_run(context: &Context, run: &str) -> Result<u8, CommandErro
     match views.find_run(run, now) {
         Ok(found) => show_end(context, &found.id),
         Err(FindRunError::Running(run_id)) => follow(context, &views, &run_id, now),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(suggest_run(&views, now, error)),
     }
 }
 

@@ -14,7 +14,8 @@ use super::decide;
 use crate::args::EngineCommand;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::settings_file::{OtherKeys, replace_file, set_keys};
+use crate::replaced_file::replace_file;
+use crate::settings_file::{OtherKeys, set_keys};
 
 /// Lists and probes engines, and opens or closes their gates.
 pub(crate) fn engine(context: &Context, command: &EngineCommand) -> Result<u8, CommandError> {

@@ -1,14 +1,16 @@
 //! `cto environment suggest --try`: each environment that could be right, tried in the
 //! sandbox by the repository's own tests.
 
+use std::fs;
 use std::path::Path;
 
 use contract::case::FakeSteps;
-use contract::report::PassKind;
+use contract::report::{PassKind, TestCounts};
 use contract::task::SourceClassification;
 use contract::text::show_controls;
 use contract::{Purpose, Report, Stage};
-use harness::{Ask, FAKE, Harness, Quiet, Task, Watch, govern};
+use evidence::names;
+use harness::{Ask, FAKE, Harness, Task, list_unloaded};
 use serde::Serialize;
 use serde_json::json;
 use suggest::{ContractDraft, ContractWords, EnvironmentVariant};
@@ -16,6 +18,10 @@ use suggest::{ContractDraft, ContractWords, EnvironmentVariant};
 use super::{INTERRUPTED, new};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::live::RunDisplay;
+
+/// Most lines that name what an environment lacks.
+const MOST_LACKS: usize = 5;
 
 /// Result of trying one environment.
 #[derive(Debug, Serialize)]
@@ -26,10 +32,16 @@ struct TriedEnvironment {
     why: Option<String>,
     /// Tests that ran.
     tests: u64,
+    passed: u64,
+    /// Lines in which runners say what cannot be loaded; the first of many.
+    not_loaded: Vec<String>,
+    /// True if nothing failed, so that no other environment could do better.
+    #[serde(skip)]
+    is_green: bool,
 }
 
-/// Tries environments until one works: setup, build and exam of the committed tree, in a
-/// temporary home.
+/// Tries environments until the tests pass in one: setup, build and exam of the committed
+/// tree, in a temporary home. Of red ones, keeps the one in which most tests pass.
 pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     context.refuse_when_halted()?;
     let repository = std::path::absolute(dir)?;
@@ -40,22 +52,33 @@ pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, Comm
     }
     let scratch = tempfile::tempdir()?;
     let harness = context.harness_at(&scratch.path().to_owned().into())?;
-    let mut tried = Vec::new();
-    for EnvironmentVariant { label, draft } in drafted.variants() {
+    let variants = drafted.variants();
+    let mut tried: Vec<TriedEnvironment> = Vec::new();
+    for EnvironmentVariant { label, draft } in &variants {
         context.output.print_note(&format!("trying {label}\n"));
         let whole = drafted.clone().in_environment(draft.clone());
-        let Some(report) = try_one(context, &harness, &whole, &repository)? else { return Ok(INTERRUPTED) };
-        let result = judge(label, &report);
-        let works = result.works;
+        let Some(result) = try_one(context, &harness, label, &whole, &repository)? else { return Ok(INTERRUPTED) };
         if let Some(why) = &result.why {
             context.output.print_note(&format!("  {}\n", show_controls(why)));
         }
+        let is_green = result.is_green;
         tried.push(result);
-        if works {
-            return tell(context, &tried, draft.as_ref());
+        if is_green {
+            break;
         }
     }
-    fail(context, &tried)
+    match pick_environment(&tried) {
+        Some(at) => tell(context, &tried, variants[at].draft.as_ref()),
+        None => fail(context, &tried),
+    }
+}
+
+/// Place of the environment to keep: the first green one, else the first of those in which
+/// most tests pass. None if no environment works.
+fn pick_environment(tried: &[TriedEnvironment]) -> Option<usize> {
+    let working = tried.iter().enumerate().filter(|(_, row)| row.works);
+    // The last of equal maxima is taken, and the first is wanted.
+    working.rev().max_by_key(|(_, row)| (row.is_green, row.passed)).map(|(at, _)| at)
 }
 
 /// Holds the exam of the baseline as a run does, with an engine that changes nothing. None
@@ -63,9 +86,10 @@ pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, Comm
 fn try_one(
     context: &Context,
     harness: &Harness,
+    label: &'static str,
     drafted: &ContractDraft,
     repository: &Path,
-) -> Result<Option<Report>, CommandError> {
+) -> Result<Option<TriedEnvironment>, CommandError> {
     let words =
         ContractWords { task_id: "environment", brief: "Change nothing.", allowed_paths: &[], repository: None };
     let mut task = Task::from_text("the draft", &drafted.yaml(&words), repository)?;
@@ -82,19 +106,34 @@ fn try_one(
         at: Some("HEAD".to_owned()),
         ..context.plain_ask(FAKE, &task, Purpose::Validation)?
     };
-    let outcome = govern(harness, &task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?;
-    Ok((!outcome.interrupted).then_some(outcome.sealed.report))
+    let display = RunDisplay::titled(context.output, format!("trying {label}"), &context.cancel);
+    let outcome = display.watch_run(harness, &task, &ask, &context.cancel)?;
+    if outcome.interrupted {
+        return Ok(None);
+    }
+    let log = fs::read(outcome.sealed.dir.join(names::TEST_LOG)).unwrap_or_default();
+    Ok(Some(judge(label, &outcome.sealed.report, list_unloaded(&log))))
 }
 
-/// An environment works if the tests run in it; red tests are the repository's own affair.
-fn judge(environment: &'static str, report: &Report) -> TriedEnvironment {
+/// An environment works if the tests run in it and everything that they need loads; red
+/// tests are the repository's own affair.
+fn judge(environment: &'static str, report: &Report, unloaded: Vec<String>) -> TriedEnvironment {
     // A control adds a test of its own.
     let held = report.verification.passes.iter().filter(|pass| pass.kind != PassKind::Control);
-    let tests = held.map(|pass| pass.tests.result.as_ref().map_or(0, |counts| counts.executed));
-    let tests = tests.max().unwrap_or_default();
-    let works = report.blockers.is_empty() || tests > 0;
-    let why = report.blockers.first().filter(|_| !works).map(|blocker| blocker.text.clone());
-    TriedEnvironment { environment, works, why, tests }
+    let counts: Vec<TestCounts> = held.filter_map(|pass| pass.tests.result).collect();
+    let tests = counts.iter().map(|counts| counts.executed).max().unwrap_or_default();
+    let passed = counts.iter().map(|counts| counts.passed).max().unwrap_or_default();
+    let is_green = report.blockers.is_empty();
+    // Green tests may print such words, and mean something else.
+    let not_loaded = if is_green { Vec::new() } else { unloaded };
+    let works = is_green || tests > 0 && not_loaded.is_empty();
+    let first = report.blockers.first().filter(|_| !works).map(|blocker| blocker.text.clone());
+    let why = match not_loaded.first() {
+        Some(line) if tests > 0 => Some(format!("{passed} of {tests} tests pass, and not everything loads: {line}")),
+        _ => first,
+    };
+    let not_loaded = not_loaded.into_iter().take(MOST_LACKS).collect();
+    TriedEnvironment { environment, works, why, tests, passed, not_loaded, is_green }
 }
 
 fn tell(
@@ -110,6 +149,7 @@ fn tell(
     }
     for row in tried {
         let end = match row.works {
+            true if row.passed < row.tests => format!("works, {} of {} tests pass", row.passed, row.tests),
             true => format!("works, {} tests ran", row.tests),
             false => "does not work".to_owned(),
         };
@@ -123,8 +163,32 @@ fn fail(context: &Context, tried: &[TriedEnvironment]) -> Result<u8, CommandErro
     if context.output.json {
         context.output.print_json(&json!({"draft": null, "tried": tried}))?;
     }
-    let last = tried.iter().rev().find_map(|row| row.why.as_deref()).unwrap_or("no test ran");
+    let closest = tried.iter().rev().max_by_key(|row| row.passed);
+    let why = closest.and_then(|row| row.why.as_deref()).unwrap_or("no test ran");
     let count = tried.len();
-    let message = format!("the tests ran in none of {count} environments; the last says: {}", show_controls(last));
+    let message = format!("the tests run in none of {count} environments; the closest says: {}", show_controls(why));
     Err(CommandError::blocked_with(message).hint("cto environment suggest     and write the rest by hand"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(works: bool, is_green: bool, passed: u64) -> TriedEnvironment {
+        TriedEnvironment { environment: "e", works, why: None, tests: 9, passed, not_loaded: Vec::new(), is_green }
+    }
+
+    #[test]
+    fn the_environment_with_most_passing_tests_is_kept() {
+        let rows = [
+            (vec![tried(true, false, 1), tried(true, false, 8), tried(true, false, 8)], Some(1)),
+            (vec![tried(false, false, 9), tried(true, false, 1)], Some(1)),
+            (vec![tried(true, false, 8), tried(true, true, 0)], Some(1)),
+            (vec![tried(false, false, 9)], None),
+            (Vec::new(), None),
+        ];
+        for (rows, kept) in rows {
+            assert_eq!(pick_environment(&rows), kept, "{rows:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use contract::approval::OutcomeVerdict;
 use contract::{Purpose, Report, Stage, Status};
-use harness::{Harness, Watch, govern};
+use harness::Harness;
 
 use super::{INTERRUPTED, approve_first};
 use crate::args::Asked;
@@ -88,9 +88,7 @@ pub(crate) fn run_task(context: &Context, asked: &Asked, how: &RunHow, traffic: 
         return Ok(code);
     }
     let display = RunDisplay::of_run(context.output, &task, &ask, &context.cancel);
-    let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer: &display });
-    display.close_display();
-    let outcome = outcome?;
+    let outcome = display.watch_run(&harness, &task, &ask, &context.cancel)?;
     let report = &outcome.sealed.report;
     result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir, &asked.task_words());
     record_answer(context, &harness, how, report)?;

@@ -2,6 +2,7 @@
 //! drafts; what makes a draft count is the yes of a person.
 
 mod consent;
+mod gate_step;
 mod model;
 mod program;
 mod records;
@@ -10,20 +11,22 @@ use std::path::Path;
 
 use contract::text::show_controls;
 use contract::{Purpose, Report, Stage, Status};
-use harness::{Ask, FAKE, Quiet, Task, Watch, govern};
+use harness::{Ask, FAKE, Task};
 use serde_json::{Value, json};
 use views::{Rung, RungStatus};
 
 use self::consent::Consent;
 use self::model::ChosenModel;
-use super::{engine, init};
+use super::{INTERRUPTED, engine, init};
 use crate::args::SetupArgs;
 use crate::config::{is_configuration, user_file};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::LadderScene;
+use crate::live::RunDisplay;
 use crate::output::Output;
-use crate::settings_file::{OtherKeys, replace_file, set_keys, set_top, show_edit};
+use crate::replaced_file::replace_file;
+use crate::settings_file::{OtherKeys, set_keys, set_top, show_edit};
 
 /// The case of the first rungs.
 const CASE: &str = "r1-string-slugify";
@@ -41,6 +44,7 @@ pub(crate) fn setup_engine(context: MakeContext<'_>, arguments: &SetupArgs) -> R
     first.known_engine(&arguments.engine)?;
     let consent = Consent::new(first.output, arguments.yes)?;
     first.refuse_when_halted()?;
+    gate_step::agree_to_lower(&first, arguments, &consent)?;
     let model = ChosenModel::choose_model(arguments)?;
     let found = program::find_program(&first, arguments)?;
     steps.tell_step("engine", &format!("{} at {}", arguments.engine, found.program), "cto doctor");
@@ -191,7 +195,8 @@ fn climb(
         if is_earned(&context()?, engine, model, stage)? {
             steps.tell_step(&format!("stage {stage}"), "earned before", "cto ladder");
             if stage.number() == arguments.stage {
-                open_earned_stage(&context()?, engine, stage, consent)?;
+                let question = format!("Open the gate of {engine} for stage {stage}, which it has earned?");
+                gate_step::open_agreed(context, engine, stage, consent, &question)?;
             }
             continue;
         }
@@ -199,7 +204,7 @@ fn climb(
             format!("cto engine enable {engine} --stage {stage}; cto run {CASE} --engine {engine} --stage {stage}");
         consent.require(&cost(stage, engine, model), &by_hand)?;
         engine::open_gate(&context()?, engine, stage)?;
-        let report = run_case(&context()?, engine, stage)?;
+        let Some(report) = run_case(&context()?, engine, stage)? else { return Ok(INTERRUPTED) };
         let text = format!("{} {}", report.status, report.run_id);
         steps.tell_step(&format!("stage {stage}"), &text, &by_hand);
         if report.status != Status::Pass {
@@ -207,26 +212,26 @@ fn climb(
         }
     }
     if Stage::COPIED_REPOSITORY.number() <= arguments.stage {
-        records::admit_source(&context()?, engine, consent, steps)?;
-        engine::open_gate(&context()?, engine, Stage::COPIED_REPOSITORY)?;
-        let by_hand = format!("cto engine enable {engine} --stage 3");
-        steps.tell_step("stage 3", "gate open for copies of your repositories", &by_hand);
-        let next = format!("cto run --brief \"what is to be done\" --allow src/ --repo . --engine {engine}");
-        return steps.end(Status::Pass, &next);
+        return connect_repositories(context, engine, consent, steps);
     }
     // A run on a repository of one's own is refused before stage 3.
     steps.end(Status::Pass, &format!("cto setup {}", same_words(arguments)))
 }
 
-/// Opens the gate for a stage that was earned before, if it is not open for it.
-fn open_earned_stage(context: &Context, engine: &str, stage: Stage, consent: &Consent) -> Result<(), CommandError> {
-    let found = context.config.engines.find_engine(engine);
-    if found.is_some_and(|found| gate::engine::is_open(engine, &found.config.gate, stage)) {
-        return Ok(());
-    }
-    let by_hand = format!("cto engine enable {engine} --stage {stage}");
-    consent.require(&format!("Open the gate of {engine} for stage {stage}, which it has earned?"), &by_hand)?;
-    engine::open_gate(context, engine, stage).map(|_file| ())
+/// Admits the engine's build and opens the gate for copies of the person's repositories.
+fn connect_repositories(
+    context: MakeContext<'_>,
+    engine: &str,
+    consent: &Consent,
+    steps: &mut SetupSteps,
+) -> Result<u8, CommandError> {
+    records::admit_source(&context()?, engine, consent, steps)?;
+    let question = format!("Open the gate of {engine} for stage 3, copies of your repositories?");
+    gate_step::open_agreed(context, engine, Stage::COPIED_REPOSITORY, consent, &question)?;
+    let by_hand = format!("cto engine enable {engine} --stage 3");
+    steps.tell_step("stage 3", "gate open for copies of your repositories", &by_hand);
+    let next = format!("cto run --brief \"what is to be done\" --allow src/ --repo . --engine {engine}");
+    steps.end(Status::Pass, &next)
 }
 
 /// The words of this setup without its stage, for the rest of the way.
@@ -289,11 +294,12 @@ fn case_ask(context: &Context, engine: &str, stage: Stage) -> Result<(Task, Ask)
     Ok((task, ask))
 }
 
-fn run_case(context: &Context, engine: &str, stage: Stage) -> Result<Report, CommandError> {
+/// Runs the case before the person's eyes. None if a signal ended it.
+fn run_case(context: &Context, engine: &str, stage: Stage) -> Result<Option<Report>, CommandError> {
     let (task, ask) = case_ask(context, engine, stage)?;
-    let harness = context.harness()?;
-    let outcome = govern(&harness, &task, &ask, Watch { cancel: &context.cancel, observer: &Quiet })?;
-    Ok(outcome.sealed.report)
+    let display = RunDisplay::of_run(context.output, &task, &ask, &context.cancel);
+    let outcome = display.watch_run(&context.harness()?, &task, &ask, &context.cancel)?;
+    Ok((!outcome.interrupted).then_some(outcome.sealed.report))
 }
 
 /// Path of a record as a person types it.

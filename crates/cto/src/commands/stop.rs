@@ -10,6 +10,7 @@ use views::{FindRunError, Views};
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::seek::suggest_run;
 
 /// Asks one live run to end.
 pub(crate) fn ask_to_stop(context: &Context, reference: &str) -> Result<u8, CommandError> {
@@ -55,7 +56,7 @@ fn find_running(views: &Views, reference: &str, now: contract::Stamp) -> Result<
             let text = format!("`{}` has ended; there is nothing to stop", show_controls(reference));
             Err(CommandError::blocked_with(text).hint(format!("cto show {}", show_controls(reference))))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(suggest_run(views, now, error)),
     }
 }
 

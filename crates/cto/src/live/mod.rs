@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use contract::Report;
 use contract::text::show_controls;
-use harness::{Ask, LiveFact, StepReport, StepState, Task, WatchRun};
+use harness::{Ask, GovernError, Harness, LiveFact, RunOutcome, StepReport, StepState, Task, Watch, WatchRun, govern};
 
 use crate::output::{Output, duration};
 use board::RunBoard;
@@ -108,6 +108,19 @@ impl RunDisplay {
         } else {
             Self::Nothing
         }
+    }
+
+    /// Runs the task and shows what goes on, until it is over.
+    pub(crate) fn watch_run(
+        self,
+        harness: &Harness,
+        task: &Task,
+        ask: &Ask,
+        cancel: &AtomicBool,
+    ) -> Result<RunOutcome, GovernError> {
+        let outcome = govern(harness, task, ask, Watch { cancel, observer: &self });
+        self.close_display();
+        outcome
     }
 
     /// Draws now. A recording is played faster than the screen is drawn by itself, and each step of it is to be seen.

@@ -1,7 +1,7 @@
 //! Advice that is printed works when it is pasted, in the state that printed it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use contract::remedy::Remedy;
 use testkit::{Ran, World};
@@ -138,6 +138,69 @@ fn every_remedy_of_a_refused_run_can_be_pasted() {
         }
     });
     assert!(pasted >= 6, "only {pasted} remedies named a command");
+}
+
+/// The first command that is printed as a way on.
+fn first_command(ran: &Ran) -> Option<String> {
+    let of_remedy = |remedy: &str| Remedy::parse_text(remedy).command.map(str::to_owned);
+    let remedies = printed_remedies(ran);
+    let said = remedies.iter().find_map(|(_, remedy)| of_remedy(remedy)).or_else(|| {
+        let hint = ran.stderr.lines().find_map(|line| line.strip_prefix("next  "))?;
+        Some(hint.split("     ").next()?.to_owned())
+    });
+    said.filter(|command| command.starts_with("cto "))
+}
+
+/// Most remedies that one after the other are followed.
+const MOST_STEPS: usize = 12;
+
+/// Does what is printed, and again what was refused, until it works or a person has to act. Gives the commands that lead back to
+/// one that was followed before and changed nothing.
+fn find_loop(run: impl Fn(&[String]) -> Ran, words: &[&str]) -> Option<Vec<String>> {
+    let refused = shell_words::join(["cto"].iter().chain(words));
+    let (mut typed, mut advised) = (refused.clone(), BTreeSet::new());
+    let mut way = Vec::new();
+    for _ in 0..MOST_STEPS {
+        let ran = run(&shell_words::split(&typed).unwrap()[1..]);
+        way.push(typed.clone());
+        typed = match first_command(&ran) {
+            _ if ran.code == 0 && typed == refused => return None,
+            _ if ran.code == 0 => refused.clone(),
+            None => return None,
+            Some(command) if !advised.insert((typed.clone(), command.clone())) => {
+                way.push(command);
+                return Some(way);
+            }
+            Some(command) => command,
+        };
+    }
+    None
+}
+
+#[test]
+fn remedies_lead_to_no_loop() {
+    testkit::each_row(REFUSALS.iter().map(|refusal| (refusal.name, refusal)), |refusal| {
+        let world = world();
+        let _ = world.cto(["init", "."]).expect(0);
+        (refusal.lay)(&world);
+        assert_eq!(find_loop(|words| world.cto(words), refusal.words), None);
+    });
+}
+
+/// The control: two remedies that name each other, one that says it helped, and one that did help.
+#[test]
+fn a_loop_of_remedies_is_found() {
+    let ran = |code: i32, advice: &str| Ran { code, stdout: Vec::new(), stderr: format!("next  {advice}\n") };
+    let of_two = |words: &[String]| ran(3, if words == ["a"] { "cto b" } else { "cto a" });
+    assert_eq!(find_loop(of_two, &["a"]).unwrap().last().unwrap(), "cto b");
+    let idle = |words: &[String]| if words == ["a"] { ran(3, "cto b") } else { ran(0, "") };
+    assert_eq!(find_loop(idle, &["a"]).unwrap(), ["cto a", "cto b", "cto a", "cto b"]);
+    let asked = std::cell::Cell::new(0);
+    let helped = |words: &[String]| {
+        asked.set(asked.get() + 1);
+        if words == ["a"] && asked.get() == 1 { ran(3, "cto b") } else { ran(0, "cto c") }
+    };
+    assert_eq!(find_loop(helped, &["a"]), None);
 }
 
 /// The id of a contract file is no name on a command line: what is printed names the file, and the sealed contract later.

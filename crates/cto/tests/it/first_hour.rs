@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod agreed;
 mod at;
+mod case_scene;
 mod connected;
 mod continued;
 mod ctest;

@@ -110,3 +110,25 @@ fn ages_choose_runs() {
     assert_eq!(world.cto(["runs", "--since", "0s"]).expect(0).text(), "");
     let _ = world.cto(["runs", "--since", "2 days"]).expect(2);
 }
+
+#[test]
+fn a_mistyped_run_is_told_with_the_one_that_is_meant() {
+    let world = world();
+    let (report, _) = world.run("shell-script-rotate-logs", 0);
+    let id = report["run_id"].as_str().unwrap();
+    let suffix = id.rsplit('-').next().unwrap();
+    let mistyped = |text: &str| format!("{}{}", &text[..text.len() - 1], if text.ends_with('x') { 'y' } else { 'x' });
+    for command in ["show", "diff", "logs", "verify", "attach", "stop"] {
+        for meant in [suffix, id] {
+            let refused = world.cto([command, &mistyped(meant)]);
+            assert!(refused.stderr.contains(&format!("did you mean `{meant}`?")), "{command}: {}", refused.stderr);
+        }
+        // Control: of a word that is like no run nothing is guessed.
+        let refused = world.cto([command, "nothing-of-this-name"]);
+        assert!(
+            refused.stderr.contains("no run matches") && !refused.stderr.contains("did you mean"),
+            "{}",
+            refused.stderr
+        );
+    }
+}

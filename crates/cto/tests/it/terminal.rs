@@ -88,14 +88,17 @@ fn setup_and_engine_and_check_say_what_they_do() {
 fn ctrl_c_is_answered_at_once_in_each_phase() {
     let test = "ctrl_c_is_answered_at_once_in_each_phase";
     // Only the phase itself takes its time, and so much that no key is pressed too late.
-    for ((phase, word), seconds) in PHASES.into_iter().zip([[100, 0, 0], [0, 100, 0], [0, 0, 100]]) {
+    let phases = PHASES.into_iter().zip([[100, 0, 0], [0, 100, 0], [0, 0, 100]]);
+    for (columns, ((phase, word), seconds)) in
+        [60, 80, 160].into_iter().flat_map(|it| phases.clone().map(move |phase| (it, phase)))
+    {
         let world = world();
         slow_case(&world, seconds);
-        let Some(terminal) = Tmux::start(test, &world, 80, ["run", "./slow"]) else { return };
+        let Some(terminal) = Tmux::start(test, &world, columns, ["run", "./slow"]) else { return };
         terminal.wait_for(word);
         terminal.press("C-c");
         let end = terminal.wait_for("ended with 130");
-        assert_fits(&end, 80);
+        assert_fits(&end, columns);
         let verdicts =
             end.iter().filter(|line| line.starts_with("fail  made") || line.starts_with("blocked  made")).count();
         assert_eq!(verdicts, 1, "{phase}: {end:#?}");
@@ -141,15 +144,44 @@ fn four_lanes_are_four_rows_at_every_width() {
         terminal.press("C-c");
         terminal.wait_for("ended with 130");
     }
-    let words = ["race", "./race", "--engines", "fake,fake,fake,fake"];
-    let Some(terminal) = Tmux::start(test, &world, 80, words) else { return };
-    terminal.wait_for("lane 1 of 4");
-    terminal.wait_for("lane 2 of 4");
-    terminal.wait_until("the lane that is done and the steps of the lane that runs", |lines| {
-        lines.get(1).is_some_and(|line| line.contains("pass"))
-            && lines.iter().any(|line| line == "lane 2 of 4")
-            && lines.iter().any(|line| line.contains("• engine"))
-    });
+}
+
+#[test]
+fn a_race_of_four_lanes_fits_every_width() {
+    let test = "a_race_of_four_lanes_fits_every_width";
+    let world = world();
+    let fake = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 4}}]}";
+    world.case("race", &[("fake", fake)]);
+    for columns in WIDTHS {
+        let words = ["race", "./race", "--engines", "fake,fake,fake,fake"];
+        let Some(terminal) = Tmux::start(test, &world, columns, words) else { return };
+        assert_fits(&terminal.wait_for("lane 1 of 4"), columns);
+        assert_fits(&terminal.wait_for("lane 2 of 4"), columns);
+        let lines = terminal.wait_until("the lane that is done and the steps of the lane that runs", |lines| {
+            lines.get(1).is_some_and(|line| line.contains("pass"))
+                && lines.iter().any(|line| line == "lane 2 of 4")
+                && lines.iter().any(|line| line.contains("• engine"))
+        });
+        assert_fits(&lines, columns);
+        terminal.press("C-c");
+        assert_fits(&terminal.wait_for("ended with 130"), columns);
+    }
+}
+
+/// Longer than the silence that a terminal leaves unsaid.
+const SILENCE: u32 = 40;
+
+#[test]
+fn a_silent_engine_is_seen_to_be_silent() {
+    let test = "a_silent_engine_is_seen_to_be_silent";
+    let world = world();
+    slow_case(&world, [0, SILENCE, 0]);
+    let Some(terminal) = Tmux::start(test, &world, 60, ["run", "./slow"]) else { return };
+    let early = terminal.wait_for("runs python3").join("\n");
+    assert!(!early.contains("quiet for"), "control: {early}");
+    assert_fits(&terminal.wait_for("quiet for 0:3"), 60);
+    terminal.press("C-c");
+    terminal.wait_for("ended with 130");
 }
 
 #[test]

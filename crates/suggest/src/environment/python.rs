@@ -6,6 +6,7 @@ use untrusted_fs::own_files::OwnPath as _;
 
 use super::draft::EnvironmentDraft;
 use super::python_lock::{read_pins, split_by_wheels};
+use super::python_marker::MarkerPlace;
 use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with, has_ending, path_text};
 use crate::repository::ProjectFolder;
 
@@ -62,13 +63,13 @@ pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, dra
     draft.found("Python", &files.iter().map(|name| place.path_of(name)).collect::<Vec<_>>());
     let Some(python) = interpreter(machine) else { return draft.add_note(no_interpreter(machine)) };
     draft.show_program("python3", &python.found);
-    let wanted = wanted(place, &requirements);
+    let wanted = wanted(place, &requirements, MarkerPlace { python: version_of(&python) });
     if !matches!(wanted, WantedPackages::Nothing) {
         install(place, machine, &python, &wanted, draft);
     }
 }
 
-fn wanted(place: &ProjectFolder<'_>, requirements: &[&str]) -> WantedPackages {
+fn wanted(place: &ProjectFolder<'_>, requirements: &[&str], here: MarkerPlace) -> WantedPackages {
     let says = |name: &&&str| {
         let text = place.read_text(name).unwrap_or_default();
         text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
@@ -77,13 +78,18 @@ fn wanted(place: &ProjectFolder<'_>, requirements: &[&str]) -> WantedPackages {
     let needs = |name: &&str| place.read_text(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
     match LOCKS.into_iter().find(|lock| place.has_file(lock) && !place.ignores(lock)) {
         _ if !said.is_empty() => WantedPackages::Requirements(said),
-        Some(lock) => match read_pins(lock, &place.read_text(lock).unwrap_or_default()) {
+        Some(lock) => match read_lock(place, lock, here) {
             pins if pins.is_empty() => WantedPackages::AllWheels(lock),
             pins => WantedPackages::Locked(lock, pins),
         },
         None if MANIFESTS.iter().any(needs) => WantedPackages::Project,
         None => WantedPackages::Nothing,
     }
+}
+
+fn read_lock(place: &ProjectFolder<'_>, lock: &str, here: MarkerPlace) -> Vec<String> {
+    let text = |name: &str| place.read_text(name).unwrap_or_default();
+    read_pins(lock, &text(lock), &text("pyproject.toml"), here)
 }
 
 fn install(
@@ -225,6 +231,14 @@ fn no_interpreter(machine: &Machine<'_>) -> String {
 
 fn library(prefix: &Path) -> Vec<PathBuf> {
     beginning_with(&prefix.join("lib/python3.")).iter().map(|name| prefix.join("lib").join(name)).collect()
+}
+
+/// The interpreter's version, if the folder of its library names exactly one.
+fn version_of(python: &PythonInterpreter) -> Option<(u64, u64)> {
+    let names = beginning_with(&python.found.prefix.join("lib/python3."));
+    let [name] = &names[..] else { return None };
+    let (major, minor) = name.strip_prefix("python")?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// The version of the pip that an interpreter has, by the name of what describes it.

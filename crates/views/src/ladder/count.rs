@@ -64,6 +64,7 @@ pub(super) enum Uncounted {
     NegativeFixture,
     BreakGlass,
     FromCommit,
+    Continued,
     Unverified,
 }
 
@@ -77,6 +78,7 @@ impl Uncounted {
             Self::NegativeFixture => "its case declares that it fails",
             Self::BreakGlass => "it was approved past the policy",
             Self::FromCommit => "its source was taken from a commit, and the work tree was not looked at",
+            Self::Continued => "it began with the patch of another run",
             Self::Unverified => "nothing was verified",
         }
     }
@@ -201,6 +203,9 @@ fn never_counts(proven: &ProvenRun) -> Option<Uncounted> {
     }
     if proven.is_from_commit {
         return Some(Uncounted::FromCommit);
+    }
+    if proven.is_continued {
+        return Some(Uncounted::Continued);
     }
     proven.is_unverified.then_some(Uncounted::Unverified)
 }

@@ -45,6 +45,8 @@ pub struct ProvenRun {
     pub is_break_glass: bool,
     /// True if its source was taken from a commit, whatever the work tree contained.
     pub is_from_commit: bool,
+    /// True if it began with the patch of another run, so that its patch is not its engine's alone.
+    pub is_continued: bool,
     pub is_unverified: bool,
     pub case_id: TaskId,
     pub target_commit: Option<String>,
@@ -70,6 +72,7 @@ impl ProvenRun {
             is_negative_fixture: report.expected_status.is_some(),
             is_break_glass: has(Coverage::BreakGlass),
             is_from_commit: has(Coverage::SourceWorktreeNotCompared),
+            is_continued: report.continues.is_some(),
             is_unverified: has(Coverage::NoVerification) && report.stage > Stage::GATED_ENGINE,
             case_id: report.case_id.clone(),
             target_commit: report.target_commit.clone(),

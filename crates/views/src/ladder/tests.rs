@@ -81,6 +81,7 @@ struct Past {
     is_negative: bool,
     is_break_glass: bool,
     is_from_commit: bool,
+    is_continued: bool,
     is_unverified: bool,
     is_sealed: bool,
     is_deleted: bool,
@@ -120,6 +121,7 @@ impl Past {
             is_negative: dice.roll(8) == 0,
             is_break_glass: dice.roll(10) == 0,
             is_from_commit: dice.roll(12) == 0,
+            is_continued: dice.roll(12) == 0,
             is_unverified: dice.roll(12) == 0,
             is_sealed: dice.roll(12) != 0,
             is_deleted: false,
@@ -135,7 +137,7 @@ impl Past {
 
     /// True for a run that counts on neither side, if its bundle can be read.
     fn is_exempt(&self) -> bool {
-        self.is_negative || self.is_break_glass || self.is_from_commit
+        self.is_negative || self.is_break_glass || self.is_from_commit || self.is_continued
     }
 
     /// True for a pass that earns nothing, if its bundle can be read.
@@ -195,6 +197,7 @@ impl Past {
             is_negative_fixture: self.is_negative,
             is_break_glass: self.is_break_glass,
             is_from_commit: self.is_from_commit,
+            is_continued: self.is_continued,
             is_unverified: self.is_unverified,
             case_id: self.case.to_owned().try_into().unwrap(),
             target_commit: self.commit.map(str::to_owned),
@@ -404,15 +407,16 @@ fn proof_with_other_fixtures_or_of_another_format_is_for_another_identity() {
 type NeverRow = (&'static str, fn(&mut Past), RungStatus, RungStatus);
 
 /// A control for the model: a run that counts moves a rung, and the same run does not as validation, as a negative fixture, with its source
-/// from a commit, or approved past the policy. Without a verification its pass does not, and its failure does.
+/// from a commit, from the patch of another run, or approved past the policy. Without a verification its pass does not, and its failure does.
 #[test]
 fn validation_runs_and_negative_fixtures_never_count() {
     use RungStatus::{Blocked, NotStarted, Validated};
-    let rows: [NeverRow; 6] = [
+    let rows: [NeverRow; 7] = [
         ("the control", |_| {}, Validated, Blocked),
         ("validation", |past| past.purpose = Purpose::Validation, NotStarted, NotStarted),
         ("a negative fixture", |past| past.is_negative = true, NotStarted, NotStarted),
         ("from a commit", |past| past.is_from_commit = true, NotStarted, NotStarted),
+        ("from the patch of another run", |past| past.is_continued = true, NotStarted, NotStarted),
         ("past the policy", |past| past.is_break_glass = true, NotStarted, NotStarted),
         ("not verified", |past| past.is_unverified = true, NotStarted, Blocked),
     ];
@@ -428,6 +432,7 @@ fn validation_runs_and_negative_fixtures_never_count() {
                 is_negative: false,
                 is_break_glass: false,
                 is_from_commit: false,
+                is_continued: false,
                 is_unverified: false,
                 is_sealed: true,
                 status,

@@ -15,6 +15,7 @@ use crate::args::PanelPlace;
 use crate::config::PANEL_ID;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::replaced_file::replace_file;
 
 const ASSETS: [(&str, &str); 2] = [("cto_control_panel.js", PANEL_SCRIPT), ("cto_control_panel.css", PANEL_STYLE)];
 /// Words that every version of our assets has in its first line.
@@ -157,14 +158,6 @@ fn read_text(file: &Path) -> Result<Option<String>, CommandError> {
         _ => return Err(in_the_way(file, &"it is no file of at most 64 KiB")),
     }
     fs::read_to_string(file).map(Some).map_err(|error| in_the_way(file, &error))
-}
-
-/// Writes beside and renames: a host that reads meanwhile sees the old or the new one.
-fn replace_file(file: &Path, text: &str) -> Result<(), CommandError> {
-    let aside = file.with_extension(format!("cto-{}", std::process::id()));
-    fs::write(&aside, text)?;
-    fs::rename(&aside, file)?;
-    Ok(())
 }
 
 /// Refuses a file that no version of this program wrote.

@@ -37,11 +37,25 @@ impl Consent {
         self.output.print_note(&shown_lines(text));
     }
 
-    /// Goes on only with a yes.
+    /// Goes on only with a yes. One that was given beforehand is told with its question, and
+    /// so is a price that stands in it.
     pub(super) fn require(&self, question: &str, by_hand: &str) -> Result<(), CommandError> {
         if self.given {
+            self.output.print_note(&format!("{} yes, by --yes\n", show_controls(question)));
             return Ok(());
         }
+        self.ask(question, by_hand)
+    }
+
+    /// Goes on only with a yes to this very question, which nobody gives beforehand.
+    pub(super) fn require_in_person(&self, question: &str, refusal: &str, by_hand: &str) -> Result<(), CommandError> {
+        if self.given {
+            return Err(CommandError::blocked_with(refusal).hint(by_hand));
+        }
+        self.ask(question, by_hand)
+    }
+
+    fn ask(&self, question: &str, by_hand: &str) -> Result<(), CommandError> {
         self.output.print_note(&format!("{} [yes/no] ", show_controls(question)));
         let mut answer = String::new();
         io::stdin().lock().take(LONGEST).read_line(&mut answer)?;

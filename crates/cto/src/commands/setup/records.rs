@@ -18,11 +18,13 @@ use crate::commands::records::now;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::operator::git_configuration;
-use crate::settings_file::replace_file;
+use crate::replaced_file::replace_file;
 
 /// Trigger for a person to review a model's record again.
 const MODEL_REVIEW: &str = "when the model, its provider or its price changes";
 const SOURCE_REVIEW: &str = "with each new version";
+/// Does by hand what a yes does.
+const SET_ADMITTED: &str = r#"sed -i 's/\(status"\?: \)"draft"/\1"admitted"/'"#;
 const OWN_USE: &str = "own work on copies of own repositories, on this machine; nothing of it is changed or passed on";
 
 /// Admits the model, unless there is a usable record of it.
@@ -52,7 +54,7 @@ pub(super) fn admit_model(
         }
         Err(error) => return Err(error.into()),
     };
-    agree(&path, &format!("Admit the model {}?", model.pair), &by_hand, consent)?;
+    agree(&path, &format!("Admit the model {}?", model.pair), consent)?;
     let row = check_model_admission(&context.config.records, &path, now()?);
     if let Some(problem) = row.problem {
         return Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&path))));
@@ -87,7 +89,7 @@ pub(super) fn admit_source(
     let drafted = draft_source(&harness, &entry, now()?)
         .map_err(|short| CommandError::blocked_with(contract::text::show_controls(&short.text)).hint(short.remedy))?;
     write_source_draft(&path, &filled(drafted, approver(context, consent)?))?;
-    agree(&path, &format!("Admit this build of {engine} for copies of your repositories?"), &by_hand, consent)?;
+    agree(&path, &format!("Admit this build of {engine} for copies of your repositories?"), consent)?;
     let row = check_source_admission(&context.config.records, &path, now()?);
     if let Some(problem) = row.problem {
         return Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&path))));
@@ -115,10 +117,11 @@ fn filled(drafted: SourceAdmission, approver: String) -> SourceAdmission {
 
 /// Shows a draft, asks, and sets its status: the one change that makes it count is the
 /// person's.
-fn agree(path: &Path, question: &str, by_hand: &str, consent: &Consent) -> Result<(), CommandError> {
+fn agree(path: &Path, question: &str, consent: &Consent) -> Result<(), CommandError> {
     let text = fs::read_to_string(path)?;
     consent.show_text(&format!("{}\n{text}\n", path.display()));
-    consent.require(question, &format!("{by_hand}, and set its status to admitted in {}", typed_path(path)))?;
+    // The draft that was shown stays, and lacks nothing but this word.
+    consent.require(question, &format!("{SET_ADMITTED} {}", typed_path(path)))?;
     let drafts = ["\"status\": \"draft\"", "status: \"draft\""];
     let after =
         drafts.iter().fold(text.clone(), |text, draft| text.replacen(draft, &draft.replace("draft", "admitted"), 1));

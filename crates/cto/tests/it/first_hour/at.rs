@@ -118,3 +118,23 @@ fn what_moves_meanwhile_is_listed_and_no_verdict() {
     assert!(moved.contains("refs/heads/another") && !moved.contains("refs/tags"), "{moved}");
     assert_eq!(report["blockers"], json!([]));
 }
+
+#[test]
+fn a_run_from_a_commit_counts_on_no_rung() {
+    let world = world();
+    know_operator(&world);
+    let repository = world.repository("source", FILES);
+    let count_newest = || {
+        let told = world.cto(["ladder", "explain", "3", "--engine", "fake", "--json"]).expect(0).json();
+        told["rungs"][0]["runs"][0].clone()
+    };
+    let report = run(&world, &repository, Some("HEAD"), 0);
+    let counted = count_newest();
+    assert_eq!((&counted["run_id"], &counted["counts"]), (&report["run_id"], &json!("not_counted")));
+    assert!(counted["why"].as_str().unwrap().contains("from a commit"), "{counted}");
+
+    // Control: the same commit, by the work tree.
+    let report = run(&world, &repository, None, 0);
+    let counted = count_newest();
+    assert_eq!((&counted["run_id"], &counted["counts"]), (&report["run_id"], &json!("for")));
+}

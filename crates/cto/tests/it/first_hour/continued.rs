@@ -17,6 +17,8 @@ esac
 git log --oneline | wc -l | sed 's/^/commits /'
 git status --porcelain | sed 's/^/dirty /'
 ls -A | sed 's/^/sees /'
+grep -rlsE 'annual-report-of-1987|zebra-crossing' . "$HOME" /tmp /run | sed 's/^/knows /'
+env | grep -E 'annual-report-of-1987|zebra-crossing' | sed 's/^/knows /'
 if [ -z "$(git status --porcelain)" ]; then
   sed -i 's/return text.lower().*/return text.lower().strip()/' strings.py
 else
@@ -46,11 +48,15 @@ struct Scene {
 impl Scene {
     /// A workspace in which the script has earned stage 1 and its gate is open for stage 2.
     fn new() -> Self {
+        Self::with_script(SCRIPT)
+    }
+
+    fn with_script(script: &str) -> Self {
         let world = world();
         let _ = world.cto(["init", "."]).expect(0);
         let tools = testkit::lasting_dir(env!("CARGO_TARGET_TMPDIR"));
         let toy = tools.path().join("toy");
-        fs::write(&toy, SCRIPT).unwrap();
+        fs::write(&toy, script).unwrap();
         fs::set_permissions(&toy, fs::Permissions::from_mode(0o755)).unwrap();
         world.write("harness.yaml", ENGINE.replace("@TOY@", toy.to_str().unwrap()));
         let scene = Self { world, _tools: tools };
@@ -90,10 +96,14 @@ fn half_done_work_is_gone_on_with() {
     let second = scene.run(&["--continue", first["run_id"].as_str().unwrap()], 0);
     let said = scene.said(&second);
     assert!(said.contains("commits 1\n") && said.contains("dirty  M strings.py\n"), "{said}");
-    // Of the run before it sees the patch and nothing else.
-    for name in ["test.log", "patch.diff", "report.json", "backend", "task-contract.json"] {
-        assert!(!said.contains(&format!("sees {name}\n")), "{said}");
-    }
+    // Of the run before it sees the patch and nothing else: no log under any name, no answer of a blind check.
+    let seen =
+        |said: &str| said.lines().filter(|line| line.starts_with("sees ")).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(seen(&said), seen(&scene.said(&first)));
+    assert!(!said.contains("knows "), "{said}");
+    let kept = scene.world.bundles().join(first["run_id"].as_str().unwrap());
+    let contract = fs::read_to_string(kept.join("task-contract.json")).unwrap();
+    assert!(contract.contains("annual-report-of-1987"), "control: the bundle has the answers");
     for same in ["baseline_commit", "baseline_tree", "contract_digest", "backend", "stage"] {
         assert_eq!(second[same], first[same], "{same}");
     }
@@ -116,6 +126,56 @@ fn half_done_work_is_gone_on_with() {
     let again = scene.run(&[CASE, "--engine", "toy"], 1);
     assert_eq!(again["result_tree"], first["result_tree"]);
     assert!(again.get("continues").is_none());
+}
+
+/// Does all of the work in a clean tree, and nothing where there are changes already.
+const WHOLE_SCRIPT: &str = r#"#!/bin/sh
+case "$1" in
+  --version) echo "toy 1.0.0"; exit 0 ;;
+esac
+if [ -z "$(git status --porcelain)" ]; then
+  sed -i 's/return text.lower().*/return "-".join(text.lower().split())/' strings.py
+fi
+"#;
+
+/// The rung of stage 2, and how the newest of its runs counts.
+fn rung_and_newest(scene: &Scene) -> (Value, Value) {
+    let told = scene.cto(&["ladder", "explain", "2", "--engine", "toy", "--json"]).expect(0).json();
+    let rung = &told["rungs"][0];
+    (rung["status"].clone(), rung["runs"][0].clone())
+}
+
+#[test]
+fn work_that_was_gone_on_with_earns_no_rung() {
+    let scene = Scene::with_script(WHOLE_SCRIPT);
+    let solved = scene.run(&[CASE, "--engine", "fake"], 0);
+    let first = solved["run_id"].as_str().unwrap();
+    // The engine adds nothing to what another one did, and the whole patch passes.
+    let second = scene.run(&["--continue", first, "--engine", "toy"], 0);
+    assert_eq!((&second["backend"], &second["result_tree"]), (&json!("toy"), &solved["result_tree"]));
+    let (status, run) = rung_and_newest(&scene);
+    assert_eq!((&status, &run["run_id"]), (&json!("not_started"), &second["run_id"]));
+    assert_eq!(
+        (&run["counts"], &run["why"]),
+        (&json!("not_counted"), &json!("it began with the patch of another run"))
+    );
+    let decide = || {
+        let _ = scene.cto(&["engine", "enable", "toy", "--stage", "3"]).expect(0);
+        let told = scene.cto(&["decide", CASE, "--engine", "toy", "--stage", "3", "--json"]).text();
+        let _ = scene.cto(&["engine", "enable", "toy", "--stage", "2"]).expect(0);
+        told
+    };
+    assert!(decide().contains("stage_not_earned"), "{}", decide());
+
+    // Control: the same engine with the same patch, all of it its own.
+    let own = scene.run(&[CASE, "--engine", "toy"], 0);
+    assert_eq!(own["result_tree"], second["result_tree"]);
+    let (status, run) = rung_and_newest(&scene);
+    assert_eq!((&status, &run["counts"]), (&json!("validated"), &json!("for")));
+    assert!(!decide().contains("stage_not_earned"), "control: {}", decide());
+    // Nor does a run that went on take the rung away.
+    let _ = scene.run(&["--continue", first, "--engine", "toy"], 0);
+    assert_eq!(rung_and_newest(&scene).0, "validated");
 }
 
 #[test]

@@ -208,6 +208,29 @@ fn one_off_work_needs_no_contract_file() {
 }
 
 #[test]
+fn a_brief_is_held_under_the_contract_that_would_be_drafted() {
+    let world = world();
+    know_operator(&world);
+    let repository = world.repository("python", PYTHON);
+    let contract_of = |words: &[&str]| {
+        let report = world.cto(words.iter().copied().chain(["--json"])).expect(3).json();
+        let bundle = world.bundles().join(report["run_id"].as_str().unwrap());
+        fs::read_to_string(bundle.join("task-contract.json")).unwrap()
+    };
+    for (at, brief) in
+        ["parse() crashes on a line without a comma", "# Mend parse()\n\nIt crashes.\n"].iter().enumerate()
+    {
+        let (out, place) = (world.here().join(format!("{at}.yaml")), ["--allow", "*.py", "--repo", text(&repository)]);
+        let _ = world.cto([&["new", "--from", brief, "--out", text(&out)][..], &place].concat()).expect(0);
+        let drafted = contract_of(&["run", text(&out)]);
+        let brief_alone = contract_of(&[&["run", "--brief", brief][..], &place].concat());
+        assert_eq!(brief_alone, drafted, "{brief}");
+        // Control: another brief is another contract.
+        assert_ne!(contract_of(&[&["run", "--brief", "something else"][..], &place].concat()), drafted);
+    }
+}
+
+#[test]
 fn a_contract_is_never_written_over_another() {
     let world = world();
     know_operator(&world);

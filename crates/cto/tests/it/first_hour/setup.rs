@@ -1,16 +1,13 @@
 //! `cto setup`: the yes of a person, settings that stay, and Case by a stand-in.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
-use serde_json::json;
 use testkit::World;
 
+use super::case_scene::CaseScene;
 use super::{know_operator, text};
-use crate::case::scene::install_stand_in;
 use crate::world;
 
 /// Files of the operator, to show that a refusal writes none.
@@ -151,37 +148,14 @@ fn settings_in_plain_lines_are_added_to() {
 
 #[test]
 fn case_is_connected_by_one_command() {
-    let envelope = |more: serde_json::Value| {
-        let mut envelope = json!({"status": "completed", "summary": "done"});
-        envelope.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Reply::text(format!("It is done.\n<<<AGENT_RESULT\n{envelope}\nAGENT_RESULT>>>"))
-    };
-    let step = |contains: &str, times: Option<u64>, reply: Reply| Step {
-        when: When { contains: Some(contains.to_owned()), ..When::default() },
-        times,
-        reply,
-    };
-    let work = "sed -i 's/return text.lower().*/return \"-\".join(text.lower().split())/' strings.py";
-    let claims = json!({"artifacts": {"filesChanged": ["strings.py"], "testsPassed": true}});
-    let steps = vec![
-        step("You are the implementer of", Some(1), Reply::call("bash", json!({"command": work}))),
-        step("You are the implementer of", None, envelope(claims)),
-        step("You are the ", None, envelope(json!({}))),
-    ];
-    let script = Script { steps, otherwise: Reply::text("ready") };
-    let world = world();
-    know_operator(&world);
-    let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
-    let endpoint = format!("http://{}/v1", server.address());
-    let (_kept, launcher) = install_stand_in();
-
+    let scene = CaseScene::new();
     // Its program is never looked for: `case` and `ca` are names of others.
-    let unnamed = ["setup", "case", "--endpoint", &endpoint, "--model", "model-x", "--yes"];
-    let _ = world.cto(unnamed).expect(3);
-    let words = [&unnamed[..], &["--bin", text(&launcher), "--json"]].concat();
-    let ran = world.cto(&words);
+    let unnamed = scene.unnamed_words();
+    let _ = scene.world.cto(unnamed.iter().map(String::as_str).chain(["--yes"])).expect(3);
+    let ran = scene.world.cto(scene.words(&["--yes", "--json"]));
     assert_eq!(ran.code, 0, "{}\n{}", ran.text(), ran.stderr);
-    assert_eq!(world.cto(["ladder", "--engine", "case", "--json"]).expect(0).text().matches("validated").count(), 2);
+    let ladder = scene.world.cto(["ladder", "--engine", "case", "--json"]).expect(0).text();
+    assert_eq!(ladder.matches("validated").count(), 2);
 }
 
 #[test]
@@ -204,7 +178,49 @@ fn a_person_who_does_not_agree_has_admitted_nothing() {
     let record = world.user().join("cto-workspace/admissions/model/local__m.json");
     let record = fs::read_to_string(record).unwrap();
     assert!(record.contains("\"status\": \"draft\""), "{record}");
+    // What is printed does by hand what the yes would have done.
+    let command = said.lines().find_map(|line| line[line.find("sed -i ")?..].split('\u{1b}').next());
+    let command = command.unwrap().trim().to_owned();
+    let typed = testkit::program("sh", &world.here()).args(["-c", &command]).status().unwrap();
+    assert!(typed.success(), "{command}");
+    let model = fs::read_to_string(world.user().join("cto-workspace/admissions/model/local__m.json")).unwrap();
+    assert!(model.contains("\"status\": \"admitted\""), "{model}");
+    assert!(world.cto(["records"]).text().contains("local/m"), "{}", world.cto(["records"]).text());
     // The gate is as it was.
     let gate = fs::read_to_string(world.user().join("cto-workspace/harness.yaml")).unwrap();
     assert!(!gate.contains("enabled"), "{gate}");
+}
+
+/// Folders below the home in which installers put programs.
+const INSTALLED: [&str; 6] = [
+    ".local/bin",
+    "bin",
+    ".bun/bin",
+    ".npm-global/bin",
+    ".nvm/versions/node/v20.1.0/bin",
+    ".asdf/installs/nodejs/20.1.0/bin",
+];
+
+#[test]
+fn a_program_is_found_where_installers_put_it() {
+    let found_at = |folder: &str| {
+        let world = world();
+        know_operator(&world);
+        let bin = world.user().join(folder).join("codex");
+        fs::create_dir_all(bin.parent().unwrap()).unwrap();
+        fs::write(&bin, "#!/bin/sh\necho codex-cli 0.1\n").unwrap();
+        fs::set_permissions(&bin, fs::Permissions::from_mode(0o755)).unwrap();
+        let words = [&["setup", "codex", "--yes", "--stage", "1", "--json"], LOCAL].concat();
+        let output = world.command(words).env("PATH", "/usr/bin:/bin").output().unwrap();
+        let settings = fs::read_to_string(world.user().join(".config/cto/config.yaml")).unwrap_or_default();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), settings.contains(text(&bin)), said)
+    };
+    testkit::each_row(INSTALLED.iter().map(|folder| (*folder, folder)), |folder| {
+        let (code, is_named, said) = found_at(folder);
+        assert!(is_named, "{code:?}: {said}");
+    });
+    // Control: elsewhere it is not looked for.
+    let (code, is_named, said) = found_at("elsewhere/bin");
+    assert_eq!((code, is_named), (Some(3), false), "{said}");
 }

@@ -23,7 +23,9 @@ fn an_environment_is_kept_if_the_tests_run_in_it() {
     fs::write(repository.join("half.py"), "x = \n").unwrap();
     let words = ["environment", "suggest", text(&repository), "--try"];
     let document = world.cto(words.iter().copied().chain(["--json"])).expect(0).json();
-    let tried = json!([{"environment": "what every sandbox shows", "tests": 1, "why": null, "works": true}]);
+    let tried = json!([{
+        "environment": "what every sandbox shows", "not_loaded": [], "passed": 1, "tests": 1, "why": null, "works": true,
+    }]);
     assert_eq!(document["tried"], tried);
     let told = world.cto(words).expect(0);
     assert!(told.text().contains("# Tried: what every sandbox shows: works, 1 tests ran"), "{}", told.text());
@@ -54,9 +56,44 @@ fn an_environment_that_nothing_mends_is_told() {
     let repository = world.repository("broken", &[("Makefile", "test:\n\tno-such-program-anywhere\n")]);
     let words = ["environment", "suggest", text(&repository), "--try"];
     let told = world.cto(words).expect(3);
-    assert!(told.stderr.contains("the tests ran in none of"), "{}", told.stderr);
+    assert!(told.stderr.contains("the tests run in none of"), "{}", told.stderr);
 
     // Without tests there is nothing to try it by.
     let bare = world.repository("bare", &[("Cargo.lock", "")]);
     let _ = world.cto(["environment", "suggest", text(&bare), "--try"]).expect(3);
+}
+
+/// A test that needs nothing, and one whose package nobody brings.
+const HALF_LOADED: &[(&str, &str)] = &[
+    (
+        "test_a.py",
+        "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        self.assertTrue(True)\n",
+    ),
+    (
+        "test_b.py",
+        "import unittest\nimport brought\n\n\nclass B(unittest.TestCase):\n    def test_b(self):\n        self.assertEqual(brought.ANSWER, 42)\n",
+    ),
+];
+
+#[test]
+fn an_environment_in_which_tests_cannot_be_loaded_is_not_kept() {
+    let world = world();
+    know_operator(&world);
+    let lacking = world.repository("lacking", HALF_LOADED);
+    let words = ["environment", "suggest", text(&lacking), "--try"];
+    let told = world.cto(words).expect(3);
+    assert!(told.stderr.contains("No module named 'brought'"), "{}", told.stderr);
+    let document = world.cto(words.iter().copied().chain(["--json"])).expect(3).json();
+    for row in document["tried"].as_array().unwrap() {
+        assert_eq!((&row["works"], &row["tests"]), (&json!(false), &json!(2)), "{document}");
+        assert!(row["not_loaded"].to_string().contains("brought"), "{document}");
+    }
+
+    // Control: everything loads, and a test that is red is the repository's own affair.
+    let red = HALF_LOADED[0].1.replace("assertTrue(True)", "assertTrue(False)");
+    let files = [("test_a.py", red.as_str()), ("test_c.py", HALF_LOADED[0].1)];
+    let repository = world.repository("red", &files);
+    let document = world.cto(["environment", "suggest", text(&repository), "--try", "--json"]).expect(0).json();
+    let row = &document["tried"][0];
+    assert_eq!((&row["works"], &row["passed"], &row["tests"]), (&json!(true), &json!(1), &json!(2)), "{document}");
 }

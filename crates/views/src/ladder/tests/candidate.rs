@@ -20,7 +20,7 @@ fn roll(dice: &mut Dice, number: usize) -> Past {
     let pin = if dice.roll(5) == 0 { past.pin } else { PINS[0] };
     if dice.roll(4) != 0 {
         (past.status, past.reason, past.is_negative, past.is_break_glass) = (Status::Pass, None, false, false);
-        (past.is_from_commit, past.is_unverified) = (false, false);
+        (past.is_from_commit, past.is_continued, past.is_unverified) = (false, false, false);
         past.outcome = (dice.roll(4) != 0).then_some(OutcomeVerdict::Accepted);
     }
     let past = Past { pin, case: dice.pick(&CASES), commit: Some(dice.pick(&COMMITS)), ..past };
@@ -163,6 +163,7 @@ fn a_comparison_earns_stage_6_and_a_run_does_not() {
             is_negative: false,
             is_break_glass: false,
             is_from_commit: false,
+            is_continued: false,
             is_unverified: false,
             is_sealed: true,
             outcome: accepted,
@@ -184,8 +185,14 @@ fn thousands_of_newer_runs_hide_no_proof() {
     let roll = |number: usize| Past { is_sealed: true, purpose: Purpose::Governed, ..Past::roll(&mut Dice(1), number) };
     let proof = Past { stage: STAGES[0], pin: PINS[0], status: Status::Pass, reason: None, ..roll(0) };
     let run_id = proof.run_id.clone();
-    let counts =
-        Past { is_negative: false, is_break_glass: false, is_from_commit: false, is_unverified: false, ..proof };
+    let counts = Past {
+        is_negative: false,
+        is_break_glass: false,
+        is_from_commit: false,
+        is_continued: false,
+        is_unverified: false,
+        ..proof
+    };
     told.add(counts);
     let outage = (Status::Blocked, Some(contract::Reason::ProviderUnavailable));
     for number in 1..1400 {
