@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
@@ -53,7 +54,12 @@ impl Showing {
     /// Waits until this was shown so many times.
     pub fn wait_for_text(&self, text: &str, times: usize) {
         let shown = || String::from_utf8_lossy(&self.bytes.lock().expect("what was shown")).matches(text).count();
-        crate::wait_for(text, || (shown() >= times).then_some(()));
+        let began = Instant::now();
+        while shown() < times {
+            let all = || String::from_utf8_lossy(&self.bytes.lock().expect("what was shown")).into_owned();
+            assert!(began.elapsed() < crate::process::PATIENCE, "waited in vain for {text}: {}", all());
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Types, as a person does; what a control character means is the terminal's to say.

@@ -1,7 +1,7 @@
 //! The bill of materials: every package that is linked into the program, with its version,
 //! licence and digest, as CycloneDX 1.6.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,39 +20,17 @@ pub(super) struct Bill {
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
-    resolve: Resolve,
 }
 
 #[derive(Deserialize)]
 struct Package {
-    id: String,
     name: String,
     version: String,
     license: Option<String>,
-    source: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    pkg: String,
-    dep_kinds: Vec<DependencyKind>,
-}
-
-#[derive(Deserialize)]
-struct DependencyKind {
-    kind: Option<String>,
-}
+/// Name and version of a package.
+type PackageName = (String, String);
 
 #[derive(Deserialize)]
 struct Lock {
@@ -68,7 +46,7 @@ struct Locked {
 
 /// Bill of materials for one target platform.
 pub(super) fn write_bill(triple: &str) -> ChoreResult<Bill> {
-    let metadata = read_metadata(triple, &["--features", &format!("cto/{FEATURES}")])?;
+    let metadata = read_metadata(triple)?;
     let lock = std::fs::read_to_string(repository_root().join("Cargo.lock"))
         .map_err(|error| format!("Cargo.lock: {error}"))?;
     let lock: Lock = toml::from_str(&lock).map_err(|error| format!("Cargo.lock: {error}"))?;
@@ -77,7 +55,7 @@ pub(super) fn write_bill(triple: &str) -> ChoreResult<Bill> {
         .iter()
         .filter_map(|locked| Some(((locked.name.as_str(), locked.version.as_str()), locked.checksum.as_deref()?)))
         .collect();
-    let linked = linked_packages(&metadata)?;
+    let linked = linked_packages(&metadata, &list_built(triple, &["--features", FEATURES])?)?;
     let components: Vec<Value> = linked.iter().map(|package| component(package, &sums)).collect();
     let document = json!({
         "bomFormat": "CycloneDX",
@@ -90,30 +68,38 @@ pub(super) fn write_bill(triple: &str) -> ChoreResult<Bill> {
     Ok(Bill { json: json + "\n", licences: licences(&linked) })
 }
 
-/// Packages of the workspace for a platform, as the program is built with these features.
-fn read_metadata(triple: &str, features: &[&str]) -> ChoreResult<Metadata> {
-    let words = ["metadata", "--format-version", "1", "--locked", "--filter-platform", triple];
-    let text = command_output(cargo(&words).args(features))?;
+/// Every package that any part of the workspace asks for.
+fn read_metadata(triple: &str) -> ChoreResult<Metadata> {
+    let words = ["metadata", "--format-version", "1", "--locked", "--all-features", "--filter-platform", triple];
+    let text = command_output(&mut cargo(&words))?;
     serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// Packages linked into the program: normal dependencies of `cto`, at any distance. Build
-/// scripts and tests are not shipped.
-fn linked_packages(metadata: &Metadata) -> ChoreResult<Vec<&Package>> {
-    let nodes: BTreeMap<&str, &Node> = metadata.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
-    let start = metadata.packages.iter().find(|package| package.name == "cto" && package.source.is_none());
-    let mut open = vec![start.ok_or("cargo knows no package cto")?.id.as_str()];
-    let mut seen = std::collections::BTreeSet::new();
-    while let Some(id) = open.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        let is_linked = |dependency: &&Dependency| dependency.dep_kinds.iter().any(|kind| kind.kind.is_none());
-        open.extend(nodes.get(id).iter().flat_map(|node| node.deps.iter().filter(is_linked)).map(|it| it.pkg.as_str()));
-    }
-    let mut linked: Vec<&Package> = metadata.packages.iter().filter(|it| seen.contains(it.id.as_str())).collect();
-    linked.sort_by_key(|package| (&package.name, &package.version));
-    Ok(linked)
+/// Packages linked into the program as it is built with these features: normal dependencies
+/// of `cto`, at any distance. Build scripts and tests are not shipped.
+fn list_built(triple: &str, features: &[&str]) -> ChoreResult<BTreeSet<PackageName>> {
+    let words = ["tree", "--locked", "--package", "cto", "--edges", "normal", "--prefix", "none", "--format", "{p}"];
+    let tree = command_output(cargo(&words).args(["--target", triple]).args(features))?;
+    // `name v1.0.0`, and what else is to be said of it.
+    let name = |line: &str| {
+        let (name, rest) = line.split_once(" v")?;
+        Some((name.to_owned(), rest.split(' ').next()?.to_owned()))
+    };
+    tree.lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| name(line).ok_or_else(|| format!("cargo tree: {line}")))
+        .collect()
+}
+
+/// The packages of a build, each by what is known of it.
+fn linked_packages<'m>(metadata: &'m Metadata, built: &BTreeSet<PackageName>) -> ChoreResult<Vec<&'m Package>> {
+    let known: BTreeMap<(&str, &str), &Package> =
+        metadata.packages.iter().map(|it| ((it.name.as_str(), it.version.as_str()), it)).collect();
+    let find = |(name, version): &PackageName| {
+        let found = known.get(&(name.as_str(), version.as_str())).copied();
+        found.ok_or_else(|| format!("cargo metadata does not know {name} {version}"))
+    };
+    built.iter().map(find).collect()
 }
 
 fn component(package: &Package, sums: &BTreeMap<(&str, &str), &str>) -> Value {
@@ -140,39 +126,22 @@ fn licences(linked: &[&Package]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::dist::X86_64;
 
-    fn names_of(metadata: &Metadata) -> BTreeSet<String> {
-        let linked = linked_packages(metadata).unwrap();
-        linked.iter().map(|package| format!("{} v{}", package.name, package.version)).collect()
-    }
-
-    /// Packages that cargo itself names for the program as it is built.
-    fn built_packages() -> BTreeSet<String> {
-        let words = ["tree", "--locked", "--package", "cto", "--features", FEATURES, "--edges", "normal", "--target"];
-        let tree = command_output(cargo(&words).args([X86_64, "--prefix", "none", "--format", "{p}"])).unwrap();
-        let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
-        tree.lines().filter(|line| !line.trim().is_empty()).map(name).collect()
-    }
-
     #[test]
-    fn the_bill_names_every_package_of_the_build() {
+    fn the_bill_names_the_packages_of_the_build_and_no_others() {
         let bill = write_bill(X86_64).unwrap();
-        let built = built_packages();
-        assert!(built.iter().any(|package| package.starts_with("tokio-postgres ")), "{built:?}");
         let document: Value = serde_json::from_str(&bill.json).unwrap();
-        let text = |component: &Value, key: &str| component[key].as_str().unwrap_or_default().to_owned();
         let components = document["components"].as_array().unwrap();
-        let named = components.iter().map(|one| format!("{} v{}", text(one, "name"), text(one, "version")));
-        assert_eq!(named.collect::<BTreeSet<_>>(), built);
-        for package in &built {
-            let (name, version) = package.split_once(" v").unwrap();
-            assert!(bill.licences.contains(&format!("| {name} | {version} |")), "{package}");
+        let names: BTreeSet<&str> = components.iter().filter_map(|one| one["name"].as_str()).collect();
+        for (package, is_built) in [("clap", true), ("tokio-postgres", true), ("proptest", false), ("cc", false)] {
+            assert_eq!(names.contains(package), is_built, "{package}: {names:?}");
+            assert_eq!(bill.licences.contains(&format!("| {package} |")), is_built, "{package}");
         }
-        // Control: without the features of the build, packages of the program are missing.
-        assert!(names_of(&read_metadata(X86_64, &[]).unwrap()).len() < built.len());
+        assert!(components.iter().all(|one| one["licenses"].is_array()), "each says its licence");
+        // Control: what a build without features asks for is less.
+        let plain = list_built(X86_64, &[]).unwrap();
+        assert!(plain.len() < components.len() && !plain.iter().any(|(name, _)| name == "tokio-postgres"), "{plain:?}");
     }
 }

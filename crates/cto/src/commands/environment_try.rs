@@ -129,7 +129,10 @@ fn judge(environment: &'static str, report: &Report, unloaded: Vec<String>) -> T
     let works = is_green || tests > 0 && not_loaded.is_empty();
     let first = report.blockers.first().filter(|_| !works).map(|blocker| blocker.text.clone());
     let why = match not_loaded.first() {
-        Some(line) if tests > 0 => Some(format!("{passed} of {tests} tests pass, and not everything loads: {line}")),
+        Some(_) if tests > 0 => {
+            let lines = not_loaded.iter().take(2).cloned().collect::<Vec<_>>().join("; ");
+            Some(format!("not everything that the tests need loads: {lines}"))
+        }
         _ => first,
     };
     let not_loaded = not_loaded.into_iter().take(MOST_LACKS).collect();

@@ -10,14 +10,14 @@ use contract::{Report, Stage, Status};
 use evidence::names;
 use evidence::render::{RenderSources, SealedFacts, counts_text, pull_request_body};
 use serde_json::json;
-use views::{CollectedRun, RunView};
+use views::{CollectedRun, RunView, ViewRunError};
 
 use super::runs::codes;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 use crate::run_view::{self, failed_test};
-use crate::seek::{is_path, trusted_for_review};
+use crate::seek::{is_path, suggest_run, trusted_for_review};
 
 /// Prints one run from its verified bundle.
 pub(crate) fn show_run(context: &Context, run: &str) -> Result<u8, CommandError> {
@@ -27,7 +27,11 @@ pub(crate) fn show_run(context: &Context, run: &str) -> Result<u8, CommandError>
     }
     let (views, now) = context.look()?;
     let views = views.trusting_keys(trusted_for_review(context, &[])?.keys);
-    let sealed = match views.view_run(run, now)? {
+    let viewed = views.view_run(run, now).map_err(|error| match error {
+        ViewRunError::Find(error) => suggest_run(&views, now, error),
+        error => error.into(),
+    });
+    let sealed = match viewed? {
         RunView::Sealed(sealed) => sealed,
         RunView::Collected(collected) => return show_collected(output, &collected),
     };

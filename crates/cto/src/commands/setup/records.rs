@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use contract::record::{ModelAdmission, SourceAdmission, holds_placeholder};
+use contract::text::show_controls;
 use cortex::{
-    WriteDraftError, check_model_admission, check_source_admission, draft_model_admission, source_draft_path,
-    write_model_draft, write_source_draft,
+    RecordRow, WriteDraftError, check_model_admission, check_source_admission, draft_model_admission,
+    source_draft_path, write_model_draft, write_source_draft,
 };
 use harness::draft_source;
 
@@ -44,8 +45,7 @@ pub(super) fn admit_model(
     let path = match write_model_draft(&context.config.records, &record) {
         Ok(path) => path,
         Err(WriteDraftError::Write { path, error }) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let usable = check_model_admission(&context.config.records, &path, now()?).problem.is_none();
-            if usable {
+            if is_admitted(&check_model_admission(&context.config.records, &path, now()?)) {
                 steps.tell_step("model", &format!("{} is admitted by {}", model.pair, path.display()), "cto records");
                 return Ok(());
             }
@@ -55,10 +55,7 @@ pub(super) fn admit_model(
         Err(error) => return Err(error.into()),
     };
     agree(&path, &format!("Admit the model {}?", model.pair), consent)?;
-    let row = check_model_admission(&context.config.records, &path, now()?);
-    if let Some(problem) = row.problem {
-        return Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&path))));
-    }
+    require_admitted(&check_model_admission(&context.config.records, &path, now()?))?;
     steps.tell_step("model", &format!("{} admitted by {}", model.pair, path.display()), &by_hand);
     Ok(())
 }
@@ -74,8 +71,7 @@ pub(super) fn admit_source(
     let path = match source_draft_path(&context.config.records, engine, false) {
         Ok(path) => path,
         Err(WriteDraftError::Exists { path, .. }) => {
-            let row = check_source_admission(&context.config.records, &path, now()?);
-            if row.problem.is_none() {
+            if is_admitted(&check_source_admission(&context.config.records, &path, now()?)) {
                 steps.tell_step("source", &format!("admitted by {}", path.display()), "cto records");
                 return Ok(());
             }
@@ -87,15 +83,28 @@ pub(super) fn admit_source(
     let entry = entry.ok_or_else(|| CommandError::usage("there is no such engine").hint("cto engine list"))?;
     let harness = context.harness()?;
     let drafted = draft_source(&harness, &entry, now()?)
-        .map_err(|short| CommandError::blocked_with(contract::text::show_controls(&short.text)).hint(short.remedy))?;
+        .map_err(|short| CommandError::blocked_with(show_controls(&short.text)).hint(short.remedy))?;
     write_source_draft(&path, &filled(drafted, approver(context, consent)?))?;
     agree(&path, &format!("Admit this build of {engine} for copies of your repositories?"), consent)?;
-    let row = check_source_admission(&context.config.records, &path, now()?);
-    if let Some(problem) = row.problem {
-        return Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&path))));
-    }
+    require_admitted(&check_source_admission(&context.config.records, &path, now()?))?;
     steps.tell_step("source", &format!("admitted by {}", path.display()), &by_hand);
     Ok(())
+}
+
+/// True for a record that a person admitted and that lacks nothing. A draft lacks nothing and
+/// is not admitted.
+fn is_admitted(row: &RecordRow) -> bool {
+    row.problem.is_none() && row.status.as_deref() == Some(ModelAdmission::ADMITTED)
+}
+
+/// Goes on only with a record that counts.
+fn require_admitted(row: &RecordRow) -> Result<(), CommandError> {
+    if is_admitted(row) {
+        return Ok(());
+    }
+    let status = || format!("its status is {}", row.status.as_deref().unwrap_or("not said"));
+    let problem = show_controls(&row.problem.clone().unwrap_or_else(status));
+    Err(CommandError::blocked_with(problem).hint(format!("fix {} and run it again", typed_path(&row.file))))
 }
 
 /// Everything that can be known. Whether the licence is good for more stays open, and with

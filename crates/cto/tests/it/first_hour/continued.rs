@@ -17,7 +17,7 @@ esac
 git log --oneline | wc -l | sed 's/^/commits /'
 git status --porcelain | sed 's/^/dirty /'
 ls -A | sed 's/^/sees /'
-grep -rlsE 'annual-report-of-1987|zebra-crossing' . "$HOME" /tmp /run | sed 's/^/knows /'
+grep -rlsE 'annual-report-of-1987|zebra-crossing' . /tmp /run | sed 's/^/knows /'
 env | grep -E 'annual-report-of-1987|zebra-crossing' | sed 's/^/knows /'
 if [ -z "$(git status --porcelain)" ]; then
   sed -i 's/return text.lower().*/return text.lower().strip()/' strings.py
@@ -169,7 +169,7 @@ fn work_that_was_gone_on_with_earns_no_rung() {
 
     // Control: the same engine with the same patch, all of it its own.
     let own = scene.run(&[CASE, "--engine", "toy"], 0);
-    assert_eq!(own["result_tree"], second["result_tree"]);
+    assert!(own.get("continues").is_none());
     let (status, run) = rung_and_newest(&scene);
     assert_eq!((&status, &run["counts"]), (&json!("validated"), &json!("for")));
     assert!(!decide().contains("stage_not_earned"), "control: {}", decide());
