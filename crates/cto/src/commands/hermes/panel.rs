@@ -1,8 +1,9 @@
 //! The panel in the extension folder of a hermes-webui: put there, taken out, looked at.
 //! Nothing of others is overwritten.
 
-use std::fs;
-use std::io;
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Component, Path, PathBuf};
 
 use contract::text::show_controls;
@@ -20,6 +21,9 @@ const ASSETS: [(&str, &str); 2] = [("cto_control_panel.js", PANEL_SCRIPT), ("cto
 /// Words that every version of our assets has in its first line.
 const OURS: &str = "ontrol panel of cto";
 const EMPTY: &str = "{\"extensions\":[]}\n";
+/// Mark beside a manifest that the installation made, so that no manifest of others is
+/// removed with the panel.
+const MADE: (&str, &str) = ("cto_control_panel.made", "Control panel of cto: the manifest was made with it.\n");
 
 /// Installs the panel. Refuses to overwrite files of others.
 pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str) -> Result<u8, CommandError> {
@@ -45,10 +49,13 @@ pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str
     let others = list_ids(text).map_err(|error| in_the_way(&manifest, &error))?;
     let others: Vec<String> = others.into_iter().filter(|id| id != PANEL_ID).collect();
     let folder = manifest.parent().unwrap_or(Path::new("."));
-    for (name, _) in ASSETS {
+    for (name, _) in ASSETS.into_iter().chain([MADE]) {
         refuse_foreign(&folder.join(name))?;
     }
     fs::create_dir_all(folder)?;
+    if before.is_none() {
+        replace_file(&folder.join(MADE.0), MADE.1)?;
+    }
     for (name, text) in ASSETS {
         replace_file(&folder.join(name), text)?;
     }
@@ -69,7 +76,7 @@ pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str
     Ok(0)
 }
 
-/// Removes the panel, and the manifest if nothing else is in it.
+/// Removes the panel, and the manifest if the installation made it and nothing else is in it.
 pub(super) fn uninstall(context: &Context, place: &PanelPlace) -> Result<u8, CommandError> {
     let manifest = manifest_of(place)?;
     let text = read_text(&manifest)?;
@@ -77,11 +84,11 @@ pub(super) fn uninstall(context: &Context, place: &PanelPlace) -> Result<u8, Com
     let edited = edited.map_err(|error| in_the_way(&manifest, &error))?.flatten();
     let folder = manifest.parent().unwrap_or(Path::new("."));
     match &edited {
-        Some(edited) if edited == EMPTY => fs::remove_file(&manifest)?,
+        Some(edited) if edited == EMPTY && folder.join(MADE.0).exists() => fs::remove_file(&manifest)?,
         Some(edited) => replace_file(&manifest, edited)?,
         None => {}
     }
-    for (name, _) in ASSETS {
+    for (name, _) in ASSETS.into_iter().chain([MADE]) {
         let file = folder.join(name);
         if refuse_foreign(&file).is_ok() && file.exists() {
             fs::remove_file(&file)?;
@@ -159,11 +166,20 @@ fn read_text(file: &Path) -> Result<Option<String>, CommandError> {
     fs::read_to_string(file).map(Some).map_err(|error| in_the_way(file, &error))
 }
 
-/// Writes beside and renames: a host that reads meanwhile sees the old or the new one.
+/// Writes beside and renames: a host that reads meanwhile sees the old or the new one. The
+/// new one is whoever's the old one was, and as readable.
 fn replace_file(file: &Path, text: &str) -> Result<(), CommandError> {
-    let aside = file.with_extension(format!("cto-{}", std::process::id()));
-    fs::write(&aside, text)?;
-    fs::rename(&aside, file)?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut aside = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+    aside.write_all(text.as_bytes())?;
+    if let Ok(before) = fs::symlink_metadata(file) {
+        let made = aside.as_file().metadata()?;
+        if (before.uid(), before.gid()) != (made.uid(), made.gid()) {
+            chown(aside.path(), Some(before.uid()), Some(before.gid()))?;
+        }
+        aside.as_file().set_permissions(before.permissions())?;
+    }
+    aside.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
 
