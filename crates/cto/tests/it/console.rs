@@ -4,9 +4,13 @@
 mod client;
 mod decided;
 mod demo;
+mod keys;
+mod limits;
 mod live;
 mod locked;
+mod opened;
 mod pages;
+mod panel_files;
 mod pressed;
 mod run_file;
 mod summary;
