@@ -1,5 +1,5 @@
 //! The console of a home: what it shows, to whom, and what it never does.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 mod client;
 mod decided;
