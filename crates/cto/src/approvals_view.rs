@@ -58,8 +58,24 @@ impl Deciding {
         document: &impl Serialize,
         break_glass: bool,
     ) -> Result<Position, CommandError> {
+        self.record_if(step, document, break_glass, &|| true)
+    }
+
+    /// The same, if the person who asked may still decide once the signature is made: a key
+    /// that waits to be touched takes its time.
+    pub(crate) fn record_if(
+        &self,
+        step: RequestStep,
+        document: &impl Serialize,
+        break_glass: bool,
+        may_still: &dyn Fn() -> bool,
+    ) -> Result<Position, CommandError> {
         let bytes = contract::canonical_bytes(document)?;
         let armour = self.key.sign_bytes(&bytes, contract::approval::ApprovalSchema::NAMESPACE)?;
+        if !may_still() {
+            let text = "the session ended before the signature was made; nothing was recorded";
+            return Err(CommandError::blocked_with(text).hint("log in again"));
+        }
         let text = String::from_utf8_lossy(&bytes);
         let fingerprint = self.key.fingerprint();
         let signed = SignedStep {

@@ -1,13 +1,12 @@
-//! Replacement of a file that people own: the new text comes all at once, links stay links,
-//! and modes stay modes.
+//! Replacement of a file that people own: the new text comes all at once. Links, owner and mode stay.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 /// Puts a text in the place of a file by one rename. A link stays a link, and the file that it
-/// leads to keeps its mode.
+/// leads to keeps its owner and mode.
 pub(crate) fn replace_file(file: &Path, text: &str) -> io::Result<()> {
     if let Some(parent) = file.parent() {
         fs::create_dir_all(parent)?;
@@ -20,7 +19,7 @@ pub(crate) fn replace_file(file: &Path, text: &str) -> io::Result<()> {
     let mut made = options.open(&aside)?;
     let written = made
         .write_all(text.as_bytes())
-        .and_then(|()| before.map_or(Ok(()), |before| made.set_permissions(before)))
+        .and_then(|()| before.map_or(Ok(()), |before| keep_owner(&made, &before)))
         .and_then(|()| made.sync_all())
         .and_then(|()| fs::rename(&aside, &file));
     if written.is_err() {
@@ -29,13 +28,22 @@ pub(crate) fn replace_file(file: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// The file behind all links, and its mode if it exists. A link that leads nowhere is an error.
-fn find_edited(file: &Path) -> io::Result<(PathBuf, Option<fs::Permissions>)> {
+/// Gives a file the owner and the mode of the one that it replaces.
+fn keep_owner(made: &File, before: &Metadata) -> io::Result<()> {
+    let now = made.metadata()?;
+    if (before.uid(), before.gid()) != (now.uid(), now.gid()) {
+        fchown(made, Some(before.uid()), Some(before.gid()))?;
+    }
+    made.set_permissions(before.permissions())
+}
+
+/// The file behind all links, as it is if it exists. A link that leads nowhere is an error.
+fn find_edited(file: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
     match fs::symlink_metadata(file) {
         Ok(_) => {
             let full = fs::canonicalize(file)?;
-            let mode = fs::metadata(&full)?.permissions();
-            Ok((full, Some(mode)))
+            let before = fs::metadata(&full)?;
+            Ok((full, Some(before)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((file.to_owned(), None)),
         Err(error) => Err(error),

@@ -5,9 +5,10 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, IsTerminal as _, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use contract::approval::SignedVia;
 use contract::signer::SignerKeyKind;
@@ -23,6 +24,11 @@ use crate::output::Output;
 
 /// Far more bytes than a key file or a signature has.
 const LARGEST_FILE: u64 = 64 << 10;
+/// Time that a signature may take where nobody sits at a terminal. A security key waits
+/// about 30 seconds to be touched.
+const SIGN_WITHIN: Duration = Duration::from_secs(40);
+/// Between two looks at a program that signs.
+const LOOK: Duration = Duration::from_millis(20);
 /// Place of the operator's key below the home.
 const OPERATOR_KEY: &str = "keys/operator";
 
@@ -182,22 +188,24 @@ impl OperatorKey {
     fn run_keygen(&self, file: &Path, namespace: &str) -> Result<std::process::Output, CommandError> {
         let asks = io::stdin().is_terminal() && !self.is_unattended;
         let mut command = Command::new("ssh-keygen");
-        if self.is_unattended {
-            // ssh-keygen opens the controlling terminal by itself, whatever its stdin is. A
-            // program that answers nothing takes the place of every question.
-            command.env("SSH_ASKPASS_REQUIRE", "force").env("SSH_ASKPASS", "false");
-        }
         command
             .args(["-q", "-Y", "sign", "-n", namespace, "-f"])
             .arg(std::path::absolute(&self.path)?)
             .arg(file)
             .stdin(if asks { Stdio::inherit() } else { Stdio::null() })
             .stdout(Stdio::null())
-            .output()
-            .map_err(|error| {
-                CommandError::blocked_with(format!("ssh-keygen cannot be run: {error}"))
-                    .hint("install the OpenSSH client")
-            })
+            .stderr(Stdio::piped());
+        if self.is_unattended {
+            // ssh-keygen opens the controlling terminal by itself, whatever its stdin is. A
+            // program that answers nothing takes the place of every question.
+            command.env("SSH_ASKPASS_REQUIRE", "force").env("SSH_ASKPASS", "false");
+            // A group of its own, so that its helper for security keys ends with it.
+            command.process_group(0);
+        }
+        let child = command.spawn().map_err(|error| {
+            CommandError::blocked_with(format!("ssh-keygen cannot be run: {error}")).hint("install the OpenSSH client")
+        })?;
+        if self.is_unattended { wait_bounded(child) } else { Ok(child.wait_with_output()?) }
     }
 
     fn explain_failure(&self, signal: Option<i32>, said: &str) -> CommandError {
@@ -217,6 +225,23 @@ impl OperatorKey {
         CommandError::blocked_with(format!("ssh-keygen did not sign with {path}: {}", show_controls(said)))
             .hint("cto key show")
     }
+}
+
+/// Waits for a program that signs, and ends it with its group when the time is over.
+fn wait_bounded(mut child: Child) -> Result<std::process::Output, CommandError> {
+    let began = Instant::now();
+    while child.try_wait()?.is_none() {
+        if began.elapsed() >= SIGN_WITHIN {
+            let group = rustix::process::Pid::from_child(&child);
+            // One that has just ended is gone already.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            child.wait()?;
+            let text = format!("the key did not sign within {} seconds; nothing was signed", SIGN_WITHIN.as_secs());
+            return Err(CommandError::blocked_with(text).hint("ssh-add -l"));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(child.wait_with_output()?)
 }
 
 /// The files of the private and the public half of a key that is named by either.

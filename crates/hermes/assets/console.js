@@ -172,11 +172,15 @@
     const end = (text) => { ended = true; close(); word(text); };
     const seenText = () => 'events up to ' + (list.dataset.seen || list.dataset.after || '–') + ' are shown.';
     // After an answer that is no stream a browser does not try again by itself: the session is over, or the server is busy or gone.
+    // The same is asked when the server could read no further. Only a run that stays unknown ends it.
+    let missing = 0;
     const askAgain = async () => {
       close();
       let answer = null;
       try { answer = await fetch(location.pathname, { method: 'HEAD', redirect: 'manual', credentials: 'same-origin' }); } catch { /* nobody answers */ }
       if (answer && answer.type === 'opaqueredirect') { end('This session has ended; ' + seenText() + ' Log in with a new link.'); return; }
+      missing = answer && answer.status === 404 ? missing + 1 : 0;
+      if (missing > 4) { end('Nothing more can be read here.'); return; }
       word('The stream stopped; ' + seenText() + ' Trying again.');
       setTimeout(() => { if (!document.hidden) open(); }, 3000);
     };
@@ -194,7 +198,7 @@
       stream.onopen = () => word('live');
       stream.onerror = () => { if (stream?.readyState === EventSource.CLOSED) askAgain(); else word('The stream stopped; ' + seenText() + ' Trying again.'); };
       stream.addEventListener('interrupted', () => word('The process of this run is gone. cto recover seals it.'));
-      stream.addEventListener('lost', () => end('Nothing more can be read here.'));
+      stream.addEventListener('lost', askAgain);
       stream.addEventListener('sealed', () => { list.dataset.sealed = ''; end('sealed'); location.reload(); });
     };
     const follow = () => (document.hidden ? close() : open());

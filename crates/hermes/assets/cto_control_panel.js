@@ -10,9 +10,11 @@
   let tag = null;
   let asOf = '–';
 
+  // Printable, as the console shows it: control characters become pictures, direction and width their code.
+  const neutral = (text) => text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, (c) => { const at = c.codePointAt(0); return at < 0x20 ? String.fromCodePoint(0x2400 + at) : at === 0x7f ? '\u2421' : '\\u{' + at.toString(16) + '}'; });
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
+    if (text !== undefined) made.textContent = neutral(String(text));
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
@@ -21,9 +23,9 @@
   const body = element('div');
   panel.append(element('h2', 'cto control summary'), state, body);
 
-  const say = (name, text) => { state.dataset.state = name; state.textContent = text; };
+  const say = (name, text) => { state.dataset.state = name; state.textContent = neutral(text); };
   const list = (items) => { const made = element('ul'); for (const item of items || []) made.append(element('li', item)); return made; };
-  const word = (value) => (value === null || value === undefined || value === '' ? '–' : String(value));
+  const word = (value) => (value === null || value === undefined || value === '' ? '–' : neutral(String(value)));
   const lanes = (summary, engine) => (summary.blocked_lanes || []).filter((lane) => lane.engine === engine).map((lane) => lane.rationale).join('; ') || 'no blocked lane';
 
   const show = (summary) => {
@@ -50,14 +52,21 @@
     say('fresh', 'As of ' + asOf);
   };
 
-  const STATES = { 401: ['token', 'The sidecar does not know this token. Give consent again.'], 403: ['consent', 'The host does not let this panel ask the sidecar yet. Give consent in its settings.'], 503: ['down', 'The sidecar has no token file yet.'], 502: ['down', 'cto serve does not answer.'], 504: ['down', 'cto serve does not answer.'] };
+  const STATES = { 401: ['login', 'The login at this host has ended. Log in there again.'], 403: ['consent', 'The host does not let this panel ask the sidecar yet. Give consent in its settings.'], 503: ['down', 'The sidecar has no token file yet.'], 502: ['down', 'cto serve does not answer.'], 504: ['down', 'cto serve does not answer.'] };
+
+  // The host answers 401 when its own login has lapsed, and passes the sidecar's 401 on, which says that it is the sidecar's.
+  const explain = async (answer) => {
+    const isSidecar = answer.status === 401 && (await answer.text()).startsWith('sidecar: ');
+    if (isSidecar) return ['token', 'The sidecar does not know this token. Give consent again.'];
+    return STATES[answer.status] || ['error', 'The host answered ' + answer.status + '.'];
+  };
 
   const ask = async () => {
     if (document.hidden) return;
     try {
       const answer = await fetch(ADDRESS, { headers: tag ? { 'If-None-Match': tag } : {}, credentials: 'same-origin' });
       if (answer.status === 304) { say('fresh', 'Unchanged since ' + asOf); return; }
-      if (!answer.ok) { const [name, text] = STATES[answer.status] || ['error', 'The host answered ' + answer.status + '.']; tag = null; say(name, text); return; }
+      if (!answer.ok) { tag = null; say(...await explain(answer)); return; }
       tag = answer.headers.get('ETag');
       show(await answer.json());
     } catch { tag = null; say('host', 'The host of this page does not answer.'); }

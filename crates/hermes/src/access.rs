@@ -10,6 +10,6 @@ mod session;
 pub(crate) use guard::{HEAD_WITHIN, PeerAddress, Viewer, guard_request, single_header};
 pub(crate) use names::ServerNames;
 pub(crate) use random::is_same;
-pub(crate) use rate::RateLimiter;
+pub(crate) use rate::{RateKey, RateLimiter};
 pub(crate) use session::Sessions;
 pub use session::{LoginLink, Role, SessionPolicy};

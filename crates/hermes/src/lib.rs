@@ -30,5 +30,5 @@ pub use source::{
     ArtifactFacts, BoardFacts, BoardItemFacts, ConsoleSource, DayCount, EventChunk, FindingFacts, LadderFacts,
     LadderRung, LogAsked, LogWindow, OperatorAct, OperatorActKind, OverviewFacts, PassRate, PatchFile, PatchLine,
     PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
-    SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
+    SessionCheck, SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
 };

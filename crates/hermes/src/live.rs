@@ -13,7 +13,6 @@ use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::access::Viewer;
@@ -21,7 +20,7 @@ use crate::respond::{json_document, plain_refusal};
 use crate::source::{EventChunk, SourceError};
 use crate::state::ConsoleState;
 use body::LiveBody;
-use feed::{FeedEnd, LiveFeed};
+use feed::{CountedViewer, FeedEnd, LiveFeed};
 pub(crate) use hub::LiveHub;
 
 /// A viewer that takes longer for what it was sent is dropped.
@@ -30,6 +29,10 @@ pub const SEND_WITHIN: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(40);
 /// Looks without any viewer after which a reader ends.
 const IDLE_LOOKS: u32 = 50;
+/// Looks in a row that may fail before a reader gives up, and the time between two of them:
+/// a lack of open files or a busy ledger passes.
+const FAILED_LOOKS: u32 = 20;
+const LOOK_AFTER_FAILURE: Duration = Duration::from_millis(250);
 /// Byte behind the end of any event file.
 const BEHIND_EVERY_EVENT: u64 = 1 << 40;
 /// Between two signs of life on a quiet stream.
@@ -58,17 +61,17 @@ pub(crate) async fn follow_events(
         Ok(chunk) => chunk.run_id.clone(),
         Err(error) => return json_document::<()>(&Err(error)),
     };
-    let Some((feed, is_new)) = state.live.join_feed(&run_id) else {
+    let Some((view, is_new)) = state.live.join_feed(&run_id) else {
         return plain_refusal(StatusCode::SERVICE_UNAVAILABLE, "too many runs are followed");
     };
     if is_new {
-        tokio::spawn(read_feed(Arc::clone(&state), run_id, Arc::clone(&feed)));
+        tokio::spawn(read_feed(Arc::clone(&state), run_id, Arc::clone(view.feed())));
     }
     // A browser resumes by the header; a page that begins a new stream can only say it in the address.
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse::<u64>().ok());
     let after = resumed.or(query.after);
     let (sender, body) = LiveBody::new();
-    tokio::spawn(send_while_logged_in(Arc::clone(&state), viewer, send_feed(feed, after, sender)));
+    tokio::spawn(send_while_logged_in(Arc::clone(&state), viewer, send_feed(view, after, sender)));
     let mut response = Response::new(Body::new(body));
     let answer = response.headers_mut();
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -78,11 +81,12 @@ pub(crate) async fn follow_events(
 
 /// The one reader of a run's file.
 async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>) {
-    let (mut from, mut idle) = (0, 0);
+    let (mut from, mut idle, mut failed) = (0, 0, 0);
     loop {
         let asked = run_id.clone();
         let look: Result<EventChunk, SourceError> =
             state.ask_source(move |source| source.read_events(&asked, from)).await;
+        failed = if look.is_ok() { 0 } else { failed + 1 };
         let end = match look {
             Ok(chunk) => {
                 from = chunk.next;
@@ -90,15 +94,17 @@ async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>
                 feed.add_lines(chunk.lines, chunk.is_interrupted);
                 (chunk.is_over && is_quiet).then_some(FeedEnd::Sealed)
             }
-            Err(_) => Some(FeedEnd::Lost),
+            Err(_) => (failed > FAILED_LOOKS).then_some(FeedEnd::Lost),
         };
-        idle = if feed.count_viewers() == 0 { idle + 1 } else { 0 };
-        let end = end.or((idle > IDLE_LOOKS).then_some(FeedEnd::Lost));
         if let Some(end) = end {
             feed.end_feed(end);
             return;
         }
-        tokio::time::sleep(LOOK).await;
+        idle = if feed.count_viewers() == 0 { idle + 1 } else { 0 };
+        if idle > IDLE_LOOKS && feed.end_unless_viewed() {
+            return;
+        }
+        tokio::time::sleep(if failed == 0 { LOOK } else { LOOK_AFTER_FAILURE }).await;
     }
 }
 
@@ -112,21 +118,23 @@ async fn send_while_logged_in(state: Arc<ConsoleState>, viewer: Viewer, sending:
 }
 
 /// Sends one viewer what the feed has, until the feed or the viewer ends.
-async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: body::LiveSender) {
-    let _viewer = feed.count_in();
-    let mut news = feed.subscribe();
+async fn send_feed(view: CountedViewer, after: Option<u64>, sender: body::LiveSender) {
+    let mut news = view.feed().subscribe();
     let mut sent = 0;
     loop {
-        let (frames, end) = feed.frames_behind(sent);
-        sent += frames.len();
+        let behind = view.feed().frames_behind(sent);
+        sent += behind.frames.len();
         let is_new = |seq: Option<u64>| after.is_none_or(|after| seq.is_none_or(|seq| seq > after));
-        let new: Vec<Bytes> = frames.into_iter().filter(|(seq, _)| is_new(*seq)).map(|(_, frame)| frame).collect();
-        for frame in feed::join_few(new) {
+        let new = behind.frames.into_iter().filter(|(seq, _)| is_new(*seq)).map(|(_, frame)| frame);
+        for frame in feed::join_few(new.collect()) {
             if !sender.send_within(frame, SEND_WITHIN).await {
                 return;
             }
         }
-        if let Some(end) = end {
+        if behind.has_more {
+            continue;
+        }
+        if let Some(end) = behind.end {
             sender.send_within(end.frame(), SEND_WITHIN).await;
             return;
         }

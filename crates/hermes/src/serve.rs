@@ -1,5 +1,6 @@
 //! The server: a listener with bounds on connections, heads and times, on threads of its own.
 
+mod open_files;
 mod timed_stream;
 mod tls;
 
@@ -26,10 +27,12 @@ use crate::routes::make_router;
 use crate::source::ConsoleSource;
 use crate::state::ConsoleState;
 
+use open_files::connection_limit;
 use timed_stream::TimedStream;
 pub use tls::ServerTls;
 
-/// Connections at a time; one more is closed at once.
+/// Connections of a listener at a time, where the system permits as many open files; one
+/// more is closed at once.
 const MOST_CONNECTIONS: usize = 2048;
 /// Largest head of a request.
 const LARGEST_HEAD: usize = 32 << 10;
@@ -174,7 +177,7 @@ async fn accept_streams(
     stop: &AtomicBool,
 ) -> Result<(), ServeConsoleError> {
     let listener = TcpListener::from_std(listener).map_err(ServeConsoleError::Start)?;
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(connection_limit(MOST_CONNECTIONS)));
     while !stop.load(Ordering::Relaxed) {
         let Ok(accepted) = tokio::time::timeout(LOOK, listener.accept()).await else { continue };
         // Too many open files: wait until some are closed.

@@ -13,13 +13,15 @@ use axum::response::Response;
 use axum::routing::get;
 use axum::{Extension, Router, middleware};
 
-use crate::access::{PeerAddress, ServerNames, SessionPolicy, is_same, single_header};
+use crate::access::{PeerAddress, RateKey, ServerNames, SessionPolicy, is_same, single_header};
 use crate::respond::{add_headers, plain_refusal};
 use crate::serve::{ServeConsoleError, listen_on, run_router};
 use crate::source::ConsoleSource;
 use crate::state::ConsoleState;
 use crate::{api, metrics};
 
+/// Mark in the body of the sidecar's own 401, by which the panel tells it from the host's.
+const TOKEN_REFUSED: &str = "sidecar: that is not the token of the host";
 /// Header in which the host shows its token.
 const TOKEN_HEADER: &str = "x-hermes-sidecar-token";
 const HEALTH: &str = "/health";
@@ -72,7 +74,7 @@ async fn guard_sidecar(
     request: Request,
     next: Next,
 ) -> Response {
-    if !state.rates.admit_request(peer.ip()) {
+    if !state.rates.admit_request(RateKey::Address(peer.ip())) {
         return plain_refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; wait a second");
     }
     let headers = request.headers();
@@ -91,6 +93,6 @@ async fn guard_sidecar(
     match (token, given.as_slice()) {
         (None, _) => plain_refusal(StatusCode::SERVICE_UNAVAILABLE, "the host has made no token yet"),
         (Some(token), [given]) if is_same(&token, given) => next.run(request).await,
-        (Some(_), _) => plain_refusal(StatusCode::UNAUTHORIZED, "that is not the token of the host"),
+        (Some(_), _) => plain_refusal(StatusCode::UNAUTHORIZED, TOKEN_REFUSED),
     }
 }

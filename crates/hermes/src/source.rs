@@ -43,10 +43,12 @@ pub trait ConsoleSource: Send + Sync + 'static {
     /// validators are not run.
     fn view_board(&self, from: usize) -> Result<BoardFacts, SourceError>;
     fn view_spend(&self) -> Result<SpendFacts, SourceError>;
-    /// Denies a request, signed by the operator's key.
-    fn deny_request(&self, reference: &str, reason: &str) -> Result<(), SourceError>;
-    /// Approves a request with the sentence as it was typed, signed by the operator's agent.
-    fn approve_request(&self, reference: &str, sentence: &str) -> Result<(), SourceError>;
+    /// Denies a request, signed by the operator's key. Records nothing if the session has
+    /// ended once the signature is made.
+    fn deny_request(&self, reference: &str, reason: &str, may_still: SessionCheck<'_>) -> Result<(), SourceError>;
+    /// Approves a request with the sentence as it was typed, signed by the operator's agent;
+    /// nothing is recorded for a session that has ended meanwhile.
+    fn approve_request(&self, reference: &str, sentence: &str, may_still: SessionCheck<'_>) -> Result<(), SourceError>;
     /// Asks a run to end; it is sealed as interrupted.
     fn stop_run(&self, reference: &str) -> Result<(), SourceError>;
     /// Token that the panel's host has made for its sidecar; none where there is no private
@@ -55,6 +57,9 @@ pub trait ConsoleSource: Send + Sync + 'static {
     /// Writes an act, or the refusal of one, into the ledger.
     fn record_act(&self, act: &OperatorAct) -> Result<(), SourceError>;
 }
+
+/// Check that the session which asked for an act is still an operator's.
+pub type SessionCheck<'a> = &'a dyn Fn() -> bool;
 
 /// Mark of the state of a run: as long as it is the same, so is the run's page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

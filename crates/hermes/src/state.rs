@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use crate::access::{RateLimiter, ServerNames, SessionPolicy, Sessions};
 use crate::live::LiveHub;
 use crate::page_cache::PageCache;
@@ -9,7 +11,8 @@ use crate::source::{ConsoleSource, SourceError};
 
 /// Requests of one address: each second, and at once.
 const RATE: (f64, f64) = (500.0, 2000.0);
-/// Refused acts of one address that are written into the ledger: each second, and at once.
+/// Refused acts of one session, or of one address without a session, that are written into
+/// the ledger: each second, and at once.
 const REFUSALS: (f64, f64) = (0.2, 50.0);
 
 /// Source, sessions, names, rates and live feeds of one server.
@@ -20,6 +23,8 @@ pub(crate) struct ConsoleState {
     pub(crate) rates: RateLimiter,
     /// Refused acts that are written into the ledger: a foreign page cannot fill it.
     pub(crate) refusals: RateLimiter,
+    /// Decisions that are signed at a time.
+    pub(crate) signing: Arc<Semaphore>,
     pub(crate) live: LiveHub,
     pub(crate) pages: PageCache,
 }
@@ -39,6 +44,7 @@ impl ConsoleState {
             names,
             rates: RateLimiter::new(RATE.0, RATE.1),
             refusals: RateLimiter::new(REFUSALS.0, REFUSALS.1),
+            signing: Arc::new(Semaphore::new(1)),
             live: LiveHub::default(),
             pages: PageCache::default(),
         }

@@ -5,11 +5,14 @@ use std::fs::{self, DirBuilder};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use contract::text::show_controls;
 use harness::{People, Policies};
 use serde_json::json;
-use views::{ClimberFacts, ControlSummary, RequestRules, SUMMARY_FILE, SummaryFacts, SummaryProblem, check_summary};
+use views::{
+    ClimberFacts, ControlSummary, RequestRules, SUMMARY_FILE, SummaryFacts, SummaryProblem, VerifyMemo, check_summary,
+};
 
 use super::stage_checks::{NamedCheck, StageCheck};
 use crate::args::SummaryArgs;
@@ -23,7 +26,7 @@ const MATRIX_FOLDER: &str = "matrix";
 
 /// Prints the control summary, and writes it if asked to.
 pub(crate) fn summary(context: &Context, arguments: &SummaryArgs) -> Result<u8, CommandError> {
-    let summary = compose_summary(context)?;
+    let summary = compose_summary(context, None)?;
     let bytes = summary.to_bytes()?;
     let output = context.output;
     let written = if arguments.write { Some(write_summary(context, &bytes)?) } else { None };
@@ -35,9 +38,17 @@ pub(crate) fn summary(context: &Context, arguments: &SummaryArgs) -> Result<u8, 
     Ok(0)
 }
 
-/// The summary of the home as it is. Nothing is recovered, sealed or written.
-pub(crate) fn compose_summary(context: &Context) -> Result<ControlSummary, CommandError> {
+/// The summary of the home as it is. Nothing is recovered, sealed or written. A server gives
+/// the results of verification that it has with the same keys.
+pub(crate) fn compose_summary(
+    context: &Context,
+    memo: Option<Arc<VerifyMemo>>,
+) -> Result<ControlSummary, CommandError> {
     let scene = LadderScene::open_scene(context)?;
+    let scene = match memo {
+        Some(memo) => scene.sharing_memo(memo),
+        None => scene,
+    };
     let mut climbers = Vec::new();
     for climber in scene.climbers(None)? {
         let ladder = scene.ladder(&climber)?;
@@ -103,7 +114,7 @@ pub(crate) fn validate_summary(context: &Context, file: Option<&Path>) -> Result
             CommandError::usage(format!("cannot read {}: {error}", show_controls(&file.display().to_string())))
                 .hint("cto summary --write")
         })?,
-        None => compose_summary(context)?.to_bytes()?,
+        None => compose_summary(context, None)?.to_bytes()?,
     };
     let (checked, errors) = check_summary(&bytes);
     let output = context.output;
@@ -130,7 +141,7 @@ pub(super) fn check_contract(context: &Context) -> Result<Vec<NamedCheck>, Comma
         let missing = format!("there is no home at {}; cto run r1-string-slugify", context.config.home.display());
         return Ok(vec![("summary_written".to_owned(), StageCheck::blocked_by(missing))]);
     }
-    let bytes = compose_summary(context)?.to_bytes()?;
+    let bytes = compose_summary(context, None)?.to_bytes()?;
     let (_, errors) = check_summary(&bytes);
     let contract = StageCheck::fact(errors.first().map(problem_text));
     let mut checks = vec![("summary_contract".to_owned(), contract)];

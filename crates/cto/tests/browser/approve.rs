@@ -138,8 +138,7 @@ fn the_packet_on_the_page_is_signed_once_and_by_the_operator_alone() {
     assert!(!reading.has("#sentence-form") && !reading.has("form[action$=deny]"), "a reader has no such controls");
     assert_eq!(reader.post(&action, &reading_cookie, &body).status, 403);
     desk.expect_refusal("operator's session");
-    assert_eq!(served.post(&action, "hermes_session=ended", &body).status, 403, "a session that has ended");
-    desk.expect_refusal("operator's session");
+    refuse_ended_session(&desk, &digest, &asked(&sentence));
 
     page.visit(&place);
     let second = page.another();
@@ -164,6 +163,18 @@ fn the_packet_on_the_page_is_signed_once_and_by_the_operator_alone() {
     let run = desk.world.cto(["run", "./made", "--stage", "4", "--json"]).expect(0).json();
     assert_eq!(run["approval_status"], "granted");
     let _ = desk.world.cto(["ledger", "verify"]).expect(0);
+}
+
+/// A form that was good when its page was made, sent with the same cookie after the session has ended.
+fn refuse_ended_session(desk: &Desk, digest: &str, sentence: &str) {
+    let (place, served) = (desk.place(), desk.serve(&[]));
+    let (action, cookie) = (format!("{place}/approve"), served.log_in());
+    let page = served.get(&place, &cookie);
+    let body = format!("token={}&sentence={sentence}&packet_digest={digest}", page.token(&action));
+    let gone = served.post("/logout", &cookie, &format!("token={}", page.token("/logout")));
+    assert_eq!(gone.status, 303);
+    assert_eq!(served.post(&action, &cookie, &body).status, 403, "a session that has ended");
+    desk.expect_refusal("operator's session");
 }
 
 /// Approvals of the request as they were signed.

@@ -170,6 +170,11 @@ impl Page<'_> {
         self.act("wait", json!({"code": code, "within": 60_000}));
     }
 
+    /// True of a page that no server gave.
+    pub(crate) fn is_file(&self) -> bool {
+        self.origin.starts_with("file")
+    }
+
     /// Path of the page that is shown now.
     #[track_caller]
     pub(crate) fn path(&self) -> String {

@@ -43,6 +43,16 @@ impl WebuiFolders {
         self.state.join("consent")
     }
 
+    /// While this file is there, the login at the host has lapsed.
+    pub(crate) fn lapsed_file(&self) -> PathBuf {
+        self.state.join("lapsed")
+    }
+
+    /// An answer that the host passes on in the place of the sidecar's.
+    pub(crate) fn answer_file(&self) -> PathBuf {
+        self.state.join("answer")
+    }
+
     fn entry(&self) -> Option<Value> {
         let text = fs::read(self.extensions.join(self.manifest)).ok().filter(|text| text.len() <= 64 << 10)?;
         let manifest: Value = serde_json::from_slice(&text).ok()?;
@@ -136,6 +146,9 @@ fn answer(stream: &TcpStream, folders: &WebuiFolders, origin: &str) {
     if !asked.header("cookie").contains(SESSION) {
         return plain(401, "log in");
     }
+    if folders.lapsed_file().exists() && asked.path.starts_with("/api/") {
+        return plain(401, "log in");
+    }
     let prefix = format!("/api/extensions/{ID}/sidecar");
     match (asked.method.as_str(), asked.path.as_str()) {
         ("GET", "/") => reply(stream, 200, "text/html", "", index(folders).as_bytes()),
@@ -198,6 +211,12 @@ fn proxy(stream: &TcpStream, folders: &WebuiFolders, asked: &Asked, path: &str, 
     let is_same_origin = asked.header("sec-fetch-site") == "same-origin" || asked.header("origin") == origin;
     let (consent, token) = (folders.consent_file().exists(), fs::read_to_string(folders.token_file()));
     let (true, true, Ok(token)) = (is_same_origin, consent, token) else { return plain(403, "no consent") };
+    if let Ok(answer) = fs::read(folders.answer_file()) {
+        return match answer.len() <= LARGEST {
+            true => reply(stream, 200, "application/json", "", &answer),
+            false => plain(502, "too large"),
+        };
+    }
     let sidecar = folders.entry().and_then(|entry| Some(entry["sidecar"]["origin"].as_str()?.to_owned()));
     let Some(host) = sidecar.as_deref().and_then(|origin| origin.strip_prefix("http://")) else {
         return plain(404, "none");

@@ -76,6 +76,7 @@ const PATHS: &[&str] = &[
     "/runs/x",
     "/runs/sealed",
     "/runs/live",
+    "/runs/collected",
     "/runs/x/verify",
     "/runs/sealed/verify",
     "/runs/x/log?name=x",

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use contract::approval::PacketStatus;
+use contract::approval::{OutcomeVerdict, PacketStatus};
 use contract::text::shown_lines;
 use contract::{Digest, Event, Purpose, RunId, Stage, Stamp, Status, TaskId};
 use evidence::verify::Failure;
@@ -11,13 +11,13 @@ use hermes::{
     ArtifactFacts, BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk,
     FindingFacts, LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile,
     PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts,
-    RunsAsked, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
+    RunsAsked, SessionCheck, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
 };
-use ledger::{RunRow, RunStatus};
+use ledger::{BundleOrigin, RunRow, RunStatus};
 use serde_json::json;
 use views::{
-    ControlSummary, Lane, LaneComparison, RequestPage, RequestState, RequestSummary, RunPage, RunPhase, RunSummary,
-    RungStatus, SpendRow, VerifyResult,
+    CollectedBundle, ControlSummary, Lane, LaneComparison, RequestPage, RequestState, RequestSummary, RunAnswer,
+    RunPage, RunPhase, RunSummary, RungStatus, SpendRow, VerifyResult,
 };
 
 use crate::hostile_report::hostile_report;
@@ -37,6 +37,11 @@ fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn now() -> Stamp {
     "2026-11-18T12:00:00Z".parse().unwrap()
+}
+
+/// An operator's word that a variable gave.
+fn answer() -> RunAnswer {
+    RunAnswer { operator_outcome: Some(OutcomeVerdict::Rejected), signed: false, rolled_back: true }
 }
 
 fn task() -> TaskId {
@@ -141,6 +146,10 @@ impl HostileSource {
             .collect()
     }
 
+    fn collected(&self) -> Option<CollectedBundle> {
+        Some(CollectedBundle { reason: self.text(), time: now() })
+    }
+
     fn bare_run(&self) -> RunFacts {
         let line = |kind| PatchLine { kind, old: Some(1), new: Some(1), text: self.text() };
         let lines = [
@@ -206,6 +215,8 @@ impl HostileSource {
             refusals_left_out: 1,
             claims: report.claims.clone(),
             report: Some(report),
+            origin: Some(BundleOrigin::Imported),
+            answer: Some(answer()),
             ..self.bare_run()
         }
     }
@@ -249,13 +260,15 @@ impl ConsoleSource for HostileSource {
 
     fn list_runs(&self, _: &RunsAsked) -> Result<RunPage, SourceError> {
         let run = RunSummary { row: self.row(), kind: None, collected: None, interrupted: false, answer: None };
-        Ok(RunPage { runs: vec![run], next: Some(self.text()), total: 1 })
+        let answered = RunSummary { collected: self.collected(), answer: Some(answer()), ..run.clone() };
+        Ok(RunPage { runs: vec![run, answered], next: Some(self.text()), total: 2 })
     }
 
-    /// `sealed` has a report, `live` goes on, and everything else is broken.
+    /// `sealed` has a report, `live` goes on, the bundle of `collected` was removed, and everything else is broken.
     fn view_run(&self, reference: &str) -> Result<RunFacts, SourceError> {
         Ok(match reference {
             "sealed" => self.sealed_run(),
+            "collected" => RunFacts { state: RunState::Collected, collected: self.collected(), ..self.bare_run() },
             "live" => RunFacts {
                 state: RunState::Running,
                 phase: Some(RunPhase::Working),
@@ -391,11 +404,11 @@ impl ConsoleSource for HostileSource {
         })
     }
 
-    fn deny_request(&self, _: &str, _: &str) -> Result<(), SourceError> {
+    fn deny_request(&self, _: &str, _: &str, _: SessionCheck<'_>) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn approve_request(&self, _: &str, _: &str) -> Result<(), SourceError> {
+    fn approve_request(&self, _: &str, _: &str, _: SessionCheck<'_>) -> Result<(), SourceError> {
         Ok(())
     }
 

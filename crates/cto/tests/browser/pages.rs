@@ -1,5 +1,6 @@
 //! Every page, light and dark, wide and narrow, with script and without: nothing wrong is said, asked, run or hidden from keys.
 
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -41,6 +42,8 @@ fn pages_of(scene: &Scene, login: &str) -> Vec<Shown> {
         page("verify", format!("/runs/{passed}/verify")),
         page("verify-broken", format!("/runs/{broken}/verify")),
         page("log", format!("/runs/{passed}/log?name=test.log")),
+        page("log-found", format!("/runs/{passed}/log?name=test.log&q=passed")),
+        page("log-not-found", format!("/runs/{passed}/log?name=test.log&q=nowhere")),
         page("approvals", "/approvals".to_owned()),
         page("request", format!("/approvals/{request}")),
         page("compare", format!("/compare?runs={passed}%20{failed}%20{blocked}")),
@@ -61,6 +64,7 @@ fn every_page_is_whole_in_every_way_of_looking() {
     let (origin, cookie) = (format!("http://{}", served.host), log_in(&browser, &served));
     // A link lapses after some minutes, so that a reader logs in before the long look.
     let reading = served.log_in_as_reader();
+    try_special_pages(&browser, &scene);
     let pages = pages_of(&scene, &served.login);
     let (mut faults, mut views) = (Vec::new(), 0);
     for (script, theme, width) in ways_of_looking() {
@@ -117,6 +121,59 @@ fn log_in(browser: &Browser, served: &Served) -> String {
     format!("{}={}", cookie["name"].as_str().unwrap(), cookie["value"].as_str().unwrap())
 }
 
+/// Pages that need a state of their own: a login that waits for its button, a request that can be approved here, the refusal of a form, and
+/// a run as one file.
+fn try_special_pages(browser: &Browser, scene: &Scene) {
+    let world = &scene.world;
+    let folder = world.user().join(".config/cto");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.yaml"), "hermes:\n  capture_approvals: true\n").unwrap();
+    let served = Served::start(world, &[]);
+    fs::remove_file(folder.join("config.yaml")).unwrap();
+    let origin = format!("http://{}", served.host);
+    let _ = world.cto(["export", "--html", &scene.failed, "-o", "run.html", "--json"]).expect(0);
+    let file = world.here().join("run.html");
+    let request = format!("/approvals/{}", scene.request);
+    // Looked at before anybody presses its button, which uses it up.
+    let mut faults = Vec::new();
+    let mut look_each = |name: &str, origin: &str, cookie: &str, act: &dyn Fn(&Page<'_>) -> Vec<String>| {
+        for (script, theme, width) in ways_of_looking() {
+            // The file has a script of its own, without which it is only read.
+            let page = browser.open(Look { script, theme, width, ..Look::at(origin, cookie) });
+            let way = format!("{name} {theme} {width} script {script}");
+            let found = act(&page).into_iter().chain(measure(&page, script));
+            faults.extend(found.map(|fault| format!("{way}: {fault}")));
+            if script {
+                faults.extend(page.walk_by_tab().1.into_iter().map(|fault| format!("{way}: {fault}")));
+            }
+            page.leave();
+        }
+    };
+    look_each("login-fresh", &origin, "", &|page| {
+        page.visit(&served.login);
+        assert!(page.has("main button[type=submit]"), "the button behind a link");
+        page.faults()
+    });
+    let cookie = served.log_in();
+    look_each("request-capture", &origin, &cookie, &|page| {
+        page.visit(&request);
+        assert!(page.has("#sentence-form"), "the form of an approval");
+        page.faults()
+    });
+    look_each("request-refused", &origin, &cookie, &|page| {
+        page.visit(&request);
+        page.fill("#sentence-in", "something else");
+        page.click("#sentence-form button[type=submit]");
+        assert!(page.has(".banner") && page.path().ends_with("/approve"), "the page says why: {}", page.path());
+        page.faults().into_iter().filter(|fault| !fault.contains("a status of 409")).collect()
+    });
+    look_each("run-file", "file://", "", &|page| {
+        page.visit(file.to_str().unwrap());
+        page.faults()
+    });
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 /// Faults of one page.
 fn look_at(page: &Page<'_>, path: &str, status: u64, script: bool) -> Vec<String> {
     let answered = page.visit(path);
@@ -129,7 +186,15 @@ fn look_at(page: &Page<'_>, path: &str, status: u64, script: bool) -> Vec<String
     if page.path() != path {
         faults.push(format!("led to {}", page.path()));
     }
-    faults.extend(serde_json::from_value::<Vec<String>>(page.evaluate(MEASURE)).unwrap());
+    faults.extend(measure(page, script));
+    faults
+}
+
+/// Faults of the page that is shown.
+fn measure(page: &Page<'_>, script: bool) -> Vec<String> {
+    let mut faults = serde_json::from_value::<Vec<String>>(page.evaluate(MEASURE)).unwrap();
+    // A run as one file has its style and scripts inside.
+    faults.retain(|fault| !(page.is_file() && fault.contains("inline styles")));
     if script {
         faults.extend(page.find_barriers());
     }
@@ -170,6 +235,62 @@ fn try_keys(browser: &Browser, pages: &[Shown], origin: &str, cookie: &str) {
     page.evaluate("document.querySelector('#scrub').focus()");
     page.press(&["Home"]);
     assert_eq!(page.evaluate("document.querySelectorAll('.events [data-later]').length > 5"), json!(true), "scrubbed");
+}
+
+/// Theme and density are kept for the next page, and what is copied is what the button stands beside.
+#[test]
+fn theme_density_and_copies_are_pressed() {
+    let Some(browser) = Browser::start("theme_density_and_copies_are_pressed") else { return };
+    let world = crate::world();
+    let (report, _) = world.run("fail-failed-tests", 1);
+    let run = format!("/runs/{}", report["run_id"].as_str().unwrap());
+    let served = Served::start(&world, &["--read-only"]);
+    let (origin, cookie) = (format!("http://{}", served.host), served.log_in());
+    let page = browser.open(Look::at(&origin, &cookie));
+    page.visit("/runs");
+    let shown = |page: &Page<'_>| {
+        let code = "[document.documentElement.dataset.theme || '', getComputedStyle(document.body).backgroundColor, \
+                     document.querySelector('[data-do=theme]').getAttribute('aria-label')]";
+        serde_json::from_value::<[String; 3]>(page.evaluate(code)).unwrap()
+    };
+    let light = shown(&page);
+    assert_eq!((light[0].as_str(), light[2].as_str()), ("", "Use dark theme"));
+    page.click("[data-do=theme]");
+    let dark = shown(&page);
+    assert_eq!((dark[0].as_str(), dark[2].as_str()), ("dark", "Use light theme"));
+    assert_ne!(light[1], dark[1], "another colour behind the text");
+    page.visit("/");
+    assert_eq!(shown(&page), dark, "kept on the next page");
+    page.click("[data-do=theme]");
+    assert_eq!(shown(&page)[1], light[1]);
+
+    page.visit("/runs");
+    let height =
+        |page: &Page<'_>| page.evaluate("document.querySelector('main tbody tr').offsetHeight").as_u64().unwrap();
+    let wide = height(&page);
+    page.click("[data-density-set=compact]");
+    assert!(height(&page) < wide, "rows are lower");
+    page.visit("/runs");
+    assert!(height(&page) < wide, "kept on the next page");
+    assert_eq!(page.evaluate("document.querySelector('[data-density-set=compact]').ariaPressed"), json!("true"));
+    page.click("[data-density-set=comfortable]");
+    assert_eq!(height(&page), wide);
+
+    // A headless browser has no clipboard that a page may read: what is written to it is caught.
+    page.visit(&run);
+    page.evaluate("(() => { window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }; })()");
+    let buttons = page.evaluate("document.querySelectorAll('.copy').length").as_u64().unwrap();
+    let hidden = page.evaluate("document.querySelectorAll('.copy[hidden]').length").as_u64().unwrap();
+    assert!(buttons > 2 && hidden == 0, "{buttons} buttons, {hidden} hidden");
+    page.click(".cmd .copy");
+    page.wait("window.copied.length === 1");
+    let beside = page.text(".cmd span");
+    assert_eq!(page.evaluate("window.copied[0]"), json!(beside), "the command that stands beside it");
+    page.wait("document.querySelector('#live').textContent === 'Copied'");
+    page.evaluate("navigator.clipboard.writeText = async () => { throw new Error('refused'); }");
+    page.click(".cmd .copy");
+    page.wait("document.querySelector('#live').textContent.startsWith('Copy is not allowed')");
+    assert!(page.faults().is_empty());
 }
 
 /// The browser itself keeps script from making markup, and inline script from running.

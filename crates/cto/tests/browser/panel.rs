@@ -2,12 +2,15 @@
 //! there is no answer.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
 
-use serde_json::json;
+use contract::text::show_controls;
+use serde_json::{Value, json};
 use testkit::World;
 
 use crate::host::{WebuiFolders, WebuiHost};
+use crate::payloads::payloads;
 use crate::{Browser, Look, Page, world};
 
 const OTHER: &str = "{ \"extensions\" : [\n  {\"id\":\"clock\",  \"scripts\": [ ], \"enabled\": false}\n] }\n";
@@ -132,6 +135,151 @@ fn the_panel_is_right_about_consent_tokens_and_absence() {
     assert_eq!(fs::read_to_string(&manifest).unwrap(), OTHER, "the other extension is as it was, byte for byte");
     assert_eq!(fs::read_dir(folders.extensions.join("bundle")).unwrap().count(), 1, "and nothing of ours is left");
     refused_installs(&world);
+}
+
+/// A host with the panel and consent, whose sidecar is at this address.
+fn lay_host(world: &World) -> (WebuiFolders, String) {
+    let folders =
+        WebuiFolders { extensions: world.here().join("ext"), state: world.here().join("state"), manifest: MANIFEST };
+    fs::create_dir_all(&folders.extensions).unwrap();
+    fs::create_dir_all(&folders.state).unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let origin = format!("http://{free}");
+    let words = ["hermes", "install", "--dir", "ext", "--manifest", MANIFEST, "--sidecar", &origin];
+    let _ = world.cto(words).expect(0);
+    (folders, free)
+}
+
+/// Everything that the browser said but for answers that are refusals, which it always tells.
+fn faults_of(page: &Page<'_>) -> Vec<String> {
+    page.faults().into_iter().filter(|fault| !fault.contains("Failed to load resource")).collect()
+}
+
+#[test]
+fn the_panel_tells_apart_who_refused_it() {
+    let Some(browser) = Browser::start("the_panel_tells_apart_who_refused_it") else { return };
+    let world = world();
+    world.make_home();
+    let (folders, free) = lay_host(&world);
+    let host = WebuiHost::start(&folders, 0);
+    let page = browser.open(Look::at(&host.origin, WebuiHost::cookie()));
+    page.visit("/");
+    consent(&page, true);
+    let said = || page.text("#cto-panel [data-state]");
+
+    // A sidecar that reads the token of another host.
+    let other = WebuiFolders { state: world.here().join("other"), ..folders.clone() };
+    fs::create_dir_all(other.token_file().parent().unwrap()).unwrap();
+    fs::write(other.token_file(), "Z".repeat(43)).unwrap();
+    fs::set_permissions(other.token_file(), fs::Permissions::from_mode(0o600)).unwrap();
+    let sidecar = serve(&world, &other, &free);
+    expect_state(&page, "token");
+    assert!(said().contains("Give consent again"), "{}", said());
+    drop(sidecar);
+    let _sidecar = serve(&world, &folders, &free);
+    expect_state(&page, "fresh");
+
+    // The host's own login has lapsed: that is no matter of tokens.
+    fs::write(folders.lapsed_file(), "").unwrap();
+    expect_state(&page, "login");
+    assert!(said().contains("Log in there again") && !said().contains("onsent"), "{}", said());
+    fs::remove_file(folders.lapsed_file()).unwrap();
+    expect_state(&page, "fresh");
+
+    // More than the host passes on.
+    fs::write(folders.answer_file(), "x".repeat(600 << 10)).unwrap();
+    expect_state(&page, "down");
+    fs::remove_file(folders.answer_file()).unwrap();
+    expect_state(&page, "fresh");
+    assert_eq!(faults_of(&page), [""; 0]);
+    page.evaluate("fetch('http://elsewhere.invalid/').catch(() => 0)");
+    testkit::wait_for("the control: the policy of the host is told", || {
+        faults_of(&page).iter().any(|fault| fault.contains("Content Security Policy")).then_some(())
+    });
+}
+
+/// Elements, attributes and characters of the panel that no text may make, and a page that scrolls sideways.
+const DETECT: &str = r#"(() => {
+  const panel = document.querySelector('#cto-panel'), faults = [];
+  if (!panel) return ['the page is another one'];
+  const elements = ['SECTION', 'H2', 'P', 'DIV', 'DL', 'DT', 'DD', 'UL', 'LI', 'CODE', 'PRE'];
+  const attributes = ['class', 'id', 'aria-label', 'data-state', 'role'];
+  for (const e of [panel, ...panel.querySelectorAll('*')]) {
+    if (!elements.includes(e.tagName)) faults.push('element: ' + e.outerHTML.slice(0, 60));
+    for (const a of e.attributes) if (!attributes.includes(a.name)) faults.push('attribute: ' + a.name);
+  }
+  const bare = panel.textContent.match(/[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff]|\udb40[\udc00-\udc7f]/);
+  if (bare) faults.push('a character that is not printed: ' + bare[0].codePointAt(0).toString(16));
+  if (window.hostileRan) faults.push('script ran');
+  const root = document.documentElement;
+  if (root.scrollWidth > root.clientWidth) faults.push('scrolls sideways: ' + root.scrollWidth);
+  return faults.slice(0, 8);
+})()"#;
+
+fn detect(page: &Page<'_>) -> Vec<String> {
+    serde_json::from_value(page.evaluate(DETECT)).unwrap()
+}
+
+/// The summary with each text exchanged for this one, and one in each list.
+fn fill_texts(summary: &mut Value, text: &str) {
+    match summary {
+        Value::String(old) => text.clone_into(old),
+        Value::Null => *summary = json!(text),
+        Value::Array(items) if items.is_empty() => items.push(json!(text)),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_texts(item, text)),
+        Value::Object(map) => map.values_mut().for_each(|value| fill_texts(value, text)),
+        Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The host of the panel has no Trusted Types and lets inline script run: the panel itself takes everything for text.
+#[test]
+fn every_text_of_the_summary_is_text_in_the_panel() {
+    let Some(browser) = Browser::start("every_text_of_the_summary_is_text_in_the_panel") else { return };
+    let world = world();
+    world.make_home();
+    let (folders, _) = lay_host(&world);
+    let host = WebuiHost::start(&folders, 0);
+    let page = browser.open(Look { width: 390, ..Look::at(&host.origin, WebuiHost::cookie()) });
+    page.visit("/");
+    consent(&page, true);
+    let summary = world.cto(["summary", "--json"]).expect(0).json();
+    let mut faults = Vec::new();
+    for (number, (_, text)) in payloads().into_iter().enumerate() {
+        // The host passes 512 KiB on, and each text stands in many places.
+        let text: String = text.chars().take(3000).collect();
+        let mut hostile = summary.clone();
+        fill_texts(&mut hostile, &text);
+        for lane in ["codex", "pi"] {
+            let lanes = hostile["blocked_lanes"].as_array_mut().unwrap();
+            lanes.push(json!({"engine": lane, "rationale": text}));
+        }
+        fs::write(folders.answer_file(), hostile.to_string()).unwrap();
+        page.visit("/");
+        page.wait("document.querySelector('#cto-panel [data-state]').dataset.state === 'fresh'");
+        // Lines of a packet stay lines.
+        let shown: String = show_controls(&text).replace('\u{240a}', "\n").chars().take(60).collect();
+        let count = page.text("#cto-panel dl").matches(&shown).count();
+        faults.extend((count < 12).then(|| format!("{number}: {shown:?} is shown {count} times")));
+        faults.extend(detect(&page).into_iter().chain(faults_of(&page)).map(|fault| format!("{number}: {fault}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    // The control: the same texts where they are not taken for text.
+    for (number, (_, text)) in payloads().into_iter().enumerate() {
+        page.visit("/");
+        page.wait("document.querySelector('#cto-panel [data-state]').dataset.state === 'fresh'");
+        let text = if number < 57 {
+            text
+        } else {
+            format!("<pre style=\"overflow-wrap:normal;white-space:pre\">{text}</pre>")
+        };
+        page.evaluate(&format!("document.querySelector('#cto-panel').innerHTML = {}", json!(text)));
+        assert!(
+            !detect(&page).is_empty(),
+            "not found without care: {}",
+            show_controls(&text.chars().take(80).collect::<String>())
+        );
+    }
 }
 
 /// Whatever is not ours is left as it is.

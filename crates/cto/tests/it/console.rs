@@ -1,12 +1,16 @@
 //! The console of a home: what it shows, to whom, and what it never does.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 mod client;
 mod decided;
 mod demo;
+mod keys;
+mod limits;
 mod live;
 mod locked;
+mod opened;
 mod pages;
+mod panel_files;
 mod pressed;
 mod run_file;
 mod summary;

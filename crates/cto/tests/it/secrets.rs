@@ -180,6 +180,42 @@ fn no_secret_is_kept() {
     }
 }
 
+/// Neither what an engine lets out nor what a person writes brings a value into the summary that other tools read.
+#[test]
+fn no_secret_reaches_the_summary() {
+    let world = world();
+    for row in ROWS {
+        let _ = run(&world, row, KEY, 1);
+    }
+    let summary = || world.cto(["summary", "--json"]).expect(0);
+    let told = summary();
+    assert_eq!(told.json()["health"]["total_runs"], json!(ROWS.len()), "the control: the runs are counted");
+    let mut faults = Vec::new();
+    for row in ROWS {
+        let found = spellings(row, KEY).into_iter().filter(|value| told.text().contains(value));
+        faults.extend(found.map(|value| format!("{}: {value}", row.what)));
+    }
+    // The reason of the switch stands in the summary.
+    let halted_by = |reason: &str| {
+        let halted = world.cto(["halt", "--reason", reason]);
+        let told = summary();
+        let _ = world.cto(["resume"]);
+        (halted.code, told.text())
+    };
+    let (code, told) = halted_by(&format!("rotate {LOOK_ALIKE}"));
+    assert!(code == 0 && told.contains(LOOK_ALIKE), "the control: a reason is in the summary: {told}");
+    let private = format!("{} {}", concat!("-----BEGIN RSA PRIV", "ATE KEY-----"), BODY.join(" "));
+    let written = ROWS.iter().map(|row| (row.what, (row.written)(KEY))).chain([("a private key", private)]);
+    for (what, value) in written {
+        let (_, told) = halted_by(&format!("rotate {value}"));
+        let needles = [value.as_str(), KEY, &BODY[0][20..44]];
+        faults
+            .extend(needles.iter().filter(|needle| told.contains(*needle)).map(|_| format!("halted, {what}: {told}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let _ = world.cto(["validate", "summary"]).expect(0);
+}
+
 /// A key over many lines, of which each event holds one.
 #[test]
 fn a_key_of_many_lines_is_gone_from_every_line() {

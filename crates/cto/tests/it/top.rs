@@ -53,6 +53,26 @@ fn runs_acts_and_refusals_are_shown_at_every_width_and_the_terminal_is_given_bac
     assert_eq!(World::finish(run).code, 0, "looking ended nothing");
 }
 
+/// A ledger that cannot be read for a moment is said in the picture, and the picture goes on when it can be read again.
+#[test]
+fn a_look_that_fails_is_said_and_ends_nothing() {
+    let test = "a_look_that_fails_is_said_and_ends_nothing";
+    let world = world();
+    let _ = world.run("fail-no-diff", 1);
+    let Some(terminal) = Tmux::start(test, &world, 90, ["top"]) else { return };
+    terminal.wait_for("1 runs, 0 running");
+    let (ledger, kept) = (world.home().join("ledger.db"), world.home().join("ledger.kept"));
+    std::fs::rename(&ledger, &kept).unwrap();
+    std::fs::write(&ledger, b"this is no ledger").unwrap();
+    let lines = terminal.wait_for("stale");
+    assert!(lines.iter().any(|line| line.contains("1 runs, 0 running")), "the facts before stay: {lines:#?}");
+    std::fs::rename(&kept, &ledger).unwrap();
+    terminal.wait_until("a good look", |lines| !lines.iter().any(|line| line.contains("stale")));
+    terminal.wait_for("q quits");
+    terminal.press("q");
+    terminal.wait_for("ended with 0");
+}
+
 #[test]
 fn without_a_terminal_the_command_for_programs_is_named() {
     let world = world();

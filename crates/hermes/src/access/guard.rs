@@ -12,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::Role;
+use super::rate::RateKey;
 use super::session::session_name;
 use crate::respond::{login_wanted, plain_refusal};
 use crate::route_table::{PageRoute, RouteAccess, find_route};
@@ -43,6 +44,14 @@ impl Viewer {
         self.role == Some(Role::Operator)
     }
 
+    /// Key of the rate at which refusals of this viewer are recorded.
+    pub(crate) fn rate_key(&self, peer: PeerAddress) -> RateKey {
+        match &self.session {
+            Some(_) => RateKey::Session(self.name()),
+            None => RateKey::Address(peer.0.ip()),
+        }
+    }
+
     /// Name of the session for the ledger.
     pub(crate) fn name(&self) -> String {
         self.session.as_deref().map_or_else(|| "none".to_owned(), session_name)
@@ -52,11 +61,11 @@ impl Viewer {
 /// Passes a request on only if rate, Host, Origin and session permit it.
 pub(crate) async fn guard_request(
     State(state): State<Arc<ConsoleState>>,
-    Extension(PeerAddress(peer)): Extension<PeerAddress>,
+    Extension(peer): Extension<PeerAddress>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if !state.rates.admit_request(peer.ip()) {
+    if !state.rates.admit_request(RateKey::Address(peer.0.ip())) {
         return plain_refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; wait a second");
     }
     let headers = request.headers();
@@ -71,7 +80,7 @@ pub(crate) async fn guard_request(
     let refusal = refuse_origin(&state, &request).or_else(|| refuse_viewer(&viewer, route, &request));
     if let Some((refusal, text)) = refusal {
         if let Some(act) = route.and_then(PageRoute::act)
-            && state.refusals.admit_request(peer.ip())
+            && state.refusals.admit_request(viewer.rate_key(peer))
         {
             let act = refused_act(act, &viewer, request.uri().path(), text);
             // A ledger that cannot be written changes nothing about the refusal.

@@ -1,6 +1,5 @@
 //! The events of one run, as frames that every viewer shares.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -37,6 +36,9 @@ pub(super) fn keep_alive() -> Bytes {
 /// Bytes of frames up to which they are sent as one: a history is shared by all its viewers and not copied for each.
 const MOST_JOINED: usize = 16 << 10;
 
+/// Frames that a viewer takes at a time: a viewer that is slow does not hold a long list.
+const MOST_TAKEN: usize = 256;
+
 /// Frames as one, where they are few and small: what a look at the file found costs each viewer one write.
 pub(super) fn join_few(frames: Vec<Bytes>) -> Vec<Bytes> {
     if frames.len() < 2 || frames.iter().map(Bytes::len).sum::<usize>() > MOST_JOINED {
@@ -50,6 +52,7 @@ struct FeedState {
     frames: Vec<SharedFrame>,
     is_interrupted: bool,
     end: Option<FeedEnd>,
+    viewers: usize,
 }
 
 /// The events of one run.
@@ -57,23 +60,39 @@ struct FeedState {
 pub(super) struct LiveFeed {
     state: Mutex<FeedState>,
     news: watch::Sender<()>,
-    viewers: AtomicUsize,
 }
 
 impl Default for LiveFeed {
     fn default() -> Self {
-        Self { state: Mutex::default(), news: watch::channel(()).0, viewers: AtomicUsize::new(0) }
+        Self { state: Mutex::default(), news: watch::channel(()).0 }
     }
 }
 
-/// Counts a viewer for as long as it lives.
+/// A viewer of a feed, counted for as long as it lives.
 #[derive(Debug)]
 pub(super) struct CountedViewer(Arc<LiveFeed>);
 
+impl CountedViewer {
+    /// Feed that is viewed.
+    pub(super) fn feed(&self) -> &Arc<LiveFeed> {
+        &self.0
+    }
+}
+
 impl Drop for CountedViewer {
     fn drop(&mut self) {
-        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
+        self.0.lock().viewers -= 1;
     }
+}
+
+/// Frames that a viewer does not have yet.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FramesBehind {
+    pub(super) frames: Vec<SharedFrame>,
+    /// True if there are more of them already.
+    pub(super) has_more: bool,
+    /// End of the feed, once there are no more.
+    pub(super) end: Option<FeedEnd>,
 }
 
 impl LiveFeed {
@@ -99,15 +118,23 @@ impl LiveFeed {
         self.news.send_replace(());
     }
 
-    /// True while a reader reads for it, or everything was read.
-    pub(super) fn is_read(&self) -> bool {
-        self.lock().end != Some(FeedEnd::Lost)
+    /// Ends the feed if nobody views it. A viewer that joins is counted before or comes too
+    /// late, and never waits at a feed without a reader.
+    pub(super) fn end_unless_viewed(&self) -> bool {
+        let mut state = self.lock();
+        if state.viewers == 0 {
+            state.end = Some(FeedEnd::Lost);
+        }
+        state.viewers == 0
     }
 
-    /// Frames behind the first `sent`, and the end if there is no more.
-    pub(super) fn frames_behind(&self, sent: usize) -> (Vec<SharedFrame>, Option<FeedEnd>) {
+    /// Frames behind the first `sent`, as many as are taken at a time.
+    pub(super) fn frames_behind(&self, sent: usize) -> FramesBehind {
         let state = self.lock();
-        (state.frames.get(sent..).unwrap_or_default().to_vec(), state.end)
+        let rest = state.frames.get(sent..).unwrap_or_default();
+        let frames = rest.iter().take(MOST_TAKEN).cloned().collect();
+        let has_more = rest.len() > MOST_TAKEN;
+        FramesBehind { frames, has_more, end: state.end.filter(|_| !has_more) }
     }
 
     /// Signal that changes with every new frame.
@@ -115,15 +142,21 @@ impl LiveFeed {
         self.news.subscribe()
     }
 
-    /// Counts a viewer for as long as the returned value lives.
-    pub(super) fn count_in(self: &Arc<Self>) -> CountedViewer {
-        self.viewers.fetch_add(1, Ordering::Relaxed);
-        CountedViewer(Arc::clone(self))
+    /// Counts a viewer for as long as the returned value lives; none where no reader reads
+    /// and not everything was read.
+    pub(super) fn join_viewer(self: &Arc<Self>) -> Option<CountedViewer> {
+        let mut state = self.lock();
+        if state.end == Some(FeedEnd::Lost) {
+            return None;
+        }
+        state.viewers += 1;
+        drop(state);
+        Some(CountedViewer(Arc::clone(self)))
     }
 
     /// Number of viewers.
     pub(super) fn count_viewers(&self) -> usize {
-        self.viewers.load(Ordering::Relaxed)
+        self.lock().viewers
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, FeedState> {
@@ -176,14 +209,46 @@ mod tests {
         feed.add_lines(vec![br#"{"seq":0}"#.to_vec()], false);
         feed.add_lines(vec![br#"{"seq":1}"#.to_vec()], true);
         feed.add_lines(Vec::new(), true);
-        let (frames, end) = feed.frames_behind(0);
-        let ids: Vec<_> = frames.iter().map(|(seq, _)| *seq).collect();
-        assert_eq!((ids, end), (vec![Some(0), Some(1), None], None), "an interruption is said once");
+        let behind = feed.frames_behind(0);
+        let ids: Vec<_> = behind.frames.iter().map(|(seq, _)| *seq).collect();
+        assert_eq!((ids, behind.end), (vec![Some(0), Some(1), None], None), "an interruption is said once");
         feed.end_feed(FeedEnd::Sealed);
-        assert_eq!(feed.frames_behind(3), (Vec::new(), Some(FeedEnd::Sealed)));
-        let viewer = feed.count_in();
+        let end = Some(FeedEnd::Sealed);
+        assert_eq!(feed.frames_behind(3), FramesBehind { frames: Vec::new(), has_more: false, end });
+        let viewer = feed.join_viewer().unwrap();
         assert_eq!(feed.count_viewers(), 1);
         drop(viewer);
         assert_eq!(feed.count_viewers(), 0);
+    }
+
+    #[test]
+    fn a_long_history_is_taken_in_parts_and_its_end_comes_last() {
+        let feed = LiveFeed::default();
+        let lines = (0..MOST_TAKEN + 3).map(|seq| format!("{{\"seq\":{seq}}}").into_bytes());
+        feed.add_lines(lines.collect(), false);
+        feed.end_feed(FeedEnd::Sealed);
+        let first = feed.frames_behind(0);
+        assert_eq!((first.frames.len(), first.has_more, first.end), (MOST_TAKEN, true, None));
+        let rest = feed.frames_behind(MOST_TAKEN);
+        assert_eq!((rest.frames.len(), rest.has_more, rest.end), (3, false, Some(FeedEnd::Sealed)));
+    }
+
+    #[test]
+    fn a_slow_viewer_takes_little_at_a_time() {
+        let feed = LiveFeed::default();
+        feed.add_lines((0..5000).map(|seq| format!("{{\"seq\":{seq}}}").into_bytes()).collect(), false);
+        let behind = feed.frames_behind(0);
+        assert!(behind.frames.len() <= 1000 && behind.has_more, "{} frames", behind.frames.len());
+    }
+
+    #[test]
+    fn a_feed_ends_idle_only_while_nobody_has_joined() {
+        let feed = Arc::new(LiveFeed::default());
+        let viewer = feed.join_viewer().unwrap();
+        assert!(!feed.end_unless_viewed(), "a viewer joined");
+        assert_eq!(feed.frames_behind(0).end, None);
+        drop(viewer);
+        assert!(feed.end_unless_viewed());
+        assert!(feed.join_viewer().is_none(), "nobody joins a feed that nobody reads");
     }
 }

@@ -122,7 +122,10 @@ pub(crate) async fn deny_request(
 ) -> Response {
     let name = reference.clone();
     let asked = AskedAct { act: OperatorActKind::Deny, subject: reference.clone(), token: form.token };
-    let done = perform_act(&state, &viewer, asked, move |source| source.deny_request(&name, &form.reason)).await;
+    let done = perform_act(&state, &viewer, asked, move |source, may_still| {
+        source.deny_request(&name, &form.reason, may_still)
+    })
+    .await;
     answer_decision(&state, &viewer, reference, done).await
 }
 
@@ -137,7 +140,7 @@ pub(crate) async fn approve_request(
     let ApproveForm { token, sentence, packet_digest } = form;
     let name = reference.clone();
     let asked = AskedAct { act: OperatorActKind::Approve, subject: reference.clone(), token };
-    let done = perform_act(&state, &viewer, asked, move |source| {
+    let done = perform_act(&state, &viewer, asked, move |source, may_still| {
         let facts = source.view_request(&name)?;
         if !facts.may_capture {
             return Err(SourceError::refused("approving in the browser is not switched on")
@@ -147,7 +150,7 @@ pub(crate) async fn approve_request(
         if facts.packet_digest.to_string() != packet_digest {
             return Err(SourceError::refused("the packet is another one than the page showed; read it again"));
         }
-        source.approve_request(&name, sentence.trim())
+        source.approve_request(&name, sentence.trim(), may_still)
     })
     .await;
     answer_decision(&state, &viewer, reference, done).await

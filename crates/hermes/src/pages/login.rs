@@ -50,11 +50,11 @@ pub(crate) async fn login_form(State(state): State<Arc<ConsoleState>>, Path(toke
 pub(crate) async fn log_in(
     State(state): State<Arc<ConsoleState>>,
     Extension(viewer): Extension<Viewer>,
-    Extension(PeerAddress(peer)): Extension<PeerAddress>,
+    Extension(peer): Extension<PeerAddress>,
     Path(token): Path<String>,
 ) -> Response {
     let Some((role, value)) = state.sessions.log_in(&token) else {
-        if state.refusals.admit_request(peer.ip()) {
+        if state.refusals.admit_request(viewer.rate_key(peer)) {
             // A ledger that cannot be written changes nothing about the refusal.
             let _ = record(&state, &viewer, OperatorActKind::Login, "none", false).await;
         }

@@ -139,7 +139,7 @@ pub(crate) async fn stop_run(
 ) -> Response {
     let name = reference.clone();
     let asked = AskedAct { act: OperatorActKind::Stop, subject: reference.clone(), token: form.token };
-    match perform_act(&state, &viewer, asked, move |source| source.stop_run(&name)).await {
+    match perform_act(&state, &viewer, asked, move |source, _| source.stop_run(&name)).await {
         Ok(()) => see_other(&format!("/runs/{reference}")),
         Err(error) => show_refusal(&state, &viewer, reference, &error).await,
     }

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use super::aims::Aim;
 use super::client::connect_from;
 use super::servers::{BenchServer, start_console};
@@ -63,6 +65,7 @@ fn measure_viewers(bench: &Bench, home: &Path) -> ChoreResult<(String, Vec<Aim>)
     })?;
     let mut viewers: Vec<TcpStream> = Vec::new();
     let count = bench.viewers.unwrap_or(VIEWERS);
+    raise_open_files();
     for number in 0..count {
         let mut stream = connect_from(&console.host, 20_000 + number)?;
         let text =
@@ -87,6 +90,13 @@ fn measure_viewers(bench: &Bench, home: &Path) -> ChoreResult<(String, Vec<Aim>)
         Aim::at_most(format!("{count} viewers, most memory in MiB"), memory, 64.0),
     ];
     Ok((text, aims))
+}
+
+/// Raises the limit of open files as far as it goes: each viewer is one of ours too.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it cannot be raised, connecting fails and says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 fn cookie(console: &BenchServer) -> String {

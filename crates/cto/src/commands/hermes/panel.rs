@@ -21,6 +21,9 @@ const ASSETS: [(&str, &str); 2] = [("cto_control_panel.js", PANEL_SCRIPT), ("cto
 /// Words that every version of our assets has in its first line.
 const OURS: &str = "ontrol panel of cto";
 const EMPTY: &str = "{\"extensions\":[]}\n";
+/// Mark beside a manifest that the installation made, so that no manifest of others is
+/// removed with the panel.
+const MADE: (&str, &str) = ("cto_control_panel.made", "Control panel of cto: the manifest was made with it.\n");
 
 /// Installs the panel. Refuses to overwrite files of others.
 pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str) -> Result<u8, CommandError> {
@@ -46,10 +49,13 @@ pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str
     let others = list_ids(text).map_err(|error| in_the_way(&manifest, &error))?;
     let others: Vec<String> = others.into_iter().filter(|id| id != PANEL_ID).collect();
     let folder = manifest.parent().unwrap_or(Path::new("."));
-    for (name, _) in ASSETS {
+    for (name, _) in ASSETS.into_iter().chain([MADE]) {
         refuse_foreign(&folder.join(name))?;
     }
     fs::create_dir_all(folder)?;
+    if before.is_none() {
+        replace_file(&folder.join(MADE.0), MADE.1)?;
+    }
     for (name, text) in ASSETS {
         replace_file(&folder.join(name), text)?;
     }
@@ -70,7 +76,7 @@ pub(super) fn install_panel(context: &Context, place: &PanelPlace, sidecar: &str
     Ok(0)
 }
 
-/// Removes the panel, and the manifest if nothing else is in it.
+/// Removes the panel, and the manifest if the installation made it and nothing else is in it.
 pub(super) fn uninstall(context: &Context, place: &PanelPlace) -> Result<u8, CommandError> {
     let manifest = manifest_of(place)?;
     let text = read_text(&manifest)?;
@@ -78,11 +84,11 @@ pub(super) fn uninstall(context: &Context, place: &PanelPlace) -> Result<u8, Com
     let edited = edited.map_err(|error| in_the_way(&manifest, &error))?.flatten();
     let folder = manifest.parent().unwrap_or(Path::new("."));
     match &edited {
-        Some(edited) if edited == EMPTY => fs::remove_file(&manifest)?,
+        Some(edited) if edited == EMPTY && folder.join(MADE.0).exists() => fs::remove_file(&manifest)?,
         Some(edited) => replace_file(&manifest, edited)?,
         None => {}
     }
-    for (name, _) in ASSETS {
+    for (name, _) in ASSETS.into_iter().chain([MADE]) {
         let file = folder.join(name);
         if refuse_foreign(&file).is_ok() && file.exists() {
             fs::remove_file(&file)?;

@@ -11,7 +11,7 @@ use evidence::private::{Privacy, require_private};
 use harness::{Home, RunClock};
 use hermes::{
     BoardFacts, ConsoleSource, EventChunk, LogAsked, LogWindow, OperatorAct, OverviewFacts, RecordFacts, RequestFacts,
-    RunFacts, RunMark, RunsAsked, SourceError, SpendFacts,
+    RunFacts, RunMark, RunsAsked, SessionCheck, SourceError, SpendFacts,
 };
 use views::{
     ControlSummary, LaneComparison, RequestPage, RunPage, RunQuery, RunTally, VerifyMemo, VerifyResult, Views,
@@ -111,7 +111,8 @@ fn answer<T, E: Into<CommandError>>(result: Result<T, E>) -> Result<T, SourceErr
 
 impl ConsoleSource for HomeSource {
     fn compose_summary(&self) -> Result<ControlSummary, SourceError> {
-        answer(compose_summary(&self.context))
+        let keys = answer(trusted(&self.context, &[]))?.keys;
+        answer(compose_summary(&self.context, Some(self.memo_for(&keys))))
     }
 
     fn view_overview(&self) -> Result<OverviewFacts, SourceError> {
@@ -206,12 +207,12 @@ impl ConsoleSource for HomeSource {
         answer(overview::gather_spend(self))
     }
 
-    fn deny_request(&self, reference: &str, reason: &str) -> Result<(), SourceError> {
-        answer(requests::deny_waiting(&self.context, reference, reason))
+    fn deny_request(&self, reference: &str, reason: &str, may_still: SessionCheck<'_>) -> Result<(), SourceError> {
+        answer(requests::deny_waiting(&self.context, reference, reason, may_still))
     }
 
-    fn approve_request(&self, reference: &str, sentence: &str) -> Result<(), SourceError> {
-        answer(requests::approve_waiting(&self.context, reference, sentence))
+    fn approve_request(&self, reference: &str, sentence: &str, may_still: SessionCheck<'_>) -> Result<(), SourceError> {
+        answer(requests::approve_waiting(&self.context, reference, sentence, may_still))
     }
 
     fn stop_run(&self, reference: &str) -> Result<(), SourceError> {

@@ -4,7 +4,7 @@
 use contract::approval::{PacketStatus, SignedVia, approval_sentence, render_packet};
 use contract::text::show_controls;
 use harness::{ApprovalWish, OpenedRequest, People, Policies};
-use hermes::RequestFacts;
+use hermes::{RequestFacts, SessionCheck};
 use ledger::RequestStep;
 use views::{RequestPage, RequestQuery, RequestRules, RequestState, summarize_request};
 
@@ -125,16 +125,26 @@ fn signed_via_console(key: &OperatorKey) -> SignedVia {
 }
 
 /// The same denial as `cto deny`.
-pub(super) fn deny_waiting(context: &Context, reference: &str, reason: &str) -> Result<(), CommandError> {
+pub(super) fn deny_waiting(
+    context: &Context,
+    reference: &str,
+    reason: &str,
+    may_still: SessionCheck<'_>,
+) -> Result<(), CommandError> {
     let reason = check_reason(reason)?;
     let deciding = open_deciding(context, reference, RequestStep::Denied)?;
     let denial = deciding.opened.draft_denial(&deciding.key.fingerprint(), reason)?;
-    deciding.record_document(RequestStep::Denied, &denial, false).map(drop)
+    deciding.record_if(RequestStep::Denied, &denial, false, may_still).map(drop)
 }
 
 /// Approves as `cto approve` does, with a key in an agent: a security key that the person
 /// touches, or another one only if the configuration permits it.
-pub(super) fn approve_waiting(context: &Context, reference: &str, sentence: &str) -> Result<(), CommandError> {
+pub(super) fn approve_waiting(
+    context: &Context,
+    reference: &str,
+    sentence: &str,
+    may_still: SessionCheck<'_>,
+) -> Result<(), CommandError> {
     let settings = context.config.hermes;
     if !settings.capture_approvals {
         return Err(CommandError::blocked_with("approving in the browser is not switched on")
@@ -163,5 +173,5 @@ pub(super) fn approve_waiting(context: &Context, reference: &str, sentence: &str
         break_glass_reason: None,
     };
     let approval = deciding.opened.draft_approval(wish)?;
-    deciding.record_document(RequestStep::Granted, &approval, false).map(drop)
+    deciding.record_if(RequestStep::Granted, &approval, false, may_still).map(drop)
 }

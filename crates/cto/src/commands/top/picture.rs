@@ -55,6 +55,9 @@ impl TopStyle {
 pub(super) fn draw_top(facts: &TopFacts, columns: usize, rows: usize, paint: Paint) -> Vec<String> {
     let style = TopStyle { width: columns, paint };
     let mut lines = vec![headline(facts, style)];
+    if let Some(problem) = &facts.problem {
+        lines.push(style.marked("stale", &paint.like(Status::Blocked, "stale"), &show_controls(problem), ""));
+    }
     if let Some(halted) = &facts.halted {
         lines.push(style.marked(
             "halted",
@@ -164,7 +167,7 @@ fn run_line(run: &RunSummary, facts: &TopFacts, style: TopStyle) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::time::Duration;
 
     use contract::{Purpose, Reason, RunId, Stage, Stamp, TaskId};
@@ -202,7 +205,7 @@ mod tests {
         RunSummary { row, kind: None, collected: None, interrupted: false, answer: None }
     }
 
-    fn facts(hostile: &str) -> TopFacts {
+    pub(in crate::commands::top) fn facts(hostile: &str) -> TopFacts {
         let running = TopRun {
             title: "r1-string-slugify  pi  stage 3".to_owned(),
             suffix: "b9tc".to_owned(),
@@ -233,6 +236,7 @@ mod tests {
                 summary("r1-string-slugify", "hgg8", RunStatus::Pass, Vec::new(), 3000),
             ],
             spend: vec![spend],
+            problem: None,
         }
     }
 
@@ -281,7 +285,9 @@ mod tests {
         assert_eq!(all.len(), 63);
         for hostile in &all {
             let named: String = hostile.chars().take(60).collect();
-            let lines = draw_top(&TopFacts { halted: Some(hostile.clone()), ..facts(hostile) }, 72, 24, plain());
+            let text = || Some(hostile.clone());
+            let shown = TopFacts { halted: text(), problem: text(), ..facts(hostile) };
+            let lines = draw_top(&shown, 72, 24, plain());
             let text = lines.join("\n");
             let bare = text.chars().find(|it| *it != '\n' && show_controls(&it.to_string()) != it.to_string());
             assert_eq!(bare, None, "{named:?}");

@@ -27,6 +27,8 @@ pub(super) struct TopFacts {
     pub(super) recent: Vec<RunSummary>,
     /// Model use of today.
     pub(super) spend: Vec<SpendRow>,
+    /// Failure of a later look, which these facts have outlived.
+    pub(super) problem: Option<String>,
 }
 
 /// A run that goes on, and what its engine does.
@@ -73,6 +75,7 @@ impl TopScene {
             interrupted: dead.len(),
             recent: page.runs,
             spend: spend.into_iter().filter(|row| row.day == today).collect(),
+            problem: None,
         })
     }
 

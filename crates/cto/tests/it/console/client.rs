@@ -101,8 +101,13 @@ impl Served {
 
     /// The same at another address.
     pub(super) fn send_to(host: &str, bytes: &[u8]) -> Option<Answer> {
+        Self::send_within(host, bytes, Duration::from_secs(30))
+    }
+
+    /// The same, with a patience of its own.
+    pub(super) fn send_within(host: &str, bytes: &[u8], patience: Duration) -> Option<Answer> {
         let mut stream = TcpStream::connect(host).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
         // A server that has heard enough closes before everything is sent.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();

@@ -11,7 +11,7 @@ use super::Served;
 use crate::world;
 
 /// A case that takes some seconds and says something all the time.
-fn lay_slow_case(world: &World) {
+pub(super) fn lay_slow_case(world: &World) {
     let talk = "for i in $(seq 40); do echo line $i; sleep 0.1; done; printf 'x\\n' >> a.txt";
     world.case("made", &[("fake", &json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string())]);
 }
@@ -26,7 +26,13 @@ pub(super) fn live_run(world: &World) -> String {
 }
 
 /// Reads a stream until it is sealed, or until some lines of data came. Gives the lines and the last id.
-fn follow(served: &Served, cookie: &str, run: &str, after: Option<&str>, most: usize) -> (Vec<String>, Option<String>) {
+pub(super) fn follow(
+    served: &Served,
+    cookie: &str,
+    run: &str,
+    after: Option<&str>,
+    most: usize,
+) -> (Vec<String>, Option<String>) {
     let stream = TcpStream::connect(&served.host).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let last = after.map_or_else(String::new, |id| format!("Last-Event-ID: {id}\r\n"));

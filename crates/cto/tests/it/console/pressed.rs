@@ -69,7 +69,7 @@ fn connections_without_end_are_bounded_and_disturb_no_run() {
 }
 
 /// Sockets that a process holds.
-fn count_sockets(pid: u32) -> usize {
+pub(super) fn count_sockets(pid: u32) -> usize {
     let all = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     all.filter(|one| std::fs::read_link(one.path()).is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))).count()
 }

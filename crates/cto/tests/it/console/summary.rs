@@ -41,6 +41,41 @@ const KEYS: &[&str] = &[
     "case_runtime_default_active",
 ];
 
+/// Keys of the parts that other tools read.
+const NESTED: &[(&str, &[&str])] = &[
+    (
+        "approval_packet",
+        &[
+            "status",
+            "approval_command_text",
+            "required_evidence_paths",
+            "allowed_paths",
+            "blocked_actions",
+            "executable",
+        ],
+    ),
+    (
+        "governed_execution",
+        &["approval_consumed", "consumed_by_pass_evidence", "consumed_pass_report_path", "consumed_proof_path"],
+    ),
+];
+
+/// Every key is there, also where it has no value.
+#[track_caller]
+fn expect_keys(summary: &Value) {
+    for key in KEYS {
+        assert!(summary.get(key).is_some(), "`{key}` is missing");
+    }
+    for (part, keys) in NESTED {
+        for key in *keys {
+            assert!(summary[part].get(key).is_some(), "`{part}.{key}` is missing");
+        }
+    }
+    let lists = ["required_evidence_paths", "allowed_paths", "blocked_actions"];
+    assert!(lists.iter().all(|key| summary["approval_packet"][key].is_array()), "{}", summary["approval_packet"]);
+    assert_eq!(summary["approval_packet"]["executable"], false);
+}
+
 fn without_time(mut summary: Value) -> Value {
     summary.as_object_mut().unwrap().remove("generated_at");
     summary
@@ -51,9 +86,7 @@ fn the_summary_has_every_key_and_is_the_same_everywhere() {
     let world = world();
     world.run("r1-string-slugify", 0);
     let told = world.cto(["summary", "--json"]).expect(0).json();
-    for key in KEYS {
-        assert!(told.get(key).is_some(), "`{key}` is missing");
-    }
+    expect_keys(&told);
     assert_eq!(told["schema_version"], "0.2.0");
     assert_eq!(told["core_promotion_status"], "not-promoted");
     let expected = json!([true, false, false, false, false]);
@@ -138,7 +171,25 @@ fn health_has_the_summary_as_a_group() {
     world.run("r1-string-slugify", 0);
     let health = world.cto(["health", "--only", "webui_summary", "--json"]).expect(0).json();
     assert_eq!(health["webui_summary"]["passed"], true, "{health}");
-    assert!(world.home().join("matrix/webui-summary.json").is_file());
+    let folder = world.home().join("matrix");
+    assert!(folder.join("webui-summary.json").is_file());
+    // A summary that cannot be put where other tools look is a defect, and so is a home that is not there.
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::write(&folder, "in the way").unwrap();
+    expect_defect(&world, 1, "summary_written");
+    std::fs::remove_file(&folder).unwrap();
+    let _ = world.cto(["health", "--only", "webui_summary", "--json"]).expect(0);
+    std::fs::write(world.home().join("ledger.db"), b"this is no ledger").unwrap();
+    expect_defect(&world, 3, "ledger");
+    std::fs::remove_dir_all(world.home()).unwrap();
+    expect_defect(&world, 3, "there is no home");
+}
+
+/// The group does not pass, and these words say why.
+#[track_caller]
+fn expect_defect(world: &testkit::World, code: i32, words: &str) {
+    let told = world.cto(["health", "--only", "webui_summary", "--json"]).expect(code);
+    assert!(told.json()["webui_summary"]["passed"] != true && told.told().contains(words), "{words}: {}", told.told());
 }
 
 #[test]
@@ -258,6 +309,7 @@ fn the_summary_follows_a_request_to_its_use() {
         let answer = served.get("/api/cto/control-summary", &cookie).json();
         assert_eq!(without_time(summary.clone()), without_time(answer));
         let _ = world.cto(["validate", "summary"]).expect(0);
+        expect_keys(&summary);
         summary
     };
     for (case, code, passes) in [("./made", 0, true), ("./failing", 1, false)] {
@@ -272,6 +324,9 @@ fn the_summary_follows_a_request_to_its_use() {
         let packet = world.cto(["packet", &name, "--json"]).expect(0).json();
         let sentence = packet["approval_command_text"].as_str().unwrap();
         assert_eq!(open["approval_packet"]["approval_command_text"], json!(sentence));
+        assert_eq!(open["approval_packet"]["allowed_paths"], json!(["a.txt"]), "those of the contract");
+        let blocked = open["approval_packet"]["blocked_actions"].as_array().unwrap();
+        assert!(blocked.contains(&json!("push")), "{blocked:?}");
         let _ = world.cto(["approve", &name, "--sentence", sentence]).expect(0);
         let approved = told();
         assert_eq!(posture(&approved), [true, true, false, false], "{case}");
