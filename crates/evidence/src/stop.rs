@@ -43,7 +43,8 @@ mod stoppable {
         if let Some(list) = variable("CTO_STOP_LIST")
             && let Ok(mut file) = OpenOptions::new().create(true).append(true).open(list)
         {
-            let _ = writeln!(file, "{place}");
+            // In one write: threads pass places at the same time.
+            let _ = file.write_all(format!("{place}\n").as_bytes());
         }
         if variable("CTO_STOP_AT").as_deref() != Some(place) {
             return;
