@@ -65,6 +65,20 @@ const SOAKS: &[Soak] = &[
         times: 100_000,
         tools: NO_TOOL,
     },
+    // Random edits of a valid workspace of 300 documents.
+    Soak {
+        name: "records",
+        tests: &[
+            ("workboard", "mutated::a_required_fact_is_never_lost_in_silence"),
+            ("workboard", "mutated::a_required_fact_of_an_item_is_never_lost_in_silence"),
+            ("workboard", "mutated::any_edit_of_any_file_is_judged_without_a_panic"),
+            ("workboard", "mutated::no_edit_of_the_board_breaks_a_fact_in_silence"),
+            ("workboard", "mutated::no_edit_breaks_a_required_fact_in_silence"),
+        ],
+        variable: "CTO_TEST_MUTATIONS",
+        times: 2_000,
+        tools: NO_TOOL,
+    },
     // Random texts of secrets, parts of secrets and markers, as many for each property.
     Soak {
         name: "redaction",

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +12,8 @@ use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
 use views::{FindRunError, FoundRun, Views};
 use workboard::{
-    BundleFact, CommitFact, EvidenceSource, ValidatorFact, WorkspaceCheck, WorkspaceFiles, validate_workspace,
+    BOARD, BundleFact, CommitFact, EvidenceSource, ValidatorFact, WORKSPACE_MARK, WorkspaceCheck, WorkspaceFiles,
+    validate_workspace,
 };
 
 use crate::context::Context;
@@ -23,7 +25,7 @@ const ATTESTATION: &str = "attestation.dsse.json";
 /// Results that are kept; beyond, all are forgotten.
 const MOST_RESULTS: usize = 20_000;
 
-/// Results about bundles by name and digest of the attestation, for as long as a console
+/// Results about bundles by name and by the stamps of all their files, for as long as a console
 /// lives and its keys are the same.
 #[derive(Debug, Default)]
 pub(crate) struct BundleFactMemo(Mutex<HashMap<(String, Digest), BundleFact>>);
@@ -105,6 +107,23 @@ fn read_files(root: &Path) -> Result<WorkspaceFiles, CommandError> {
     WorkspaceFiles::read_workspace(root).map_err(|error| CommandError::usage(error).hint("cto init DIR"))
 }
 
+/// Digest of the names, numbers, sizes and times of everything below a folder: a file that is written changes it. None where
+/// something cannot be looked at.
+fn stamp_folder(folder: &Path) -> Option<Digest> {
+    let (mut stamps, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(path) = open.pop() {
+        let stat = std::fs::symlink_metadata(&path).ok()?;
+        let times = [stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.ctime_nsec()];
+        stamps.push(format!("{}\n{} {} {} {times:?}\n", path.display(), stat.dev(), stat.ino(), stat.len()));
+        if stat.is_dir() {
+            let entries = std::fs::read_dir(&path).ok()?.map(|entry| Some(entry.ok()?.path()));
+            open.extend(entries.collect::<Option<Vec<PathBuf>>>()?);
+        }
+    }
+    stamps.sort_unstable();
+    Some(Digest::of_bytes(stamps.concat().as_bytes()))
+}
+
 /// Bundles by the ledger and the trusted keys; commits by the workspace's own repository.
 pub(crate) struct LedgerEvidence {
     root: PathBuf,
@@ -145,6 +164,10 @@ impl EvidenceSource for LedgerEvidence {
         self.commits.borrow_mut().extend(commits.iter().map(|commit| (*commit).to_owned()).zip(found));
     }
 
+    fn read_earlier_records(&self) -> Vec<(String, String)> {
+        self.read_before_init().unwrap_or_default()
+    }
+
     fn find_validator(&self, name: &str) -> ValidatorFact {
         self.validators.borrow().get(name).copied().unwrap_or(ValidatorFact::Unknown)
     }
@@ -155,6 +178,18 @@ impl LedgerEvidence {
     pub(crate) fn note_validator(&self, name: &str, has_passed: bool) {
         let fact = if has_passed { ValidatorFact::Passed } else { ValidatorFact::Failed };
         self.validators.borrow_mut().insert(name.to_owned(), fact);
+    }
+
+    /// Board and documents before the first commit with the mark of `cto init`.
+    fn read_before_init(&self) -> Option<Vec<(String, String)>> {
+        let source = tree::SourceRepository::open_repository(&self.root).ok()?;
+        let git = tree::Git::find_git(&self.path).ok()?;
+        let scratch = tempfile::tempdir().ok()?;
+        let is_record = |path: &[u8]| path == BOARD.as_bytes() || path.to_ascii_lowercase().ends_with(b".md");
+        let files = source.read_files_before(&git, scratch.path(), WORKSPACE_MARK, is_record).ok()?;
+        let text =
+            |(path, bytes): tree::EarlierFile| Some((String::from_utf8(path).ok()?, String::from_utf8(bytes).ok()?));
+        Some(files.into_iter().filter_map(text).collect())
     }
 
     /// Answers about commits by one process of git for all of them.
@@ -171,10 +206,8 @@ impl LedgerEvidence {
             Ok(found) => found,
             Err(fact) => return fact,
         };
-        let key = self.memo.as_ref().and_then(|memo| {
-            let attestation = std::fs::read(found.bundle.join(ATTESTATION)).ok()?;
-            Some((memo, (reference.to_owned(), Digest::of_bytes(&attestation))))
-        });
+        let key =
+            self.memo.as_ref().and_then(|memo| Some((memo, (reference.to_owned(), stamp_folder(&found.bundle)?))));
         if let Some(known) = key.as_ref().and_then(|(memo, key)| memo.recall_fact(key)) {
             return known;
         }
@@ -238,5 +271,24 @@ impl LedgerEvidence {
             return Err(BundleFact::Legacy(find_legacy_problem(&path)));
         }
         self.views.find_at(&path).map_err(|error| BundleFact::Unknown(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_written_changes_the_stamps_of_its_bundle() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = folder.path().join("proofs/report.json");
+        std::fs::create_dir(folder.path().join("proofs")).unwrap();
+        std::fs::write(&report, "one").unwrap();
+        let before = stamp_folder(folder.path());
+        assert!(before.is_some() && before == stamp_folder(folder.path()), "control: nothing was written");
+        std::fs::remove_file(&report).unwrap();
+        std::fs::write(&report, "two").unwrap();
+        assert_ne!(stamp_folder(folder.path()), before);
+        assert_eq!(stamp_folder(&folder.path().join("nothing")), None);
     }
 }

@@ -25,7 +25,9 @@ pub use after::lanes::{
     Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, run_case, run_in_parallel, run_lane,
     seal_matrix, seal_race, seal_repetition,
 };
-pub use after::pack::{PackError, PackManifest, Packed, SenderTrust, Unpacked, check_pack, unpack_pack, write_pack};
+pub use after::pack::{
+    PackError, PackManifest, Packed, SenderTrust, SentTrust, Unpacked, check_pack, unpack_pack, write_pack,
+};
 pub use after::person_statements::{
     PersonSignature, RecordStatementError, draft_outcome, draft_rollback, find_outcome_problem, record_outcome,
     record_rollback,

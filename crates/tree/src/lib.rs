@@ -28,8 +28,8 @@ pub use patch::Proof;
 pub use patch::plain::{PlainFile, plain_patch};
 pub use source::land::{BranchName, BranchNameProblem, Forwarding, Landing, Removal, UsedMark};
 pub use source::{
-    GitSettings, ListedWorktree, References, RepositoryPlace, SourceBaseline, SourceDigest, SourceRepository,
-    SourceStatus, digest_references, folder_digest, operator_settings,
+    EarlierFile, GitSettings, ListedWorktree, References, RepositoryPlace, SourceBaseline, SourceDigest,
+    SourceRepository, SourceStatus, digest_references, folder_digest, operator_settings,
 };
 pub use source_problem::SourceProblem;
 pub use store::ObjectDatabase;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::check_rule::CheckRule;
 
-pub(crate) const BOARD: &str = "WORKBOARD.yaml";
+/// Path of the board.
+pub const BOARD: &str = "WORKBOARD.yaml";
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($variant:ident $word:literal,)* }) => {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::front_matter::FrontMatter;
 use crate::items::{DocumentItem, read_items};
 use crate::locate::LineIndex;
+use crate::rendered::{LinkLabels, render_text};
 
 /// The sentence that every planning document carries.
 pub(crate) const DISCLAIMER: &str = "Local planning SOT only. Not a Core Protocol. Not active Core authority.";
@@ -81,6 +82,7 @@ pub(crate) struct TextLine<'t> {
     pub(crate) text: &'t str,
     /// Byte at which the line begins.
     pub(crate) start: usize,
+    /// True of code, and of comments, which no reader sees.
     pub(crate) is_code: bool,
     /// True of the lines of the front matter, its dashes included.
     pub(crate) is_front: bool,
@@ -186,21 +188,23 @@ impl<'t> PlanningDocument<'t> {
     }
 }
 
-/// Lines joined by single spaces, quote marks and emphasis at their edges taken off.
+/// Lines as a reader sees them, joined by single spaces, quote marks taken off.
 pub(crate) fn joined_text(lines: &[TextLine<'_>]) -> String {
-    let trimmed = lines.iter().map(|line| line.text.trim().trim_start_matches(['>', ' ']).trim_matches(['*', '_']));
-    trimmed.collect::<Vec<_>>().join(" ")
+    let trimmed = lines.iter().filter(|line| !line.is_code).map(|line| line.text.trim().trim_start_matches(['>', ' ']));
+    render_text(&trimmed.collect::<Vec<_>>().join(" "), &LinkLabels::new()).text
 }
 
 fn mark_lines<'t>(text: &'t str, front: &FrontMatter, index: &LineIndex) -> Vec<TextLine<'t>> {
     let mut fence: Option<&str> = None;
+    let mut is_comment = false;
     let mut list_indent = 0;
     let mut marked = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         let is_front = number <= front.last_line;
         let was_code = fence.is_some();
-        let mark = if is_front { None } else { fence_mark(line, list_indent) };
+        let is_unseen = !is_front && !was_code && is_unseen_line(line, &mut is_comment);
+        let mark = if is_front || is_unseen { None } else { fence_mark(line, list_indent) };
         match (fence, mark) {
             (None, Some(mark)) if opens_fence(line, mark) => fence = Some(mark),
             (Some(open), Some(mark)) if mark.starts_with(open) && line.trim() == mark => fence = None,
@@ -209,10 +213,20 @@ fn mark_lines<'t>(text: &'t str, front: &FrontMatter, index: &LineIndex) -> Vec<
         if !was_code {
             list_indent = indent_of_list(line, list_indent);
         }
-        let is_code = was_code || fence.is_some();
+        let is_code = was_code || fence.is_some() || is_unseen;
         marked.push(TextLine { number, text: line, start: index.start_of(text, number), is_code, is_front });
     }
     marked
+}
+
+/// True of a line of a comment with nothing behind its end; `is_open` says if a comment goes on from line to line.
+fn is_unseen_line(line: &str, is_open: &mut bool) -> bool {
+    if !*is_open && !line.trim_start().starts_with("<!--") {
+        return false;
+    }
+    let behind = line.find("-->").map(|end| &line[end + 3..]);
+    *is_open = behind.is_none();
+    behind.is_none_or(|text| text.trim().is_empty())
 }
 
 /// The backticks or tildes of a fence. Four columns more than the text around it make a line

@@ -58,6 +58,12 @@ pub trait EvidenceSource {
     fn find_commit(&self, commit: &str) -> CommitFact;
     fn find_validator(&self, name: &str) -> ValidatorFact;
 
+    /// Records as the workspace's history had them before its first `cto init`, by path. Nobody can write them afterwards, as a day in a
+    /// document can be. Empty where there is no such history.
+    fn read_earlier_records(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Looks at many commits at once, so that each answer afterwards is cheap.
     fn prepare_commits(&self, _commits: &[&str]) {}
 }

@@ -20,7 +20,7 @@ const LARGEST_DOCUMENT: u64 = 16 << 20;
 /// Largest file whose bytes are compared with the digest of evidence.
 const LARGEST_EVIDENCE: u64 = 64 << 20;
 /// Largest file beside the records that is searched for secrets.
-const LARGEST_SEARCHED: u64 = 1 << 20;
+const LARGEST_SEARCHED: u64 = 16 << 20;
 const MOST_ENTRIES: u64 = 500_000;
 const DEEPEST: usize = 64;
 const LONGEST_READ: Duration = Duration::from_secs(120);
@@ -48,6 +48,8 @@ pub enum ReadWorkspaceError {
 pub(crate) struct UnreadFile {
     pub(crate) path: String,
     pub(crate) why: String,
+    /// False of a file beside the records, which was only to be searched for secrets.
+    pub(crate) is_record: bool,
 }
 
 /// Scanner that is made when the first file needs it.
@@ -239,7 +241,13 @@ impl WorkspaceFiles {
     /// Searches a file that is no record for secrets and keeps none of its bytes.
     fn search_file(&mut self, entry: &WalkEntry<'_>, path: String, scanner: &Scanner) {
         let read = open_regular(entry.dir, entry.name).and_then(|(file, _)| read_limited(file, LARGEST_SEARCHED));
-        let Ok(bytes) = read else { return };
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let why = format!("it was not searched for secrets: {error}");
+                return self.unread.push(UnreadFile { path, why, is_record: false });
+            }
+        };
         let text = String::from_utf8_lossy(&bytes);
         let hits = scanner.scan(text.as_bytes());
         if hits.is_empty() {
@@ -253,7 +261,8 @@ impl WorkspaceFiles {
     }
 
     fn note_unread(&mut self, path: &[u8], why: String) {
-        self.unread.push(UnreadFile { path: String::from_utf8_lossy(path).into_owned(), why });
+        let path = String::from_utf8_lossy(path).into_owned();
+        self.unread.push(UnreadFile { path, why, is_record: true });
     }
 }
 

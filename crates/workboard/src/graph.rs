@@ -34,14 +34,7 @@ impl WorkGraph {
     /// The graph of a board, in time linear in items and edges.
     pub fn of_board(board: &Workboard) -> Self {
         let edges: Vec<Vec<usize>> = board.items().iter().map(|item| blockers(board, item)).collect();
-        let mut walk = Walk {
-            edges: &edges,
-            state: vec![Seen::Not; edges.len()],
-            depth: vec![None; edges.len()],
-            place: vec![0; edges.len()],
-            cycles: CycleList::default(),
-        };
-        (0..edges.len()).for_each(|start| walk.visit_from(start));
+        let walk = Walk::walk_edges(&edges);
         let names = |cycle: &Vec<usize>| cycle.iter().map(|index| board.items()[*index].id.clone()).collect();
         let cycles = walk.cycles.told.iter().map(names).collect();
         let depth = walk.depth;
@@ -122,7 +115,24 @@ struct CycleList {
     covered: usize,
 }
 
-impl Walk<'_> {
+/// Cycles of a graph, each as the path around it, its first number again at the end; in linear time.
+pub(crate) fn find_cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    Walk::walk_edges(edges).cycles.told
+}
+
+impl<'e> Walk<'e> {
+    fn walk_edges(edges: &'e [Vec<usize>]) -> Self {
+        let mut walk = Self {
+            edges,
+            state: vec![Seen::Not; edges.len()],
+            depth: vec![None; edges.len()],
+            place: vec![0; edges.len()],
+            cycles: CycleList::default(),
+        };
+        (0..edges.len()).for_each(|start| walk.visit_from(start));
+        walk
+    }
+
     fn visit_from(&mut self, start: usize) {
         if self.state[start] != Seen::Not {
             return;

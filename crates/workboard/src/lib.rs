@@ -9,6 +9,7 @@ mod board;
 mod check_rule;
 mod closeout;
 mod document;
+mod earlier;
 mod edit;
 mod evidence;
 mod files;
@@ -18,6 +19,8 @@ mod graph;
 mod items;
 mod links;
 mod locate;
+mod markup;
+mod rendered;
 mod required;
 mod rules;
 mod sarif;
@@ -26,7 +29,7 @@ mod templates;
 mod validate;
 mod wording;
 
-pub use board::{BoardEvidence, BoardItem, EvidenceKind, ReadBoardError, WorkStatus, WorkType, Workboard};
+pub use board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, ReadBoardError, WorkStatus, WorkType, Workboard};
 pub use check_rule::CheckRule;
 pub use closeout::{CloseoutBundle, CloseoutFacts, CloseoutTarget, closeout_path, render_closeout};
 pub use document::{DocumentKind, PlanningDocument};
@@ -43,5 +46,5 @@ pub use sarif::sarif_document;
 pub use shapes::{
     BoardFile, BoardFileEvidence, BoardFileItem, DocumentPromotion, FrontMatterFile, LifecycleClassification,
 };
-pub use templates::{InitFile, PROTOCOLS, WORKSPACE_FOLDERS, workspace_files};
+pub use templates::{InitFile, MARK as WORKSPACE_MARK, PROTOCOLS, WORKSPACE_FOLDERS, workspace_files};
 pub use validate::{WorkspaceCheck, list_closeout_phrases, validate_workspace};

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::check_rule::CheckRule;
 use crate::document::{DocumentKind, PlanningDocument, TextLine, file_stem};
 use crate::finding::{Finding, TextFix};
+use crate::rendered::{LinkLabels, render_text};
 use crate::rules::RuleBook;
 
 const PHRASE_SECTIONS: [&str; 3] = ["Required Phrases", "Required Evidence", "Validator Summary Phrases"];
@@ -40,14 +41,14 @@ fn append_fix(text: &str, insert: &str) -> TextFix {
     TextFix { start: text.len(), end: text.len(), text: format!("{gap}{insert}\n") }
 }
 
-/// Prose on one line; white space is one space, so that a wrapped sentence is found.
+/// Prose as a reader sees it, on one line, so that a wrapped sentence is found and a comment keeps none.
 fn body_text(document: &PlanningDocument<'_>) -> String {
     let mut text = String::with_capacity(document.text.len());
     for line in document.prose() {
         text.push_str(line.text.trim());
         text.push(if line.text.trim_start().starts_with(['-', '*', '#', '|']) { '\n' } else { ' ' });
     }
-    text
+    render_text(&text, &LinkLabels::new()).text
 }
 
 /// Checks that the phrases that documents demand stand in the closeout beside them.
@@ -127,9 +128,10 @@ fn sibling_key(path: &str) -> String {
     format!("{folder}/{bare}")
 }
 
-/// Lower case, one space between words, without code font, emphasis and full stops at the
+/// The text as it is seen: lower case, one space between words, without code font, emphasis and full stops at the
 /// ends of words.
 fn flattened(text: &str) -> String {
-    let words = text.split_whitespace().map(|word| word.trim_matches(['`', '*', '"', '.', ',']).to_lowercase());
+    let seen = render_text(text, &LinkLabels::new()).text;
+    let words = seen.split_whitespace().map(|word| word.trim_matches(['`', '*', '"', '.', ',']).to_lowercase());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::DocumentKind;
-use crate::wording::quoted_blanked;
+use crate::rendered::{LinkLabels, render_text};
+use crate::wording::SeenSentence;
 
 const BUILT_IN: [(&str, &str); 2] = [
     ("wording.yaml", include_str!("../rules/wording.yaml")),
@@ -164,9 +165,32 @@ impl RuleBook {
 }
 
 impl ForbidRule {
-    /// Byte at which a sentence claims what the rule forbids.
-    pub(crate) fn find_claim(&self, sentence: &str) -> Option<usize> {
-        let mut sentence = quoted_blanked(sentence).into_bytes();
+    /// Byte at which a text claims what the rule forbids.
+    pub(crate) fn find_claim(&self, text: &str) -> Option<usize> {
+        let rendered = render_text(text, &LinkLabels::new());
+        let whole = SeenSentence::of_text(&rendered);
+        self.find_in_sentence(&whole).map(|at| rendered.origin_of(at))
+    }
+
+    /// Byte at which a sentence claims it. Quotes and code that state the whole claim only name it. Those of a part are read as if
+    /// they were not marked, and once as if they were not there.
+    pub(crate) fn find_in_sentence(&self, sentence: &SeenSentence<'_>) -> Option<usize> {
+        let text = sentence.text.as_bytes();
+        let is_claim = |range: &&Range<usize>| self.pattern.is_match(&text[range.start..range.end]);
+        let unmarked = blank_marks(sentence.text);
+        let blanked = |ranges: &mut dyn Iterator<Item = &Range<usize>>| {
+            let mut copy = unmarked.clone();
+            ranges.for_each(|range| copy[range.clone()].fill(b' '));
+            copy
+        };
+        let first = self.find_unexcused(blanked(&mut sentence.phrases.iter()));
+        if first.is_some() || sentence.phrases.is_empty() {
+            return first;
+        }
+        self.find_unexcused(blanked(&mut sentence.phrases.iter().filter(is_claim)))
+    }
+
+    fn find_unexcused(&self, mut sentence: Vec<u8>) -> Option<usize> {
         self.pattern.find(Input::new(&sentence))?;
         for neutral in &self.honesty.neutral {
             blank_matches(&mut sentence, neutral);
@@ -174,6 +198,15 @@ impl ForbidRule {
         let mut claims = self.pattern.find_iter(Input::new(&sentence));
         claims.find(|found| !self.honesty.excuses(&sentence, found.range())).map(|found| found.start())
     }
+}
+
+/// Bytes of a sentence with its quotation marks as blanks.
+fn blank_marks(text: &str) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    for (at, mark) in text.match_indices(['"', '“', '”']) {
+        bytes[at..at + mark.len()].fill(b' ');
+    }
+    bytes
 }
 
 impl Honesty {

@@ -2,7 +2,8 @@
 
 /// Folder of planning documents.
 pub const PROTOCOLS: &str = ".sot/03-PROTOCOLS";
-pub(crate) const MARK: &str = ".sot/WORKSPACE.yaml";
+/// File that the first `cto init` writes.
+pub const MARK: &str = ".sot/WORKSPACE.yaml";
 pub(crate) const CONTEXT: &str = "CONTEXT.md";
 
 /// Folders of a workspace.

@@ -12,6 +12,7 @@ use crate::board::{BOARD, Workboard};
 use crate::check_rule::CheckRule;
 use crate::closeout::closeout_path;
 use crate::document::PlanningDocument;
+use crate::earlier::EarlierRecords;
 use crate::evidence::EvidenceSource;
 use crate::files::WorkspaceFiles;
 use crate::finding::{Finding, Severity};
@@ -21,6 +22,8 @@ use crate::required::{check_phrases, check_required, list_demanded_phrases};
 use crate::rules::RuleBook;
 use crate::templates::{CHECKED_TERMS, CONTEXT, MARK, PROTOCOLS};
 use crate::wording::check_wording;
+
+pub(crate) use document_checks::is_day;
 
 /// Result of a check of a workspace.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -66,7 +69,8 @@ pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, t
     let day = first_day(files, today, &mut found);
     let empty = Workboard::default();
     let board_read = board.as_ref().unwrap_or(&empty);
-    let older = board_checks::list_older_items(board_read, files, &documents, day.as_deref());
+    let earlier = EarlierRecords::find_earlier(&documents, source, day);
+    let older = board_checks::list_older_items(board_read, files, &documents, &earlier);
     board_checks::check_board(board_read, files, source, &older, &mut found);
     board_checks::check_board_words(files, &book, &mut found);
     document_checks::check_items(board_read, &documents, &mut found);
@@ -75,13 +79,13 @@ pub fn validate_workspace(files: &WorkspaceFiles, source: &dyn EvidenceSource, t
     for document in &documents {
         if document.path.starts_with(PROTOCOLS) {
             document_checks::check_document(document, today, &mut found);
-            check_required(document, &book, document_checks::is_older(document, day.as_deref()), &mut found);
+            check_required(document, &book, earlier.holds(document), &mut found);
         }
         check_wording(document, &book, &mut found);
         document_checks::check_constants(document, &mut found);
         check_links(document, &targets, &mut found);
     }
-    check_phrases(&documents, |document| document_checks::is_older(document, day.as_deref()), &mut found);
+    check_phrases(&documents, |document| earlier.holds(document), &mut found);
     decision_checks::check_decisions(files, &documents, &mut found);
     check_secrets(files, &mut found);
     let mut check = WorkspaceCheck { checked: files.texts().count(), findings: Vec::new() };
@@ -134,7 +138,8 @@ fn check_presence(files: &WorkspaceFiles, documents: &[PlanningDocument<'_>], fo
     }
     for unread in files.unread() {
         let remedy = "make it a plain, readable text file, or move it out of the workspace";
-        found.push(Finding::about_file(&unread.path, CheckRule::FileUnreadable, unread.why.clone(), remedy));
+        let finding = Finding::about_file(&unread.path, CheckRule::FileUnreadable, unread.why.clone(), remedy);
+        found.push(if unread.is_record { finding } else { finding.as_advice() });
     }
     if let Some(text) = files.text_of(CONTEXT) {
         for term in CHECKED_TERMS.iter().filter(|term| !text.contains(**term)) {

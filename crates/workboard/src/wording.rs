@@ -1,28 +1,28 @@
-//! Sentences of a document, each with the places of its bytes, and the search for claims in
-//! them.
+//! Blocks of a document, each rendered and cut into sentences, and the search for claims in them.
+
+use std::ops::Range;
 
 use crate::document::{PlanningDocument, TextLine};
 use crate::finding::Finding;
+use crate::markup::label_of;
+use crate::rendered::{LinkLabels, RenderedText, render_text};
 use crate::rules::RuleBook;
 
-/// A sentence, joined from the lines that it goes over.
+/// A paragraph, bullet, cell or value, joined from the lines that it goes over.
 #[derive(Debug, Clone, Default)]
-struct JoinedSentence {
+struct JoinedBlock {
     text: String,
     /// Origin of each piece: byte in the text, byte in the document.
     pieces: Vec<(usize, usize)>,
-    /// True after an odd number of quotes.
-    is_quoted: bool,
 }
 
-impl JoinedSentence {
+impl JoinedBlock {
     fn add_piece(&mut self, piece: &str, at: usize) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
         self.pieces.push((self.text.len(), at));
         self.text.push_str(piece);
-        self.is_quoted ^= piece.matches('"').count() % 2 == 1;
     }
 
     fn origin_of(&self, byte: usize) -> usize {
@@ -33,18 +33,109 @@ impl JoinedSentence {
 
 /// Finds claims that a rule forbids, in prose and in every value of the front matter.
 pub(crate) fn check_wording(document: &PlanningDocument<'_>, book: &RuleBook, found: &mut Vec<Finding>) {
-    for sentence in join_sentences(document) {
-        note_claims(document, book, &sentence, found);
-    }
-    for sentence in join_front_values(document) {
-        note_claims(document, book, &sentence, found);
+    let labels = list_labels(document);
+    for block in join_blocks(document).into_iter().chain(join_front_values(document)) {
+        let rendered = render_text(&block.text, &labels);
+        for sentence in cut_sentences(&rendered) {
+            note_claims(document, book, (&block, &rendered), &sentence, found);
+        }
     }
 }
 
+/// Labels that links of a document can name.
+fn list_labels(document: &PlanningDocument<'_>) -> LinkLabels {
+    let label = |line: &TextLine<'_>| {
+        let (label, _) = line.text.trim_start().strip_prefix('[')?.split_once("]:")?;
+        Some(label_of(label))
+    };
+    document.prose().filter_map(label).collect()
+}
+
+/// A sentence of a rendered text.
+pub(crate) struct SeenSentence<'r> {
+    pub(crate) text: &'r str,
+    /// Byte at which it begins in the rendered text.
+    start: usize,
+    /// Quotes and code of several words in it, their marks left out.
+    pub(crate) phrases: Vec<Range<usize>>,
+}
+
+impl<'r> SeenSentence<'r> {
+    /// A whole text as one sentence.
+    pub(crate) fn of_text(rendered: &'r RenderedText) -> Self {
+        describe_sentence(rendered, 0..rendered.text.len(), &mut rendered.phrases.as_slice())
+    }
+}
+
+/// Cuts a text behind full stops, exclamation and question marks that white space follows, outside of quotes and code.
+fn cut_sentences(rendered: &RenderedText) -> Vec<SeenSentence<'_>> {
+    let (bytes, mut code) = (rendered.text.as_bytes(), rendered.phrases.iter().peekable());
+    let (mut sentences, mut from, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, byte) in bytes.iter().enumerate() {
+        while code.next_if(|range| range.end <= at).is_some() {}
+        let is_code = code.peek().is_some_and(|range| range.contains(&at));
+        match byte {
+            b'"' if !is_code => is_quoted = !is_quoted,
+            b'.' | b'!' | b'?' if !is_quoted && !is_code && bytes.get(at + 1).is_some_and(u8::is_ascii_whitespace) => {
+                sentences.push(from..at + 1);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    sentences.push(from..bytes.len());
+    let mut code = rendered.phrases.as_slice();
+    sentences.into_iter().map(|range| describe_sentence(rendered, range, &mut code)).collect()
+}
+
+/// A sentence with its phrases; `code` loses those that lie before its end.
+fn describe_sentence<'r>(
+    rendered: &'r RenderedText,
+    range: Range<usize>,
+    code: &mut &[Range<usize>],
+) -> SeenSentence<'r> {
+    let count = code.iter().take_while(|phrase| phrase.start < range.end).count();
+    let (inside, rest) = code.split_at(count);
+    *code = rest;
+    let text = &rendered.text[range.clone()];
+    let mut phrases: Vec<Range<usize>> = inside
+        .iter()
+        .map(|phrase| phrase.start.saturating_sub(range.start)..phrase.end.min(range.end) - range.start)
+        .collect();
+    phrases.extend(find_quotes(text, &phrases));
+    SeenSentence { text, start: range.start, phrases }
+}
+
+/// Quoted parts of a sentence outside of its code.
+fn find_quotes(text: &str, code: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut quotes = Vec::new();
+    let mut code = code.iter().peekable();
+    let (mut at, mut has_closing) = (0, true);
+    while let Some(found) = text[at..].find(['"', '“']).map(|found| at + found) {
+        while code.next_if(|range| range.end <= found).is_some() {}
+        let open = if text[found..].starts_with('"') { '"' } else { '“' };
+        let from = found + open.len_utf8();
+        at = from;
+        if code.peek().is_some_and(|range| range.contains(&found)) {
+            continue;
+        }
+        let close = if open == '"' { '"' } else { '”' };
+        let length = (has_closing || close == '"').then(|| text[from..].find(close)).flatten();
+        match length {
+            Some(length) => {
+                quotes.push(from..from + length);
+                at = from + length + close.len_utf8();
+            }
+            None => has_closing &= close == '"',
+        }
+    }
+    quotes
+}
+
 /// Values of the front matter, each with the lines that continue it.
-fn join_front_values(document: &PlanningDocument<'_>) -> Vec<JoinedSentence> {
+fn join_front_values(document: &PlanningDocument<'_>) -> Vec<JoinedBlock> {
     let mut sentences = Vec::new();
-    let mut open = JoinedSentence::default();
+    let mut open = JoinedBlock::default();
     for line in document.lines.iter().filter(|line| line.is_front && line.text.trim_end() != "---") {
         let is_continued = line.text.starts_with([' ', '\t', '-']);
         if !is_continued && !open.text.is_empty() {
@@ -63,38 +154,43 @@ fn join_front_values(document: &PlanningDocument<'_>) -> Vec<JoinedSentence> {
     sentences
 }
 
-fn note_claims(document: &PlanningDocument<'_>, book: &RuleBook, sentence: &JoinedSentence, found: &mut Vec<Finding>) {
+fn note_claims(
+    document: &PlanningDocument<'_>,
+    book: &RuleBook,
+    (block, rendered): (&JoinedBlock, &RenderedText),
+    sentence: &SeenSentence<'_>,
+    found: &mut Vec<Finding>,
+) {
     for rule in &book.forbids {
-        if let Some(at) = rule.find_claim(&sentence.text) {
-            let place = document.index.place_of(document.text, sentence.origin_of(at));
+        if let Some(at) = rule.find_in_sentence(sentence) {
+            let origin = block.origin_of(rendered.origin_of(sentence.start + at));
+            let place = document.index.place_of(document.text, origin);
             let message = format!("this claims what no record may claim, as in \"{}\"", rule.rule.sentence);
             found.push(Finding::of_words(document.path, place, &rule.rule, message));
         }
     }
 }
 
-fn join_sentences(document: &PlanningDocument<'_>) -> Vec<JoinedSentence> {
-    let mut sentences = Vec::new();
-    let mut open = JoinedSentence::default();
+fn join_blocks(document: &PlanningDocument<'_>) -> Vec<JoinedBlock> {
+    let mut blocks = Vec::new();
+    let mut open = JoinedBlock::default();
     for line in document.prose() {
         let bare = line.text.trim();
         let ends_block = bare.is_empty() || is_block_start(bare);
         if ends_block && !open.text.is_empty() {
-            sentences.push(std::mem::take(&mut open));
+            blocks.push(std::mem::take(&mut open));
         }
         if bare.is_empty() || bare.starts_with('>') {
             continue;
         }
         if bare.starts_with('|') {
-            add_cells(line, &mut sentences);
+            add_cells(line, &mut blocks);
             continue;
         }
-        add_line(line, &mut open, &mut sentences);
+        add_line(line, &mut open, &mut blocks);
     }
-    if !open.text.is_empty() {
-        sentences.push(open);
-    }
-    sentences
+    blocks.push(open);
+    blocks
 }
 
 /// Headings, bullets, numbered entries, quotes and rows begin a new block.
@@ -105,95 +201,29 @@ fn is_block_start(bare: &str) -> bool {
     is_numbered || bare.starts_with(['#', '>', '|']) || ["- ", "* ", "+ "].iter().any(|mark| bare.starts_with(mark))
 }
 
-fn add_cells(line: &TextLine<'_>, sentences: &mut Vec<JoinedSentence>) {
+fn add_cells(line: &TextLine<'_>, blocks: &mut Vec<JoinedBlock>) {
     let mut at = line.start;
     for cell in line.text.split('|') {
-        let mut open = JoinedSentence::default();
-        add_text(cell, at, &mut open, sentences);
+        let mut open = JoinedBlock::default();
+        add_trimmed(cell, at, &mut open);
         if !open.text.is_empty() {
-            sentences.push(open);
+            blocks.push(open);
         }
         at += cell.len() + 1;
     }
 }
 
-fn add_line(line: &TextLine<'_>, open: &mut JoinedSentence, sentences: &mut Vec<JoinedSentence>) {
+fn add_line(line: &TextLine<'_>, open: &mut JoinedBlock, blocks: &mut Vec<JoinedBlock>) {
     let marks = line.text.len() - line.text.trim_start_matches(['#', ' ', '\t', '-', '*', '+']).len();
-    add_text(&line.text[marks..], line.start + marks, open, sentences);
+    add_trimmed(&line.text[marks..], line.start + marks, open);
     if line.text.trim_start().starts_with('#') && !open.text.is_empty() {
-        sentences.push(std::mem::take(open));
+        blocks.push(std::mem::take(open));
     }
 }
 
-/// Adds a text, cut after each end of a sentence that stands outside of quotes.
-fn add_text(text: &str, at: usize, open: &mut JoinedSentence, sentences: &mut Vec<JoinedSentence>) {
-    let mut from = 0;
-    for end in sentence_ends(text, open.is_quoted) {
-        add_trimmed(&text[from..end], at + from, open);
-        sentences.push(std::mem::take(open));
-        from = end;
-    }
-    add_trimmed(&text[from..], at + from, open);
-}
-
-fn add_trimmed(piece: &str, at: usize, open: &mut JoinedSentence) {
+fn add_trimmed(piece: &str, at: usize, open: &mut JoinedBlock) {
     let trimmed = piece.trim();
     if !trimmed.is_empty() {
         open.add_piece(trimmed, at + (piece.len() - piece.trim_start().len()));
     }
-}
-
-/// Bytes behind full stops, exclamation and question marks that white space follows, outside of quotes.
-fn sentence_ends(text: &str, mut is_quoted: bool) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'"' => is_quoted = !is_quoted,
-            b'.' | b'!' | b'?' if !is_quoted && bytes.get(at + 1).is_some_and(u8::is_ascii_whitespace) => {
-                ends.push(at + 1)
-            }
-            _ => {}
-        }
-    }
-    ends
-}
-
-/// The sentence with quoted text and code phrases as blanks of the same length, and code
-/// font and emphasis taken off.
-pub(crate) fn quoted_blanked(sentence: &str) -> String {
-    let mut out = String::with_capacity(sentence.len());
-    let mut rest = sentence;
-    while let Some(at) = rest.find(['"', '“', '`', '*']) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let open = from.chars().next().unwrap_or(' ');
-        let close = if open == '“' { '”' } else { open };
-        let inner_start = open.len_utf8();
-        let inner =
-            from[inner_start..].find(close).filter(|_| open != '*').map(|end| &from[inner_start..inner_start + end]);
-        match inner {
-            Some(inner) => {
-                let is_kept = open == '`' && !inner.contains(' ');
-                blank_into(&mut out, inner_start);
-                if is_kept {
-                    out.push_str(inner)
-                } else {
-                    blank_into(&mut out, inner.len())
-                }
-                blank_into(&mut out, close.len_utf8());
-                rest = &from[inner_start + inner.len() + close.len_utf8()..];
-            }
-            None => {
-                blank_into(&mut out, inner_start);
-                rest = &from[inner_start..];
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-fn blank_into(out: &mut String, count: usize) {
-    out.extend(std::iter::repeat_n(' ', count));
 }

@@ -1,6 +1,7 @@
 //! `cto guard`: the Core workspace looked at, read only, before anybody may ask for a route.
 
 mod processes;
+mod trees;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,14 +13,13 @@ use gate::core_route::{CoreFacts, judge_guard};
 use tree::{Git, SourceRepository};
 
 use self::processes::find_processes;
+use self::trees::{describe_tree, unreadable};
 use super::promotion::compose_from_workspace;
 use crate::config::CoreFile;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
 
-/// Dirty paths that a report names of each work tree.
-const NAMED_PATHS: usize = 20;
 /// Far more bytes than a route needs.
 const LARGEST_ROUTE: u64 = 1 << 20;
 
@@ -102,18 +102,6 @@ fn list_owner_problems(source: &SourceRepository) -> Vec<String> {
     }
 }
 
-fn unreadable(path: &str, locked: bool) -> CoreWorktree {
-    CoreWorktree {
-        path: path.to_owned(),
-        branch: None,
-        head: None,
-        state: WorktreeState::Unreadable,
-        locked,
-        dirty_paths: Vec::new(),
-        unfinished: Vec::new(),
-    }
-}
-
 /// A work tree that is not there is gone only if the folders above it say so.
 fn describe_place(git: &Git, place: &Path, locked: bool, uncertainties: &mut Vec<String>) -> CoreWorktree {
     let shown_path = place.display().to_string();
@@ -130,28 +118,6 @@ fn describe_place(git: &Git, place: &Path, locked: bool, uncertainties: &mut Vec
             describe_tree(git, &source, locked)
         }
         Err(_) => unreadable(&shown_path, locked),
-    }
-}
-
-/// The state of a work tree; the index is copied, so that nothing is written there.
-fn describe_tree(git: &Git, source: &SourceRepository, locked: bool) -> CoreWorktree {
-    let path = source.root().display().to_string();
-    let looked = tempfile::tempdir().ok().and_then(|scratch| source.dirty_paths(git, scratch.path()).ok());
-    let Some(status) = looked else { return unreadable(&path, locked) };
-    let state = match (status.unfinished.is_empty(), status.dirty.is_empty()) {
-        (false, _) => WorktreeState::Unfinished,
-        (true, false) => WorktreeState::Dirty,
-        (true, true) => WorktreeState::Clean,
-    };
-    let dirty = status.dirty.iter().take(NAMED_PATHS).map(|path| String::from_utf8_lossy(path).into_owned());
-    CoreWorktree {
-        path,
-        branch: source.checked_out().ok().flatten(),
-        head: Some(source.head_commit().to_string()),
-        state,
-        locked,
-        dirty_paths: dirty.collect(),
-        unfinished: status.unfinished,
     }
 }
 

@@ -110,6 +110,9 @@ fn refused(error: PackError) -> CommandError {
         PackError::Trust(_) => CommandError::blocked_with(error).hint("cto doctor"),
         PackError::SenderNotTrusted { .. } => CommandError::blocked_with(error)
             .hint("compare the key with the sender, then the same command with --trust-sender"),
+        PackError::HomeIsWorkspace(_) => {
+            CommandError::blocked_with(error).hint("keep the home outside of the workspace: --home DIR or CTO_HOME")
+        }
         PackError::Unfit { .. } => CommandError::blocked_with(error).hint("move it out of the workspace"),
         PackError::NotAPack(..) => CommandError::usage(error).hint("give a file that `cto pack` wrote"),
         PackError::Occupied(_) => CommandError::usage(error).hint("name a place where nothing is"),

@@ -9,6 +9,7 @@ mod judged;
 mod moved;
 mod packed;
 pub(crate) mod sized;
+mod told;
 mod unseen;
 
 use std::fs;
@@ -59,6 +60,7 @@ fn findings_have_places_in_every_form_and_a_fix_keeps_the_rest() {
     assert!(plain.contains(&format!("{path}:3:9: error: [document_status] ")), "{plain}");
     let sarif = world.cto(["validate", "workspace", "--sarif"]).expect(1).json();
     assert_eq!(sarif["version"], "2.1.0");
+    told::expect_sarif(&sarif);
     let region = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"];
     assert_eq!(region, &json!({"startColumn": 9, "startLine": 3}));
     let fixed = world.cto(["validate", "workspace", "--fix", "--json"]).expect(0).json();

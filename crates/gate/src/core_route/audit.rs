@@ -79,8 +79,20 @@ pub struct AuditFacts {
     pub transport: TransportFacts,
 }
 
-/// Evidence, or a gap with its remedy.
-type Judged = Result<Vec<String>, (String, String)>;
+/// Lowest stage whose runs each need an approval that a person signs.
+const FIRST_APPROVED_STAGE: u8 = 4;
+
+/// What lacks, with its remedy.
+#[derive(Debug)]
+struct OpenGap {
+    text: String,
+    remedy: String,
+    /// True if a person has to sign something to close it.
+    needs_person: bool,
+}
+
+/// Evidence, or a gap.
+type Judged = Result<Vec<String>, OpenGap>;
 
 /// Judges the end goal.
 pub fn judge_endgoal(facts: &AuditFacts) -> EndgoalAudit {
@@ -101,32 +113,37 @@ fn describe(requirement: AuditRequirement, judged: Judged) -> RequirementStatus 
     let title = requirement.title().to_owned();
     match judged {
         Ok(evidence) => RequirementStatus { requirement, title, status: AuditStatus::Proven, evidence, gap: None },
-        Err((text, remedy)) => {
-            let draft_item = draft_item(requirement, &text);
-            let gap = Some(AuditGap { text, remedy, draft_item });
+        Err(open) => {
+            let draft_item = draft_item(requirement, &open);
+            let gap = Some(AuditGap { text: open.text, remedy: open.remedy, draft_item });
             RequirementStatus { requirement, title, status: AuditStatus::NotProven, evidence: Vec::new(), gap }
         }
     }
 }
 
 /// An item for the board that would close the gap.
-fn draft_item(requirement: AuditRequirement, gap: &str) -> String {
+fn draft_item(requirement: AuditRequirement, gap: &OpenGap) -> String {
     let number = AuditRequirement::ALL.iter().position(|one| *one == requirement).unwrap_or_default() + 1;
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "'").replace('\n', " "));
     format!(
-        "- id: ENDGOAL-WORK-{number:03}\n  title: {}\n  type: AFK\n  status: draft\n  what_to_build: {}\n",
+        "- id: ENDGOAL-WORK-{number:03}\n  title: {}\n  type: {}\n  status: draft\n  what_to_build: {}\n",
         quoted(&format!("Prove: {}", requirement.title())),
-        quoted(gap)
+        if gap.needs_person { "HITL" } else { "AFK" },
+        quoted(&gap.text)
     )
 }
 
 fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
-    let gap = |text: &str, remedy: &str| Err((text.to_owned(), remedy.to_owned()));
+    let open = |text: &str, remedy: &str, needs_person: bool| {
+        Err(OpenGap { text: text.to_owned(), remedy: remedy.to_owned(), needs_person })
+    };
+    let (gap, signed_gap) =
+        (|text: &str, remedy: &str| open(text, remedy, false), |text: &str, remedy: &str| open(text, remedy, true));
     match requirement {
         AuditRequirement::CortexGoverns => match (facts.workspace_errors, facts.source_admissions.as_slice()) {
-            (0, []) => gap("no admission of an engine's source is usable and signed", "cto admit source ENGINE"),
+            (0, []) => signed_gap("no admission of an engine's source is usable and signed", "cto admit source ENGINE"),
             (0, admitted) => Ok(admitted.to_vec()),
-            (errors, _) => Err((format!("the workspace has {errors} errors"), "cto validate workspace".to_owned())),
+            (errors, _) => gap(&format!("the workspace has {errors} errors"), "cto validate workspace"),
         },
         AuditRequirement::HermesControls => {
             let approvals: Option<Vec<String>> = facts
@@ -136,7 +153,7 @@ fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
                 .collect();
             match approvals {
                 Some(approvals) if !approvals.is_empty() => Ok(approvals),
-                _ => gap(
+                _ => signed_gap(
                     "no pass of stage 5 used up a signed approval",
                     "cto request TASK --stage 5, then cto approve REQUEST",
                 ),
@@ -150,7 +167,7 @@ fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
                 |pass: &&OwnedPassFact| pass.is_bounded && pass.changed_files > 0 && pass.target_commit.is_some();
             let good: Vec<&OwnedPassFact> = facts.owned_passes.iter().filter(is_good).collect();
             match good.is_empty() || good.len() < facts.owned_passes.len() {
-                true => gap(
+                true => signed_gap(
                     "no pass of stage 5 shows a commit inside of its allowed paths, or one does not",
                     "cto run TASK --stage 5",
                 ),
@@ -163,8 +180,8 @@ fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
         AuditRequirement::TargetReposStayOwnedAndProtected => {
             let kept = facts.owned_passes.iter().all(|pass| pass.target_kept) && !facts.owned_passes.is_empty();
             match (kept, facts.target_admissions.as_slice()) {
-                (_, []) => gap("no admission of a target is usable and signed", "cto admit target REPO"),
-                (false, _) => gap(
+                (_, []) => signed_gap("no admission of a target is usable and signed", "cto admit target REPO"),
+                (false, _) => signed_gap(
                     "no pass of stage 5 shows that its target stayed clean and protected trees unchanged",
                     "cto run TASK --stage 5",
                 ),
@@ -182,7 +199,7 @@ fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
         },
         AuditRequirement::TransportableStack => match facts.transport.problems.as_slice() {
             [] => Ok(facts.transport.evidence.clone()),
-            problems => Err((problems.join("; "), "commit and push the workspace, then cto pack".to_owned())),
+            problems => gap(&problems.join("; "), "commit and push the workspace, then cto pack"),
         },
     }
 }
@@ -191,13 +208,14 @@ fn judge(requirement: AuditRequirement, facts: &AuditFacts) -> Judged {
 fn rungs_up_to(facts: &AuditFacts, highest: u8) -> Judged {
     let mut bundles = Vec::new();
     for number in 1..=highest {
+        let open = |text, remedy| Err(OpenGap { text, remedy, needs_person: number >= FIRST_APPROVED_STAGE });
         let Some(rung) = facts.rungs.iter().find(|rung| rung.stage.number() == number) else {
-            return Err((format!("stage {number} is not known"), "cto ladder".to_owned()));
+            return open(format!("stage {number} is not known"), "cto ladder".to_owned());
         };
         if !rung.is_validated || rung.bundles.is_empty() {
             let missing = rung.missing.clone().unwrap_or_else(|| "no bundle proves it".to_owned());
             let remedy = rung.remedy.clone().unwrap_or_else(|| format!("cto ladder explain {number}"));
-            return Err((format!("stage {number} is not validated: {missing}"), remedy));
+            return open(format!("stage {number} is not validated: {missing}"), remedy);
         }
         bundles.extend(rung.bundles.iter().map(|bundle| format!("stage {number} {bundle}")));
     }
@@ -205,73 +223,4 @@ fn rungs_up_to(facts: &AuditFacts, highest: u8) -> Judged {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn whole() -> AuditFacts {
-        let rung = |number: u8| RungAuditFact {
-            stage: Stage::try_from(number).unwrap(),
-            is_validated: true,
-            bundles: vec![format!("run-{number}")],
-            missing: None,
-            remedy: None,
-        };
-        let pass = OwnedPassFact {
-            run_id: "r".to_owned(),
-            approval_digest: Some("d".to_owned()),
-            target_commit: Some("c".to_owned()),
-            changed_files: 1,
-            is_bounded: true,
-            target_kept: true,
-        };
-        let refresh = RefreshFact {
-            run_id: "f".to_owned(),
-            has_passed: true,
-            repeatability_count: 2,
-            repeatability_required: 2,
-            is_eligible: true,
-            targets_unchanged: true,
-        };
-        AuditFacts {
-            engine: "case".to_owned(),
-            workspace_errors: 0,
-            source_admissions: vec!["s".to_owned()],
-            target_admissions: vec!["t".to_owned()],
-            rungs: (1..=6).map(rung).collect(),
-            owned_passes: vec![pass],
-            refresh: Some(refresh),
-            transport: TransportFacts::default(),
-        }
-    }
-
-    /// Requirements that are not proven after something was taken away.
-    fn unproven(take: fn(&mut AuditFacts)) -> Vec<AuditRequirement> {
-        let mut facts = whole();
-        take(&mut facts);
-        let audit = judge_endgoal(&facts);
-        let missing = audit.requirements.iter().filter(|one| one.status == AuditStatus::NotProven);
-        let missing: Vec<AuditRequirement> = missing.map(|one| one.requirement).collect();
-        assert_eq!(audit.completion_status == CompletionStatus::Complete, missing.is_empty());
-        missing
-    }
-
-    #[test]
-    fn each_requirement_falls_with_its_own_evidence_and_no_other() {
-        use AuditRequirement as R;
-        assert_eq!(unproven(|_| {}), []);
-        assert_eq!(unproven(|facts| facts.workspace_errors = 1), [R::CortexGoverns]);
-        assert_eq!(unproven(|facts| facts.source_admissions.clear()), [R::CortexGoverns]);
-        assert_eq!(unproven(|facts| facts.owned_passes[0].approval_digest = None), [R::HermesControls]);
-        assert_eq!(unproven(|facts| facts.rungs[5].is_validated = false), [R::DefaultStatusIsEarnedNotAssumed]);
-        assert_eq!(
-            unproven(|facts| facts.rungs[4].is_validated = false),
-            [R::CaseExecutesOnlyAfterProof, R::DefaultStatusIsEarnedNotAssumed]
-        );
-        assert_eq!(unproven(|facts| facts.rungs[0].bundles.clear()).len(), 4);
-        assert_eq!(unproven(|facts| facts.owned_passes[0].is_bounded = false), [R::BoundedCodeChangesWithEvidence]);
-        assert_eq!(unproven(|facts| facts.owned_passes[0].target_kept = false), [R::TargetReposStayOwnedAndProtected]);
-        assert_eq!(unproven(|facts| facts.target_admissions.clear()), [R::TargetReposStayOwnedAndProtected]);
-        assert_eq!(unproven(|facts| facts.refresh = None), [R::CandidateDefaultEvidence]);
-        assert_eq!(unproven(|facts| facts.transport.problems.push("dirty".to_owned())), [R::TransportableStack]);
-    }
-}
+mod tests;

@@ -6,9 +6,11 @@
 mod bounded;
 mod check;
 mod names;
+mod private_keys;
 mod read;
 mod write;
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
@@ -78,11 +80,10 @@ pub enum PackError {
     OtherKey,
     #[error("{0} does not verify after unpacking: {1}")]
     DoesNotVerify(String, String),
-    #[error(
-        "everything in the pack verifies, and its sender is not trusted yet: the harness key {key}, with {people} of people's keys \
-         that its home trusts"
-    )]
-    SenderNotTrusted { key: String, people: usize },
+    #[error("the pack verifies, and its sender is not trusted yet: harness key {key}, with {trust}")]
+    SenderNotTrusted { key: String, trust: SentTrust },
+    #[error("the workspace {0} is itself a home, whose keys and trust stay on this machine")]
+    HomeIsWorkspace(PathBuf),
     #[error("{0} exists already and is not empty")]
     Occupied(PathBuf),
     #[error(transparent)]
@@ -93,6 +94,27 @@ pub enum PackError {
     Failed(#[source] ErrorCause),
     #[error("cannot encode the list of files: {0}")]
     Encode(#[source] serde_json::Error),
+}
+
+/// Everything of a sender's trust that would count in the receiver's home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SentTrust {
+    /// Keys of people, whose approvals count.
+    pub people: usize,
+    /// Keys of further harnesses, whose bundles count.
+    pub harnesses: usize,
+    /// Imported runs, each with the key that it was checked with.
+    pub imports: usize,
+    /// True if rules about approvals come with it.
+    pub approval_policy: bool,
+}
+
+impl fmt::Display for SentTrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { people, harnesses, imports, approval_policy } = self;
+        let policy = if *approval_policy { "an approval policy" } else { "no approval policy" };
+        write!(f, "{people} of people's keys, {harnesses} of other harnesses, {imports} imported runs and {policy}")
+    }
 }
 
 /// Bytes that the harness key signs.

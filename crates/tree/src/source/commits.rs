@@ -89,7 +89,7 @@ impl SourceRepository {
 
     /// A git directory of ours that only borrows the source's objects; made once in a
     /// scratch folder.
-    fn bare_git_dir(&self, scratch: &Path) -> Result<PathBuf, TreeError> {
+    pub(super) fn bare_git_dir(&self, scratch: &Path) -> Result<PathBuf, TreeError> {
         let git_dir = std::path::absolute(scratch).doing("resolving", scratch)?.join("commits.git");
         for part in ["", "objects", "refs"] {
             let path = git_dir.join(part);

@@ -8,6 +8,7 @@ mod commits;
 mod digest;
 mod fetch;
 mod head;
+mod history;
 pub(crate) mod land;
 mod place;
 mod references;
@@ -28,6 +29,7 @@ use self::blame::BlameReading as _;
 pub use self::commits::ListedWorktree;
 pub use self::digest::{SourceDigest, folder_digest};
 pub(crate) use self::head::packed_rows;
+pub use self::history::EarlierFile;
 pub use self::place::RepositoryPlace;
 pub use self::references::{References, digest_references};
 pub use self::settings::{GitSettings, operator_settings};
@@ -56,15 +58,20 @@ pub struct SourceRepository {
 impl SourceRepository {
     /// Finds the repository of the work tree at `path` and refuses what is not read here.
     pub fn open_repository(path: &Path) -> Result<SourceRepository, TreeError> {
-        SourceRepository::open_as(path, false)
+        SourceRepository::open_as(path, false, None)
+    }
+
+    /// The same for a submodule of this repository, whose git directory may lie in this one's.
+    pub fn open_submodule(&self, path: &[u8]) -> Result<SourceRepository, TreeError> {
+        SourceRepository::open_as(&self.root.join(OsStr::from_bytes(path)), false, Some(&self.common_path))
     }
 
     /// The same for a repository that is to get a commit, which needs no work tree.
     pub fn open_target(path: &Path) -> Result<SourceRepository, TreeError> {
-        SourceRepository::open_as(path, true)
+        SourceRepository::open_as(path, true, None)
     }
 
-    fn open_as(path: &Path, may_be_bare: bool) -> Result<SourceRepository, TreeError> {
+    fn open_as(path: &Path, may_be_bare: bool, parent: Option<&Path>) -> Result<SourceRepository, TreeError> {
         let root = match own_files::canonicalize(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(TreeError::Source { path: path.to_path_buf(), problem: SourceProblem::Missing });
@@ -77,7 +84,10 @@ impl SourceRepository {
         let mut bare = false;
         let (git_path, common_path) = match lstat(&top, b".git").map(|stat| kind(&stat)) {
             Ok(FileType::Directory) => (root.join(".git"), root.join(".git")),
-            Ok(FileType::RegularFile) => linked_worktree(&root, &top)?,
+            Ok(FileType::RegularFile) => match parent {
+                Some(parent) => submodule_dir(&root, &top, parent)?,
+                None => linked_worktree(&root, &top)?,
+            },
             Ok(_) => return Err(refuse(SourceProblem::SymlinkInside(".git"))),
             Err(_) if lstat(&top, b"objects").is_ok() && lstat(&top, b"HEAD").is_ok() => {
                 if !may_be_bare {
@@ -209,6 +219,13 @@ fn linked_worktree(root: &Path, top: &OwnedFd) -> Result<(PathBuf, PathBuf), Tre
         holds.then_some((git_dir, common))
     });
     found.ok_or_else(|| refuse(SourceProblem::GitFilePointsElsewhere))
+}
+
+/// Git directory of a submodule, below the one of the repository that it is part of.
+fn submodule_dir(root: &Path, top: &OwnedFd, parent: &Path) -> Result<(PathBuf, PathBuf), TreeError> {
+    let named = follow(top, b".git", root, b"gitdir: ")?.filter(|git_dir| git_dir.starts_with(parent));
+    let refused = || TreeError::Source { path: root.to_path_buf(), problem: SourceProblem::GitFilePointsElsewhere };
+    named.map(|git_dir| (git_dir.clone(), git_dir)).ok_or_else(refused)
 }
 
 /// The path a one-line file names, made canonical; none if there is no such file or place.

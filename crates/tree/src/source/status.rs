@@ -21,15 +21,11 @@ use crate::worktree::fsdir::{is_there, open_regular, read_beneath, read_limited}
 const LARGEST_INDEX: u64 = 1 << 30;
 const LARGEST_EXCLUDE: u64 = 1 << 20;
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n";
-const STATUS: &[&str] = &[
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--untracked-files=all",
-    "--ignore-submodules=all",
-    "--no-renames",
-    "--no-ahead-behind",
-];
+const STATUS: [&str; 6] =
+    ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--no-ahead-behind"];
+const WITHOUT_SUBMODULES: &str = "--ignore-submodules=all";
+/// Has git compare the commits of submodules, which it reads from their files; it starts nothing in one.
+const WITH_THEIR_COMMITS: &str = "--ignore-submodules=dirty";
 
 /// Obstacles to a clean start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,17 +37,30 @@ pub struct SourceStatus {
     pub sparse: Vec<Vec<u8>>,
     /// Names in its GIT_DIR of something begun and not ended.
     pub unfinished: Vec<String>,
+    /// Paths of the index that are submodules.
+    pub submodules: Vec<Vec<u8>>,
 }
 
 impl SourceRepository {
-    /// Dirty paths of the source; `scratch` is a fresh directory of the caller.
+    /// Dirty paths of the source, submodules left out; `scratch` is a fresh directory of the caller.
     pub fn dirty_paths(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
+        self.list_dirty(git, scratch, WITHOUT_SUBMODULES)
+    }
+
+    /// The same with submodules whose commit is another than the source's. What is dirty inside of one, the caller asks the
+    /// submodule itself.
+    pub fn dirty_with_submodules(&self, git: &Git, scratch: &Path) -> Result<SourceStatus, TreeError> {
+        self.list_dirty(git, scratch, WITH_THEIR_COMMITS)
+    }
+
+    fn list_dirty(&self, git: &Git, scratch: &Path, of_submodules: &str) -> Result<SourceStatus, TreeError> {
         if self.bare {
             return Ok(SourceStatus::default());
         }
         let copy = IndexCopy::of(self)?;
         let git_dir = self.borrowed_git_dir(scratch, &copy)?;
-        let mut call = GitCall::new("asking for a source's status", &git_dir, STATUS);
+        let arguments: Vec<&str> = STATUS.into_iter().chain([of_submodules]).collect();
+        let mut call = GitCall::new("asking for a source's status", &git_dir, &arguments);
         call.env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates_value(&self.objects()))];
         call.work_tree = Some(&self.root);
         let out = git.run_child(call).map_err(|error| self.blame_source(error))?;
@@ -63,7 +72,9 @@ impl SourceRepository {
         // A stash is work put aside: what a person does to a dirty tree, and no part of the
         // copy.
         let unfinished = unfinished(&self.git_dir, is_there).into_iter().filter(|name| name != STASH).collect();
-        Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished })
+        let is_submodule = |entry: &&IndexEntry| PathMode::from_bits(entry.bits) == Some(PathMode::Gitlink);
+        let submodules = copy.entries.iter().filter(is_submodule).map(|entry| entry.path.clone()).collect();
+        Ok(SourceStatus { dirty, sparse: copy.sparse, unfinished, submodules })
     }
 
     fn borrowed_git_dir(&self, scratch: &Path, copy: &IndexCopy) -> Result<PathBuf, TreeError> {

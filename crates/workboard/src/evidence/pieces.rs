@@ -103,6 +103,10 @@ impl EvidenceScene<'_> {
             let message = format!("evidence of {id} does not exist: {name}");
             return refuse(CheckRule::EvidenceDocument, message, "name a file of this workspace");
         };
+        if path == BOARD {
+            let message = format!("{id} rests on the board, which only says what is to be proven");
+            return refuse(CheckRule::EvidenceDocument, message, "name what proves the item, not what lists it");
+        }
         if !self.files.is_readable_file(&path) {
             let message = format!("evidence of {id} is no plain file that can be read: {name}");
             return refuse(CheckRule::EvidenceDocument, message, "name a file, not a folder or a link");

@@ -1,18 +1,19 @@
 //! Checks of the board: shape, order, evidence, artifacts, words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use contract::source::{self, Span, ValueKind};
 
 use crate::board::{BOARD, BoardEvidence, BoardItem, EvidenceKind, WorkStatus, Workboard, node_text};
 use crate::check_rule::CheckRule;
-use crate::document::PlanningDocument;
+use crate::document::{DocumentKind, PlanningDocument, file_stem};
+use crate::earlier::EarlierRecords;
 use crate::evidence::{EvidenceScene, EvidenceSource, guess_kind, resolve_artifact, split_commits};
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
-use crate::graph::WorkGraph;
+use crate::graph::{WorkGraph, find_cycles};
 use crate::rules::RuleBook;
-use crate::validate::document_checks::{check_constant, is_older};
+use crate::validate::document_checks::check_constant;
 
 /// Adds the findings about the board.
 pub(super) fn check_board(
@@ -48,27 +49,23 @@ fn list_commits(board: &Workboard) -> Vec<&str> {
     commits.filter_map(|piece| split_commits(&piece.reference)).flatten().collect()
 }
 
-/// Items that have a document which is older than the workspace: a heading in it, or its
-/// name among their artifacts or evidence.
+/// Items that were validated before the workspace was made and have a document of that time: a heading in it, or its name among
+/// their artifacts or evidence.
 pub(super) fn list_older_items(
     board: &Workboard,
     files: &WorkspaceFiles,
     documents: &[PlanningDocument<'_>],
-    first_day: Option<&str>,
+    earlier: &EarlierRecords,
 ) -> HashSet<String> {
-    let older = || documents.iter().filter(|document| is_older(document, first_day));
+    let older = || documents.iter().filter(|document| earlier.holds(document));
     let paths: HashSet<&str> = older().map(|document| document.path).collect();
-    if paths.is_empty() {
-        return HashSet::new();
-    }
-    let mut items: HashSet<String> =
-        older().flat_map(|document| document.items()).map(|item| item.id.clone()).collect();
+    let headed: HashSet<&str> = older().flat_map(|document| document.items()).map(|item| item.id.as_str()).collect();
     let names_older = |name: &String| resolve_artifact(files, name).is_some_and(|path| paths.contains(path.as_str()));
-    let named = board.items().iter().filter(|item| {
-        item.artifacts.iter().chain(item.evidence.iter().map(|piece| &piece.reference)).any(names_older)
-    });
-    items.extend(named.map(|item| item.id.clone()));
-    items
+    let is_older = |item: &&BoardItem| {
+        let mut names = item.artifacts.iter().chain(item.evidence.iter().map(|piece| &piece.reference));
+        earlier.holds_item(item) && (headed.contains(item.id.as_str()) || names.any(names_older))
+    };
+    board.items().iter().filter(is_older).map(|item| item.id.clone()).collect()
 }
 
 fn place_of(span: Span) -> (usize, usize) {
@@ -92,49 +89,43 @@ fn check_cycles(board: &Workboard, found: &mut Vec<Finding>) {
     }
 }
 
-/// Items that are each other's evidence prove nothing, however long the circle is.
+/// Items that are each other's evidence prove nothing, however long the circle is and however they name each other.
 fn check_evidence_circles(board: &Workboard, found: &mut Vec<Finding>) {
-    let mut state: HashMap<&str, bool> = HashMap::new();
-    for item in board.items() {
-        let mut path: Vec<(&BoardItem, usize)> = vec![(item, 0)];
-        while let Some((here, next)) = path.last_mut() {
-            let here = *here;
-            if *next == 0 && state.insert(&here.id, false).is_some_and(|is_done| is_done) {
-                state.insert(&here.id, true);
-                path.pop();
-                continue;
-            }
-            let named = here.evidence.get(*next);
-            *next += 1;
-            match named.map(|piece| (piece, find_work(board, piece))) {
-                Some((piece, Some(to))) => match state.get(to.id.as_str()) {
-                    Some(true) => {}
-                    Some(false) => {
-                        let message = format!("{} and {} rest on each other as evidence", here.id, to.id);
-                        let remedy = "rest one of them on a bundle, a document or a commit";
-                        found.push(Finding::at_place(
-                            BOARD,
-                            place_of(piece.span),
-                            CheckRule::EvidenceCircle,
-                            message,
-                            remedy,
-                        ));
-                    }
-                    None => path.push((to, 0)),
-                },
-                Some((_, None)) => {}
-                None => {
-                    state.insert(&here.id, true);
-                    path.pop();
-                }
-            }
-        }
+    let named: Vec<Vec<(usize, Span)>> = board
+        .items()
+        .iter()
+        .map(|item| item.evidence.iter().filter_map(|piece| find_named(board, item, piece)).collect())
+        .collect();
+    let edges: Vec<Vec<usize>> = named.iter().map(|pieces| pieces.iter().map(|(to, _)| *to).collect()).collect();
+    for cycle in find_cycles(&edges) {
+        let [.., last, first] = cycle.as_slice() else { continue };
+        let Some((_, span)) = named[*last].iter().find(|(to, _)| to == first) else { continue };
+        let ids: Vec<&str> = cycle.iter().map(|index| board.items()[*index].id.as_str()).collect();
+        let message = format!("these items rest on each other as evidence: {}", ids.join(" -> "));
+        let remedy = "rest one of them on a bundle, a document or a commit";
+        found.push(Finding::at_place(BOARD, place_of(*span), CheckRule::EvidenceCircle, message, remedy));
     }
 }
 
-/// Item that a piece of evidence is, if it is one of the board.
-fn find_work<'b>(board: &'b Workboard, piece: &BoardEvidence) -> Option<&'b BoardItem> {
-    (piece.kind == Some(EvidenceKind::Work)).then(|| board.find_item(&piece.reference)).flatten()
+/// Item of the board that a piece of evidence is, by its id or by the name of its closeout. An item may rest on its own closeout.
+fn find_named(board: &Workboard, item: &BoardItem, piece: &BoardEvidence) -> Option<(usize, Span)> {
+    let named = match piece.kind.unwrap_or_else(|| guess_kind(&piece.reference)) {
+        EvidenceKind::Work => board.index_of(&piece.reference),
+        EvidenceKind::Document => {
+            board.index_of(closed_item(&piece.reference)?).filter(|index| board.items()[*index].id != item.id)
+        }
+        EvidenceKind::Bundle | EvidenceKind::Commit | EvidenceKind::Validator | EvidenceKind::External => None,
+    };
+    named.map(|index| (index, piece.span))
+}
+
+/// Id in the name of a closeout.
+fn closed_item(reference: &str) -> Option<&str> {
+    let path = reference.trim().trim_matches('`').split('#').next()?;
+    let word = DocumentKind::Closeout.suffix();
+    DocumentKind::of_path(path).filter(|kind| *kind == DocumentKind::Closeout)?;
+    let stem = file_stem(path);
+    stem.get(..stem.len().checked_sub(word.len())?).map(|id| id.trim_end_matches(['-', '_']))
 }
 
 fn check_blockers(item: &BoardItem, board: &Workboard, found: &mut Vec<Finding>) {

@@ -156,7 +156,7 @@ fn replace_value(field: &FrontField, text: &str) -> TextFix {
 }
 
 /// A day as `yyyy-mm-dd` that exists in the calendar.
-pub(super) fn is_day(text: &str) -> bool {
+pub(crate) fn is_day(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else { return false };
     let number = |part: &str, digits: usize| {
@@ -175,12 +175,6 @@ pub(super) fn is_day(text: &str) -> bool {
         _ => return false,
     };
     (1..=days).contains(&day)
-}
-
-/// True of a document that was created before the workspace's first `cto init`.
-pub(super) fn is_older(document: &PlanningDocument<'_>, first_day: Option<&str>) -> bool {
-    let created = document.front.first_value("created").filter(|day| is_day(day));
-    matches!((created, first_day), (Some(created), Some(first_day)) if created < first_day)
 }
 
 fn missing_disclaimer(document: &PlanningDocument<'_>) -> Finding {

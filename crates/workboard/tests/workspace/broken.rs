@@ -1,6 +1,9 @@
 //! Each rule is broken by one row and nothing else, at an exact place.
 
-use crate::{check, document, fresh_texts, told};
+use workboard::{WorkspaceFiles, validate_workspace};
+
+use crate::proof::EarlierEvidence;
+use crate::{TODAY, check, document, fresh_texts, told};
 
 const BOARD: &str = "WORKBOARD.yaml";
 pub(crate) const DOCUMENT: &str = ".sot/03-PROTOCOLS/DEMO-WORK-001-PRD.md";
@@ -215,7 +218,13 @@ fn a_closeout_keeps_its_sentences_and_an_older_one_is_advised() {
     assert_eq!(with(kept, "created: 2026-03-04").len(), 1, "reviewed before it was created");
     assert_eq!(with(kept, "created: 2026-03-01"), Vec::<String>::new());
     let advised: Vec<String> = rules.iter().map(|rule| format!("advice {rule} {path}:1:1")).collect();
-    assert_eq!(with("Nothing.", "created: 2026-03-01"), advised, "older than the workspace");
+    let refused: Vec<String> = rules.iter().map(|rule| format!("error {rule} {path}:1:1")).collect();
+    assert_eq!(with("Nothing.", "created: 2026-03-01"), refused, "older by its own word alone");
+    let mut texts = valid();
+    texts.push((path.to_owned(), document("Nothing.")));
+    let source = EarlierEvidence(vec![(path.to_owned(), document("Nothing."))]);
+    let found = validate_workspace(&WorkspaceFiles::of_texts(texts), &source, TODAY);
+    assert_eq!(told(&found), advised, "older than the workspace");
     let mut texts = valid();
     texts.push((
         path.to_owned(),

@@ -13,11 +13,11 @@ use workboard::{
 use crate::broken::{DOCUMENT, EDITS, edited, valid};
 use crate::{TODAY, check, document, fresh_texts, told};
 
-const KEPT: &str = "Runtime default activation remains false. Do not activate Case as default backend. No Core promotion occurs. This document authorises no further run.";
+pub(crate) const KEPT: &str = "Runtime default activation remains false. Do not activate Case as default backend. No Core promotion occurs. This document authorises no further run.";
 const CLOSEOUT: &str = ".sot/03-PROTOCOLS/DEMO-WORK-001-CLOSEOUT.md";
 
 /// Bundles and commits by names that say what they are.
-struct NamedEvidence;
+pub(crate) struct NamedEvidence;
 
 impl EvidenceSource for NamedEvidence {
     fn find_bundle(&self, reference: &str) -> BundleFact {
@@ -81,6 +81,8 @@ const PIECES: &[(&str, Option<&str>)] = &[
     ("{kind: document, ref: DEMO-WORK-001-PRD.md}", None),
     ("{kind: document, ref: /elsewhere/proof.md}", None),
     ("{kind: document, ref: .sot/03-PROTOCOLS}", Some("error evidence_document")),
+    ("{kind: document, ref: WORKBOARD.yaml}", Some("error evidence_document")),
+    ("{kind: document, ref: './WORKBOARD.yaml#DEMO-WORK-002'}", Some("error evidence_document")),
     ("{kind: validator, ref: passing}", None),
     ("{kind: validator, ref: waiting}", None),
     ("{kind: validator, ref: failing}", Some("error evidence_validator")),
@@ -89,7 +91,7 @@ const PIECES: &[(&str, Option<&str>)] = &[
 ];
 
 /// The only evidence of an item, and the finding where nothing of it can be verified; `None` for a control.
-const ALONE: &[(&str, Option<&str>)] = &[
+pub(crate) const ALONE: &[(&str, Option<&str>)] = &[
     ("{kind: document, ref: CONTEXT.md}", None),
     ("{kind: commit, ref: abcdef0}", None),
     ("{kind: external, ref: a letter}", Some("evidence_unverified")),
@@ -98,21 +100,6 @@ const ALONE: &[(&str, Option<&str>)] = &[
     ("{kind: commit, ref: abcdef1}", Some("evidence_unverified")),
     ("{kind: commit, ref: fedcba9}", Some("evidence_unverified")),
 ];
-
-#[test]
-fn evidence_that_is_only_named_carries_no_item() {
-    for (piece, rule) in ALONE {
-        for (created, severity) in [(TODAY, "error"), ("2026-03-01", "advice")] {
-            let mut texts = edited("WORKBOARD.yaml", "{kind: document, ref: CONTEXT.md}", piece);
-            let plan = texts.iter_mut().find(|(path, _)| path == DOCUMENT).unwrap();
-            plan.1 = plan.1.replace("2026-03-02", TODAY).replace("2026-03-01", created);
-            let mut found = told(&validate_workspace(&WorkspaceFiles::of_texts(texts), &NamedEvidence, TODAY));
-            found.retain(|finding| !finding.contains(" evidence_commit_"));
-            let expected = rule.map(|rule| format!("{severity} {rule} WORKBOARD.yaml:5:13"));
-            assert_eq!(found, Vec::from_iter(expected), "{piece} {created}");
-        }
-    }
-}
 
 /// Status, pieces that are attached, pieces that are given, and the rules that refuse the move.
 const MOVES: &[(&str, &str, &str, &[&str])] = &[
@@ -262,13 +249,18 @@ fn each_made_workspace_breaks_one_rule_at_its_place() {
 
 /// A file on a disk, since a text in memory is always readable.
 fn unreadable_row(bytes: &[u8]) -> Vec<String> {
+    told_with("decisions/notes.md", bytes)
+}
+
+/// Findings about a valid workspace on a disk with one more file.
+pub(crate) fn told_with(path: &str, bytes: &[u8]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in valid() {
         let file = folder.path().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         own_files::write_file(file, text).unwrap();
     }
-    own_files::write_file(folder.path().join("decisions/notes.md"), bytes).unwrap();
+    own_files::write_file(folder.path().join(path), bytes).unwrap();
     let files = WorkspaceFiles::read_workspace(folder.path()).unwrap();
     told(&validate_workspace(&files, &NamedEvidence, TODAY))
 }

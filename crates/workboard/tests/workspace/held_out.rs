@@ -220,3 +220,105 @@ fn a_claim_is_found_wherever_it_stands() {
         assert_eq!(rules, Vec::from_iter(rule), "{name}");
     }
 }
+
+/// Ways to write a claim that a reader of the page sees as plainly as any other.
+const MARKED_UP: [&str; 37] = [
+    "Case is the _default_ backend.",
+    "Case is __the__ *default* **backend**.",
+    "Case is the de*fau*lt backend.",
+    "Case is the ~~default~~ backend.",
+    "Case is the [default backend](CONTEXT.md).",
+    "Case is the [default][d] backend.\n\n[d]: CONTEXT.md",
+    "Case is the [default] backend.",
+    "Case is the [default backend](not a target).",
+    "![Case](CONTEXT.md) is the default backend.",
+    "Case is the default[^1] backend.",
+    "Case\u{a0}is\u{2009}the\u{202f}default\u{a0}backend.",
+    "Case is the def\u{200b}ault back\u{2060}end.",
+    "Case is the de\u{ad}fault backend.",
+    "Case is the default&nbsp;backend.",
+    "Case is the &#100;efault back&#x65;nd.",
+    "Case is the d&shy;efault backend.",
+    "Case is the <b>default</b> backend.",
+    "Case is the def<i class=\"x\">ault</i> backend.",
+    "Case is the default<br>backend.",
+    "Case is the default<br/>\nbackend.",
+    "<p>Case is the default backend.</p>",
+    "Case is the de<!-- and. so on -->fault backend.",
+    "Case is the <!-- not the. --> default backend.",
+    "Case is the default\\\nbackend.",
+    "Case is the default  \nbackend.",
+    "Case is the\r\ndefault backend.",
+    "CASE IS THE DEFAULT BACKEND.",
+    "cAsE iS tHe DeFaUlT bAcKeNd.",
+    "Case is the \\_default\\_ backend.",
+    "Case is the `default backend`.",
+    "Case is the `default` backend.",
+    "Case \"is\" the \"default backend\".",
+    "Case is the “default backend”.",
+    "# Case is the **default** backend #",
+    "- Case is the [_default_ backend](CONTEXT.md)",
+    "| Case is the <b>default</b> backend |",
+    "Ｃase is the ｄｅｆault backend.",
+];
+
+/// The same markup around what claims nothing, or where no reader sees the claim.
+const MARKED_HONEST: [&str; 12] = [
+    "Case is **not** the _default_ backend.",
+    "Case is <b>not</b> the default&nbsp;backend.",
+    "Do\u{a0}not activate Case as [default backend](CONTEXT.md).",
+    "Case isn’t the default backend.",
+    "<!-- Case is the default backend. -->",
+    "<!--\nCase is the default backend.\n\n-->",
+    "The sentence `Case is the default backend.` is refused.",
+    "The sentence \"Case is the _default_ backend.\" is refused.",
+    "> Case is the default backend.",
+    "The `default backend` is chosen later.",
+    "The \"default\" of the board is [draft](CONTEXT.md).",
+    "A path such as `default_backend.md` is no claim.",
+];
+
+#[test]
+fn a_claim_is_found_however_it_is_marked_up() {
+    let claims = |text: &&str| rules_of(text).contains(&"default_claimed".to_owned());
+    let missed: Vec<&str> = MARKED_UP.into_iter().filter(|text| !claims(text)).collect();
+    let wronged: Vec<&str> = MARKED_HONEST.into_iter().filter(claims).collect();
+    assert_eq!((missed, wronged), (Vec::new(), Vec::new()), "missed, wronged");
+    // Values of the board are read in the same way.
+    for (title, expected) in [("Case is the [default](x) _backend_", 1), ("Case is **not** the default backend", 0)] {
+        let found = check(&edited("WORKBOARD.yaml", "title: two", &format!("title: '{title}'")));
+        assert_eq!(found.findings.iter().filter(|one| one.rule == "default_claimed").count(), expected, "{title}");
+    }
+}
+
+/// A sentence that a document has to keep is kept where a reader sees it.
+#[test]
+fn a_comment_keeps_no_sentence_and_no_disclaimer() {
+    let disclaimer = "Local planning SOT only. Not a Core Protocol. Not active Core authority.";
+    let marked = "**Local planning SOT only.** _Not a Core Protocol._ Not active <b>Core</b>&nbsp;authority.";
+    for (to, rules) in [
+        (disclaimer.to_owned(), vec![]),
+        (marked.to_owned(), vec![]),
+        (format!("A subtitle.\n\n{disclaimer}"), vec![]),
+        (format!("A subtitle.\n\nAnother.\n\n{disclaimer}"), vec!["disclaimer_missing"]),
+        (format!("Text.\n\nMore.\n\n## Non-Authority Notice\n\nRead this.\n\n{disclaimer}\n\n## On"), vec![]),
+        (format!("Text.\n\nMore.\n\n## Another Notice\n\n{disclaimer}\n\n## On"), vec!["disclaimer_missing"]),
+        (format!("<!-- {disclaimer} -->"), vec!["disclaimer_missing"]),
+        (format!("<!--\n{disclaimer}\n-->"), vec!["disclaimer_missing"]),
+        (format!("<!--\n\n{disclaimer}\n"), vec!["disclaimer_missing"]),
+        (format!("```text\n{disclaimer}\n```"), vec!["disclaimer_missing"]),
+    ] {
+        let found = check(&edited(DOCUMENT, disclaimer, &to));
+        let told: Vec<&str> = found.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(told, rules, "{to}");
+    }
+    let kept = "Runtime default activation remains false. Do not activate Case as default backend. No Core promotion occurs. This document authorises no further run.";
+    for (body, count) in
+        [(kept.to_owned(), 0), (kept.replace("remains", "_remains_"), 0), (format!("<!-- {kept} -->"), 4)]
+    {
+        let mut texts = crate::fresh_texts();
+        let text = crate::document(&body).replace("2026-03-01", crate::TODAY).replace("2026-03-02", crate::TODAY);
+        texts.push((".sot/03-PROTOCOLS/DEMO-CLOSEOUT.md".to_owned(), text));
+        assert_eq!(check(&texts).errors().count(), count, "{body}");
+    }
+}

@@ -7,6 +7,7 @@ mod every_rule;
 mod growth;
 mod held_out;
 mod mutated;
+mod proof;
 mod shapes;
 
 use workboard::{NoEvidenceSource, Severity, WorkspaceCheck, WorkspaceFiles, validate_workspace, workspace_files};

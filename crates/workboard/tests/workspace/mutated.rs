@@ -105,7 +105,7 @@ fn the_control_is_valid() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: testkit::times("CTO_TEST_MUTATIONS", 24), ..ProptestConfig::default() })]
 
     #[test]
     fn a_required_fact_is_never_lost_in_silence(at in 0..DOCUMENTS, fact in 0..REQUIRED.len()) {

@@ -89,6 +89,24 @@ fn labels_of_items_in_every_form() {
     );
 }
 
+/// Boxes of an item that the board calls validated are history. The same item with a status of its own is told.
+#[test]
+fn unchecked_boxes_under_a_validated_item_are_no_error() {
+    let with = |status: &str| {
+        let body =
+            format!("## DEMO-WORK-001 - One\n\nStatus: {status}.\n\nAcceptance:\n- [ ] one\n- [x] two\n- [ ] three\n");
+        let mut texts = crate::broken::valid();
+        texts.push((".sot/03-PROTOCOLS/DEMO-ISSUES.md".to_owned(), document(&body)));
+        told(&check(&texts))
+    };
+    assert_eq!(with("validated"), Vec::<String>::new());
+    assert_eq!(
+        with("draft"),
+        ["advice item_status_differs .sot/03-PROTOCOLS/DEMO-ISSUES.md:15:1"],
+        "control: it is read"
+    );
+}
+
 #[test]
 fn facts_in_every_form_are_the_same_facts() {
     for line in [

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{Ran, Who, World, git, program, skip};
+use testkit::{Ran, Who, World, git, program, skip, wait_for};
 
 use super::workspace;
 use crate::world;
@@ -138,15 +138,29 @@ fn each_state_of_core_has_its_own_status() {
     expect_reasons(&world, &core, Some("clean"), &["validation_process_running"]);
     running.kill().unwrap();
     running.wait().unwrap();
-    let mut waiting = program("sh", &core).stdin(Stdio::piped()).spawn().unwrap();
-    idle();
-    waiting.kill().unwrap();
-    waiting.wait().unwrap();
+    if let Some(mut waiting) = wait_at_a_terminal(&world, &core) {
+        idle();
+        waiting.kill().unwrap();
+        waiting.wait().unwrap();
+    }
 
     let nothing = world.path().join("nothing");
     fs::create_dir(&nothing).unwrap();
     expect_reasons(&world, &nothing, None, &["core_unreadable"]);
     expect_reasons(&world, &world.path().join("nowhere"), None, &["core_unreadable"]);
+}
+
+/// A shell that waits for a person in Core, at a terminal of its own; `script` makes that, in another folder.
+fn wait_at_a_terminal(world: &World, core: &Path) -> Option<Child> {
+    let told = format!("cd '{}' && echo here > '{}' && exec sh", core.display(), world.tmp().join("here").display());
+    let mut command = program("script", world.path());
+    let started = command.args(["-qfc", &told, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let Ok(waiting) = started else {
+        skip("guard: a shell that waits for a person", "there is no script");
+        return None;
+    };
+    wait_for("the shell", || world.tmp().join("here").exists().then_some(()));
+    Some(waiting)
 }
 
 /// A rebase that stopped at a conflict, as git itself leaves it.
@@ -249,14 +263,33 @@ fn strace_sees_no_write_outside_of_scratch() {
     let text = trace(&["guard", "--json", "--core", core.to_str().unwrap()]);
     assert!(text.contains(core.to_str().unwrap()), "control: the trace sees Core");
     assert_eq!(list_changes(&text, &scratch), Vec::<String>::new());
-    for state in ["dirty", "worktree"] {
-        match state {
-            "dirty" => fs::write(core.join("a.txt"), "two\n").unwrap(),
-            _ => drop(git(&core, ["worktree", "add", "-q", world.path().join("other").to_str().unwrap()])),
-        }
-        let output =
-            world.under(&world.command(["guard", "--json", "--core", core.to_str().unwrap()]), &wrapper).output();
-        assert_eq!(output.unwrap().status.code(), Some(3), "{state}");
+    let other = world.path().join("other");
+    let states: [(&str, &str, &dyn Fn()); 6] = [
+        ("dirty", "core_main_dirty", &|| fs::write(core.join("a.txt"), "two\n").unwrap()),
+        ("unfinished", "core_operation_unfinished", &|| {
+            git(&core, ["checkout", "-q", "a.txt"]);
+            leave_a_rebase(&core);
+        }),
+        ("worktree", "active_or_conflicting_core_work_present", &|| {
+            git(&core, ["rebase", "--abort"]);
+            git(&core, ["worktree", "add", "-q", other.to_str().unwrap()]);
+        }),
+        ("uncertain", "ownership_uncertain", &|| drop(git(&core, ["worktree", "lock", other.to_str().unwrap()]))),
+        ("running", "validation_process_running", &|| {
+            git(&core, ["worktree", "unlock", other.to_str().unwrap()]);
+            fs::remove_dir_all(&other).unwrap();
+        }),
+        ("unreadable", "core_unreadable", &|| {
+            fs::rename(core.join(".git/HEAD"), core.join(".git/HEAD.aside")).unwrap()
+        }),
+    ];
+    for (state, reason, enter) in states {
+        enter();
+        let mut running = (state == "running").then(|| program("sleep", &core).arg("60").spawn().unwrap());
+        let asked = world.command(["guard", "--json", "--core", core.to_str().unwrap()]);
+        let ran = Ran::of(world.under(&asked, &wrapper).output().unwrap()).expect(3);
+        running.iter_mut().for_each(|child| child.kill().and_then(|()| child.wait()).map(drop).unwrap());
+        assert_eq!(ran.json()["blocked_reason"], reason, "{state}");
         assert_eq!(list_changes(&fs::read_to_string(&file).unwrap(), &scratch), Vec::<String>::new(), "{state}");
     }
     let control = list_changes(&trace(&["work", "list", "--json"]), &scratch);

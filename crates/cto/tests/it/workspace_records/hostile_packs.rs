@@ -70,6 +70,9 @@ impl OpenedPack {
 /// Sorts behind everything that a workspace of the tests holds.
 const LAST: &str = "workspace/~";
 
+/// Refusal of whatever would become trust, cache, identity or setting of a home.
+const NO_PART: &str = "is no part of a home that travels";
+
 type Edit = fn(&mut OpenedPack);
 
 /// Ways to be hostile, each with a part of the refusal.
@@ -107,6 +110,14 @@ const ROWS: &[(&str, Edit, &str)] = &[
         "has a name that is too long",
     ),
     ("a private key", |pack| put_sorted(pack, "home/keys/harness.pem"), "could be a secret"),
+    ("workspaces to trust", |pack| put_sorted(pack, "home/trust/workspaces"), NO_PART),
+    ("the end of a broken chain", |pack| put_sorted(pack, "home/trust/continuity.json"), NO_PART),
+    ("an engine's identity", |pack| put_sorted(pack, "home/engines/identity-0"), NO_PART),
+    ("a cache", |pack| put_sorted(pack, "home/cache/baselines/x.json"), NO_PART),
+    ("a kill switch", |pack| put_sorted(pack, "home/halt.json"), NO_PART),
+    ("a file below a trusted file", |pack| put_sorted(pack, "home/trust/allowed_signers/x"), NO_PART),
+    ("another ledger", |pack| put_sorted(pack, "home/ledger.db-wal"), NO_PART),
+    ("a home in the workspace", |pack| put_sorted(pack, "workspace/.cto/trust/workspaces"), "of the workspace a home"),
     ("a hook", |pack| put_sorted(pack, "workspace/.git/hooks/post-checkout"), "git would act on"),
     ("settings of git", |pack| put_sorted(pack, "workspace/.git/config"), "git would act on"),
     ("borrowed objects", |pack| put_sorted(pack, "workspace/.git/objects/info/alternates"), "git would act on"),

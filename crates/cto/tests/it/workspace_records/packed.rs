@@ -162,6 +162,8 @@ fn a_sender_is_trusted_by_a_person_and_the_ledger_keeps_it() {
     let asked = unpack(&world, &pack, &key, "asked", &[]).expect(3);
     let signer = evidence::HarnessKey::open_file(&world.home().join("keys/harness.pem")).unwrap().public().key_id();
     assert!(asked.stderr.contains(&signer) && asked.stderr.contains("--trust-sender"), "{}", asked.stderr);
+    let trust = "0 of people's keys, 0 of other harnesses, 0 imported runs and no approval policy";
+    assert!(asked.stderr.contains(trust), "{}", asked.stderr);
     assert_eq!(names_in(&world), before, "nothing was written");
 
     let _ = unpack(&world, &pack, &key, "given", &["--trust-sender"]).expect(0);
@@ -188,4 +190,70 @@ fn looking_at_the_end_goal_writes_nothing_and_makes_no_key() {
     }
     let _ = world.cto(["pack", "-o", pack_of(&world).to_str().unwrap()]).expect(0);
     assert!(key.exists(), "control: packing makes the key that signs");
+}
+
+/// Paths below a folder whose file holds a private key.
+fn keys_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(keys_below(&path));
+        } else if String::from_utf8_lossy(&fs::read(&path).unwrap()).contains("PRIVATE KEY-----") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_below_a_home_and_no_private_key_travels_as_part_of_a_workspace() {
+    let world = workspace();
+    let here = world.here();
+    let at = |home: &Path, words: &[&str]| world.cto(["--home", home.to_str().unwrap()].iter().chain(words));
+    // The home that packs lies in the workspace, under another name too, and beside it lies the home of somebody else.
+    let (inside, other) = (here.join(".cto"), here.join("sub/other"));
+    let _ = at(&inside, &["init", "."]).expect(0);
+    let _ = at(&inside, &["run", "r1-string-slugify"]).expect(0);
+    let _ = at(&other, &["key", "init"]).expect(0);
+    assert!(!keys_below(&inside).is_empty() && !keys_below(&other).is_empty(), "control: keys lie there");
+    let packed = world.path().join("inside.pack");
+    let pack = |home: &Path, to: &Path| at(home, &["pack", "-o", to.to_str().unwrap()]);
+    let _ = pack(&inside, &packed).expect(0);
+    let _ = unpack(&world, &packed, &inside.join("keys/harness.pub"), "there", &["--trust-sender"]).expect(0);
+    let there = world.path().join("there");
+    assert_eq!(keys_below(&there), Vec::<PathBuf>::new());
+    assert!(!there.join(".cto").exists() && !there.join("sub/other").exists());
+    assert!(there.join("WORKBOARD.yaml").is_file() && world.path().join("there-home/ledger.db").is_file(), "control");
+
+    // A private key by its content, under a name that says nothing.
+    let refused = world.path().join("refused.pack");
+    let note = world.write("notes.txt", fs::read(inside.join("keys/harness.pem")).unwrap());
+    let told = pack(&inside, &refused).expect(3).stderr;
+    assert!(told.contains("notes.txt") && told.contains("holds a private key"), "{told}");
+    fs::write(&note, "The line -----BEGIN PRIVATE KEY----- begins a key.\n").unwrap();
+    let _ = pack(&inside, &world.path().join("control.pack")).expect(0);
+
+    // A workspace that is a home itself.
+    let both = world.path().join("both");
+    fs::create_dir(&both).unwrap();
+    let of_both = |words: &[&str]| at(&both, &[&["--workspace", both.to_str().unwrap()][..], words].concat());
+    let _ = at(&both, &["init", both.to_str().unwrap()]).expect(0);
+    let _ = of_both(&["run", "r1-string-slugify"]).expect(0);
+    let told = of_both(&["pack", "-o", refused.to_str().unwrap()]).expect(3).stderr;
+    assert!(told.contains("is itself a home") && !refused.exists(), "{told}");
+}
+
+/// A pack that is written into the workspace itself, again beside what a killed one left, holds no part of another pack.
+#[test]
+fn a_pack_in_the_workspace_holds_no_pack() {
+    let world = workspace();
+    let _ = world.cto(["run", "r1-string-slugify"]).expect(0);
+    world.write(".cto-pack.part-1/ledger.db", "half a ledger\n");
+    world.write("kept/ledger.txt", "a file of the team\n");
+    let _ = world.cto(["pack", "-o", "a.pack"]).expect(0);
+    let _ = unpack(&world, &world.here().join("a.pack"), &key_of(&world), "there", &["--trust-sender"]).expect(0);
+    let there = world.path().join("there");
+    assert!(!there.join(".cto-pack.part-1").exists());
+    assert!(there.join("kept/ledger.txt").is_file(), "control");
 }

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -40,6 +41,96 @@ fn a_validation_is_seen_however_core_is_named() {
     running.kill().unwrap();
     running.wait().unwrap();
     assert_eq!(reasons(&world), json!([]), "control");
+}
+
+/// Processes that are busy with Core under another name or from another folder, each with the same that is not.
+#[test]
+fn a_process_is_judged_by_what_it_does_and_not_by_its_name() {
+    let world = workspace();
+    let core = core(&world);
+    symlink(&core, world.path().join("link")).unwrap();
+    let script = world.write("validate.sh", "while :; do sleep 0.2; done\n");
+    let (script, above) = (script.to_str().unwrap(), world.path());
+    let open = |path: PathBuf| fs::File::options().append(true).create(true).open(path).unwrap();
+    let in_core = |words: &[&str]| started(words, &core);
+    let beside = |words: &[&str]| started(words, above);
+    fs::write(above.join("notes"), "x\n").unwrap();
+    let rows: Vec<(&str, Command, bool)> = vec![
+        ("another first argument", in_core(&["bash", "-c", "exec -a tmux sleep 60"]), true),
+        ("a shell that reads a pipe", in_core(&["sh"]), true),
+        ("a relative path", beside(&["sh", script, "core/a.txt"]), true),
+        ("a path behind a setting", beside(&["sh", script, "--rootdir=./core"]), true),
+        ("a path by another name", beside(&["sh", script, "link/not/there"]), true),
+        ("no path of Core", beside(&["sh", script, "cores/a.txt"]), false),
+        ("a file of Core that is read", with_input(beside(&["sh", script]), &core.join("a.txt")), true),
+        ("a file beside Core", with_input(beside(&["sh", script]), &above.join("notes")), false),
+        ("a file of Core that is written", with_output(beside(&["sleep", "60"]), open(core.join(".git/log"))), true),
+        ("a file beside Core that is written", with_output(beside(&["sleep", "60"]), open(above.join("log"))), false),
+    ];
+    for (name, mut command, is_seen) in rows {
+        let mut running = command.spawn().unwrap();
+        wait_for(name, || {
+            fs::read_to_string(format!("/proc/{}/stat", running.id())).unwrap().contains(" S ").then_some(())
+        });
+        let found = world.cto(["guard", "--json", "--core", core.to_str().unwrap()]).json()["blocked_reasons"].clone();
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let expected = if is_seen { json!(["validation_process_running"]) } else { json!([]) };
+        assert_eq!(found, expected, "{name}");
+    }
+    expect_reasons(&world, &core, Some("clean"), &[]);
+}
+
+fn started(words: &[&str], folder: &Path) -> Command {
+    let mut command = program(words[0], folder);
+    command.args(&words[1..]).stdin(Stdio::piped());
+    command
+}
+
+fn with_input(mut command: Command, file: &Path) -> Command {
+    command.stdin(fs::File::open(file).unwrap());
+    command
+}
+
+fn with_output(mut command: Command, file: fs::File) -> Command {
+    command.stdout(file);
+    command
+}
+
+/// A submodule that is not as Core has it, and one within a submodule.
+#[test]
+fn a_submodule_is_a_part_of_core() {
+    let world = workspace();
+    let core = core(&world);
+    let (inner, outer) =
+        (world.repository("inner", &[("i.txt", "i\n")]), world.repository("outer", &[("o.txt", "o\n")]));
+    let allow = ["-c", "protocol.file.allow=always", "-c", "user.name=Ada", "-c", "user.email=ada@example.invalid"];
+    let run = |folder: &Path, words: &[&str]| drop(git(folder, [&allow[..], words].concat()));
+    run(&outer, &["submodule", "add", "-q", inner.to_str().unwrap(), "inner"]);
+    run(&outer, &["commit", "-q", "-m", "inner"]);
+    run(&core, &["submodule", "add", "-q", outer.to_str().unwrap(), "sub"]);
+    run(&core, &["submodule", "update", "-q", "--init", "--recursive"]);
+    expect_reasons(&world, &core, Some("dirty"), &["core_main_dirty"]);
+    run(&core, &["commit", "-q", "-m", "sub"]);
+    expect_reasons(&world, &core, Some("clean"), &[]);
+    for path in ["sub/o.txt", "sub/new.txt", "sub/inner/i.txt", "sub/inner/new.txt"] {
+        let before = fs::read(core.join(path)).ok();
+        fs::write(core.join(path), "changed\n").unwrap();
+        expect_reasons(&world, &core, Some("dirty"), &["core_main_dirty"]);
+        match before {
+            Some(bytes) => fs::write(core.join(path), bytes).unwrap(),
+            None => fs::remove_file(core.join(path)).unwrap(),
+        }
+        expect_reasons(&world, &core, Some("clean"), &[]);
+    }
+    run(&core.join("sub"), &["commit", "-q", "--allow-empty", "-m", "moved"]);
+    expect_reasons(&world, &core, Some("dirty"), &["core_main_dirty"]);
+    run(&core, &["submodule", "update", "-q"]);
+    expect_reasons(&world, &core, Some("clean"), &[]);
+    run(&core, &["submodule", "deinit", "-q", "-f", "sub"]);
+    expect_reasons(&world, &core, Some("clean"), &[]);
+    fs::write(core.join("sub/.git"), "gitdir: /nowhere\n").unwrap();
+    expect_reasons(&world, &core, Some("unreadable"), &["core_unreadable"]);
 }
 
 #[test]

@@ -1,5 +1,23 @@
 //! Names of a pack: those that may stand in one, and those that stay on their machine.
 
+use ledger::EVIDENCE_FOLDERS;
+
+/// Files of a home that travel. Nothing else of a home does but [`home_folders`]: no key, no list of workspaces, no cache, no engine.
+pub(super) const HOME_FILES: [&str; 5] = [
+    LEDGER_FILE,
+    "trust/allowed_signers",
+    "trust/approval-policy.yaml",
+    "trust/compromised.json",
+    "trust/harness_keys",
+];
+/// Place of the ledger's copy in the home of a pack.
+pub(super) const LEDGER_FILE: &str = "ledger.db";
+const REQUESTS: &str = "requests";
+/// Ends of names that only files of a home have. In a workspace they would make one of its folders a home.
+const HOME_ENDS: [&str; 5] =
+    ["keys/harness.pem", "keys/operator", "trust/continuity.json", "trust/harness_keys", "trust/workspaces"];
+/// Begins the name of the folder in which a pack is written.
+pub(super) const SCRATCH: &str = ".cto-pack.part-";
 const LONGEST_NAME: usize = 1024;
 /// Longest part of a name that every file system takes.
 const LONGEST_PART: usize = 255;
@@ -46,7 +64,7 @@ pub(super) fn judge_part(name: &str) -> Stays {
         Some(_) => Stays::Travels,
         None if last == GIT && lower != GIT => Stays::LeftOut,
         None if MADE_AGAIN.contains(&last) || is_environment(last) || lower == "scratch" => Stays::LeftOut,
-        None if last.ends_with(".cto-pack.tar.zst") => Stays::LeftOut,
+        None if last.ends_with(".cto-pack.tar.zst") || last.starts_with(SCRATCH) => Stays::LeftOut,
         None => Stays::Travels,
     }
 }
@@ -65,8 +83,28 @@ pub(super) fn name_problem(name: &str) -> Option<&'static str> {
         () if name.split('/').any(|part| matches!(part, "" | "." | "..")) => Some("leads out of the pack"),
         () if is_secret_name(name) => Some("could be a secret, which never travels"),
         () if acts_in_git(name) => Some(ACTS),
+        () if !has_place_in_home(name) => Some("is no part of a home that travels"),
+        () if is_home_in_workspace(name) => Some("would make a folder of the workspace a home"),
         () => None,
     }
+}
+
+/// Folders of a home that travel with everything in them.
+pub(super) fn home_folders() -> impl Iterator<Item = &'static str> {
+    EVIDENCE_FOLDERS.into_iter().chain([REQUESTS])
+}
+
+/// True of names outside of the home, and of exactly what a home sends.
+fn has_place_in_home(name: &str) -> bool {
+    let Some(inner) = name.strip_prefix("home/") else { return true };
+    let is_inside = |folder: &str| inner.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    HOME_FILES.contains(&inner) || home_folders().any(is_inside)
+}
+
+fn is_home_in_workspace(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let ends = |end: &&str| lower.strip_suffix(*end).is_some_and(|before| before.ends_with('/'));
+    lower.starts_with("workspace/") && HOME_ENDS.iter().any(ends)
 }
 
 /// Places of private keys in a home, and settings of an environment.
@@ -124,6 +162,22 @@ mod tests {
             ("workspace/sub/.env", Some("could be a secret, which never travels")),
             ("workspace/.env.local", Some("could be a secret, which never travels")),
             ("workspace/.env.example", None),
+            ("home/trust/workspaces", Some("is no part of a home that travels")),
+            ("home/trust/continuity.json", Some("is no part of a home that travels")),
+            ("home/trust/allowed_signers/x", Some("is no part of a home that travels")),
+            ("home/engines/identity-x", Some("is no part of a home that travels")),
+            ("home/cache/baselines/x.json", Some("is no part of a home that travels")),
+            ("home/halt.json", Some("is no part of a home that travels")),
+            ("home/harness-runs", Some("is no part of a home that travels")),
+            ("home/harness-runsx/a", Some("is no part of a home that travels")),
+            ("home/Ledger.db", Some("is no part of a home that travels")),
+            ("home/harness-runs/r/report.json", None),
+            ("home/requests/req-1/packet.txt", None),
+            ("home/trust/allowed_signers", None),
+            ("workspace/.cto/keys/operator", Some("would make a folder of the workspace a home")),
+            ("workspace/.cto/trust/Workspaces", Some("would make a folder of the workspace a home")),
+            ("workspace/docs/trust/allowed_signers", None),
+            ("workspace/xkeys/operator", None),
         ] {
             assert_eq!(name_problem(name), why, "{name}");
         }
@@ -154,6 +208,7 @@ mod tests {
             ("workspace/a/.env", Stays::LeftOut),
             ("workspace/vendored/.git", Stays::LeftOut),
             ("workspace/team.cto-pack.tar.zst", Stays::LeftOut),
+            ("workspace/.cto-pack.part-7", Stays::LeftOut),
             ("workspace/.git/objects/info/alternates", Stays::Stops("borrows objects of another repository")),
             ("workspace/.git", Stays::Travels),
             ("workspace/a/scratch", Stays::Travels),

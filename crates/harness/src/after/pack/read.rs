@@ -18,7 +18,7 @@ use super::check::verify_home;
 use super::names::name_problem;
 use super::{
     FORMAT, FREE_OF_RATIO, LARGEST_MANIFEST, MANIFEST, MOST_BYTES, MOST_FILES, MOST_RATIO, PackError, PackManifest,
-    PackedFile, SIGNATURE, VERSION, copy_digested, signed_bytes,
+    PackedFile, SIGNATURE, SentTrust, VERSION, copy_digested, signed_bytes,
 };
 use crate::home::layout::{Home, HomePlace};
 use crate::home::trust::{TrustEdit, TrustFile, change_trust};
@@ -113,7 +113,7 @@ fn unpack_aside(
     let bundles = verify_home(&made, &list_keys(&made, &signer))?;
     match trust {
         SenderTrust::Ask => {
-            return Err(PackError::SenderNotTrusted { key: signer.key_id(), people: count_people(&made) });
+            return Err(PackError::SenderNotTrusted { key: signer.key_id(), trust: describe_trust(&made)? });
         }
         SenderTrust::Given(now) => trust_sender(&made, &signer, now)?,
     }
@@ -275,10 +275,16 @@ fn list_keys(home: &Home, signer: &PublicKey) -> Vec<PublicKey> {
     std::iter::once(signer.clone()).chain(home.unpacked_keys()).collect()
 }
 
-/// Keys of people that came with the pack: their approvals will count in this home.
-fn count_people(home: &Home) -> usize {
+/// Trust that came with the pack and would count in this home.
+fn describe_trust(home: &Home) -> Result<SentTrust, PackError> {
     let text = own_files::read_to_string(TrustFile::AllowedSigners.path_in(home)).unwrap_or_default();
-    text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).count()
+    let imported = home.bundles().list_imported().map_err(|error| PackError::Read(home.root().to_owned(), error))?;
+    Ok(SentTrust {
+        people: text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).count(),
+        harnesses: home.unpacked_keys().count(),
+        imports: imported.len(),
+        approval_policy: home.root().join("trust/approval-policy.yaml").own_exists(),
+    })
 }
 
 /// Adds the signer to the keys that this home trusts bundles of; the ledger is told first, as of every change of trust.
@@ -289,7 +295,8 @@ fn trust_sender(home: &Home, signer: &PublicKey, now: Stamp) -> Result<(), PackE
         }
         let mut text = String::from_utf8_lossy(before).into_owned();
         text.push_str(&format!("{}\n", signer.openssh("cto-harness").trim_end()));
-        let detail = json!({"key": signer.key_id(), "people": count_people(home)});
+        let SentTrust { people, harnesses, imports, approval_policy } = describe_trust(home)?;
+        let detail = json!({"key": signer.key_id(), "people": people, "harnesses": harnesses, "imports": imports, "approval_policy": approval_policy});
         Ok::<_, PackError>(Some(TrustEdit { bytes: text.into_bytes(), act: "harness_key_added", detail }))
     })?;
     Ok(())

@@ -3,27 +3,26 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use contract::canonical_bytes;
 use evidence::tarball::{TarForm, TarKind, TarWriter};
-use ledger::EVIDENCE_FOLDERS;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::write::Encoder;
 
 use super::check::verify_home;
-use super::names::{Stays, judge_part, name_problem};
+use super::names::{HOME_FILES, LEDGER_FILE, SCRATCH, Stays, home_folders, judge_part, name_problem};
+use super::private_keys::KeySearch;
 use super::{
     FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, copy_digested, signed_bytes,
 };
 use crate::home::layout::Home;
 
 const LEVEL: i32 = 9;
-/// Parts of a home that travel beside the ledger and the evidence.
-const HOME_PARTS: [&str; 5] =
-    ["requests", "trust/allowed_signers", "trust/compromised.json", "trust/approval-policy.yaml", "trust/harness_keys"];
+/// Files of a ledger, by what follows its name.
+const LEDGER_ENDS: [&str; 3] = ["", "-wal", "-shm"];
 /// Attempts to find the same bundles before and after the ledger was copied.
 const SETTLING: usize = 5;
 
@@ -55,8 +54,7 @@ pub fn write_pack(home: &Home, workspace: &Path, to: &Path) -> Result<Packed, Pa
 }
 
 fn tempfile_beside(to: &Path) -> Result<PathBuf, PackError> {
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let scratch = to.with_file_name(format!(".{name}.part-{}", std::process::id()));
+    let scratch = to.with_file_name(format!("{SCRATCH}{}", std::process::id()));
     fs::create_dir(&scratch).map_err(|error| PackError::Write(scratch.clone(), error))?;
     Ok(scratch)
 }
@@ -105,17 +103,52 @@ fn list_sealed_names(home: &Home) -> Result<Vec<String>, PackError> {
 
 /// Everything that travels beside the ledger, by its name in the pack.
 pub(super) fn list_parts(home: &Home, workspace: &Path) -> Result<FoundFiles, PackError> {
+    let apart = HomeFiles::of_home(home);
+    if apart.hold(workspace) {
+        return Err(PackError::HomeIsWorkspace(workspace.to_owned()));
+    }
     let mut files = BTreeMap::new();
-    list_tree(workspace, "workspace", &mut files)?;
-    for part in EVIDENCE_FOLDERS.into_iter().chain(HOME_PARTS) {
+    list_tree(workspace, "workspace", &apart, &mut files)?;
+    for part in home_folders().chain(HOME_FILES).filter(|part| *part != LEDGER_FILE) {
         let path = home.root().join(part);
         if path.own_is_dir() {
-            list_tree(&path, &format!("home/{part}"), &mut files)?;
+            list_tree(&path, &format!("home/{part}"), &apart, &mut files)?;
         } else if path.own_is_file() {
             add_file(path, format!("home/{part}"), &mut files)?;
         }
     }
     Ok(files)
+}
+
+/// The home and its ledger, by their numbers on the file system: neither is a part of a workspace, by whatever name it lies there.
+struct HomeFiles(Vec<(u64, u64)>);
+
+impl HomeFiles {
+    fn of_home(home: &Home) -> Self {
+        let ledger = home.ledger_place().as_file().into_iter().flat_map(|file| {
+            LEDGER_ENDS.iter().map(move |end| {
+                let mut name = file.as_os_str().to_owned();
+                name.push(end);
+                PathBuf::from(name)
+            })
+        });
+        Self(ledger.chain([home.root().to_owned()]).filter_map(|path| number_of(&path)).collect())
+    }
+
+    /// True of this home, of its ledger, and of any other folder that is a home.
+    fn hold(&self, path: &Path) -> bool {
+        number_of(path).is_some_and(|number| self.0.contains(&number)) || (path.own_is_dir() && is_home(path))
+    }
+}
+
+fn number_of(path: &Path) -> Option<(u64, u64)> {
+    own_files::metadata(path).ok().map(|stat| (stat.dev(), stat.ino()))
+}
+
+/// True of a folder with keys, trust or runs as only a home has them.
+fn is_home(dir: &Path) -> bool {
+    let has = |parts: &[&str]| parts.iter().all(|part| dir.join(part).own_exists());
+    has(&["keys/harness.pem"]) || has(&["keys/operator"]) || has(&["trust", "keys", "harness-runs", "active"])
 }
 
 /// Consistent copy of the ledger, also while others write to it.
@@ -128,11 +161,16 @@ fn copy_ledger(
     let copy = scratch.join("ledger.db");
     let _ = fs::remove_file(&copy);
     ledger.copy_to(&copy).map_err(|error| PackError::Failed(error.into()))?;
-    add_file(copy, "home/ledger.db".to_owned(), files)?;
+    add_file(copy, format!("home/{LEDGER_FILE}"), files)?;
     Ok(Some(ledger.ledger_id().to_owned()))
 }
 
-fn list_tree(dir: &Path, below: &str, files: &mut BTreeMap<String, FoundFile>) -> Result<(), PackError> {
+fn list_tree(
+    dir: &Path,
+    below: &str,
+    apart: &HomeFiles,
+    files: &mut BTreeMap<String, FoundFile>,
+) -> Result<(), PackError> {
     let failed = |error| PackError::Read(dir.to_owned(), error);
     for entry in own_files::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -150,8 +188,12 @@ fn list_tree(dir: &Path, below: &str, files: &mut BTreeMap<String, FoundFile>) -
         if kind.is_file() && name == "workspace/.git" {
             return Err(PackError::Unfit { name, why: "the workspace is a linked work tree, whose repository stays" });
         }
+        let is_of_home = name.starts_with("workspace/") && !kind.is_symlink() && apart.hold(&entry.path());
+        if is_of_home {
+            continue;
+        }
         if kind.is_dir() {
-            list_tree(&entry.path(), &name, files)?;
+            list_tree(&entry.path(), &name, apart, files)?;
         } else if kind.is_file() {
             add_file(entry.path(), name, files)?;
         } else {
@@ -174,13 +216,17 @@ fn add_file(path: PathBuf, name: String, files: &mut BTreeMap<String, FoundFile>
     Ok(())
 }
 
-/// Size and digest of a file. Fails if it changes while it is read.
+/// Size and digest of a file. Fails if it changes while it is read, and if it holds a private key.
 pub(super) fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, PackError> {
     let failed = |error| PackError::Read(file.path.clone(), error);
     let from = own_files::open_file(&file.path).map_err(failed)?.take(file.size.saturating_add(1));
-    let (size, sha256) = copy_digested(from, &mut io::sink()).map_err(failed)?;
+    let mut search = KeySearch::default();
+    let (size, sha256) = copy_digested(from, &mut search).map_err(failed)?;
     if size != file.size {
         return Err(failed(io::Error::other("it changed while it was read")));
+    }
+    if search.finish_search() {
+        return Err(PackError::Unfit { name: name.to_owned(), why: "it holds a private key, which never travels" });
     }
     Ok(PackedFile { name: name.to_owned(), size, sha256, executable: file.executable })
 }
