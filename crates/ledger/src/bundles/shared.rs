@@ -119,7 +119,7 @@ impl Bundles {
 /// Removes what is no bundle as it was fetched, unless another process reads it.
 fn remove_damaged(place: &Path) -> io::Result<()> {
     // Held until the folder is gone.
-    let damaged = own_files::open_folder(&place.join(BUNDLE)).ok();
+    let damaged = own_files::open_folder(place.join(BUNDLE)).ok();
     if damaged.as_ref().is_some_and(|folder| folder.try_lock().is_err()) {
         return Err(io::Error::other("another process reads a damaged copy of it; try again"));
     }
