@@ -98,6 +98,8 @@ fn entries_that_come_in_meanwhile_leave_nothing_behind() {
             let other = Ledger::open_file(&path).unwrap();
             while !stop.load(Ordering::Relaxed) {
                 other.append(EntryKind::OperatorActed, None, *TIME, &json!({})).unwrap();
+                // Slower than they are copied.
+                std::thread::sleep(std::time::Duration::from_millis(5));
             }
         });
         let moved = file.move_to(&server);
