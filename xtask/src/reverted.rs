@@ -171,6 +171,8 @@ impl Scratch {
         let mut selected = vec!["test", "--quiet", "--package", package];
         match suite.test.as_str() {
             "lib" => selected.push("--lib"),
+            // Built with the feature of its name alone.
+            "fleet" => selected.extend(["--features", "fleet", "--test", "fleet"]),
             test => selected.extend(["--test", test]),
         }
         run_command(self.cargo(&selected).arg("--no-run"))?;

@@ -84,6 +84,10 @@ impl Context {
         for (_, error) in done.failed {
             self.output.print_note(&format!("{}\n", contract::text::show_controls(&error)));
         }
+        for row in done.unreadable {
+            let what = contract::text::show_controls(&row.what);
+            self.output.print_note(&format!("ledger entry {} is passed over: {what}\n", row.seq));
+        }
         Ok(())
     }
 
@@ -100,7 +104,8 @@ impl Context {
     pub(crate) fn recover_interrupted(&self) -> Result<Option<Home>, CommandError> {
         let Some(home) = self.home_as_it_is()? else { return Ok(None) };
         let Some(ledger) = home.ledger_to_read()? else { return Ok(Some(home)) };
-        if !ledger.runs_open()?.is_empty() || harness::left_work(&home) {
+        let is_clean = ledger.runs_open()?.is_empty() && ledger.unreadable_rows().is_empty();
+        if !is_clean || harness::left_work(&home) {
             drop(ledger);
             self.recover_runs(&self.harness_at(&self.config.place())?)?;
         }

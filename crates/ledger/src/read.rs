@@ -6,6 +6,7 @@ use contract::{Digest, RunId};
 
 use crate::entry::{Entry, Position, StoredEntry};
 use crate::fault::StoreFault;
+use crate::replay::LedgerProblem;
 use crate::runs::{RunFilter, RunRow};
 use crate::store::Ledger;
 
@@ -32,6 +33,11 @@ impl Ledger {
     /// The runs that were started last, newest first.
     pub fn runs_recent(&self, filter: &RunFilter, limit: usize) -> Result<Vec<RunRow>, ReadLedgerError> {
         Ok(self.store.recent_runs(filter, limit)?)
+    }
+
+    /// Rows of runs that lists of this ledger passed over so far. Rungs and approvals pass over none: they fail.
+    pub fn unreadable_rows(&self) -> Vec<LedgerProblem> {
+        self.store.unreadable_rows()
     }
 
     /// Runs that entries behind one place and up to another sealed, in no order.

@@ -22,7 +22,7 @@ use crate::kind::EntryKind;
 #[cfg(feature = "fleet")]
 use crate::postgres::PostgresStore;
 use crate::queue::{ClaimAsk, QueueTurn, QueuedRun};
-use crate::replay::Replay;
+use crate::replay::{LedgerProblem, Replay};
 use crate::request_row::RequestRow;
 use crate::runs::{EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunMatch, RunRow, RungRuns, TaskRuns};
 use crate::sqlite::SqliteStore;
@@ -218,6 +218,15 @@ impl Store {
     /// Runs that are not sealed, oldest first.
     pub(crate) fn open_runs(&self) -> StoreResult<Vec<RunRow>> {
         in_store!(self, store => store.open_runs())
+    }
+
+    /// Rows of runs that lists passed over, since they cannot be read. A file is its home's own: there a list fails.
+    pub(crate) fn unreadable_rows(&self) -> Vec<LedgerProblem> {
+        match self {
+            Self::Sqlite(_) => Vec::new(),
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.unreadable_rows(),
+        }
     }
 
     /// Runs that entries between two places sealed.

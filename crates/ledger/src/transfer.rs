@@ -67,16 +67,9 @@ impl Ledger {
             return Err(MoveLedgerError::RunsWait { runs });
         }
         let before = self.require_intact()?;
-        let rows = self.copy_into(to)?;
-        let made = to.require_intact()?;
-        if made != before {
-            return Err(MoveLedgerError::Different { expected: before.seq, made: made.seq });
-        }
-        let after = self.store.read_head()?;
-        if after != before {
-            return Err(MoveLedgerError::Changed { before: before.seq, after: after.seq });
-        }
-        Ok(MovedLedger { ledger_id: self.ledger_id().to_owned(), head: made, runs: rows.runs, requests: rows.requests })
+        let rows = self.copy_into(to, Some(before))?;
+        let head = to.require_intact()?;
+        Ok(MovedLedger { ledger_id: self.ledger_id().to_owned(), head, runs: rows.runs, requests: rows.requests })
     }
 
     /// Writes a whole copy of the ledger as a file, whoever writes to it meanwhile. The file must not exist.
@@ -88,7 +81,7 @@ impl Ledger {
     }
 
     fn copy_by_entries(&self, path: &Path) -> Result<(), MoveLedgerError> {
-        self.copy_into(&Ledger::open_file(path)?).map(drop)
+        self.copy_into(&Ledger::open_file(path)?, None).map(drop)
     }
 
     fn require_intact(&self) -> Result<Position, MoveLedgerError> {
@@ -96,8 +89,8 @@ impl Ledger {
         check.problems.into_iter().next().map_or(Ok(check.head), |problem| Err(MoveLedgerError::Broken(problem)))
     }
 
-    /// All or nothing: one change of the ledger that is filled.
-    fn copy_into(&self, to: &Ledger) -> Result<RebuiltRows, MoveLedgerError> {
+    /// All or nothing: one change of the ledger that is filled. With an expected head, a copy that ends elsewhere is not committed.
+    fn copy_into(&self, to: &Ledger, expected: Option<Position>) -> Result<RebuiltRows, MoveLedgerError> {
         to.store.change_once(|change| {
             let entries = change.store.read_head()?.seq;
             if entries > 0 {
@@ -121,7 +114,20 @@ impl Ledger {
                     change.put_lease(&run.run_id, &lease)?;
                 }
             }
+            expected.map_or(Ok(()), |expected| self.check_moved(change.store.read_head()?, expected))?;
             Ok(rows)
         })
+    }
+
+    /// Refuses a copy, before it is committed, that is not the ledger which was verified.
+    fn check_moved(&self, made: Position, expected: Position) -> Result<(), MoveLedgerError> {
+        let after = self.store.read_head()?;
+        if after != expected {
+            return Err(MoveLedgerError::Changed { before: expected.seq, after: after.seq });
+        }
+        match made == expected {
+            true => Ok(()),
+            false => Err(MoveLedgerError::Different { expected: expected.seq, made: made.seq }),
+        }
     }
 }

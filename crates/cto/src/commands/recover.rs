@@ -42,6 +42,7 @@ pub(crate) fn recover_runs(context: &Context) -> Result<u8, CommandError> {
             "removed": done.removed,
             "sealed": sealed.collect::<Vec<_>>(),
             "spent": spent.collect::<Vec<_>>(),
+            "unreadable": done.unreadable,
         }))?;
         return Ok(code);
     }
@@ -65,6 +66,9 @@ pub(crate) fn recover_runs(context: &Context) -> Result<u8, CommandError> {
     }
     for (run_id, error) in &done.failed {
         output.print(&format!("failed {run_id} {}\n", show_controls(error)));
+    }
+    for row in &done.unreadable {
+        output.print(&format!("unreadable entry {} {}\n", row.seq, show_controls(&row.what)));
     }
     let found = [&done.recorded, &done.late, &done.removed, &done.cleared].iter().any(|names| !names.is_empty());
     if done.sealed.is_empty() && done.failed.is_empty() && done.landings.is_empty() && !found {

@@ -1,5 +1,6 @@
 //! `cto submit`: puts runs into the queue, each with its resolved contract.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use contract::decision::Profile;
@@ -107,6 +108,12 @@ pub(crate) fn submit(context: &Context, arguments: &SubmitArgs) -> Result<u8, Co
     let after = arguments.after.as_deref().map(|name| find_any_run(&ledger, name)).transpose()?;
     // All of them are resolved before the first is queued.
     let tasks = arguments.tasks.iter().map(|name| resolve(context, arguments, name)).collect::<Result<Vec<_>, _>>()?;
+    // Workers do not say where witnesses lie, so the machine that submits does.
+    if let Some(store) = home.bundles().store()
+        && tasks.iter().any(|resolved| resolved.ask.stage.mutation_mode().needs_approval())
+    {
+        ledger.bind_evidence(&store.place().witness_place(), false)?;
+    }
     for resolved in tasks {
         let order = put(context, &ledger, arguments, after.as_ref(), &resolved)?;
         tell(context, &order)?;
@@ -197,9 +204,16 @@ fn target_key(task: &Task, stage: Stage) -> Option<String> {
         return None;
     }
     match &task.origin {
-        TreeOrigin::Repository(path) | TreeOrigin::Target(path) => Some(path.display().to_string()),
-        TreeOrigin::Case(_) => task.contract.target_repository.clone(),
+        TreeOrigin::Repository(path) | TreeOrigin::Target(path) => Some(resolve_target(path)),
+        TreeOrigin::Case(_) => task.contract.target_repository.as_ref().map(|named| resolve_target(Path::new(named))),
     }
+}
+
+/// One name for a repository, by whichever links it was named; what is not there keeps the name that it has.
+fn resolve_target(path: &Path) -> String {
+    // A relative name would mean another folder to a worker that was started elsewhere.
+    let found = path.is_absolute().then(|| fs::canonicalize(path).ok()).flatten();
+    found.unwrap_or_else(|| path.to_owned()).display().to_string()
 }
 
 fn tell(context: &Context, order: &QueueOrder) -> Result<(), CommandError> {
@@ -216,4 +230,21 @@ fn tell(context: &Context, order: &QueueOrder) -> Result<(), CommandError> {
         output.print_note(&output.command_line(2, &format!("cto watch {}", order.run_id.suffix())));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_has_one_name_by_whichever_link_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(resolve_target(&link), resolve_target(&real));
+        fs::create_dir(folder.path().join("other")).unwrap();
+        assert_ne!(resolve_target(&folder.path().join("other")), resolve_target(&real), "the control");
+        assert_eq!(resolve_target(Path::new("named/there")), "named/there");
+    }
 }

@@ -221,6 +221,11 @@ fn a_worker_needs_no_more_than_its_role() {
     let (fleet, operator, machine) = (Fleet::new(), world(), world());
     fleet.join(&operator);
     let run = operator.cto(["submit", "r1-string-slugify", "--json"]).expect(0).json();
+    let queue = |expected: &str| {
+        let said = operator.cto(["doctor", "--fleet"]).text();
+        assert!(said.contains(expected), "{said}");
+    };
+    queue("waiting 1, claimed 0, started 0; homes with workers on them 0");
     let server = PostgresServer::shared("fleet").unwrap();
     let database = fleet.url.rsplit('/').next().unwrap();
     let role = format!("machine_of_{database}");
@@ -228,6 +233,7 @@ fn a_worker_needs_no_more_than_its_role() {
     use_store(&machine, &format!("url: {}", server.url(&role, database)));
     let told = machine.cto(["worker", "--until-empty", "--json"]).expect(0).json();
     assert_eq!((&told["run_id"], &told["status"]), (&run["run_id"], &"pass".into()), "{told}");
+    queue("waiting 0, claimed 0, started 0");
     machine.run("fail-no-diff", 1);
     for words in [&["submit", "r1-string-slugify"][..], &["ledger", "continue", "--reason", "mine"]] {
         let refused = machine.cto(words.iter().copied());
@@ -239,7 +245,7 @@ fn a_worker_needs_no_more_than_its_role() {
     assert_eq!(verified(&operator)["ok"], true);
 }
 
-/// The server is away while an engine works, for longer than its worker waits for an answer: the run goes on and is sealed once it is back.
+/// The server is away while an engine works, for less than a lease: the run goes on and is sealed once it is back.
 #[test]
 fn a_run_goes_on_while_the_server_is_away() {
     let server = PostgresServer::start_with("fleet", &["fsync=on".to_owned()], |_| {}).expect("a server");

@@ -312,7 +312,8 @@ pub(crate) fn check_limits(yard: &Yard) {
     let world = yard.first();
     let user = world.path().join("user/.config/cto/config.yaml");
     let plain = fs::read_to_string(&user).unwrap();
-    for (limits, active) in [("{engines: {fake: 1}}", 1), ("{workspace: 2}", 2), ("{}", 3)] {
+    // That of the day comes first: it counts every start.
+    for (limits, active) in [("{day: 1}", 1), ("{engines: {fake: 1}}", 1), ("{workspace: 2}", 2), ("{}", 3)] {
         fs::write(&user, format!("{plain}  queue_limits: {limits}\n")).unwrap();
         world.case("made", &[("fake", SLEEPS)]);
         let runs = [0; 3].map(|_| submit(world, &["./made"]));

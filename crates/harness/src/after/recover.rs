@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use contract::{Digest, Report, RunId};
 use evidence::artifact::take_over;
-use ledger::{EntryKind, OpenRun};
+use ledger::{EntryKind, LedgerProblem, OpenRun};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::after::person_statements::STATEMENT;
@@ -52,6 +52,8 @@ pub struct Recovered {
     pub landings: Vec<RecoveredLanding>,
     /// Runs that could not be sealed now, and why; the next command tries again.
     pub failed: Vec<(String, String)>,
+    /// Rows of the ledger that cannot be read, and that were passed over.
+    pub unreadable: Vec<LedgerProblem>,
 }
 
 /// Seals what was interrupted. Cheap when there is nothing: one folder is listed and one
@@ -75,6 +77,7 @@ pub fn recover_dead(harness: &Harness) -> Result<Recovered, RecoverError> {
     clear_work(harness, &mut done);
     set_unknown_aside(harness, &mut done);
     sweep_journals(&harness.home);
+    done.unreadable = harness.ledger().unreadable_rows();
     Ok(done)
 }
 

@@ -160,7 +160,7 @@ pub fn continue_ledger(
         LedgerVouch::TimeWentBack => ledger.set_time_back(now, &detail),
     }?;
     if let Some(store) = harness.home.bundles().store() {
-        let bound = ledger.bind_evidence(&store.place().to_string(), true);
+        let bound = ledger.bind_evidence(&store.place().witness_place(), true);
         bound.map_err(|error| ContinueLedgerError::Write(io::Error::other(error)))?;
     }
     let ledger_id = ledger.identity().map_err(|error| ContinueLedgerError::Write(io::Error::other(error)))?;

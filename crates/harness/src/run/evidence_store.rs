@@ -15,6 +15,8 @@ pub enum CheckEvidenceError {
     NoWitness { stage: Stage },
     #[error("stage {stage} needs the witness that this ledger has: it names {known}, and this home {ours}")]
     OtherStore { stage: Stage, known: String, ours: String },
+    #[error("stage {stage} needs the witness of this ledger, and no operator's home has named one")]
+    Unnamed { stage: Stage },
     #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
     #[error("stage {stage} needs a witness that cannot be taken back: in {store} our credential may {rights}")]
@@ -32,6 +34,7 @@ impl CheckEvidenceError {
             Self::OtherStore { .. } => {
                 "Set evidence.url to the store that the ledger names; where that store was moved: cto ledger continue."
             }
+            Self::Unnamed { .. } => "On an operator's machine with the same evidence.url: cto ledger continue.",
             Self::Ledger(_) => "See if the ledger can be reached: cto doctor --fleet.",
             Self::Unguarded { .. } => {
                 "Give this machine a credential that can create and read alone; docs/fleet.md has a policy."
@@ -52,13 +55,17 @@ pub(crate) fn check_evidence(harness: &Harness, stage: Stage) -> Result<(), Chec
     if !needs_witness {
         return Ok(());
     }
-    let ours = store.place().to_string();
     if !store.can_witness(probe) {
-        return Err(CheckEvidenceError::Unguarded { stage, store: ours, rights: name_rights(probe) });
+        let place = store.place().to_string();
+        return Err(CheckEvidenceError::Unguarded { stage, store: place, rights: name_rights(probe) });
     }
-    match harness.ledger().bind_evidence(&ours, false)?.filter(|known| *known != ours) {
-        Some(known) => Err(CheckEvidenceError::OtherStore { stage, known: show_controls(&known), ours }),
+    let ours = store.place().witness_place();
+    match harness.ledger().bind_evidence(&ours, false)? {
         None => Ok(()),
+        Some(known) if known.is_empty() => Err(CheckEvidenceError::Unnamed { stage }),
+        // A name from before endpoints were part of it, which an operator's home completes.
+        Some(known) if known == ours || known == store.place().to_string() => Ok(()),
+        Some(known) => Err(CheckEvidenceError::OtherStore { stage, known: show_controls(&known), ours }),
     }
 }
 

@@ -83,7 +83,7 @@ impl Bundles {
         if !bundle.list.has_digest(attestation) {
             return Err(ShareBundleError::Another { run: run.clone(), store: store.place().to_string() });
         }
-        let kept = self.keep_fetched(&bundle, &place).map(|()| find_cached(&place, attestation));
+        let kept = self.keep_fetched(&bundle, &place, attestation).map(|()| find_cached(&place, attestation));
         kept.map_err(|error| ShareBundleError::Write { run: run.clone(), error })
     }
 
@@ -92,7 +92,7 @@ impl Bundles {
     }
 
     /// Lays a bundle out beside and renames it, so that nobody sees a part of one.
-    fn keep_fetched(&self, bundle: &PackedBundle<'_>, place: &Path) -> io::Result<()> {
+    fn keep_fetched(&self, bundle: &PackedBundle<'_>, place: &Path, attestation: Digest) -> io::Result<()> {
         let cache = self.home.join(CACHE);
         evict_oldest(&cache)?;
         let part = cache.join(format!("{UNDONE}{}", new_ledger_id()?));
@@ -101,13 +101,30 @@ impl Bundles {
         held.lock()?;
         bundle.lay_out(&part.join(BUNDLE))?;
         own_files::write_file(part.join(LIST_FILE), bundle.list.to_text()?)?;
-        // What lies there is damaged, or was fetched by another process just now.
-        let _ = untrusted_fs::remove_tree(place);
+        // Another process fetched it just now, and may be reading it.
+        if find_cached(place, attestation).is_some() {
+            return untrusted_fs::remove_tree(&part);
+        }
+        if let Err(error) = remove_damaged(place) {
+            let _ = untrusted_fs::remove_tree(&part);
+            return Err(error);
+        }
         match fs::rename(&part, place) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => untrusted_fs::remove_tree(&part),
             renamed => renamed,
         }
     }
+}
+
+/// Removes what is no bundle as it was fetched, unless another process reads it.
+fn remove_damaged(place: &Path) -> io::Result<()> {
+    // Held until the folder is gone.
+    let damaged = own_files::open_folder(place.join(BUNDLE)).ok();
+    if damaged.as_ref().is_some_and(|folder| folder.try_lock().is_err()) {
+        return Err(io::Error::other("another process reads a damaged copy of it; try again"));
+    }
+    let _ = untrusted_fs::remove_tree(place);
+    Ok(())
 }
 
 /// A cached bundle that is as it was fetched, held.
@@ -141,6 +158,8 @@ fn object_name(attestation: Digest) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use untrusted_fs::own_files::OwnPath as _;
 
     use super::*;
@@ -212,6 +231,30 @@ mod tests {
         let said = theirs.fetch_bundle(&one, digest("aaaa")).unwrap_err().to_string();
         assert!(said.contains("not what was handed in"), "{said}");
         assert!(theirs.fetch_bundle(&two, digest("bbbb")).unwrap().is_some(), "the control");
+    }
+
+    /// Two processes that fetch at once: the second removes nothing that the first one reads.
+    #[test]
+    fn a_cached_bundle_that_is_read_stays() {
+        let homes = Homes { folder: tempfile::tempdir().unwrap() };
+        let (ours, theirs) = (homes.bundles("ours"), homes.bundles("theirs"));
+        let run = homes.seal(&ours, "aaaa");
+        ours.hand_in(&run, digest("aaaa")).unwrap();
+        let read = theirs.fetch_bundle(&run, digest("aaaa")).unwrap().unwrap();
+        let packed = pack_folder(&ours.bundle_dir(&run)).unwrap();
+        let bundle = PackedBundle::parse_bundle(&packed).unwrap();
+        let place = theirs.cached_dir(&run);
+        let number = |dir: &Path| own_files::metadata(dir).unwrap().ino();
+        let before = number(&read.dir);
+        theirs.keep_fetched(&bundle, &place, digest("aaaa")).unwrap();
+        assert_eq!(number(&read.dir), before, "a whole copy stays");
+        own_files::write_file(read.dir.join("seal"), "other").unwrap();
+        let said = theirs.keep_fetched(&bundle, &place, digest("aaaa")).unwrap_err().to_string();
+        assert!(said.contains("another process reads"), "{said}");
+        assert_eq!(number(&read.dir), before, "a damaged copy stays while it is read");
+        drop(read);
+        theirs.keep_fetched(&bundle, &place, digest("aaaa")).expect("control: nobody reads it");
+        assert_eq!(own_files::read_file(place.join(BUNDLE).join("seal")).unwrap(), b"signedaaaa");
     }
 
     #[test]

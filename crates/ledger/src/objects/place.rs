@@ -71,6 +71,14 @@ impl EvidencePlace {
     pub fn parse_folder(text: &str) -> Option<PathBuf> {
         text.strip_prefix(FILE).filter(|path| path.starts_with('/')).map(PathBuf::from)
     }
+
+    /// Name by which a ledger remembers the store of its witnesses: buckets of two servers may have one name.
+    pub fn witness_place(&self) -> String {
+        match self {
+            Self::Folder(_) => self.to_string(),
+            Self::Bucket(bucket) => format!("{} at {}", bucket.address, bucket.endpoint),
+        }
+    }
 }
 
 impl fmt::Display for EvidencePlace {
@@ -136,6 +144,13 @@ impl BucketEndpoint {
     pub(super) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         if self.port == self.default_port() { host } else { format!("{host}:{}", self.port) }
+    }
+}
+
+impl fmt::Display for BucketEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        write!(f, "{scheme}://{}:{}", self.host, self.port)
     }
 }
 

@@ -18,7 +18,7 @@ mod schema;
 mod tls;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub(crate) struct PostgresStore {
     stirs: Cell<u64>,
     /// The timeline that was read last.
     timeline: RefCell<Option<String>>,
+    /// Rows of runs that could not be read, by their entries.
+    unreadable: RefCell<BTreeMap<u64, String>>,
     /// A change has begun: a connection that is lost now is lost with it.
     changing: Cell<bool>,
 }

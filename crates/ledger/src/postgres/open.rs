@@ -71,6 +71,7 @@ impl FailingServer<'_> {
             may_write,
             stirs: Cell::new(0),
             timeline: RefCell::new(None),
+            unreadable: RefCell::default(),
             changing: Cell::new(false),
         })
     }

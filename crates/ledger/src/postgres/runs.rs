@@ -8,7 +8,8 @@ use super::PostgresStore;
 use super::column::{
     as_written, limit, number_column, number_or_null, signed_number, typed_column, typed_or_null, unreadable_column,
 };
-use crate::fault::StoreResult;
+use crate::fault::{StoreFault, StoreResult};
+use crate::replay::LedgerProblem;
 use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
 
 const FIND: &str = "SELECT * FROM cto.find_runs($1::TEXT::JSONB)";
@@ -25,6 +26,28 @@ impl PostgresStore {
     /// Runs that fit a question of the schema's function.
     pub(super) fn find_runs(&self, asked: &Value) -> StoreResult<Vec<RunRow>> {
         self.find_rows(asked)?.iter().map(from_row).collect()
+    }
+
+    /// Runs that fit a question. A row that cannot be read is noted and passed over: it keeps nobody from the others.
+    fn find_readable(&self, asked: &Value) -> StoreResult<Vec<RunRow>> {
+        Ok(self.find_rows(asked)?.iter().filter_map(|row| self.read_or_note(row)).collect())
+    }
+
+    fn read_or_note(&self, row: &Row) -> Option<RunRow> {
+        let note = |fault: StoreFault| {
+            let seq: i64 = row.try_get(0).unwrap_or_default();
+            self.unreadable.borrow_mut().insert(seq.unsigned_abs(), fault.cause.to_string());
+        };
+        from_row(row).map_err(note).ok()
+    }
+
+    /// Rows of runs that were passed over, by their entries.
+    pub(crate) fn unreadable_rows(&self) -> Vec<LedgerProblem> {
+        let tell = |(seq, why): (&u64, &String)| LedgerProblem {
+            seq: *seq,
+            what: format!("the row in runs cannot be read: {why}"),
+        };
+        self.unreadable.borrow().iter().map(tell).collect()
     }
 
     /// Row of a run.
@@ -46,7 +69,7 @@ impl PostgresStore {
         ask("since", filter.since.map(|since| json!(since)));
         ask("before", filter.after.map(|place| json!(place.started_at)));
         ask("before_seq", filter.after.map(|place| json!(place.seq)));
-        self.find_runs(&asked)
+        self.find_readable(&asked)
     }
 
     /// Runs that a person may mean, newest first.
@@ -60,7 +83,7 @@ impl PostgresStore {
             RunMatch::Purpose(purpose) => json!({"purpose": purpose.as_str()}),
         };
         asked["limit"] = json!(limit(most));
-        self.find_runs(&asked)
+        self.find_readable(&asked)
     }
 
     /// Run that many steps before the newest. Documents of stage 6 are left out.
@@ -69,7 +92,7 @@ impl PostgresStore {
         if let Some(purpose) = purpose {
             asked["purpose"] = json!(purpose.as_str());
         }
-        Ok(self.find_runs(&asked)?.pop())
+        Ok(self.find_readable(&asked)?.pop())
     }
 
     /// Runs sealed by entries in this range.
@@ -79,7 +102,7 @@ impl PostgresStore {
 
     /// Runs that are not sealed, oldest first.
     pub(crate) fn open_runs(&self) -> StoreResult<Vec<RunRow>> {
-        self.find_runs(&json!({"status": RunStatus::Running.as_str(), "order": "oldest"}))
+        self.find_readable(&json!({"status": RunStatus::Running.as_str(), "order": "oldest"}))
     }
 
     /// A page at a time, so that `show` may ask the ledger too. No run is shown twice or
@@ -87,11 +110,11 @@ impl PostgresStore {
     pub(crate) fn each_run(&self, mut show: impl FnMut(RunRow)) -> StoreResult<()> {
         let mut asked = json!({"order": "oldest", "limit": PAGE});
         loop {
-            let runs = self.find_runs(&asked)?;
-            let Some(last) = runs.last() else { return Ok(()) };
-            asked["after"] = json!(last.started_at);
-            asked["after_seq"] = json!(last.seq);
-            runs.into_iter().for_each(&mut show);
+            let rows = self.find_rows(&asked)?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            asked["after"] = json!(last.try_get::<_, String>(8)?);
+            asked["after_seq"] = json!(last.try_get::<_, i64>(0)?);
+            rows.iter().filter_map(|row| self.read_or_note(row)).for_each(&mut show);
         }
     }
 

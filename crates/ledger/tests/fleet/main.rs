@@ -8,6 +8,7 @@ mod chain;
 mod collect;
 #[path = "../ledger/fixtures.rs"]
 mod fixtures;
+mod guard;
 #[path = "../ledger/leases.rs"]
 mod leases;
 #[path = "../ledger/lists.rs"]

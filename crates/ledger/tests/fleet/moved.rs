@@ -1,5 +1,7 @@
 //! A ledger is moved from a file to a server and back: the same chain, the same rows, the same name.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::fixtures::{TIME, at, digest, run, sealed, started};
 use crate::queue::order;
 use crate::world::{World, open_at};
@@ -83,4 +85,27 @@ fn what_cannot_be_moved_leaves_nothing_behind() {
     edit("2026-03-01T10:00:00.000000Z");
     file.move_to(&server).expect("control: it holds again");
     assert!(matches!(file.move_to(&server), Err(MoveLedgerError::NotEmpty { .. })));
+}
+
+/// A copy that is behind the ledger that goes on is never committed.
+#[test]
+fn entries_that_come_in_meanwhile_leave_nothing_behind() {
+    let (folder, world) = (tempfile::tempdir().unwrap(), World::new());
+    let (file, server) = (filled(&folder), world.open());
+    let (path, stop) = (folder.path().join("ledger.db"), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = Ledger::open_file(&path).unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                other.append(EntryKind::OperatorActed, None, *TIME, &json!({})).unwrap();
+                // Slower than they are copied.
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        });
+        let moved = file.move_to(&server);
+        stop.store(true, Ordering::Relaxed);
+        assert!(matches!(moved, Err(MoveLedgerError::Changed { .. })), "{moved:?}");
+    });
+    assert_eq!(server.head().unwrap().seq, 0);
+    file.move_to(&server).expect("control: nobody writes to it");
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::each_row;
 
 /// A ledger with an entry, and the name of a worker's role.
-fn with_worker() -> (World, String) {
+pub(crate) fn with_worker() -> (World, String) {
     let world = World::new();
     world.open().append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap();
     let role = format!("worker_of_{}", world.database);
@@ -72,28 +72,35 @@ fn a_stolen_worker_reaches_no_table() {
 /// A kind that a worker may append about any run.
 const KIND: &str = "run.late_refused";
 
+/// Body of such an entry.
+fn late_body() -> String {
+    format!("{{\"epoch\":1,\"run_id\":\"{}\"}}", run("aaaa"))
+}
+
 /// By hand, with the function that a worker has: only what truly follows is taken.
 #[test]
 fn a_stolen_worker_cannot_forge_an_entry() {
     let (world, role) = with_worker();
-    let head = world.open().head().unwrap();
+    world.open().run_started(&started(&run("aaaa"), 0)).unwrap();
+    let (head, body) = (world.open().head().unwrap(), late_body());
     let call = |seq: u64, prev: &str, hash: &str| {
-        let sql = format!("SELECT cto.insert_entry({seq}, '{TIME_TEXT}', '{KIND}', NULL, '{{}}', '{prev}', '{hash}')");
+        let sql =
+            format!("SELECT cto.insert_entry({seq}, '{TIME_TEXT}', '{KIND}', NULL, '{body}', '{prev}', '{hash}')");
         world.server.run_sql_as(&role, &world.database, &sql)
     };
     let (prev, zero) = (head.hash.to_string(), "0".repeat(64));
-    let good = format!("SELECT cto.entry_hash(2, '{TIME_TEXT}', '{KIND}', NULL, '{{}}', '{prev}')");
+    let good = format!("SELECT cto.entry_hash(3, '{TIME_TEXT}', '{KIND}', NULL, '{body}', '{prev}')");
     let hash = world.server.run_sql(&world.database, &good).unwrap();
     for (seq, prev, of_hash, why) in [
-        (1, &prev, &hash, "does not follow"),
-        (3, &prev, &hash, "does not follow"),
-        (2, &zero, &hash, "does not follow"),
-        (2, &prev, &zero, "is not that of the entry"),
+        (2, &prev, &hash, "does not follow"),
+        (4, &prev, &hash, "does not follow"),
+        (3, &zero, &hash, "does not follow"),
+        (3, &prev, &zero, "is not that of the entry"),
     ] {
         let refused = call(seq, prev, of_hash).unwrap_err();
         assert!(refused.contains(why), "{refused}");
     }
-    call(2, &prev, &hash).expect("control: what follows is taken");
+    call(3, &prev, &hash).expect("control: what follows is taken");
     assert_eq!(world.open().verify().unwrap().problems, vec![]);
 }
 
@@ -107,16 +114,16 @@ fn a_search_path_of_the_callers_changes_nothing() {
 }
 
 /// A ledger on which one worker has started a run of the queue, and another one has nothing.
-struct TwoWorkers {
-    world: World,
+pub(crate) struct TwoWorkers {
+    pub(crate) world: World,
     /// The worker that has the run, and the one that was stolen.
-    honest: String,
-    stolen: String,
-    now: Stamp,
+    pub(crate) honest: String,
+    pub(crate) stolen: String,
+    pub(crate) now: Stamp,
 }
 
 impl TwoWorkers {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (world, honest) = with_worker();
         let stolen = format!("stolen_of_{}", world.database);
         world.edit(&format!("CREATE ROLE {stolen} LOGIN IN ROLE cto_worker"));
@@ -138,11 +145,11 @@ impl TwoWorkers {
         two
     }
 
-    fn ledger_of(&self, role: &str) -> Ledger {
+    pub(crate) fn ledger_of(&self, role: &str) -> Ledger {
         open_at(&self.world.place_of(role))
     }
 
-    fn claim_and_start(&self, ledger: &Ledger, suffix: &str) {
+    pub(crate) fn claim_and_start(&self, ledger: &Ledger, suffix: &str) {
         let claimed = ledger.queue_claimed(&ClaimAsk { lease: Duration::from_secs(600), ..ask(self.now) }).unwrap();
         assert_eq!(claimed.unwrap().run_id, run(suffix));
         let plain = started(&run(suffix), 0);
@@ -152,7 +159,7 @@ impl TwoWorkers {
     }
 
     /// SQL that appends what truly follows.
-    fn entry(&self, time: &str, kind: &str, run_id: Option<&str>, body: &str) -> String {
+    pub(crate) fn entry(&self, time: &str, kind: &str, run_id: Option<&str>, body: &str) -> String {
         let head = self.world.open().head().unwrap();
         let run_id = run_id.map_or("NULL".to_owned(), |run| format!("'{run}'"));
         let said = format!("{}, '{time}', '{kind}', {run_id}, '{body}', '{}'", head.seq + 1, head.hash);
@@ -161,7 +168,7 @@ impl TwoWorkers {
     }
 
     /// Tries it as a role, and leaves everything as it was.
-    fn attempt(&self, role: &str, sql: &str) -> Result<String, String> {
+    pub(crate) fn attempt(&self, role: &str, sql: &str) -> Result<String, String> {
         self.world.server.run_sql_as(role, &self.world.database, &format!("BEGIN; {sql}; ROLLBACK"))
     }
 }
@@ -177,6 +184,7 @@ fn a_stolen_worker_says_nothing_of_other_runs() {
     let sealing = serde_json::to_string(&sealed(&run("aaaa")).seal).unwrap();
     let sealing: String = contract::canonical_text(&serde_json::from_str::<Value>(&sealing).unwrap()).unwrap();
     let about = |run: &str| format!("{{\"run_id\":\"{run}\"}}");
+    let account = |run: &str| format!("{{\"day\":\"2026-03-01\",\"pair\":\"p/m\",\"run\":\"{run}\",\"tokens\":5}}");
     let using = format!("{{\"request\":\"{}\"}}", digest("cc"));
     let claimed = format!("{{\"epoch\":1,\"run_id\":\"{waits}\"}}");
     let entry = |kind: &str, run: Option<&str>, body: &str| two.entry(&time, kind, run, body);
@@ -184,13 +192,10 @@ fn a_stolen_worker_says_nothing_of_other_runs() {
     let rows = [
         ("seal", (entry("evidence.sealed", ours, &sealing), honest, mine)),
         ("start the engine", (entry("engine.starting", ours, "{}"), honest, mine)),
-        ("land", (entry("change.landed", ours, "{}"), honest, mine)),
-        ("collect", (entry("evidence.collected", ours, "{}"), honest, mine)),
-        (
-            "use a request of another task",
-            (entry("approval.used", ours, &using), operator, "not one that the request is for"),
-        ),
-        ("use a model", (entry("model.reserved", None, &about(ours.unwrap())), honest, mine)),
+        ("land", (entry("change.landed", ours, "{}"), operator, mine)),
+        ("collect", (entry("evidence.collected", ours, "{}"), operator, mine)),
+        ("use a request", (entry("approval.used", ours, &using), operator, mine)),
+        ("use a model", (entry("model.settled", None, &account(ours.unwrap())), honest, mine)),
         ("use a model of nobody", (entry("model.settled", None, "{}"), operator, mine)),
         ("cancel", (entry("queue.cancelled", None, &about(&waits)), operator, "under the epoch of its claim")),
         ("cancel under an epoch", (entry("queue.cancelled", None, &claimed), operator, mine)),
@@ -248,7 +253,7 @@ fn a_stolen_worker_says_nothing_of_other_runs() {
 fn a_stolen_worker_takes_no_live_lease() {
     let two = TwoWorkers::new();
     let (ours, far) = (run("aaaa").to_string(), two.now.after(Duration::from_secs(7200)));
-    let take = format!("SELECT cto.put_lease('{ours}', 'o', 2, '{far}')");
+    let take = format!("SELECT cto.put_lease('{ours}', '{}', 2, '{far}')", digest("0b"));
     for role in [two.stolen.as_str(), two.honest.as_str(), testkit::SUPERUSER] {
         let refused = two.attempt(role, &take).unwrap_err();
         assert!(refused.contains("has not lapsed"), "{role}: {refused}");

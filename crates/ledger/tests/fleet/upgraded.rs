@@ -14,13 +14,14 @@ const FIRST: [&str; 3] = [
 ];
 const QUEUE: &str = include_str!("../../src/postgres/queue.sql");
 const WORKER: &str = include_str!("../../src/postgres/worker.sql");
+const RUNGS: &str = include_str!("../../src/postgres/rungs.sql");
 
 /// Lays out a ledger as the program of that version did.
 fn lay_out(world: &World, version: usize) {
     // The roles of the server come from any ledger of now.
     drop(World::new().open());
-    let later = [(version > 1).then_some(QUEUE), (version > 2).then_some(WORKER)];
-    let statements: Vec<&str> = FIRST.into_iter().chain(later.into_iter().flatten()).collect();
+    let later = [(2, QUEUE), (3, WORKER), (4, RUNGS)].into_iter().filter(|(since, _)| version >= *since);
+    let statements: Vec<&str> = FIRST.into_iter().chain(later.map(|(_, statements)| statements)).collect();
     let (id, timeline) = ("ab".repeat(16), "SELECT 'timeline', cto.read_timeline()");
     let meta = format!(
         "INSERT INTO cto.meta VALUES ('schema_version', '{version}'), ('accepts', '1'), ('ledger_id', '{id}'); \
@@ -46,17 +47,20 @@ fn body_of_start() -> String {
 
 #[test]
 fn every_earlier_version_is_brought_forward_and_goes_on() {
-    for version in [1, 2, 3] {
+    for version in [1, 2, 3, 4] {
         let world = World::new();
         lay_out(&world, version);
         append(&world, "halt.set", None, "{}");
         append(&world, "run.started", Some(run("aaaa").as_str()), &body_of_start());
         world.edit(&format!("SELECT cto.put_lease('{}', '{}', 1, '{TIME_TEXT}')", run("aaaa"), digest("0a")));
+        if version >= 3 {
+            world.edit("UPDATE holders SET role = ''");
+        }
         let opened = world.open();
         assert_eq!(opened.verify().unwrap().problems, vec![], "version {version}");
         assert_eq!((opened.head().unwrap().seq, opened.ledger_id()), (2, "ab".repeat(16).as_str()));
         let shown = world.server.run_sql(&world.database, "SELECT value FROM cto.meta WHERE key = 'schema_version'");
-        assert_eq!(shown.unwrap(), "4");
+        assert_eq!(shown.unwrap(), "5");
         opened.append(EntryKind::HaltLifted, None, TIME_TEXT.parse().unwrap(), &json!({})).unwrap();
         // From version 3 on the ledger knows whose a run is, and this one is the operator's.
         if version < 3 {
@@ -66,12 +70,17 @@ fn every_earlier_version_is_brought_forward_and_goes_on() {
     }
 }
 
-/// A run that a worker had when the ledger was brought forward is still that worker's to end.
+/// A run that a worker had when the ledger was brought forward is still that worker's to end. No name says whose it was, so that no
+/// worker may say that it passed.
 fn check_worker(world: &World, version: usize) {
     let role = format!("worker_of_{}", world.database);
     world.edit(&format!("CREATE ROLE {role} LOGIN IN ROLE cto_worker"));
     let worker = open_at(&world.place_of(&role));
     let sealed = ledger::RunSealed { epoch: Some(1), ..crate::fixtures::sealed(&run("aaaa")) };
+    let mut passed = sealed.clone();
+    passed.seal.status = contract::Status::Pass;
+    let refused = worker.run_sealed(&passed).unwrap_err().to_string();
+    assert!(refused.contains("not sealed as passed"), "version {version}: {refused}");
     let answer = worker.run_sealed(&sealed);
     assert!(answer.is_ok(), "version {version}: {answer:?}");
 }

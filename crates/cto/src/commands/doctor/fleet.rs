@@ -1,7 +1,10 @@
 //! `cto doctor --fleet`: the ledger and the object store that several machines share, each tried out.
 
-use harness::{find_discontinuity, name_rights};
-use ledger::{LedgerPlace, ObjectStore, StoreProbe};
+use std::collections::BTreeSet;
+
+use contract::Digest;
+use harness::{RunClock, find_discontinuity, name_rights};
+use ledger::{Ledger, LedgerPlace, ObjectStore, QueueState, StoreProbe};
 
 use super::{Finding, Level};
 use crate::context::Context;
@@ -56,8 +59,25 @@ fn examine_ledger(context: &Context) -> Result<Vec<Finding>, CommandError> {
         None => "a file, which has no timeline".to_owned(),
     };
     let found = ok("ledger", format!("{place}, {}, {timeline}", ledger.ledger_id()));
+    let queue = examine_queue(&ledger)?;
     drop(ledger);
-    Ok(vec![found, examine_continuity(context)?])
+    Ok(vec![found, queue, examine_continuity(context)?])
+}
+
+/// The runs of the queue by their states, and the homes whose workers have some of them.
+fn examine_queue(ledger: &Ledger) -> Result<Finding, CommandError> {
+    let runs = ledger.queue_runs(false, usize::MAX)?;
+    let count = |state: QueueState| runs.iter().filter(|run| run.state == state).count();
+    let homes: BTreeSet<Digest> = runs.iter().filter_map(|run| run.owner).collect();
+    let [waiting, claimed, started] = [QueueState::Queued, QueueState::Claimed, QueueState::Started].map(count);
+    let told =
+        format!("waiting {waiting}, claimed {claimed}, started {started}; homes with workers on them {}", homes.len());
+    let now = ledger.store_time(RunClock::start_clock().map_err(CommandError::blocked_with)?.started())?;
+    let lapsed = runs.iter().filter(|run| run.lease_until.is_some_and(|until| until <= now)).count();
+    Ok(match lapsed {
+        0 => ok("queue", told),
+        _ => warn("queue", format!("{told}; leases that lapsed {lapsed}"), "seal what was interrupted: cto recover"),
+    })
 }
 
 fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {

@@ -60,7 +60,11 @@ fn a_ledger_on_a_server_has_one_witness() {
     let _ = scene.approve(&name, &[]).expect(0);
     assert_eq!(scene.run(0)["status"], "pass", "the control: the ledger has a witness");
     on(&other, "elsewhere");
-    refused("it names s3://cto/fleet, and this home s3://cto/elsewhere");
+    refused("it names s3://cto/fleet at http://127.0.0.1:");
+    on(&other, "fleet");
+    refused(&format!("and this home s3://cto/fleet at {}", other.endpoint()));
+    on(&ours, "fleet");
+    assert_ne!(scene.refusal(), "", "the control: at the endpoint that the ledger names, the run comes to its gates");
     configure(&scene.world, &store);
     refused("no object store is named");
     on(&other, "elsewhere");
