@@ -1,10 +1,6 @@
 //! Live runs. One reader of a run's event file serves any number of viewers; a viewer that
 //! does not take what it is sent is dropped, and the run notices nothing.
 
-mod body;
-mod feed;
-mod hub;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,12 +13,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::access::Viewer;
+use crate::feeds::{FeedEnd, LiveBody, LiveFeed, LiveSender, join_few, keep_alive};
 use crate::respond::{json_document, plain_refusal};
 use crate::source::{EventChunk, SourceError};
 use crate::state::ConsoleState;
-use body::LiveBody;
-use feed::{FeedEnd, LiveFeed};
-pub(crate) use hub::LiveHub;
 
 /// A viewer that takes longer for what it was sent is dropped.
 pub const SEND_WITHIN: Duration = Duration::from_secs(10);
@@ -112,7 +106,7 @@ async fn send_while_logged_in(state: Arc<ConsoleState>, viewer: Viewer, sending:
 }
 
 /// Sends one viewer what the feed has, until the feed or the viewer ends.
-async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: body::LiveSender) {
+async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: LiveSender) {
     let _viewer = feed.count_in();
     let mut news = feed.subscribe();
     let mut sent = 0;
@@ -121,7 +115,7 @@ async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: body::LiveSe
         sent += frames.len();
         let is_new = |seq: Option<u64>| after.is_none_or(|after| seq.is_none_or(|seq| seq > after));
         let new: Vec<Bytes> = frames.into_iter().filter(|(seq, _)| is_new(*seq)).map(|(_, frame)| frame).collect();
-        for frame in feed::join_few(new) {
+        for frame in join_few(new) {
             if !sender.send_within(frame, SEND_WITHIN).await {
                 return;
             }
@@ -133,7 +127,7 @@ async fn send_feed(feed: Arc<LiveFeed>, after: Option<u64>, sender: body::LiveSe
         match tokio::time::timeout(KEEP_ALIVE, news.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
-            Err(_) if !sender.send_within(feed::keep_alive(), SEND_WITHIN).await => return,
+            Err(_) if !sender.send_within(keep_alive(), SEND_WITHIN).await => return,
             Err(_) => {}
         }
     }

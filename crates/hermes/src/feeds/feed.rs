@@ -8,11 +8,11 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 /// A frame with the sequence number of its event; none for one that is no event.
-pub(super) type SharedFrame = (Option<u64>, Bytes);
+pub(crate) type SharedFrame = (Option<u64>, Bytes);
 
 /// End of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FeedEnd {
+pub(crate) enum FeedEnd {
     /// The run is sealed and every event was sent.
     Sealed,
     /// Nothing more can be read here.
@@ -21,7 +21,7 @@ pub(super) enum FeedEnd {
 
 impl FeedEnd {
     /// Last frame that viewers get.
-    pub(super) fn frame(self) -> Bytes {
+    pub(crate) fn frame(self) -> Bytes {
         match self {
             Self::Sealed => Bytes::from_static(b"event: sealed\ndata: {}\n\n"),
             Self::Lost => Bytes::from_static(b"event: lost\ndata: {}\n\n"),
@@ -30,7 +30,7 @@ impl FeedEnd {
 }
 
 /// A comment, which viewers pass over.
-pub(super) fn keep_alive() -> Bytes {
+pub(crate) fn keep_alive() -> Bytes {
     Bytes::from_static(b": still here\n\n")
 }
 
@@ -38,7 +38,7 @@ pub(super) fn keep_alive() -> Bytes {
 const MOST_JOINED: usize = 16 << 10;
 
 /// Frames as one, where they are few and small: what a look at the file found costs each viewer one write.
-pub(super) fn join_few(frames: Vec<Bytes>) -> Vec<Bytes> {
+pub(crate) fn join_few(frames: Vec<Bytes>) -> Vec<Bytes> {
     if frames.len() < 2 || frames.iter().map(Bytes::len).sum::<usize>() > MOST_JOINED {
         return frames;
     }
@@ -54,7 +54,7 @@ struct FeedState {
 
 /// The events of one run.
 #[derive(Debug)]
-pub(super) struct LiveFeed {
+pub(crate) struct LiveFeed {
     state: Mutex<FeedState>,
     news: watch::Sender<()>,
     viewers: AtomicUsize,
@@ -68,7 +68,7 @@ impl Default for LiveFeed {
 
 /// Counts a viewer for as long as it lives.
 #[derive(Debug)]
-pub(super) struct CountedViewer(Arc<LiveFeed>);
+pub(crate) struct CountedViewer(Arc<LiveFeed>);
 
 impl Drop for CountedViewer {
     fn drop(&mut self) {
@@ -78,7 +78,7 @@ impl Drop for CountedViewer {
 
 impl LiveFeed {
     /// Adds lines as they stand in the file, and says once that the run's process is gone.
-    pub(super) fn add_lines(&self, lines: Vec<Vec<u8>>, is_interrupted: bool) {
+    pub(crate) fn add_lines(&self, lines: Vec<Vec<u8>>, is_interrupted: bool) {
         let mut state = self.lock();
         let before = state.frames.len();
         state.frames.extend(lines.iter().map(|line| frame_of(line)));
@@ -94,35 +94,35 @@ impl LiveFeed {
     }
 
     /// Ends the feed and wakes every viewer.
-    pub(super) fn end_feed(&self, end: FeedEnd) {
+    pub(crate) fn end_feed(&self, end: FeedEnd) {
         self.lock().end = Some(end);
         self.news.send_replace(());
     }
 
     /// True while a reader reads for it, or everything was read.
-    pub(super) fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         self.lock().end != Some(FeedEnd::Lost)
     }
 
     /// Frames behind the first `sent`, and the end if there is no more.
-    pub(super) fn frames_behind(&self, sent: usize) -> (Vec<SharedFrame>, Option<FeedEnd>) {
+    pub(crate) fn frames_behind(&self, sent: usize) -> (Vec<SharedFrame>, Option<FeedEnd>) {
         let state = self.lock();
         (state.frames.get(sent..).unwrap_or_default().to_vec(), state.end)
     }
 
     /// Signal that changes with every new frame.
-    pub(super) fn subscribe(&self) -> watch::Receiver<()> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
         self.news.subscribe()
     }
 
     /// Counts a viewer for as long as the returned value lives.
-    pub(super) fn count_in(self: &Arc<Self>) -> CountedViewer {
+    pub(crate) fn count_in(self: &Arc<Self>) -> CountedViewer {
         self.viewers.fetch_add(1, Ordering::Relaxed);
         CountedViewer(Arc::clone(self))
     }
 
     /// Number of viewers.
-    pub(super) fn count_viewers(&self) -> usize {
+    pub(crate) fn count_viewers(&self) -> usize {
         self.viewers.load(Ordering::Relaxed)
     }
 

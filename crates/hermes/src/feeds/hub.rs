@@ -16,7 +16,7 @@ pub(crate) struct LiveHub {
 
 impl LiveHub {
     /// The feed of a run, and true if it was made now and needs a reader.
-    pub(super) fn join_feed(&self, run_id: &str) -> Option<(Arc<LiveFeed>, bool)> {
+    pub(crate) fn join_feed(&self, run_id: &str) -> Option<(Arc<LiveFeed>, bool)> {
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         feeds.retain(|_, feed| feed.strong_count() > 0);
         if let Some(feed) = feeds.get(run_id).and_then(Weak::upgrade).filter(|feed| feed.is_read()) {
