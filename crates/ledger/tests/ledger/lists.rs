@@ -2,7 +2,8 @@
 
 use crate::fixtures::{at, id, sealed, started};
 use crate::world::World;
-use ledger::{FoundRuns, Ledger, RunFilter, RunIntent, RunStarted, RunStatus};
+use contract::Reason;
+use ledger::{FoundRuns, Ledger, RunFilter, RunIntent, RunSeal, RunSealed, RunStarted, RunStatus, SealedReason};
 
 const IDS: [&str; 5] = [
     "20260301T100000Z-slug-k3f9a1",
@@ -89,4 +90,24 @@ fn filters() {
     check(since("2026-03-01T10:00:03.5Z"), 50, &[4]);
     check(RunFilter { engine: Some("fake".to_owned()), ..since("2026-03-01T10:00:02Z") }, 50, &[4, 2]);
     assert_eq!(ledger.runs_total().unwrap(), 5);
+}
+
+/// During an upgrade the newer program seals for a reason that the older one does not know.
+#[test]
+fn a_reason_of_a_newer_program_breaks_no_list() {
+    let world = World::new();
+    let ledger = filled(&world);
+    let newer = SealedReason::try_from("reason_of_2031".to_owned()).unwrap();
+    let plain = sealed(&id(IDS[1]));
+    let seal = RunSeal { reasons: vec![newer.clone(), Reason::NoDiff.into()], ..plain.seal.clone() };
+    ledger.run_sealed(&RunSealed { seal, ..plain }).unwrap();
+    let listed = ledger.runs_recent(&RunFilter::default(), 50).unwrap();
+    assert_eq!(listed.len(), IDS.len());
+    assert_eq!(listed[3].reasons, [newer, Reason::NoDiff.into()], "in their order");
+    assert_eq!(ledger.verify().unwrap().problems, vec![], "the rows are those of the entries");
+    ledger.rebuild_rows().unwrap();
+    assert_eq!(ledger.runs_recent(&RunFilter::default(), 50).unwrap(), listed);
+    world.disarm();
+    world.edit("UPDATE runs SET reasons = '[\"not a code\"]' WHERE sealed_seq IS NOT NULL");
+    assert!(world.open().runs_recent(&RunFilter::default(), 50).is_err(), "control: other texts are damage");
 }
