@@ -23,7 +23,7 @@ pub(crate) fn run_ci(with_test: bool) -> ChoreResult {
         false => Err(format!("ci failed: {}", failed.join(", "))),
     };
     if let Some(counts) = counts {
-        println!("{counts}");
+        println!("{}\n{counts}", counts.unsteady_line());
     }
     verdict
 }

@@ -48,15 +48,17 @@ Usage: cargo xtask CHORE
   shots [DIR]               pictures of the console of `cto demo --serve` for the docs (docs/images)
   shots terminal [DIR]      pictures of the terminal for the docs, from the program's own output in tmux
   run-files                 pages of `cto export --html` from disk in Chromium, the network off: whole, changed, by a foreign key, hostile
-  soak [NAME] [--times N]   what the tests take a sample of, many times: kills, take-kills, gc-kills, writes,
-                            gc, answers, case, interrupted, theft, products, capture, depth,
-                            connections, summary, redaction
+  soak [NAME] [--times N]   what the tests take a sample of, many times:
+                            kills, writes, connections, live, summary, redaction, growth, gc, answers, interrupted,
+                            case, theft, capture, depth, products, approvals, at-once, take-kills, fleet, gc-kills
   soak honest [PACKAGE]     published versions of packages as patches: none may be refused
   house [DIR|--check|--tighten|--cycles [DIR]]
                             measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits;
                             --cycles names the imports of every cycle
   reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
-  bench run|new|live|verify|ledger|recover|exam|health|sandbox|secrets|serve|workspace|bridge [--rounds N] [--dir DIR] [--cto FILE] [--write]
+  bench NAME [--rounds N] [--dir DIR] [--cto FILE] [--write]
+                            bridge, new, live, run, exam, health, verify, ladder, ledger,
+                            records, recover, sandbox, secrets, serve, stage5, packages, workspace:
                             measure against floors; --cto measures a build that is there, --write puts the table into docs/performance.md
 ";
 

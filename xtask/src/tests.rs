@@ -1,5 +1,6 @@
 //! Files and functions that the pages for contributors name are there. A page that names what was moved leads nowhere.
 
+mod chores;
 mod documented;
 mod documented_keys;
 mod figures;

@@ -4,6 +4,7 @@
 //! [`source`]; what the program writes is a serde type here, so that its JSON Schema and
 //! its reader are the same declaration.
 
+mod admission_status;
 pub mod approval;
 pub mod baseline_exam;
 mod bounds;
@@ -20,7 +21,10 @@ pub mod event;
 pub mod exam;
 pub mod fake;
 pub mod id;
+mod identity_check;
 pub mod model;
+mod model_pair;
+mod path_set;
 pub mod paths;
 pub mod product;
 pub mod proof;

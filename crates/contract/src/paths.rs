@@ -1,164 +1,10 @@
 //! Rules for changed paths: allowed, forbidden and protected globs.
-//!
-//! Globs match bytes and are case-sensitive. `*` does not cross `/`, `**` does, dotfiles
-//! match, nothing negates.
-
-mod pattern;
 
 use std::collections::BTreeSet;
-use std::fmt;
-
-use pattern::GlobPattern;
 
 use crate::exam::{is_configuration, is_test_data};
-
-/// A glob that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not a glob: {problem}", crate::text::show_controls(.glob))]
-pub struct ParseGlobError {
-    pub glob: String,
-    pub problem: String,
-}
-
-/// Meaning of a glob without a slash: the root only, or any depth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Anchor {
-    Root,
-    AnyDepth,
-}
-
-/// A list of globs. There is no automaton of them all: for the few paths of most runs,
-/// making one would cost more.
-#[derive(Debug, Clone)]
-pub struct PathSet {
-    globs: Vec<String>,
-    /// Each with the number of its glob.
-    patterns: Vec<(usize, GlobPattern)>,
-    /// Another list that must match too.
-    narrowed_by: Option<Box<PathSet>>,
-}
-
-impl PathSet {
-    /// Globs relative to the root: a name without a slash is that name in the root.
-    pub fn rooted(globs: &[String]) -> Result<Self, ParseGlobError> {
-        Self::read(globs, Anchor::Root)
-    }
-
-    /// Globs that match at any depth unless they begin with `/`.
-    pub fn any_depth(globs: &[String]) -> Result<Self, ParseGlobError> {
-        Self::read(globs, Anchor::AnyDepth)
-    }
-
-    fn read(globs: &[String], anchor: Anchor) -> Result<Self, ParseGlobError> {
-        let read = globs.iter().map(|glob| patterns(glob, anchor)).collect::<Result<Vec<_>, _>>()?;
-        let of_glob =
-            |(number, patterns): (usize, Vec<GlobPattern>)| patterns.into_iter().map(move |one| (number, one));
-        let patterns = read.into_iter().enumerate().flat_map(of_glob).collect();
-        Ok(Self { globs: globs.to_vec(), patterns, narrowed_by: None })
-    }
-
-    /// Restricts the set to paths that `other` matches too.
-    #[must_use]
-    pub fn narrowed_by(self, other: Self) -> Self {
-        let other = match self.narrowed_by {
-            None => other,
-            Some(before) => before.narrowed_by(other),
-        };
-        Self { narrowed_by: Some(Box::new(other)), ..self }
-    }
-
-    /// True if a glob of the set matches, and the narrowing set matches too.
-    pub fn is_match(&self, path: &[u8]) -> bool {
-        self.matching_glob(path).is_some()
-    }
-
-    /// First glob of the set that matches, if the narrowing set matches too.
-    pub fn matching_glob(&self, path: &[u8]) -> Option<&str> {
-        let mut parts = None;
-        let (number, _) = self.patterns.iter().find(|(_, pattern)| pattern.is_match(path, &mut parts))?;
-        let is_within = self.narrowed_by.as_ref().is_none_or(|other| other.is_match(path));
-        self.globs.get(*number).filter(|_| is_within).map(String::as_str)
-    }
-
-    /// Globs as written, for reports and the contract's digest.
-    pub fn globs(&self) -> &[String] {
-        &self.globs
-    }
-
-    /// True if the set has no glob and therefore matches no path.
-    pub fn is_empty(&self) -> bool {
-        self.globs.is_empty()
-    }
-}
-
-impl fmt::Display for PathSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.globs.join(", "))?;
-        self.narrowed_by.as_ref().map_or(Ok(()), |other| write!(f, ", narrowed to {other}"))
-    }
-}
-
-/// Brackets and braces that are never closed, or a backslash with nothing after it, match
-/// nothing: surely not what is meant.
-fn unbalanced(glob: &str) -> bool {
-    let mut bytes = glob.bytes();
-    let (mut class, mut braces) = (false, 0_u32);
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'\\' if bytes.next().is_none() => return true,
-            b']' => class = false,
-            b'[' => class = true,
-            b'{' if !class => braces += 1,
-            b'}' if !class && braces == 0 => return true,
-            b'}' if !class => braces -= 1,
-            _ => {}
-        }
-    }
-    class || braces > 0
-}
-
-/// True if a glob that means any depth matches one of these paths, as
-/// [`PathSet::any_depth`] does. Nothing is allocated, so that for a few paths it costs less
-/// than to read the glob.
-pub(crate) fn matches_some(glob: &str, paths: &[&[u8]]) -> bool {
-    let (body, from_root) = glob.strip_prefix('/').map_or((glob, false), |body| (body, true));
-    paths.iter().any(|path| pattern::matches_once(body, path, from_root))
-}
-
-/// True if a glob names one path and no other.
-pub(crate) fn is_plain(glob: &str) -> bool {
-    !glob.ends_with('/') && !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
-}
-
-/// A person-written glob in the form it is matched in.
-fn patterns(glob: &str, anchor: Anchor) -> Result<Vec<GlobPattern>, ParseGlobError> {
-    let refuse = |problem: &str| Err(ParseGlobError { glob: glob.to_owned(), problem: problem.to_owned() });
-    let absolute = glob.starts_with('/');
-    let body = glob.strip_prefix('/').unwrap_or(glob);
-    if body.trim_matches('/').is_empty() {
-        return refuse("it is empty");
-    }
-    if glob.starts_with('!') {
-        return refuse("there is no negation");
-    }
-    if glob.contains('\0') || body.split('/').any(|part| part == "." || part == "..") {
-        return refuse("`.`, `..` and NUL are not allowed");
-    }
-    if body.trim_end_matches('/').split('/').any(str::is_empty) {
-        return refuse("it has an empty part");
-    }
-    if absolute && anchor == Anchor::Root {
-        return refuse("paths are relative to the repository root");
-    }
-    if unbalanced(glob) {
-        return refuse("a bracket, brace or backslash is left open");
-    }
-    Ok(match anchor {
-        Anchor::Root if body.ends_with('/') => vec![GlobPattern::Path(format!("{}/**", body.trim_end_matches('/')))],
-        Anchor::Root => vec![GlobPattern::Path(body.to_owned())],
-        Anchor::AnyDepth => GlobPattern::named(body, absolute),
-    })
-}
+pub use crate::path_set::{ParseGlobError, PathSet};
+pub(crate) use crate::path_set::{is_plain, matches_some};
 
 /// Judgement of the contract on one changed path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,105 +108,20 @@ fn is_rust_source(path: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path_set::GlobAnchor;
 
-    fn set(globs: &[&str], anchor: Anchor) -> Result<PathSet, ParseGlobError> {
-        PathSet::read(&globs.iter().map(ToString::to_string).collect::<Vec<_>>(), anchor)
-    }
-
-    #[test]
-    fn a_set_knows_what_it_was_made_of() {
-        let none = set(&[], Anchor::Root).unwrap();
-        assert!(none.is_empty() && none.globs().is_empty());
-        let two = set(&["a", "b/"], Anchor::Root).unwrap();
-        assert!(!two.is_empty());
-        assert_eq!(two.globs(), ["a", "b/"]);
-    }
-
-    #[test]
-    fn a_brace_in_a_class_is_a_letter() {
-        for glob in ["a[{]b", "a[}]b", "{a,[}]b}"] {
-            assert!(set(&[glob], Anchor::Root).is_ok(), "{glob}");
-        }
-        for glob in ["a{b", "a}b", "a[b", "a\\"] {
-            let problem = set(&[glob], Anchor::Root).unwrap_err().to_string();
-            assert!(problem.contains(glob), "{problem}");
-        }
-    }
-
-    #[test]
-    fn globs_mean_what_the_contract_says() {
-        let rows: &[(&str, Anchor, &str, bool)] = &[
-            ("strings.py", Anchor::Root, "strings.py", true),
-            ("strings.py", Anchor::Root, "src/strings.py", false),
-            ("strings.py", Anchor::Root, "Strings.py", false),
-            ("*.py", Anchor::Root, "a.py", true),
-            ("*.py", Anchor::Root, "src/a.py", false),
-            ("*", Anchor::Root, ".env", true),
-            ("src/*.py", Anchor::Root, "src/a/b.py", false),
-            ("src/**", Anchor::Root, "src/a/b.py", true),
-            ("src/**/b.py", Anchor::Root, "src/b.py", true),
-            ("src/", Anchor::Root, "src/a/.b", true),
-            ("src/", Anchor::Root, "src", false),
-            ("src/", Anchor::Root, "lib/src/a", false),
-            ("**/x", Anchor::Root, "a/b/x", true),
-            ("a?c", Anchor::Root, "a/c", false),
-            ("secrets/", Anchor::AnyDepth, "a/secrets/k", true),
-            ("secrets/", Anchor::AnyDepth, "secrets/k", true),
-            ("/secrets/", Anchor::AnyDepth, "a/secrets/k", false),
-            ("*.pem", Anchor::AnyDepth, "deep/er/k.pem", true),
-            ("/a.txt", Anchor::AnyDepth, "b/a.txt", false),
-            ("/a.txt", Anchor::AnyDepth, "a.txt", true),
-            ("[ab].py", Anchor::Root, "b.py", true),
-            ("[!ab].py", Anchor::Root, "b.py", false),
-            ("*.{py,rs}", Anchor::Root, "b.rs", true),
-            ("\\*.py", Anchor::Root, "b.py", false),
-            ("\\*.py", Anchor::Root, "*.py", true),
-            ("a/**", Anchor::Root, "ab/c", false),
-            ("test/", Anchor::AnyDepth, "latest/x", false),
-            ("test/", Anchor::AnyDepth, "a/test/b/x", true),
-            ("test/", Anchor::AnyDepth, "a/test", true),
-            ("*.egg/", Anchor::AnyDepth, "a/b.egg/c/d", true),
-            ("*.egg/", Anchor::AnyDepth, "a/b.egg", true),
-            ("*.egg/", Anchor::AnyDepth, "a/b.eggs/c", false),
-            ("/test/", Anchor::AnyDepth, "test", true),
-            ("/test/", Anchor::AnyDepth, "test/a/b", true),
-            ("/test/", Anchor::AnyDepth, "a/test", false),
-            (".github/workflows/", Anchor::AnyDepth, "a/.github/workflows", true),
-            (".github/workflows/", Anchor::AnyDepth, ".github/workflows/a.yml", true),
-            (".github/workflows/", Anchor::AnyDepth, ".github/a.yml", false),
-            ("a.py", Anchor::AnyDepth, "a.py/b", false),
-            ("a**", Anchor::AnyDepth, "b/ac", true),
-            ("**", Anchor::AnyDepth, "a/b", true),
-            ("{a/b,c}", Anchor::AnyDepth, "x/a/b", true),
-            ("{a/b,c}", Anchor::AnyDepth, "x/a", false),
-            ("\\[a]", Anchor::AnyDepth, "x/[a]", true),
-            ("tests//", Anchor::AnyDepth, "x/tests/a", true),
-            ("/tests//", Anchor::AnyDepth, "tests/a", true),
-            ("src//", Anchor::Root, "src/a", true),
-        ];
-        for (glob, anchor, path, expected) in rows {
-            assert_eq!(set(&[glob], *anchor).unwrap().is_match(path.as_bytes()), *expected, "{glob} {anchor:?} {path}");
-        }
-        assert!(set(&["a\u{e9}*"], Anchor::Root).unwrap().is_match("aéb".as_bytes()));
-        assert!(set(&["*"], Anchor::Root).unwrap().is_match(b"a\xff"), "bytes, not characters");
-    }
-
-    #[test]
-    fn globs_that_cannot_be_meant_are_refused() {
-        for glob in ["", "/", "../a", "a/../b", "./a", "!a", "a//b", "[", "a\0", "{a,b", "a}", "a\\"] {
-            assert!(set(&[glob], Anchor::Root).is_err(), "{glob:?}");
-        }
-        assert!(set(&["/a"], Anchor::Root).is_err());
+    fn set(globs: &[&str], anchor: GlobAnchor) -> Result<PathSet, ParseGlobError> {
+        PathSet::read_globs(&globs.iter().map(ToString::to_string).collect::<Vec<_>>(), anchor)
     }
 
     #[test]
     fn forbidden_wins_and_allowed_releases_protected() {
         let rules = PathRules {
-            allowed: set(&["src/", "test_a.py"], Anchor::Root).unwrap(),
-            forbidden: set(&["*.lock"], Anchor::AnyDepth).unwrap(),
+            allowed: set(&["src/", "test_a.py"], GlobAnchor::Root).unwrap(),
+            forbidden: set(&["*.lock"], GlobAnchor::AnyDepth).unwrap(),
             exam: Vec::new(),
-            protected: set(&["test_*.py"], Anchor::AnyDepth).unwrap(),
-            released: set(&["test_c.py"], Anchor::AnyDepth).unwrap(),
+            protected: set(&["test_*.py"], GlobAnchor::AnyDepth).unwrap(),
+            released: set(&["test_c.py"], GlobAnchor::AnyDepth).unwrap(),
             released_by_name: BTreeSet::from([b"test_d.py".to_vec()]),
         };
         for (path, verdict) in [
@@ -379,11 +140,11 @@ mod tests {
     #[test]
     fn an_admission_narrows_what_is_allowed_and_adds_to_what_is_forbidden() {
         let rules = PathRules {
-            allowed: set(&["src/", "tests/test_a.py", "docs/a.md"], Anchor::Root).unwrap(),
-            forbidden: set(&["*.lock"], Anchor::AnyDepth).unwrap(),
+            allowed: set(&["src/", "tests/test_a.py", "docs/a.md"], GlobAnchor::Root).unwrap(),
+            forbidden: set(&["*.lock"], GlobAnchor::AnyDepth).unwrap(),
             exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
-            protected: set(&[], Anchor::AnyDepth).unwrap(),
-            released: set(&[], Anchor::AnyDepth).unwrap(),
+            protected: set(&[], GlobAnchor::AnyDepth).unwrap(),
+            released: set(&[], GlobAnchor::AnyDepth).unwrap(),
             released_by_name: BTreeSet::new(),
         };
         let globs = |list: &[&str]| list.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>();
@@ -414,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_new_test_file_among_sources_of_rust_is_source() {
-        let any = |globs: &[&str]| set(globs, Anchor::AnyDepth).unwrap();
+        let any = |globs: &[&str]| set(globs, GlobAnchor::AnyDepth).unwrap();
         let rules = PathRules {
             allowed: any(&["src/"]),
             forbidden: any(&[]),
@@ -446,12 +207,15 @@ mod tests {
     #[test]
     fn a_path_by_name_may_release_tests_and_data_and_no_configuration() {
         let rules = PathRules {
-            allowed: set(&["tests/helpers.py", "golden/a.txt", "conftest.py", "src/a.py", "lib/*.py"], Anchor::Root)
-                .unwrap(),
-            forbidden: set(&[], Anchor::AnyDepth).unwrap(),
+            allowed: set(
+                &["tests/helpers.py", "golden/a.txt", "conftest.py", "src/a.py", "lib/*.py"],
+                GlobAnchor::Root,
+            )
+            .unwrap(),
+            forbidden: set(&[], GlobAnchor::AnyDepth).unwrap(),
             exam: crate::exam::exam_sets(crate::Ecosystem::ALL).unwrap(),
-            protected: set(&[], Anchor::AnyDepth).unwrap(),
-            released: set(&[], Anchor::AnyDepth).unwrap(),
+            protected: set(&[], GlobAnchor::AnyDepth).unwrap(),
+            released: set(&[], GlobAnchor::AnyDepth).unwrap(),
             released_by_name: BTreeSet::new(),
         };
         for (path, expected) in [

@@ -59,6 +59,7 @@ impl Admission {
         &self.run_id
     }
 
+    /// Decision that was made.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
@@ -70,6 +71,7 @@ impl Admission {
 }
 
 impl Refused {
+    /// Decision that was made.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
@@ -81,6 +83,7 @@ impl Refused {
 }
 
 impl Judged {
+    /// Decision that was made.
     pub fn decision(&self) -> &Decision {
         match self {
             Self::Admitted(admission) => &admission.decision,

@@ -20,7 +20,7 @@ pub use after::archive::{
 };
 pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
 pub use after::collection::{CollectionDocument, CollectionProblem, seal_collection};
-pub use after::gc::{Act, CollectError, Kept, Retention, RunFate, Stuff, StuffFate, Swept, gc};
+pub use after::gc::{Act, CollectError, Kept, Retention, RunFate, Swept, SweptFate, SweptKind, gc};
 pub use after::lanes::{
     Matrix, MatrixRow, PassHat, RepeatMeasures, Repetition, WorkerPanicked, run_case, run_in_parallel, run_lane,
     seal_matrix, seal_race, seal_repetition,

@@ -17,7 +17,7 @@ use crate::home::watch::Watch;
 use crate::run::file::{OpenRunError, RunFile, Stopped};
 use crate::run::halt::HaltLookout;
 use crate::run::harness::Harness;
-use crate::run::lease::{ClaimedTurn, is_lost};
+use crate::run::lease::{ClaimedTurn, has_lost_epoch};
 use crate::run::stop_run::StopQuestion;
 use crate::seal::dead::{RecoverError, seal_stopped};
 use crate::seal::landing::{RecoveredLanding, settle_landing};
@@ -116,7 +116,7 @@ fn govern_turn(
             Ok(sealed) => Ok(RunOutcome { sealed, interrupted: false }),
             Err(stopped) => {
                 // Whatever stopped it: a run that another instance has by now is not ours to seal.
-                if is_lost(harness, &run_id) {
+                if has_lost_epoch(harness, &run_id, epoch) {
                     return Err(late(harness, run_id, epoch));
                 }
                 let stopped = lookout.cause(stopped);

@@ -7,6 +7,8 @@
 mod access;
 mod api;
 mod assets;
+mod feeds;
+mod guard;
 mod live;
 mod metrics;
 mod page_cache;

@@ -1,10 +1,6 @@
 //! Live runs. One reader of a run's event file serves any number of viewers; a viewer that
 //! does not take what it is sent is dropped, and the run notices nothing.
 
-mod body;
-mod feed;
-mod hub;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,12 +12,10 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::access::Viewer;
+use crate::feeds::{CountedViewer, FeedEnd, LiveBody, LiveFeed, LiveSender, join_few, keep_alive};
 use crate::respond::{json_document, plain_refusal};
 use crate::source::{EventChunk, SourceError};
 use crate::state::ConsoleState;
-use body::LiveBody;
-use feed::{CountedViewer, FeedEnd, LiveFeed};
-pub(crate) use hub::LiveHub;
 
 /// A viewer that takes longer for what it was sent is dropped.
 pub const SEND_WITHIN: Duration = Duration::from_secs(10);
@@ -118,7 +112,7 @@ async fn send_while_logged_in(state: Arc<ConsoleState>, viewer: Viewer, sending:
 }
 
 /// Sends one viewer what the feed has, until the feed or the viewer ends.
-async fn send_feed(view: CountedViewer, after: Option<u64>, sender: body::LiveSender) {
+async fn send_feed(view: CountedViewer, after: Option<u64>, sender: LiveSender) {
     let mut news = view.feed().subscribe();
     let mut sent = 0;
     loop {
@@ -126,7 +120,7 @@ async fn send_feed(view: CountedViewer, after: Option<u64>, sender: body::LiveSe
         sent += behind.frames.len();
         let is_new = |seq: Option<u64>| after.is_none_or(|after| seq.is_none_or(|seq| seq > after));
         let new = behind.frames.into_iter().filter(|(seq, _)| is_new(*seq)).map(|(_, frame)| frame);
-        for frame in feed::join_few(new.collect()) {
+        for frame in join_few(new.collect()) {
             if !sender.send_within(frame, SEND_WITHIN).await {
                 return;
             }
@@ -141,7 +135,7 @@ async fn send_feed(view: CountedViewer, after: Option<u64>, sender: body::LiveSe
         match tokio::time::timeout(KEEP_ALIVE, news.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
-            Err(_) if !sender.send_within(feed::keep_alive(), SEND_WITHIN).await => return,
+            Err(_) if !sender.send_within(keep_alive(), SEND_WITHIN).await => return,
             Err(_) => {}
         }
     }

@@ -7,7 +7,8 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Router, middleware};
 
-use crate::access::{Viewer, guard_request};
+use crate::access::Viewer;
+use crate::guard::guard_request;
 use crate::pages::Frame;
 use crate::respond::add_headers;
 use crate::route_table::{ROUTES, RouteHandler};

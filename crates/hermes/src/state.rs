@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::access::{RateLimiter, ServerNames, SessionPolicy, Sessions};
-use crate::live::LiveHub;
+use crate::feeds::LiveHub;
 use crate::page_cache::PageCache;
 use crate::source::{ConsoleSource, SourceError};
 

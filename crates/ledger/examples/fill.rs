@@ -128,7 +128,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<String, Box<dyn Err
         status,
         finished_at: time,
         duration_ms: u64::from(number % 9000),
-        reasons: shape.reasons(status),
+        reasons: shape.reasons(status).into_iter().map(Into::into).collect(),
         tests_passed: Some(7),
         tests_executed: Some(7),
         attestation_sha256,

@@ -31,6 +31,7 @@ mod request;
 mod request_row;
 mod rungs;
 mod runs;
+mod sealed_reason;
 mod sqlite;
 mod store;
 mod time_base;
@@ -67,6 +68,7 @@ pub use runs::{
     Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, LeaseRenewal, RunFilter, RunIntent, RunPlace, RunRow,
     RunSeal, RunStatus, RungPart, RungRuns, TaskRuns,
 };
+pub use sealed_reason::{ParseSealedReasonError, SealedReason};
 pub use store::Ledger;
 pub use transfer::{MoveLedgerError, MovedLedger};
 pub use verify::LedgerCheck;

@@ -1,8 +1,10 @@
 //! The rows of runs: one for every run, made from its entries and nothing else, and how some of them are asked for.
 
-use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status, TaskId};
+use contract::{Digest, ModelPair, Purpose, RunId, Stage, Stamp, Status, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::sealed_reason::SealedReason;
 
 /// State of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +77,7 @@ pub struct RunSeal {
     pub status: Status,
     pub finished_at: Stamp,
     pub duration_ms: u64,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<SealedReason>,
     pub tests_passed: Option<u64>,
     pub tests_executed: Option<u64>,
     pub attestation_sha256: Digest,
@@ -101,7 +103,7 @@ pub struct RunRow {
     pub started_at: Stamp,
     pub finished_at: Option<Stamp>,
     pub duration_ms: Option<u64>,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<SealedReason>,
     pub tests_passed: Option<u64>,
     pub tests_executed: Option<u64>,
     pub attestation_sha256: Option<Digest>,

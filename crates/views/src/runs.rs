@@ -47,7 +47,7 @@ impl RunQuery {
             let is_it = |pair: String| pair == *wanted || pair.split_once('/').is_some_and(|(_, name)| name == wanted);
             pair().is_some_and(is_it)
         };
-        self.reason.is_none_or(|reason| row.reasons.contains(&reason))
+        self.reason.is_none_or(|reason| row.reasons.iter().any(|found| found.known() == Some(reason)))
             && self.stage.is_none_or(|stage| row.stage == stage)
             && self.model.as_ref().is_none_or(is_model)
     }

@@ -12,7 +12,6 @@ use evidence::names;
 use evidence::verify::VerifiedBundle;
 use serde::{Deserialize, Serialize};
 use testimony::notes::{Note, case_note, notes_of_any};
-use untrusted_fs::own_files;
 
 /// Raw output of the engine, from which notes were made.
 const STDOUT: &str = "backend/stdout.log";
@@ -116,7 +115,7 @@ pub struct ReadTranscriptError {
 
 /// A file of a bundle; empty where the run has none.
 fn read_file(bundle: &VerifiedBundle, name: &'static str) -> Result<Vec<u8>, ReadTranscriptError> {
-    match own_files::read_file(bundle.dir().join(name)) {
+    match bundle.read_file(name) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(ReadTranscriptError { name, run_id: bundle.report().run_id.to_string(), error }),

@@ -195,6 +195,7 @@ pub fn resolve_artifact(files: &WorkspaceFiles, name: &str) -> Option<String> {
     tries.into_iter().find(|path| !path.is_empty() && files.has_path(path))
 }
 
+/// Kind of evidence that a reference looks like.
 pub(crate) fn guess_kind(reference: &str) -> EvidenceKind {
     match () {
         () if contract::WorkId::try_from(reference.to_owned()).is_ok() => EvidenceKind::Work,

@@ -31,14 +31,15 @@ const ORDERS: &[FolderOrder] = &[
 const MOST_IN_CYCLE: usize = 8;
 
 /// Everything in a tree that is against its direction, one entry each with the imports that
-/// make it so.
+/// make it so: an import against the order, a large cycle of modules, and any cycle of folders.
 pub(super) fn against_direction(packages: &Packages) -> Vec<String> {
     let ordered = ORDERS.iter().flat_map(|order| match packages.0.get(order.package) {
         Some(modules) => against_order(order, modules),
         None => vec![format!("there is no package {}", order.package)],
     });
     let large = packages.module_cycles().into_iter().filter(|cycle| cycle.modules.len() > MOST_IN_CYCLE);
-    ordered.chain(large.map(|cycle| cycle.listing())).collect()
+    let circles = packages.folder_cycles();
+    ordered.chain(large.chain(circles).map(|cycle| cycle.listing())).collect()
 }
 
 /// Everything that is not as the order says, one sentence each.

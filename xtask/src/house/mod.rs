@@ -9,6 +9,7 @@ mod items;
 mod lexer;
 mod literals;
 mod modules;
+mod names;
 mod raised;
 mod tree;
 
@@ -129,10 +130,8 @@ fn read_limits() -> ChoreResult<BTreeMap<String, f64>> {
 pub(crate) fn check_limits() -> ChoreResult {
     let (limits, measured) = (read_limits()?, measure_tree(&repository_root())?);
     let mut worse = against_direction(&measured.packages);
-    if let Some(before) = raised::limits_before() {
-        let now = fs::read_to_string(limits_path()).map_err(|error| format!("xtask/house.toml: {error}"))?;
-        worse.extend(raised::find_unreasoned(&before, &now).map_err(|error| format!("xtask/house.toml: {error}"))?);
-    }
+    worse.extend(measured.metaphors());
+    worse.extend(raised::find_loosened(&repository_root())?);
     for figure in FIGURES {
         let value = (figure.of)(&measured);
         let Some(limit) = limits.get(figure.name) else {

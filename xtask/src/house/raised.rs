@@ -2,20 +2,43 @@
 
 use std::collections::BTreeMap;
 
+use std::path::Path;
+
 use super::{Better, FIGURES};
-use crate::process::{command_output, program, repository_root};
+use crate::ChoreResult;
+use crate::process::{command_output, program};
 
 /// Begins the comment above a limit that says why it was raised.
 const MARK: &str = "# raised: ";
 
-/// The file as it was before this change: where the branch left `main`, and on `main` itself one commit ago. None outside of a
-/// repository, where nothing can be compared.
-pub(super) fn limits_before() -> Option<String> {
-    let git = |arguments: &[&str]| command_output(program("git", arguments).current_dir(repository_root())).ok();
-    let head = git(&["rev-parse", "HEAD"])?;
-    let base = git(&["merge-base", "HEAD", "main"]).filter(|base| *base != head);
-    let base = base.unwrap_or_else(|| "HEAD~1".to_owned());
-    git(&["show", &format!("{}:xtask/house.toml", base.trim())])
+/// The file with the limits, from the root of the repository.
+const LIMITS: &str = "xtask/house.toml";
+
+/// The limits of every commit that changed them, the newest first, with what is not committed before all. Refused where the history is
+/// not here: a shallow clone could hide the commit that loosened one.
+pub(super) fn limits_of_history(root: &Path) -> ChoreResult<Vec<String>> {
+    let git = |arguments: &[&str]| command_output(program("git", arguments).current_dir(root));
+    if git(&["rev-parse", "--is-shallow-repository"])?.trim() != "false" {
+        return Err(format!("{LIMITS} cannot be compared with its history in a shallow clone: git fetch --unshallow"));
+    }
+    let path = root.join(LIMITS);
+    let now = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let commits = git(&["log", "--format=%H", "--", LIMITS])?;
+    let then = commits.lines().map(|commit| git(&["show", &format!("{commit}:{LIMITS}")]));
+    let mut all: Vec<String> = std::iter::once(Ok(now)).chain(then).collect::<Result<_, _>>()?;
+    // What is committed as it is now is no change.
+    all.dedup();
+    match all.len() {
+        0 | 1 => Err(format!("{LIMITS} has no history to be compared with")),
+        _ => Ok(all),
+    }
+}
+
+/// Limits that the newest change of the file loosened without a reason.
+pub(super) fn find_loosened(root: &Path) -> ChoreResult<Vec<String>> {
+    let all = limits_of_history(root)?;
+    let [now, before, ..] = all.as_slice() else { return Ok(Vec::new()) };
+    find_unreasoned(before, now).map_err(|error| format!("{LIMITS}: {error}"))
 }
 
 /// Reasons of raised limits, by the limit.
@@ -74,10 +97,41 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_the_repository_were_not_loosened_in_silence() {
-        let now = std::fs::read_to_string(repository_root().join("xtask/house.toml")).unwrap();
-        let before = limits_before().unwrap_or_else(|| now.clone());
-        assert_eq!(find_unreasoned(&before, &now).unwrap(), Vec::<String>::new());
-        assert!(!reasons(&now).is_empty(), "reasons of the raises so far are kept");
+    fn the_newest_change_of_the_limits_is_held_to_the_one_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir(root.join("xtask")).unwrap();
+        let git = |arguments: &[&str]| {
+            let who = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"];
+            command_output(program("git", &who).args(arguments).current_dir(root)).unwrap();
+        };
+        let commit = |limit: &str| {
+            std::fs::write(root.join(LIMITS), format!("{limit}\n")).unwrap();
+            std::fs::write(root.join("other"), limit).unwrap();
+            git(&["add", "-A"]);
+            git(&["commit", "-qm", limit]);
+        };
+        git(&["init", "-q"]);
+        commit("file_lines_p95 = 280.0");
+        assert!(find_loosened(root).is_err(), "nothing to compare with");
+        commit("file_lines_p95 = 290.0");
+        // Later commits that leave the file alone hide nothing.
+        for number in 0..3 {
+            std::fs::write(root.join("other"), number.to_string()).unwrap();
+            git(&["commit", "-qam", "other"]);
+        }
+        assert_eq!(find_loosened(root).unwrap().len(), 1);
+        std::fs::write(root.join(LIMITS), "file_lines_p95 = 289.0\n").unwrap();
+        assert_eq!(find_loosened(root).unwrap(), Vec::<String>::new(), "control: tighter than the commit before");
+        git(&["checkout", "-q", LIMITS]);
+        let shallow = folder.path().join("shallow");
+        git(&["clone", "-q", "--depth", "1", &format!("file://{}", root.display()), shallow.to_str().unwrap()]);
+        assert!(find_loosened(&shallow).unwrap_err().contains("shallow"));
+    }
+
+    #[test]
+    fn reasons_of_the_raises_so_far_are_kept() {
+        let now = std::fs::read_to_string(crate::process::repository_root().join(LIMITS)).unwrap();
+        assert!(!reasons(&now).is_empty());
     }
 }

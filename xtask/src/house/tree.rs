@@ -1,6 +1,6 @@
 //! The figures of a tree of Rust packages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use super::cycles::{Cycle, folder_cycles, module_cycles};
 use super::items::items;
 use super::lexer::lex;
 use super::modules::PackageModules;
+use super::names::find_metaphors;
 use crate::ChoreResult;
 
 /// Words that a doc comment should not begin with.
@@ -27,6 +28,9 @@ pub(super) struct MeasuredTree {
     one_word: usize,
     visible_functions: usize,
     types: BTreeMap<String, usize>,
+    /// Names of all types, and the files without tests.
+    type_names: BTreeSet<String>,
+    module_files: Vec<PathBuf>,
     documented: usize,
     visible: usize,
     docs: usize,
@@ -50,6 +54,7 @@ pub(super) fn measure_tree(root: &Path) -> ChoreResult<MeasuredTree> {
         measured.test_lines += tests;
         if !code.is_empty() {
             measured.add(code);
+            measured.module_files.push(inner.to_owned());
         }
         measured.packages.add_file(inner, &text);
     }
@@ -59,6 +64,7 @@ pub(super) fn measure_tree(root: &Path) -> ChoreResult<MeasuredTree> {
     Ok(measured)
 }
 
+/// Adds every source file below a folder, without build products and hidden folders.
 pub(super) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreResult {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries.flatten() {
@@ -73,6 +79,7 @@ pub(super) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreR
     Ok(())
 }
 
+/// True for files of tests, and for crates that are there for tests alone.
 pub(super) fn is_test(path: &Path) -> bool {
     let part = |part: std::path::Component<'_>| {
         matches!(
@@ -149,6 +156,7 @@ impl MeasuredTree {
             self.visible_functions += 1;
             self.one_word += usize::from(!item.name.contains('_'));
         }
+        self.type_names.extend(found.types.iter().map(|item| item.name.to_owned()));
         for item in found.types.iter().filter(|item| item.is_visible) {
             *self.types.entry(item.name.to_owned()).or_default() += 1;
         }
@@ -166,6 +174,12 @@ impl MeasuredTree {
     /// Percentile of the lines of a function.
     pub(super) fn function_lines(&self, percent: usize) -> f64 {
         percentile(&self.functions, percent)
+    }
+
+    /// Names that are metaphors.
+    pub(super) fn metaphors(&self) -> Vec<String> {
+        let types = self.type_names.iter().map(String::as_str);
+        find_metaphors(types, self.module_files.iter().map(PathBuf::as_path))
     }
 
     /// Share of visible types whose name occurs once.

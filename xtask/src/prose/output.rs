@@ -9,7 +9,7 @@ use crate::ChoreResult;
 use crate::house::{SourceText, read_source_texts};
 use crate::process::repository_root;
 
-/// Source whose literals are read as help, from the program itself.
+/// Source whose literals of several lines are read as help, from the program itself.
 const HELP: &str = "crates/cto/src/args";
 
 /// Parts of literals that are queries, scripts or patches.
@@ -31,8 +31,13 @@ pub(super) fn read_output() -> ChoreResult<Vec<PlacedText>> {
 fn read_literals() -> ChoreResult<Vec<PlacedText>> {
     let files = read_source_texts(&repository_root().join("crates"))?;
     let named = files.into_iter().map(|(file, texts)| (relative(&file), texts));
-    let read = named.filter(|(place, _)| place.contains("/src/") && !place.starts_with(HELP));
-    Ok(read.map(|(place, texts)| place_text(place, texts.iter().flat_map(split_literal).collect())).collect())
+    let read = named.filter(|(place, _)| place.contains("/src/"));
+    let texts = read.map(|(place, texts)| {
+        let is_read = |text: &&SourceText| !place.starts_with(HELP) || !text.text.contains('\n');
+        let sentences = texts.iter().filter(is_read).flat_map(split_literal).collect();
+        place_text(place, sentences)
+    });
+    Ok(texts.collect())
 }
 
 fn split_literal(literal: &SourceText) -> Vec<Sentence> {

@@ -10,6 +10,8 @@ pub(crate) struct Counts {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
+    /// Tests of jobs that failed beside others and passed alone. They are among those that passed.
+    pub(super) unsteady: u64,
 }
 
 impl fmt::Display for Counts {
@@ -44,6 +46,16 @@ impl Counts {
         counts
     }
 
+    /// The same counts of tests that needed a second try.
+    pub(super) fn as_unsteady(self) -> Self {
+        Self { unsteady: self.passed, ..self }
+    }
+
+    /// Line that comes directly before the closing one, so that nobody takes a second try for a first.
+    pub(crate) fn unsteady_line(self) -> String {
+        format!("{} unsteady", self.unsteady)
+    }
+
     /// Adds a line such as `test result: ok. 8 passed; 0 failed; 1 ignored; 0 measured;
     /// ...`; ignores any other.
     pub(super) fn add_line(&mut self, line: &str) {
@@ -65,6 +77,7 @@ impl Counts {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.unsteady += other.unsteady;
     }
 
     /// A test that said it was skipped has ended well, and libtest counted it as passed.
@@ -92,6 +105,19 @@ mod tests {
         counts.skip_tests(2);
         assert_eq!(counts.to_string(), "10 passed, 2 failed, 3 skipped");
         assert!(counts.verdict().is_err());
+    }
+
+    #[test]
+    fn a_second_try_is_counted_openly() {
+        let tried = |passed| Counts { passed, ..Counts::default() };
+        let mut counts = tried(7);
+        assert_eq!(counts.unsteady_line(), "0 unsteady");
+        counts.join_counts(tried(2).as_unsteady());
+        counts.join_counts(tried(1).as_unsteady());
+        assert_eq!(
+            (counts.unsteady_line(), counts.to_string()),
+            ("3 unsteady".to_owned(), "10 passed, 0 failed, 0 skipped".to_owned())
+        );
     }
 
     #[test]

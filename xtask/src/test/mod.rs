@@ -44,7 +44,7 @@ const JUDGE_PROGRAM: (&str, &str) = ("cto", "it");
 pub(crate) fn run_tests_chore(arguments: &[&str]) -> ChoreResult {
     let counts = run_tests(arguments)?;
     // Nothing may follow the counts, so a failure is told by the exit code alone.
-    println!("{counts}");
+    println!("{}\n{counts}", counts.unsteady_line());
     match counts.verdict() {
         Ok(()) => Ok(()),
         Err(_) => std::process::exit(1),

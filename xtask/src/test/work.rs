@@ -183,7 +183,7 @@ impl Crew<'_> {
         }
     }
 
-    /// Runs the few jobs that failed once more, each alone. One that passes now is counted so, and is named as unsteady.
+    /// Runs the few jobs that failed once more, each alone. One that passes now is named and counted as unsteady.
     fn try_again(&self, jobs: &[Job<'_>], signals: &Receiver<i32>, finished: &mut [FinishedJob]) -> ChoreResult {
         let failed: Vec<usize> = (0..finished.len()).filter(|place| finished[*place].counts.failed > 0).collect();
         if failed.len() > MOST_SECOND_TRIES || jobs.len() == 1 {
@@ -196,7 +196,7 @@ impl Crew<'_> {
             self.work(std::slice::from_ref(job), signals, &mut again)?;
             if let Some(passed) = again.pop().filter(|again| again.counts.failed == 0) {
                 println!("unsteady: {} failed beside others and passed alone", job.label);
-                finished[place].counts = passed.counts;
+                finished[place].counts = passed.counts.as_unsteady();
             }
         }
         Ok(())

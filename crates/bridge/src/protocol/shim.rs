@@ -60,12 +60,12 @@ impl ShapeShim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::json::{Strictness, Tape};
+    use crate::protocol::json::{JsonSpans, Strictness};
 
     fn check(wire: Wire, body: &str) -> (String, Vec<ShimApplied>) {
         let shim = ShapeShim { least_output_tokens: Some(1024), ask_for_content: true };
-        let mut tape = Tape::default();
-        let node = tape.read_document(body.as_bytes(), Strictness::Request).unwrap();
+        let mut spans = JsonSpans::default();
+        let node = spans.read_document(body.as_bytes(), Strictness::Request).unwrap();
         let mut edits = Edits::default();
         let applied = shim.apply_changes(wire, node, &mut edits);
         (String::from_utf8(edits.apply_edits(body.as_bytes())).unwrap(), applied)

@@ -60,13 +60,13 @@ pub(crate) fn noted<'a>(text: impl Into<Cow<'a, str>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::json::{Strictness, Tape};
+    use crate::protocol::json::{JsonSpans, Strictness};
 
     fn check(wire: Wire, reports: &[&str]) -> Tokens {
         let mut tokens = Tokens::default();
         for report in reports {
-            let mut tape = Tape::default();
-            take_usage(&mut tokens, wire, tape.read_document(report.as_bytes(), Strictness::Answer).unwrap());
+            let mut spans = JsonSpans::default();
+            take_usage(&mut tokens, wire, spans.read_document(report.as_bytes(), Strictness::Answer).unwrap());
         }
         tokens
     }

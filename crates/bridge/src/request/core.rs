@@ -37,14 +37,14 @@ pub enum StartBridgeError {
 
 /// Source of answers, ready for use.
 #[derive(Debug)]
-pub(crate) enum Way {
-    Live(Box<LiveWay>),
+pub(crate) enum AnswerRoute {
+    Live(Box<LiveRoute>),
     Replay(ReplaySource),
 }
 
 /// Connections and secrets for a live upstream.
 #[derive(Debug)]
-pub(crate) struct LiveWay {
+pub(crate) struct LiveRoute {
     pub(crate) pool: Pool,
     pub(crate) credential: Arc<Credential>,
     pub(crate) extra_headers: Vec<(String, Secret)>,
@@ -58,7 +58,7 @@ pub(crate) struct Core {
     /// Permitted hosts and services.
     pub(crate) network: NetworkClass,
     /// Live upstream or a recording.
-    pub(crate) way: Way,
+    pub(crate) route: AnswerRoute,
     pub(crate) budget: Budget,
     pub(crate) shim: ShapeShim,
     pub(crate) sizes: Sizes,
@@ -92,15 +92,15 @@ impl Core {
     /// Builds the state. Fails if the endpoint is outside of the admission's network class.
     pub(crate) fn new(config: BridgeConfig, reporter: Reporter) -> Result<Self, StartBridgeError> {
         let price = config.prices.price(&config.admission.provider, &config.admission.model).cloned();
-        let way = match config.source {
-            AnswerSource::Replay(replay) => Way::Replay(replay),
+        let route = match config.source {
+            AnswerSource::Replay(replay) => AnswerRoute::Replay(replay),
             AnswerSource::Live(upstream) => {
                 let endpoint = upstream.endpoint;
                 if !config.network.reaches_endpoint(&endpoint) {
                     return Err(StartBridgeError::HostNotInClass);
                 }
                 let tls = endpoint.tls.then(|| tls(&upstream.trust)).transpose().map_err(StartBridgeError::Tls)?;
-                Way::Live(Box::new(LiveWay {
+                AnswerRoute::Live(Box::new(LiveRoute {
                     pool: Pool::new(Connector { endpoint, proxy: upstream.proxy, tls }),
                     credential: Arc::new(upstream.credential),
                     extra_headers: upstream.extra_headers,
@@ -111,7 +111,7 @@ impl Core {
         Ok(Self {
             admission: Arc::new(config.admission),
             network: config.network,
-            way,
+            route,
             budget: Budget::new(config.limits, config.day, config.account.map(|account| account.0)),
             shim: config.shim,
             sizes: config.sizes,
@@ -173,7 +173,7 @@ impl Core {
 
     /// True if requests must be found again by their bodies.
     pub(crate) fn keeps_traffic(&self) -> bool {
-        self.recorder.is_some() || matches!(self.way, Way::Replay(_))
+        self.recorder.is_some() || matches!(self.route, AnswerRoute::Replay(_))
     }
 
     /// True if the admitted model has a price.

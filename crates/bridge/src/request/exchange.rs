@@ -19,13 +19,13 @@ use crate::protocol::translate::{Translator, translate_document};
 use crate::protocol::usage::{Outcome, Purpose};
 use crate::protocol::wire::{NoRoute, Route, Wire, likely_wire, models_body};
 use crate::request::answer::AnswerWatcher;
+use crate::request::answer_recorder::AnswerRecorder;
 use crate::request::core::{Core, PERMIT};
 use crate::request::delivery::Delivery;
 use crate::request::forward::{self, UpstreamAnswer, next_piece};
 use crate::request::gather::Gathered;
 use crate::request::order::{self, RequestOrder};
 use crate::request::stream::{Body, StreamBody, Timer, refusal_of};
-use crate::request::tape::Taping;
 use crate::request::ticket::Ticket;
 use crate::request::timing::within_limit;
 use crate::request::whole::{Unended, WholeBody};
@@ -81,13 +81,13 @@ pub(crate) struct Whole {
     /// Outcome that the record gets when the answer is delivered.
     pub(crate) outcome: Outcome,
     /// Recording of the answer, if the operator asked for one.
-    pub(crate) taping: Option<Taping>,
+    pub(crate) answer_recorder: Option<AnswerRecorder>,
 }
 
 fn local(text: String) -> Reply {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let bytes = Bytes::from(text);
-    Reply::Whole(Whole { status: 200, headers, bytes, held: None, outcome: Outcome::Local, taping: None })
+    Reply::Whole(Whole { status: 200, headers, bytes, held: None, outcome: Outcome::Local, answer_recorder: None })
 }
 
 /// Checks the token first: a client without one learns nothing about the routes except that
@@ -213,13 +213,14 @@ async fn upstream_error(
 ) -> Result<Reply, RequestRefusal> {
     const LONGEST: usize = 1 << 20;
     let (bytes, held) = read_all(core, &mut answer, LONGEST.min(core.sizes.answer), total).await?;
-    let mut taping = Taping::start_taping(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
-    if let Some(taping) = &mut taping {
-        taping.push_piece(&bytes);
+    let mut answer_recorder =
+        AnswerRecorder::start_recording(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
+    if let Some(answer_recorder) = &mut answer_recorder {
+        answer_recorder.push_piece(&bytes);
     }
     let headers = headers::pass_down(answer.headers);
     let outcome = Outcome::UpstreamError;
-    Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, taping }))
+    Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, answer_recorder }))
 }
 
 async fn whole(
@@ -240,13 +241,14 @@ async fn whole(
             .map(Bytes::from)
             .map_err(|error| RequestRefusal::noting(RefusalCode::UpstreamMalformed, error.to_string()))?,
     };
-    let mut taping = Taping::start_taping(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
-    if let Some(taping) = &mut taping {
-        taping.push_piece(&bytes);
+    let mut answer_recorder =
+        AnswerRecorder::start_recording(core, order.wire, &order.recorded_as, answer.status, answer.content_type());
+    if let Some(answer_recorder) = &mut answer_recorder {
+        answer_recorder.push_piece(&bytes);
     }
     let outcome = if watcher.seen.error { Outcome::UpstreamError } else { Outcome::Answered };
     let headers = headers::pass_down(answer.headers);
-    Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, taping }))
+    Ok(Reply::Whole(Whole { status: answer.status, headers, bytes, held, outcome, answer_recorder }))
 }
 
 /// Waits for the first frame, so that an answer of another model is refused before a byte
@@ -267,7 +269,7 @@ async fn open_stream(
         watcher: AnswerWatcher::new(order.sent_on, Arc::clone(&core.admission), core.sizes.frame),
         lookout: answer.lookout,
         translator: order.plan.map(Translator::new),
-        taping: None,
+        answer_recorder: None,
         held: VecDeque::new(),
         left: core.sizes.answer,
         timer: Timer::new(core.deadlines.idle, total),
@@ -288,7 +290,8 @@ async fn open_stream(
         held += piece.len();
         body.held.push_back(piece);
     }
-    body.taping = Taping::start_taping(core, order.wire, &order.recorded_as, answer.status, &content_type);
+    body.answer_recorder =
+        AnswerRecorder::start_recording(core, order.wire, &order.recorded_as, answer.status, &content_type);
     Ok(Reply::Stream { headers, body })
 }
 
@@ -300,13 +303,13 @@ fn respond(
     reply: Result<Reply, (Wire, RequestRefusal)>,
 ) -> Response<Body> {
     match reply {
-        Ok(Reply::Whole(Whole { status, headers, bytes, held, outcome, taping })) => {
+        Ok(Reply::Whole(Whole { status, headers, bytes, held, outcome, answer_recorder })) => {
             if outcome == Outcome::Local {
                 core.count_unsent();
             }
             ticket.deliver(&bytes);
-            if let Some(taping) = taping {
-                taping.keep_recording();
+            if let Some(answer_recorder) = answer_recorder {
+                answer_recorder.keep_recording();
             }
             let body = WholeBody::new(bytes, held, Unended { ticket, outcome, status, delivery });
             response(status, headers, Body::Whole(body))

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::protocol::headers;
 use crate::protocol::refusal::{RefusalCode, RequestRefusal};
 use crate::protocol::wire::Wire;
-use crate::request::core::{Core, LiveWay, Way};
+use crate::request::core::{AnswerRoute, Core, LiveRoute};
 use crate::request::order::RequestOrder;
 use crate::request::ticket::Ticket;
 use crate::request::timing::{at_once, within_limit};
@@ -74,9 +74,9 @@ pub(crate) async fn forward(
     order: &RequestOrder,
     client: &HeaderMap,
 ) -> Result<UpstreamAnswer, RequestRefusal> {
-    match &core.way {
-        Way::Live(live) => send(core, live, ticket, order, client).await,
-        Way::Replay(replay) => {
+    match &core.route {
+        AnswerRoute::Live(live) => send(core, live, ticket, order, client).await,
+        AnswerRoute::Replay(replay) => {
             ticket.record.replayed = true;
             let found = replay.find_answer(order.wire, &order.recorded_as).ok_or(RefusalCode::NotRecorded)?;
             ticket.mark_requested(order.wire);
@@ -92,7 +92,7 @@ pub(crate) async fn forward(
 
 async fn send(
     core: &Core,
-    live: &LiveWay,
+    live: &LiveRoute,
     ticket: &mut Ticket,
     order: &RequestOrder,
     client: &HeaderMap,
@@ -117,7 +117,7 @@ async fn send(
     Ok(UpstreamAnswer { status: head.status, headers, body, lookout: SecretLookout::new(needles) })
 }
 
-async fn fetch(core: &Core, live: &LiveWay) -> Result<Option<Secret>, RequestRefusal> {
+async fn fetch(core: &Core, live: &LiveRoute) -> Result<Option<Secret>, RequestRefusal> {
     let now = core.clock.now();
     let unavailable = |text: String| RequestRefusal::noting(RefusalCode::CredentialUnavailable, text);
     let fetched = if live.credential.may_block() {
@@ -134,7 +134,7 @@ async fn fetch(core: &Core, live: &LiveWay) -> Result<Option<Secret>, RequestRef
 }
 
 fn request_head(
-    live: &LiveWay,
+    live: &LiveRoute,
     order: &RequestOrder,
     client: &HeaderMap,
     credential: Option<&Secret>,

@@ -2,6 +2,7 @@
 //! `exchange.rs` has its steps in order.
 
 mod answer;
+mod answer_recorder;
 pub(crate) mod core;
 pub(crate) mod delivery;
 pub(crate) mod exchange;
@@ -9,7 +10,6 @@ mod forward;
 mod gather;
 mod order;
 pub(crate) mod stream;
-mod tape;
 pub(crate) mod ticket;
 mod timing;
 pub(crate) mod whole;

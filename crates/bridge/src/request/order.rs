@@ -9,13 +9,13 @@ use crate::config::ResponsesWire;
 use crate::policy::limits::Amount;
 use crate::policy::rules::{self, ForbiddenContent};
 use crate::protocol::headers::{going_up, identifying_fields};
-use crate::protocol::json::{Edits, JsonKind, JsonNode, Strictness, Tape, quoted};
+use crate::protocol::json::{Edits, JsonKind, JsonNode, JsonSpans, Strictness, quoted};
 use crate::protocol::refusal::{RefusalCode, RequestRefusal};
 use crate::protocol::shim::declared_budget;
 use crate::protocol::translate::{self, TranslationPlan};
 use crate::protocol::usage::{Purpose, noted};
 use crate::protocol::wire::Wire;
-use crate::request::core::{Core, Way};
+use crate::request::core::{AnswerRoute, Core};
 use crate::request::ticket::Ticket;
 
 /// A request that may be sent.
@@ -52,7 +52,7 @@ pub(crate) fn judge_request(
     if core.forbids(&body) || going_up(headers).any(|(_, value)| core.forbids(value.as_bytes())) {
         return Err(RefusalCode::CanaryTouched.into());
     }
-    Tape::with_shared(|tape| read(core, ticket, wire, body, tape))
+    JsonSpans::with_shared(|spans| read(core, ticket, wire, body, spans))
 }
 
 /// The part of the judgement that rests on what the body says.
@@ -61,10 +61,10 @@ fn read(
     ticket: &mut Ticket,
     wire: Wire,
     body: Bytes,
-    tape: &mut Tape,
+    spans: &mut JsonSpans,
 ) -> Result<RequestOrder, RequestRefusal> {
     let malformed = |what: String| RequestRefusal::saying(RefusalCode::RequestMalformed, what);
-    let root = tape.read_document(&body, Strictness::Request).map_err(|error| malformed(error.to_string()))?;
+    let root = spans.read_document(&body, Strictness::Request).map_err(|error| malformed(error.to_string()))?;
     if !root.is_object() {
         return Err(malformed("The body is no object.".to_owned()));
     }
@@ -122,9 +122,9 @@ fn translated(
     wire: Wire,
     body: Bytes,
 ) -> Result<(Wire, Bytes, Option<TranslationPlan>), RequestRefusal> {
-    let over_chat = match &core.way {
-        Way::Live(live) => live.responses == ResponsesWire::OverChat,
-        Way::Replay(_) => false,
+    let over_chat = match &core.route {
+        AnswerRoute::Live(live) => live.responses == ResponsesWire::OverChat,
+        AnswerRoute::Replay(_) => false,
     };
     if wire != Wire::Responses || !over_chat {
         return Ok((wire, body, None));

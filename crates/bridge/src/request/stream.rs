@@ -16,9 +16,9 @@ use crate::protocol::translate::Translator;
 use crate::protocol::usage::Outcome;
 use crate::protocol::wire::Wire;
 use crate::request::answer::{AnswerWatcher, Fault};
+use crate::request::answer_recorder::AnswerRecorder;
 use crate::request::delivery::Delivery;
 use crate::request::forward::{AnswerBody, fault};
-use crate::request::tape::Taping;
 use crate::request::ticket::Ticket;
 use crate::request::whole::WholeBody;
 use crate::upstream::secret::SecretLookout;
@@ -65,7 +65,7 @@ pub(crate) struct StreamBody {
     pub(crate) lookout: SecretLookout,
     /// Translates frames, if the request was translated.
     pub(crate) translator: Option<Translator>,
-    pub(crate) taping: Option<Taping>,
+    pub(crate) answer_recorder: Option<AnswerRecorder>,
     /// Pieces that were taken in while the first frame was waited for; counted and watched
     /// already.
     pub(crate) held: VecDeque<Bytes>,
@@ -180,8 +180,8 @@ impl StreamBody {
         if let Some(ticket) = &mut self.ticket {
             ticket.deliver(&piece);
         }
-        if let Some(taping) = &mut self.taping {
-            taping.push_piece(&piece);
+        if let Some(answer_recorder) = &mut self.answer_recorder {
+            answer_recorder.push_piece(&piece);
         }
         self.inside_frame = !piece.ends_with(b"\n\n");
         if self.watcher.seen.terminal && self.held.is_empty() && self.last_event_at.is_none() {
@@ -219,8 +219,8 @@ impl StreamBody {
     }
 
     fn keep_taping(&mut self) {
-        if let Some(taping) = self.taping.take() {
-            taping.keep_recording();
+        if let Some(answer_recorder) = self.answer_recorder.take() {
+            answer_recorder.keep_recording();
         }
     }
 

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract::Stamp;
 use zeroize::Zeroizing;
 
-use crate::protocol::json::{JsonNode, Strictness, Tape};
+use crate::protocol::json::{JsonNode, JsonSpans, Strictness};
 use crate::upstream::secret::Secret;
 
 /// A function that gives the credential; it may block.
@@ -163,8 +163,8 @@ const TOKEN_PLACES: &[(&[&str], &[&str])] = &[
 ];
 
 fn access_token(bytes: &[u8], now: Stamp) -> Result<Secret, FetchCredentialError> {
-    let mut tape = Tape::default();
-    let root = tape.read_document(bytes, Strictness::Request).map_err(|_| FetchCredentialError::Shape)?;
+    let mut spans = JsonSpans::default();
+    let root = spans.read_document(bytes, Strictness::Request).map_err(|_| FetchCredentialError::Shape)?;
     let (token, written_end) = TOKEN_PLACES
         .iter()
         .find_map(|(token, end)| {
@@ -189,8 +189,8 @@ fn in_seconds(time: u64) -> u64 {
 /// request that must fail.
 fn jwt_end(token: &str) -> Option<u64> {
     let claims = Zeroizing::new(URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?);
-    let mut tape = Tape::default();
-    let root: JsonNode<'_> = tape.read_document(&claims, Strictness::Answer).ok()?;
+    let mut spans = JsonSpans::default();
+    let root: JsonNode<'_> = spans.read_document(&claims, Strictness::Answer).ok()?;
     root.get_member("exp")?.integer()
 }
 

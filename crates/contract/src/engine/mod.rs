@@ -2,7 +2,6 @@
 //! that come with the harness are written in the same words as those a user adds.
 
 mod facts;
-mod identity;
 mod template;
 
 use std::collections::BTreeMap;
@@ -10,10 +9,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::identity_check::{IdentityCheck, UnsupportedBuild};
 pub use facts::{
     EngineSetting, GateSaid, GateSpeaker, ProgramFact, ProgramFound, RungFact, RungLack, climb_command, gate_command,
 };
-pub use identity::{IdentityCheck, UnsupportedBuild};
 pub use template::{RenderError, TemplatePlace, Values, render_text};
 
 use crate::claim::Speech;

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::paths::{ParseGlobError, PathSet};
+use crate::path_set::{ParseGlobError, PathSet};
 
 /// Rows of `role glob why`, with paths that the glob must match and paths it must not.
 macro_rules! rules {

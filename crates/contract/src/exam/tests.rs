@@ -1,7 +1,7 @@
 //! Every rule is held to its own examples, and every part of every rule is needed by one of them.
 
 use super::*;
-use crate::paths::PathSet;
+use crate::path_set::PathSet;
 
 fn set(globs: &[&str]) -> PathSet {
     PathSet::any_depth(&globs.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelPair;
+use crate::model_pair::ModelPair;
 use crate::stage::Stage;
 use crate::time::{Stamp, read_written_stamp};
 

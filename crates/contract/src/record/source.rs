@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::engine::IdentityCheck;
+use crate::identity_check::IdentityCheck;
 use crate::record::target::read_date_or_time;
 use crate::stage::{MutationMode, Stage};
 use crate::time::{Stamp, read_written_stamp};

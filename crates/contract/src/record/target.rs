@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FoundRecord, holds_placeholder};
-use crate::model::AdmissionStatus;
+use crate::admission_status::AdmissionStatus;
 use crate::paths::PathSet;
 use crate::reason::Reason;
 use crate::task::ForbiddenAction;

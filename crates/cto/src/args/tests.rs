@@ -102,7 +102,7 @@ fn block_lines(text: &str) -> Vec<String> {
 /// Pages of the documentation by name, with their texts.
 fn find_pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md"), root.join("ARCHITECTURE.md")];
     pages(&root.join("docs"), &mut found);
     let read = |page: PathBuf| {
         let name = page.strip_prefix(&root).unwrap().display().to_string();

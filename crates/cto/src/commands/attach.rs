@@ -90,7 +90,7 @@ fn watch(context: &Context, home: &Home, live: &LiveRun, display: &RunDisplay) -
 fn show_end(context: &Context, run: &str) -> Result<u8, CommandError> {
     let found = context.find_run(run)?;
     let bound = found.bind_bundle(&trusted(context, &[])?.keys_of(&found))?;
-    let bytes = std::fs::read(bound.dir().join(evidence::names::REPORT))?;
+    let bytes = bound.read_file(evidence::names::REPORT)?;
     result(context.output, bound.report(), &bytes, bound.dir(), &context.task_word(bound.report(), bound.dir()));
     Ok(bound.report().status.exit_code())
 }

@@ -108,7 +108,7 @@ fn describe_refresh(run_id: String, comparison: &RefreshComparison) -> RefreshFa
 
 /// A file of a verified bundle, whose digest the bundle's attestation names.
 fn read_document<T: DeserializeOwned>(bundle: &VerifiedBundle, name: &str) -> Option<T> {
-    let bytes = std::fs::read(bundle.dir().join(name)).ok()?;
+    let bytes = bundle.read_file(name).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 

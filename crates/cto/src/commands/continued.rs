@@ -2,7 +2,6 @@
 //! Contract, exam and baseline stay those of that run; of its logs and of what its blind
 //! checks said nothing is taken over.
 
-use std::fs;
 use std::path::PathBuf;
 
 use contract::{Coverage, Report, Stage, TaskContract};
@@ -32,7 +31,7 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
     let Some(baseline_commit) = report.baseline_commit.clone() else {
         return Err(refuse("it never came to a baseline"));
     };
-    let patch = fs::read(bundle.dir().join(names::PATCH))?;
+    let patch = bundle.read_file(names::PATCH)?;
     if patch.is_empty() {
         return Err(refuse("its patch is empty"));
     }
@@ -46,7 +45,7 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
 
 /// The resolved contract, byte for byte as the run was held under it.
 fn read_contract(bundle: &VerifiedBundle) -> Result<TaskContract, CommandError> {
-    let bytes = fs::read(bundle.dir().join(names::CONTRACT))?;
+    let bytes = bundle.read_file(names::CONTRACT)?;
     serde_json::from_slice(&bytes).map_err(|error| CommandError::fail(format!("its contract cannot be read: {error}")))
 }
 

@@ -1,7 +1,5 @@
 //! `cto diff`: the patch of a run.
 
-use std::fs;
-
 use contract::paths::PathVerdict;
 use contract::text::shown_lines;
 use contract::{Decision, TaskContract};
@@ -18,7 +16,8 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
     let (found, bound) = context.bind_named(run)?;
     let read = |name: &str| {
         let hint = format!("cto verify {}", found.id);
-        fs::read(bound.dir().join(name))
+        bound
+            .read_file(name)
             .map_err(|error| CommandError::fail(format!("{name} of {} cannot be read: {error}", found.id)).hint(hint))
     };
     let patch = read(names::PATCH)?;

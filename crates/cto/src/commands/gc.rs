@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use contract::Status;
 use contract::text::show_controls;
-use harness::{Act, CollectError, Kept, Retention, RunFate, StuffFate, Swept};
+use harness::{Act, CollectError, Kept, Retention, RunFate, Swept, SweptFate};
 use serde_json::{Map, json};
 
 use super::INTERRUPTED;
@@ -27,7 +27,7 @@ pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) 
             Err(CollectError::Interrupted) => return Ok(INTERRUPTED),
             swept => swept?,
         },
-        None => Swept { runs: Vec::new(), stuff: Vec::new(), interrupted: false },
+        None => Swept { runs: Vec::new(), other: Vec::new(), interrupted: false },
     };
     let told = Told { swept: &swept, retention: &retention, act };
     let output = context.output;
@@ -38,7 +38,7 @@ pub(crate) fn gc(context: &Context, dry_run: bool, older_than: &Age, keep: u32) 
     } else {
         output.print(&told.lines(output.verbose));
     }
-    let failed = swept.stuff.iter().any(|fate| !fate.failed.is_empty());
+    let failed = swept.other.iter().any(|fate| !fate.failed.is_empty());
     Ok(if swept.interrupted { INTERRUPTED } else { u8::from(failed) })
 }
 
@@ -68,8 +68,8 @@ impl Told<'_> {
     }
 
     /// Other sorts of things that were found.
-    fn stuff(&self) -> impl Iterator<Item = &StuffFate> {
-        self.swept.stuff.iter().filter(|fate| fate.removed + fate.kept > 0 || !fate.failed.is_empty())
+    fn other(&self) -> impl Iterator<Item = &SweptFate> {
+        self.swept.other.iter().filter(|fate| fate.removed + fate.kept > 0 || !fate.failed.is_empty())
     }
 
     fn odd(&self) -> impl Iterator<Item = &RunFate> {
@@ -83,15 +83,15 @@ impl Told<'_> {
             let fate = run.kept.map_or("collected", Kept::code);
             json!({"bytes": run.bytes, "detail": run.detail, "fate": fate, "run_id": run.run_id})
         });
-        let stuff = self.swept.stuff.iter().map(|fate| {
-            json!({"bytes": fate.bytes, "failed": fate.failed, "kept": fate.kept, "removed": fate.removed, "what": fate.stuff.name()})
+        let other = self.swept.other.iter().map(|fate| {
+            json!({"bytes": fate.bytes, "failed": fate.failed, "kept": fate.kept, "removed": fate.removed, "what": fate.kind.name()})
         });
         json!({
             "collected": sum(&self.sum(None)),
             "dry_run": self.act == Act::Explain,
             "interrupted": self.swept.interrupted,
             "kept": kept,
-            "other": stuff.collect::<Vec<_>>(),
+            "other": other.collect::<Vec<_>>(),
             "reason": self.retention.reason(),
             "runs": runs.collect::<Vec<_>>(),
         })
@@ -104,8 +104,8 @@ impl Told<'_> {
         for (kept, sum) in self.sums() {
             let _ = writeln!(out, "kept {} runs={} bytes={} {}", kept.code(), sum.runs, sum.bytes, kept.sentence());
         }
-        for fate in self.stuff() {
-            let name = fate.stuff.name().replace(' ', "-");
+        for fate in self.other() {
+            let name = fate.kind.name().replace(' ', "-");
             let _ = writeln!(out, "other {name} removed={} bytes={} kept={}", fate.removed, fate.bytes, fate.kept);
             for failed in &fate.failed {
                 let _ = writeln!(out, "failed {}", show_controls(failed));
@@ -122,7 +122,7 @@ impl Told<'_> {
     fn people(&self, output: Output) -> String {
         let paint = output.paint;
         let going = self.sum(None);
-        let freed = going.bytes + self.swept.stuff.iter().map(|fate| fate.bytes).sum::<u64>();
+        let freed = going.bytes + self.swept.other.iter().map(|fate| fate.bytes).sum::<u64>();
         let runs = count_text(going.runs, "run", "runs");
         let first = match self.act {
             Act::Explain => format!("nothing was removed; {runs} would go, {} in all", bytes(freed)),
@@ -141,11 +141,11 @@ impl Told<'_> {
         for (kept, sum) in self.sums() {
             line("stays", sum.runs.to_string(), sum.bytes, kept.sentence());
         }
-        for fate in self.stuff() {
-            let text = format!("{}, {} stay", fate.stuff.name(), fate.kept);
+        for fate in self.other() {
+            let text = format!("{}, {} stay", fate.kind.name(), fate.kept);
             line("other", fate.removed.to_string(), fate.bytes, &text);
         }
-        for failed in self.swept.stuff.iter().flat_map(|fate| &fate.failed) {
+        for failed in self.swept.other.iter().flat_map(|fate| &fate.failed) {
             let _ = writeln!(out, "\n  {} {}", paint.error("not removed"), show_controls(failed));
         }
         self.runs_for_people(&mut out, output);

@@ -1,6 +1,5 @@
 //! `cto logs`: the conversation of a run, and everything that was printed and recorded.
 
-use std::fs;
 use std::time::Duration;
 
 use contract::event::Event;
@@ -42,7 +41,7 @@ pub(crate) fn logs(context: &Context, arguments: &LogsArgs) -> Result<u8, Comman
 }
 
 fn read(bundle: &VerifiedBundle, id: &str, file: &str) -> Result<Option<Vec<u8>>, CommandError> {
-    match fs::read(bundle.dir().join(file)) {
+    match bundle.read_file(file) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CommandError::fail(format!("{file} of {id} cannot be read: {error}"))),
@@ -131,7 +130,7 @@ fn entry_text(output: Output, entry: &TranscriptEntry) -> String {
 
 /// Events in words: time, kind, and the facts that they carry.
 fn events(output: Output, bundle: &VerifiedBundle) -> Result<(), CommandError> {
-    let bytes = fs::read(bundle.dir().join(names::EVENTS))?;
+    let bytes = bundle.read_file(names::EVENTS)?;
     let started = bundle.report().run_started_at.timestamp();
     let mut text = String::new();
     for event in bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Event>(line).ok()) {

@@ -13,7 +13,6 @@ use harness::{
     Harness, LandedChange, People, PersonSignature, RunClock, draft_outcome, find_outcome_problem, record_outcome,
 };
 use serde_json::json;
-use untrusted_fs::own_files;
 
 use crate::approvals_view::{check_reason, ledger_to_read, not_allowed};
 use crate::args::OutcomeArgs;
@@ -83,7 +82,7 @@ fn rollback_of(bundle: &VerifiedBundle, statement: &OutcomeStatement) -> Option<
 
 /// Files of the change that were deleted, or whose kind or permissions are others now.
 fn list_marked(bundle: &VerifiedBundle) -> Vec<(String, ChangeMark)> {
-    let patch = own_files::read_file(bundle.dir().join(names::PATCH)).unwrap_or_default();
+    let patch = bundle.read_file(names::PATCH).unwrap_or_default();
     patch_stats(&patch).into_iter().filter_map(|stat| Some((stat.path, stat.mark?))).collect()
 }
 

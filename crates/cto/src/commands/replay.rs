@@ -1,6 +1,5 @@
 //! `cto replay`: a recorded run, shown again by what shows a live one.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -38,7 +37,7 @@ pub(crate) fn replay(context: &Context, run: &str, speed: Option<f64>, keys: &[P
             return Ok(INTERRUPTED);
         }
     }
-    let bytes = fs::read(bound.dir().join(names::REPORT))?;
+    let bytes = bound.read_file(names::REPORT)?;
     // Where the bundle was when it was made: what is printed is what was printed then.
     let task = context.task_word(report, bound.dir());
     result(output, report, &bytes, report.run_artifact_dir.as_ref(), &task);

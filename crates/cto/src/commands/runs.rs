@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use contract::text::show_controls;
-use contract::{Reason, Stamp, Status, TaskId};
+use contract::{Stamp, Status, TaskId};
 use harness::RunClock;
 use jiff::tz::TimeZone;
-use ledger::RunStatus;
+use ledger::{RunStatus, SealedReason};
 use views::{ImportedRun, RunAnswer, RunPage, RunQuery, RunSummary};
 
 use crate::args::StatusFilter;
@@ -150,8 +150,8 @@ fn why(run: &RunSummary) -> String {
     let why = match run.row.reasons.as_slice() {
         _ if run.interrupted => "not sealed yet: cto recover".to_owned(),
         [] => run.answer.as_ref().map_or_else(String::new, describe_answer),
-        [one] => one.code().to_owned(),
-        [first, more @ ..] => format!("{} +{}", first.code(), more.len()),
+        [one] => one.to_string(),
+        [first, more @ ..] => format!("{first} +{}", more.len()),
     };
     match run.collected {
         Some(_) => format!("{why} collected").trim_start().to_owned(),
@@ -258,9 +258,9 @@ fn local(time: Stamp) -> String {
 }
 
 /// Codes of reasons on one line; a dash without any.
-pub(crate) fn codes(reasons: &[Reason]) -> String {
+pub(crate) fn codes(reasons: &[SealedReason]) -> String {
     match reasons {
         [] => "-".to_owned(),
-        reasons => reasons.iter().map(|reason| reason.code()).collect::<Vec<_>>().join(","),
+        reasons => reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
     }
 }

@@ -1,7 +1,6 @@
 //! `cto show`: one run, from its bundle.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use contract::claim::JudgedClaim;
 use contract::report::CheckResult;
@@ -37,7 +36,7 @@ pub(crate) fn show_run(context: &Context, run: &str) -> Result<u8, CommandError>
     };
     let report = sealed.bundle.report();
     if output.json {
-        output.print_json_bytes(&fs::read(sealed.bundle.dir().join(names::REPORT))?);
+        output.print_json_bytes(&sealed.bundle.read_file(names::REPORT)?);
         return Ok(0);
     }
     let mut text =
@@ -58,7 +57,7 @@ fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
     let (found, bound) = context.bind_named(name)?;
     let output = context.output;
     if output.json {
-        output.print_json_bytes(&fs::read(bound.dir().join(names::REPORT))?);
+        output.print_json_bytes(&bound.read_file(names::REPORT)?);
         return Ok(0);
     }
     let mut text =
@@ -74,7 +73,7 @@ fn show_named(context: &Context, name: &str) -> Result<u8, CommandError> {
 pub(crate) fn markdown(context: &Context, run: &str, link: Option<&str>) -> Result<u8, CommandError> {
     let (_found, bound) = context.bind_named(run)?;
     let report = bound.report();
-    let (contract, patch) = (fs::read(bound.dir().join(names::CONTRACT))?, fs::read(bound.dir().join(names::PATCH))?);
+    let (contract, patch) = (bound.read_file(names::CONTRACT)?, bound.read_file(names::PATCH)?);
     let sources = RenderSources { contract: &contract, patch: &patch };
     let sealed = SealedFacts { attestation: bound.attestation_sha256(), link };
     let body = pull_request_body(report, &sources, &sealed);

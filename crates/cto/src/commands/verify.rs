@@ -115,7 +115,7 @@ fn view(output: Output, name: &str, asked: &str, checked: &Checked, took: Durati
             show_controls(name),
             checked.checked,
             report.status,
-            checked.files,
+            checked.files.len(),
             checked.bytes
         ),
         None if output.terminal => broken(output, name, checked, took),
@@ -136,7 +136,7 @@ fn holds(output: Output, name: &str, asked: &str, checked: &Checked, took: Durat
         if checked.judged_again { "judged again, as signed" } else { "not judged again: made under other rules" };
     let coverage: Vec<&str> = report.coverage.iter().map(|coverage| coverage.code()).collect();
     let _ = write!(out, "\n\n  {:<10} {}", "bundle", show_controls(name));
-    let _ = write!(out, "\n  {:<10} {} of {} files", "digests", checked.files, checked.files);
+    let _ = write!(out, "\n  {:<10} {} of {} files", "digests", checked.files.len(), checked.files.len());
     let _ = write!(out, "\n  {:<10} {}, chain holds", "events", checked.events);
     let _ = write!(out, "\n  {:<10} ed25519 {}", "signed by", checked.signer.as_deref().unwrap_or("–"));
     let _ = write!(out, "\n  {:<10} {}, {again}", "verdict", paint.paint_status(report.status));

@@ -5,6 +5,7 @@ pub(crate) mod activation;
 mod earned;
 mod edges;
 mod narrow;
+mod newer;
 mod outcomes;
 mod shown;
 mod waiting;

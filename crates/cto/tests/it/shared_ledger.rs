@@ -3,16 +3,17 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use testkit::{Ran, World, wait_for};
+use testkit::{CtoCommand, Ran, World, wait_for};
 
 use crate::world;
 
 mod elsewhere;
+mod twins;
 
 /// Long enough for a busy machine to renew in time.
 const LEASE: u32 = 4;
@@ -50,7 +51,12 @@ impl Pair {
 
     /// Starts a run of ours and waits until its engine works.
     fn start(&self) -> (Started, String) {
-        let child = self.ours.start(["run", "./made", "--json"]);
+        self.start_by(|command| command.spawn().unwrap())
+    }
+
+    fn start_by(&self, spawn: impl FnOnce(&mut CtoCommand) -> Child) -> (Started, String) {
+        let mut command = self.ours.command(["run", "./made", "--json"]);
+        let child = spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let active = self.ours.home().join("active");
         let working = || {
             let run = fs::read_dir(&active).ok()?.flatten().next()?.file_name().into_string().ok()?;
@@ -116,6 +122,15 @@ fn wait_for_lapse() {
 
 fn is_there(world: &World, folder: &str, run: &str) -> bool {
     world.home().join(folder).join(run).is_dir()
+}
+
+/// The same for a program that can be given a defect or another clock; skips the test where there is none.
+fn on_a_file_with_stops(test: &str, check: fn(&Pair)) {
+    let Some(binary) = testkit::stoppable(test) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("ledger.db").display());
+    let new = || World::new(binary.to_str().unwrap());
+    check(&Pair::of(new(), new(), [Some(&url), Some(&url)]));
 }
 
 /// Two homes on a ledger in a file, which goes with the folder.

@@ -1,6 +1,7 @@
 //! `cto take`: a verified patch on a new branch, and nothing else of the repository touched.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod changed;
 mod hostile;
 mod killed;
 mod names;

@@ -4,10 +4,13 @@
 //! [`VerifiedBundle::verify`] alone: a genuine bundle of another run in the place of this
 //! one is refused in one place, for all of them.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report};
 
+use super::files::read_named;
 use super::{AskedRun, Expectation, Failure, OpenBundleError, verify_bundle};
 use crate::key::PublicKey;
 
@@ -33,6 +36,7 @@ pub struct VerifiedBundle {
     report: Report,
     signer: String,
     attestation_sha256: Digest,
+    files: BTreeMap<String, Digest>,
 }
 
 /// Mismatch between a bundle and the run it is taken for.
@@ -60,7 +64,7 @@ impl VerifiedBundle {
         let checked = verify_bundle(dir, keys, &expected).map_err(VerifyBundleError::Open)?;
         match (checked.report, checked.signer, checked.attestation_sha256) {
             (Some(report), Some(signer), Some(attestation_sha256)) => {
-                Ok(Self { dir: dir.to_owned(), report, signer, attestation_sha256 })
+                Ok(Self { dir: dir.to_owned(), report, signer, attestation_sha256, files: checked.files })
             }
             _ => Err(VerifyBundleError::Checks(checked.failures)),
         }
@@ -69,6 +73,27 @@ impl VerifiedBundle {
     /// Folder of the bundle.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Digests of all files, as they were verified.
+    pub fn file_digests(&self) -> &BTreeMap<String, Digest> {
+        &self.files
+    }
+
+    /// Content of a file, which is the one that was verified. `NotFound` if the bundle had none of this name; `InvalidData` if it is another
+    /// by now.
+    pub fn read_file(&self, name: &str) -> io::Result<Vec<u8>> {
+        self.read_within(name, u64::MAX)
+    }
+
+    /// The same of a file that is not larger.
+    pub fn read_within(&self, name: &str, most: u64) -> io::Result<Vec<u8>> {
+        let verified = self.files.get(name).ok_or(io::ErrorKind::NotFound)?;
+        let bytes = read_named(&self.dir, name, most)?;
+        match Digest::of_bytes(&bytes) == *verified {
+            true => Ok(bytes),
+            false => Err(io::Error::new(io::ErrorKind::InvalidData, "it is larger, or changed since it was verified")),
+        }
     }
 
     /// Report whose digest, signature and judgement have all been checked.

@@ -183,6 +183,20 @@ fn walk(
     Ok(())
 }
 
+/// Content of a file below `path`, without following a link; at most so many bytes of it.
+pub(super) fn read_named(path: &Path, name: &str, most: u64) -> io::Result<Vec<u8>> {
+    let (folders, last) = name.rsplit_once('/').unwrap_or(("", name));
+    let mut at = openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
+        at = open_dir(at.as_fd(), folder)?;
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = File::from(openat(&at, last, flags, Mode::empty())?);
+    let mut content = Vec::new();
+    opened.take(most).read_to_end(&mut content)?;
+    Ok(content)
+}
+
 type FileRead = io::Result<(Digest, Option<Vec<u8>>)>;
 
 /// Digests files on as many threads as the machine has; the largest first, so that one big

@@ -18,6 +18,7 @@ mod sandbox;
 mod signed;
 mod truth;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, Report, RunId, Statement};
@@ -48,7 +49,8 @@ pub struct Checked {
     pub signer: Option<String>,
     /// Digest of the attestation as it was read.
     pub attestation_sha256: Option<Digest>,
-    pub files: usize,
+    /// Digest of every file as it was read.
+    pub files: BTreeMap<String, Digest>,
     pub bytes: u64,
     /// Number of events in the chain.
     pub events: u64,
@@ -98,7 +100,7 @@ pub fn verify_bundle(
         signer: signed.as_ref().map(|signed| signed.key_id.clone()),
         attestation_sha256: tree.files.get(names::ATTESTATION).copied(),
         statement: signed.filter(|_| holds).map(|signed| signed.statement),
-        files: tree.files.len(),
+        files: tree.files,
         bytes: tree.bytes,
         events,
         judged_again,

@@ -15,12 +15,12 @@ use crate::names;
 /// `sandbox.json` as far as it is judged. Names of the sandbox's facts are only checked to
 /// be text: nothing here rests on them, and a bundle of another version may have names that
 /// this one does not know.
-pub(super) type Document = SandboxDocument<AnyLimit, AnyPosture, JudgedCell>;
+pub(super) type Document = SandboxDocument<AnyLimit, AnyPosture, JudgedSandbox>;
 
 type AnyLimit = HeldLimit<AnyText, AnyText>;
 type AnyMount = MountRecord<AnyText, AnyText, AnyText>;
 type AnyPosture<P = Probe<AnyText>> = Posture<AnyText, AnyMount, AnyLimit, RecorderState<AnyText, AnyText>, P>;
-type JudgedCell = SandboxRecord<SandboxIds<AnyText>, AnyText>;
+type JudgedSandbox = SandboxRecord<SandboxIds<AnyText>, AnyText>;
 
 /// Checks `sandbox.json` against the report and the signed digest of the postures.
 pub(super) fn check_sandbox(document: &Document, postures: Option<&[u8]>, report: &Report, checks: &mut Checks) {
@@ -75,7 +75,7 @@ fn not_refused(postures: Option<&[u8]>) -> String {
 /// git configuration are left out, because the configuration is not in the bundle.
 fn check_attempts(document: &Document, report: &Report, checks: &mut Checks) {
     let file = names::SANDBOX;
-    let engine = |cell: &&JudgedCell| cell.name == ENGINE_CELL;
+    let engine = |cell: &&JudgedSandbox| cell.name == ENGINE_CELL;
     let again: Vec<Attempt> =
         document.cells.iter().filter(engine).flat_map(|cell| judge_conduct(&cell.name, &cell.seen)).collect();
     let listed: Vec<&Attempt> = document

@@ -116,7 +116,7 @@ pub struct RunFate {
 
 /// Things that are not bundles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stuff {
+pub enum SweptKind {
     Baselines,
     Mounts,
     Layers,
@@ -126,7 +126,7 @@ pub enum Stuff {
     Trash,
 }
 
-impl Stuff {
+impl SweptKind {
     /// Name for people.
     pub const fn name(self) -> &'static str {
         match self {
@@ -143,8 +143,8 @@ impl Stuff {
 
 /// Decision about things of one sort.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StuffFate {
-    pub stuff: Stuff,
+pub struct SweptFate {
+    pub kind: SweptKind,
     pub removed: u64,
     pub bytes: u64,
     pub kept: u64,
@@ -152,9 +152,9 @@ pub struct StuffFate {
     pub failed: Vec<String>,
 }
 
-impl StuffFate {
-    fn new(stuff: Stuff) -> Self {
-        Self { stuff, removed: 0, bytes: 0, kept: 0, failed: Vec::new() }
+impl SweptFate {
+    fn new(kind: SweptKind) -> Self {
+        Self { kind, removed: 0, bytes: 0, kept: 0, failed: Vec::new() }
     }
 
     /// Counts one thing that goes, and lets it go where that is wanted.
@@ -184,7 +184,7 @@ pub enum Act {
 pub struct Swept {
     /// In the order of their names.
     pub runs: Vec<RunFate>,
-    pub stuff: Vec<StuffFate>,
+    pub other: Vec<SweptFate>,
     pub interrupted: bool,
 }
 
@@ -237,10 +237,10 @@ pub fn gc(home: &Home, retention: &Retention, act: Act, cancel: &AtomicBool) -> 
     let clock = Clock { now, older_than: retention.older_than };
     let trash = leftovers::trash(home, act);
     let runs = remove::collect_runs(home, retention, clock, act, cancel)?;
-    let mut stuff = caches::sweep_caches(home, clock, act);
-    stuff.extend(leftovers::sweep_leftovers(home, clock, act));
-    stuff.push(trash);
-    Ok(Swept { runs, stuff, interrupted: cancel.load(Ordering::Relaxed) })
+    let mut other = caches::sweep_caches(home, clock, act);
+    other.extend(leftovers::sweep_leftovers(home, clock, act));
+    other.push(trash);
+    Ok(Swept { runs, other, interrupted: cancel.load(Ordering::Relaxed) })
 }
 
 /// All bytes below a path, links not followed; what cannot be seen counts nothing.

@@ -21,7 +21,7 @@ use crate::home::lock::{take_folder, wait_alone};
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
 use crate::run::journal::{noted_landings, noted_runs, sweep_journals};
-use crate::run::lease::{Belongs, belongs, belongs_by_folder, is_lost};
+use crate::run::lease::{Belongs, belongs, belongs_by_folder, is_lost, wait_for_renewals};
 use crate::run::used::find_mark_of;
 use crate::seal::dead::{
     Dead, RecordedBundle, RecoverError, entries, finish_landing, record_bundle, remove_all, seal_dead,
@@ -142,9 +142,12 @@ fn vanished_runs(harness: &Harness) -> Result<Vec<OpenRun>, RecoverError> {
 
 /// One process of a home at a time: without a folder such a run has no lock, and two that took it over in turn would write one bundle.
 fn recover_all_vanished(harness: &Harness, done: &mut Recovered) -> Result<(), RecoverError> {
-    if vanished_runs(harness)?.is_empty() {
+    let seen = vanished_runs(harness)?;
+    if seen.is_empty() {
         return Ok(());
     }
+    let leases: Vec<_> = seen.iter().filter_map(|run| run.lease).collect();
+    wait_for_renewals(harness, &leases).map_err(RecoverError::Ledger)?;
     let active = harness.home.active();
     let alone = wait_alone(&active).map_err(|error| RecoverError::Io(active, error))?;
     if alone.is_none() {
@@ -152,7 +155,8 @@ fn recover_all_vanished(harness: &Harness, done: &mut Recovered) -> Result<(), R
     }
     // As it is now: who was before us may have sealed some of them.
     for run in vanished_runs(harness)? {
-        let tried = recover_vanished(harness, &run, done);
+        let is_quiet = seen.iter().any(|before| before.row.run_id == run.row.run_id && before.lease == run.lease);
+        let tried = recover_vanished(harness, &run, is_quiet, done);
         done.note_failure(&run.row.run_id, tried);
     }
     Ok(())
@@ -160,9 +164,14 @@ fn recover_all_vanished(harness: &Harness, done: &mut Recovered) -> Result<(), R
 
 /// A run that the ledger calls running and that has no folder here: it is gone, or another
 /// instance's.
-fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> Result<(), RecoverError> {
+fn recover_vanished(
+    harness: &Harness,
+    run: &OpenRun,
+    is_quiet: bool,
+    done: &mut Recovered,
+) -> Result<(), RecoverError> {
     let run_id = &run.row.run_id;
-    let dead = match belongs(harness, run).map_err(RecoverError::Ledger)? {
+    let dead = match belongs(harness, run, is_quiet).map_err(RecoverError::Ledger)? {
         Belongs::Elsewhere => {
             done.alive.push(run_id.to_string());
             return Ok(());
@@ -170,7 +179,7 @@ fn recover_vanished(harness: &Harness, run: &OpenRun, done: &mut Recovered) -> R
         Belongs::Here(lease) => Dead { lease, ..Dead::default() },
         Belongs::TakenOver(lease) => Dead { lease: Some(lease), lapsed: true, ..Dead::default() },
     };
-    if let Some(recorded) = record_bundle(harness, run_id)? {
+    if let Some(recorded) = record_bundle(harness, run_id, dead.lease)? {
         done.note_recorded(run_id, recorded);
         return Ok(());
     }
@@ -260,7 +269,7 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
     }
     if harness.home.bundles().has_bundle(run_id) {
         remove_all(&dir)?;
-        if let Some(recorded) = record_bundle(harness, run_id)? {
+        if let Some(recorded) = record_bundle(harness, run_id, None)? {
             done.note_recorded(run_id, recorded);
         }
         return Ok(());

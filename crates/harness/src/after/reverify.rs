@@ -34,7 +34,7 @@ use crate::run::stated;
 use crate::run::supervise::SupervisionTerms;
 use crate::seal::verification::altered_files;
 use trees::Rebuilt;
-use untrusted_fs::own_files::{self, OwnOptions as _};
+use untrusted_fs::own_files::OwnOptions as _;
 
 /// Reasons that holding the exam again finds out again; all others are what was seen while
 /// the engine ran.
@@ -136,9 +136,9 @@ pub fn reverify_bundle(
     profile: Profile,
     watch: Watch<'_>,
 ) -> Result<Reverified, ReverifyError> {
-    let (report, bundle) = (bundle.report(), bundle.dir());
     let own: TaskContract = read(bundle, names::CONTRACT)?;
     let decision: Decision = read(bundle, names::DECISION)?;
+    let report = bundle.report();
     let contract = contract.unwrap_or(&own);
     if report.coverage.contains(&Coverage::PatchRedacted) {
         return Err(ReverifyError::Redacted);
@@ -149,7 +149,7 @@ pub fn reverify_bundle(
     }
     let clock = RunClock::start_clock().map_err(ReverifyError::Clock)?;
     let work = work(harness)?;
-    let rebuilt = trees::rebuild(harness, bundle, report, &own, work.path())?;
+    let rebuilt = trees::rebuild(harness, bundle.dir(), report, &own, work.path())?;
     let rules = decision.path_rules(contract).map_err(keep_cause)?;
     let Rebuilt { store, baseline, result } = &rebuilt;
     let changes = tree::changes(baseline, result);
@@ -167,8 +167,8 @@ pub fn reverify_bundle(
         let furnished = Furnished { mounts, layer: None, baseline: None };
         let trees = Trees { store, baseline, result, rules: &rules };
         examined = Examiner::new(setting, watch, trees, None, furnished).examine_all()?;
-        let patch = own_files::read_file(bundle.join(names::PATCH));
-        let patch = patch.map_err(|error| ReverifyError::Read(bundle.join(names::PATCH), error.into()))?;
+        let failed = |error: io::Error| ReverifyError::Read(bundle.dir().join(names::PATCH), error.into());
+        let patch = bundle.read_file(names::PATCH).map_err(failed)?;
         examined.note_altered(&altered_files(&patch, &rules));
     }
     let found =
@@ -191,7 +191,7 @@ pub fn reverify_bundle(
     let clean = clean.map_err(keep_cause)?;
     let reverification = clean.unwrap_or(reverification);
     let log = censor.bytes(names::TEST_LOG, &log).into_owned();
-    let statement = record(harness, bundle, &reverification)?;
+    let statement = record(harness, bundle.dir(), &reverification)?;
     Ok(Reverified { reverification, statement, log })
 }
 
@@ -203,7 +203,7 @@ pub(crate) struct CarriedBaseline {
 
 /// The baseline of a run whose bundle does not hold it, from wherever it is to be had.
 pub(crate) fn carry_baseline(harness: &Harness, bundle: &VerifiedBundle) -> Result<CarriedBaseline, ReverifyError> {
-    let own: TaskContract = read(bundle.dir(), names::CONTRACT)?;
+    let own: TaskContract = read(bundle, names::CONTRACT)?;
     let work = work(harness)?;
     let (store, listing) = trees::rebuild_baseline(harness, bundle.dir(), bundle.report(), &own, work.path())?;
     let failed = |error: CarryBaselineError| ReverifyError::NoBaseline(FindBaselineError::Carry(error.into()));
@@ -221,11 +221,10 @@ fn work(harness: &Harness) -> Result<Work, ReverifyError> {
     Work::make_area(&harness.home, "reverify").map_err(ReverifyError::Work)
 }
 
-fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, ReverifyError> {
-    let path = bundle.join(name);
-    let bytes = own_files::read_file(&path).map_err(ErrorCause::from);
+fn read<T: serde::de::DeserializeOwned>(bundle: &VerifiedBundle, name: &str) -> Result<T, ReverifyError> {
+    let bytes = bundle.read_file(name).map_err(ErrorCause::from);
     let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).map_err(ErrorCause::from));
-    read.map_err(|why| ReverifyError::Read(path, why))
+    read.map_err(|why| ReverifyError::Read(bundle.dir().join(name), why))
 }
 
 /// Blockers after the re-verification: those found again, and those of the original run

@@ -13,7 +13,6 @@ use evidence::{names, stop};
 use tree::{
     BranchName, CommitSpec, Forwarding, Landing, Listing, ObjectDatabase, Oid, Removal, SourceRepository, TreeError,
 };
-use untrusted_fs::own_files;
 
 use crate::after::take::{Begun, is_rolled_back};
 use crate::home::clock::RunClock;
@@ -98,8 +97,7 @@ impl LandedChange {
             return Err(RollBackError::NothingLanded);
         }
         let failed = |error: &dyn std::fmt::Display| RollBackError::Proof(error.to_string());
-        let bytes = own_files::read_file(bundle.dir().join(names::owned_proof(bundle.report().stage)))
-            .map_err(|error| failed(&error))?;
+        let bytes = bundle.read_file(names::owned_proof(report.stage)).map_err(|error| failed(&error))?;
         let proof: OwnedRepositoryProof = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
         let landed = proof.landed.ok_or(RollBackError::NothingLanded)?;
         Ok(Self {

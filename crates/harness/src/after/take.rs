@@ -60,8 +60,9 @@ pub struct TookPatch {
 
 /// Puts the patch of a run on a new branch, or finds it there already.
 pub fn take_run(harness: &Harness, mut ask: TakeAsk<'_>) -> Result<TookPatch, TakeError> {
+    stop::pass_place("take.verified");
     let report = ask.bundle.report();
-    let contract: TaskContract = read(ask.bundle.dir(), names::CONTRACT)?;
+    let contract: TaskContract = read(ask.bundle, names::CONTRACT)?;
     require_worth(report)?;
     let branch = match ask.branch.take() {
         Some(branch) => branch,
@@ -103,11 +104,10 @@ fn require_worth(report: &Report) -> Result<(), TakeError> {
     Ok(())
 }
 
-fn read<T: serde::de::DeserializeOwned>(bundle: &Path, name: &str) -> Result<T, TakeError> {
-    let path = bundle.join(name);
-    let bytes = own_files::read_file(&path).map_err(ErrorCause::from);
+fn read<T: serde::de::DeserializeOwned>(bundle: &VerifiedBundle, name: &str) -> Result<T, TakeError> {
+    let bytes = bundle.read_file(name).map_err(ErrorCause::from);
     let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).map_err(ErrorCause::from));
-    read.map_err(|why| TakeError::Read(path, why))
+    read.map_err(|why| TakeError::Read(bundle.dir().join(name), why))
 }
 
 /// Lock that makes two takes of the same run in this home sequential, so that it is

@@ -159,6 +159,11 @@ pub(crate) fn boot_id() -> String {
     own_files::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
+/// The space of process numbers that this process is in: containers of one machine, which share its boot, differ by it.
+pub(crate) fn process_space() -> String {
+    own_files::read_link("/proc/self/ns/pid").map(|space| space.display().to_string()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,10 +2,10 @@
 
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, RunId, Stamp};
+use contract::{RunId, Stamp};
 use evidence::key::ReadKeyError;
 use evidence::private::{Exposed, Privacy, require_private};
 use evidence::{HarnessKey, PublicKey, stop};
@@ -95,11 +95,14 @@ const PRIVATE: &[(&str, Privacy)] = &[
     ("trust/compromised.json", Privacy::OwnFile),
     ("trust/approval-policy.yaml", Privacy::OwnFile),
     ("trust/continuity.json", Privacy::OwnFile),
+    (KEPT_IDENTITY, Privacy::OwnFile),
     (UNPACKED_KEYS, Privacy::OwnFile),
 ];
 
 /// Public keys of the harnesses whose packs a home was made of, an OpenSSH line each.
 const UNPACKED_KEYS: &str = "trust/harness_keys";
+/// File with the id that a home keeps for a machine that has none.
+pub(crate) const KEPT_IDENTITY: &str = "trust/instance.json";
 /// The ledger's files, by what follows its name.
 const LEDGER_FILES: &[&str] = &["", "-wal", "-shm"];
 
@@ -147,6 +150,7 @@ impl Home {
         Self::at(place)?.require_private()?;
         let home = Self::create_to_halt(place)?;
         home.mark_shared()?;
+        home.keep_identity()?;
         Ok(home)
     }
 
@@ -316,15 +320,6 @@ impl Home {
     /// True where other homes may use the ledger too: it is a server, lies outside of this home, or another home has said that it uses it.
     pub fn shares_ledger(&self) -> bool {
         self.ledger.as_file().is_none_or(|file| !self.holds(file) || shared_mark(file).own_exists())
-    }
-
-    /// This home on this machine: the digest of the machine's id, the file system's and the folder's number. Another for a copy.
-    pub fn instance(&self) -> Result<Digest, OpenHomeError> {
-        let machine = own_files::read_file("/etc/machine-id").unwrap_or_default();
-        let folder = own_files::metadata(&self.root).map_err(|error| self.failed(error))?;
-        let system = rustix::fs::statvfs(&self.root).map_err(|error| self.failed(error.into()))?.f_fsid;
-        let text = format!("{}\n{system:x}\n{:x}\n", String::from_utf8_lossy(&machine).trim(), folder.ino());
-        Ok(Digest::of_bytes(text.as_bytes()))
     }
 
     /// Private key that signs bundles.

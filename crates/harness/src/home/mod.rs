@@ -9,6 +9,7 @@ pub(crate) mod cause;
 pub(crate) mod clock;
 pub(crate) mod engines;
 pub(crate) mod host;
+pub(crate) mod instance;
 pub(crate) mod layout;
 pub(crate) mod lock;
 pub(crate) mod model_settings;

@@ -1,13 +1,12 @@
 //! The steps of a recorded run, as they were reported while it went on.
 
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use contract::{Report, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
 use serde::Deserialize;
-use untrusted_fs::own_files;
 
 use crate::home::watch::{Step, StepReport, StepState};
 
@@ -54,11 +53,11 @@ pub(crate) fn sealed(report: &Report) -> StepReport {
 
 /// The steps of a bundle, in order; empty where it was made before steps were recorded.
 pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<StepReport>, ReadStepsError> {
-    let (bundle, report) = (bundle.dir(), bundle.report());
-    if let Some(trace) = read(&bundle.join(INTERRUPTED))? {
+    let report = bundle.report();
+    if let Some(trace) = read(bundle, INTERRUPTED)? {
         return Ok(steps(&trace, report));
     }
-    let trace = read(&bundle.join(names::TRACE))?.unwrap_or_default();
+    let trace = read(bundle, names::TRACE)?.unwrap_or_default();
     let mut steps = steps(&trace, report);
     if !steps.is_empty() {
         steps.push(sealed(report));
@@ -66,15 +65,12 @@ pub fn recorded_steps(bundle: &VerifiedBundle) -> Result<Vec<StepReport>, ReadSt
     Ok(steps)
 }
 
-fn read(path: &Path) -> Result<Option<Vec<u8>>, ReadStepsError> {
-    let failed = |error| ReadStepsError { path: path.to_owned(), error };
-    let mut bytes = Vec::new();
-    match own_files::open_file(path) {
-        Ok(file) => file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    Ok(Some(bytes))
+fn read(bundle: &VerifiedBundle, name: &str) -> Result<Option<Vec<u8>>, ReadStepsError> {
+    match bundle.read_within(name, LARGEST) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ReadStepsError { path: bundle.dir().join(name), error }),
+    }
 }
 
 /// A run that was killed may have left half a line; what is no step is passed over.

@@ -345,7 +345,10 @@ impl<'a> RunFile<'a> {
 /// Facts that a recovery needs if the run dies; `kind` and `bundles` are present for
 /// documents only.
 fn intent_detail(task: &Task, ask: &Ask, document: Option<&DocumentSubject>) -> Value {
-    let mut detail = json!({"boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "sandbox": ask.sandbox});
+    let mut detail = json!({
+        "boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "process_space": host::process_space(),
+        "sandbox": ask.sandbox,
+    });
     if let Some(DocumentSubject { kind, bundles, .. }) = document {
         detail["kind"] = json!(kind);
         detail["bundles"] = json!(bundles);

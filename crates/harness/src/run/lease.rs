@@ -3,17 +3,22 @@
 //! Within one home a live run is known by its lock, which the kernel releases. Between homes there is no such lock: a run belongs to the
 //! instance that started it until its lease has lapsed, wherever the ledger lies. Then any other may seal it as interrupted. A run that
 //! wakes up after that has lost: its sandbox is ended, and its evidence is kept under `late/` and counts for nothing.
+//!
+//! The name of an instance is no proof that a run is ours: machines made from one image can bear the same. So a lease that holds is left
+//! alone where the run began in another boot or another space of processes, and every step of a takeover raises the epoch.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use contract::{Digest, RunId, Stamp};
 use evidence::names;
-use ledger::{FIRST_EPOCH, LeaseBeat, OpenRun, RunRow};
+use ledger::{EntryKind, FIRST_EPOCH, Lease, LeaseBeat, OpenRun, RunRow};
+use serde_json::Value;
 use untrusted_fs::own_files;
 
 use crate::home::cause::ErrorCause;
 use crate::home::clock::{ReadClockError, RunClock};
+use crate::home::host::{boot_id, process_space};
 use crate::run::harness::Harness;
 use crate::run::stop_run::ask_run_to_stop;
 
@@ -54,11 +59,15 @@ pub(crate) enum Belongs {
 }
 
 /// Finds out to whom an open run belongs that has no folder here, and takes over one whose lease has lapsed. A lease that holds is
-/// another's wherever the ledger lies.
-pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, ErrorCause> {
+/// another's wherever the ledger lies, also under our own name if another machine has begun the run. `is_quiet` says that nobody has
+/// renewed it while we looked.
+pub(crate) fn belongs(harness: &Harness, run: &OpenRun, is_quiet: bool) -> Result<Belongs, ErrorCause> {
     let owner = harness.instance;
     match run.lease {
-        Some(lease) if lease.owner == owner => Ok(Belongs::Here(Some(HeldLease { owner, epoch: lease.epoch }))),
+        Some(lease) if lease.owner == owner && began_here(harness, &run.row.run_id)? => {
+            Ok(Belongs::Here(Some(HeldLease { owner, epoch: lease.epoch })))
+        }
+        Some(_) if !is_quiet => Ok(Belongs::Elsewhere),
         Some(_) => take_over_lapsed(harness, &run.row.run_id),
         // Older than leases, or restored: nobody can say that it has lapsed.
         None if run.row.owner != Some(owner) && harness.home.shares_ledger() => Ok(Belongs::Elsewhere),
@@ -67,12 +76,12 @@ pub(crate) fn belongs(harness: &Harness, run: &OpenRun) -> Result<Belongs, Error
 }
 
 /// The same of a run whose folder and lock are here. Its lease bears another name after the home was moved or restored; then the home
-/// that it was before, or was copied from, may still work on it.
+/// that it was before, or was copied from, may still work on it. So may a machine that bears our name and has taken the run over.
 pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
     let lease = harness.ledger().lease(run_id)?;
     match lease {
-        Some(lease) if lease.owner != harness.instance && harness.home.shares_ledger() => {
-            if is_lost(harness, run_id) {
+        Some(lease) if harness.home.shares_ledger() && !is_as_begun(harness, run_id, &lease)? => {
+            if is_lost(harness, run_id) || !is_quiet(harness, run_id, &lease)? {
                 Ok(Belongs::Elsewhere)
             } else {
                 take_over_lapsed(harness, run_id)
@@ -80,6 +89,41 @@ pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<Bel
         }
         held => Ok(Belongs::Here(held.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))),
     }
+}
+
+/// True of the lease that a run of this instance got when it began.
+fn is_as_begun(harness: &Harness, run_id: &RunId, lease: &Lease) -> Result<bool, ErrorCause> {
+    let intent = read_intent(harness, run_id)?;
+    let first = intent["epoch"].as_u64().unwrap_or(FIRST_EPOCH);
+    Ok(lease.owner == harness.instance && lease.epoch == first)
+}
+
+/// True of a run that began in this boot of this machine, and in this space of processes. A program that did not say so counts as another's.
+fn began_here(harness: &Harness, run_id: &RunId) -> Result<bool, ErrorCause> {
+    let intent = read_intent(harness, run_id)?;
+    let detail = &intent["detail"];
+    Ok(detail["boot_id"] == boot_id() && detail["process_space"] == process_space())
+}
+
+/// Body of the entry that started the run.
+fn read_intent(harness: &Harness, run_id: &RunId) -> Result<Value, ErrorCause> {
+    let entries = harness.ledger().run_entries(run_id)?;
+    Ok(entries.into_iter().find(|entry| entry.is_kind(EntryKind::RunStarted)).map_or(Value::Null, |entry| entry.body))
+}
+
+/// False where somebody renews a lease that looks lapsed by our clock: theirs was set, or has slept. The clock of a server is one for all.
+fn is_quiet(harness: &Harness, run_id: &RunId, lease: &Lease) -> Result<bool, ErrorCause> {
+    wait_for_renewals(harness, &[*lease])?;
+    Ok(harness.ledger().lease(run_id)?.as_ref() == Some(lease))
+}
+
+/// Gives whoever holds one of these leases, if it has lapsed by our clock, the time to renew it.
+pub(crate) fn wait_for_renewals(harness: &Harness, leases: &[Lease]) -> Result<(), ErrorCause> {
+    let now = RunClock::start_clock()?.started();
+    if harness.home.ledger_place().as_file().is_some() && leases.iter().any(|lease| lease.until <= now) {
+        std::thread::sleep(harness.lease / RENEWALS + harness.lease / (2 * RENEWALS));
+    }
+    Ok(())
 }
 
 fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
@@ -94,11 +138,17 @@ fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorC
 pub(crate) fn is_lost(harness: &Harness, run_id: &RunId) -> bool {
     let ledger = harness.ledger();
     let Ok(ledger::FoundRuns::One(row)) = ledger.run_find(run_id.as_str()) else { return false };
-    let is_other = |owner: Digest| owner != harness.instance;
     if row.sealed_seq.is_some() {
-        return row.owner.is_some_and(is_other) && !is_sealed_here(harness, &row);
+        return !is_sealed_here(harness, &row);
     }
+    let is_other = |owner: Digest| owner != harness.instance;
     matches!(ledger.lease(run_id), Ok(Some(lease)) if is_other(lease.owner) && Some(lease.owner) != row.owner)
+}
+
+/// The same for a run of this very process, which knows the epoch of its lease: another machine may bear our name.
+pub(crate) fn has_lost_epoch(harness: &Harness, run_id: &RunId, epoch: u64) -> bool {
+    let held = harness.ledger().lease(run_id);
+    matches!(held, Ok(Some(lease)) if lease.epoch > epoch) || is_lost(harness, run_id)
 }
 
 /// True if the bundle that the ledger speaks of is the one that lies here.
@@ -131,7 +181,7 @@ impl Harness {
                 while ended.recv_timeout(self.lease / RENEWALS) == Err(RecvTimeoutError::Timeout) {
                     // What cannot be asked now is asked again; only the ledger's own word ends the run.
                     let Ok(beat) = self.keep_lease(run_id, epoch) else { continue };
-                    if !beat.is_held && is_lost(self, run_id) {
+                    if !beat.is_held && has_lost_epoch(self, run_id, epoch) {
                         return lost();
                     }
                     if beat.is_stopping {

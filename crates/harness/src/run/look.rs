@@ -19,7 +19,7 @@ use crate::home::token::{canary, random_suffix};
 use crate::run::availability;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
-use crate::run::sandboxes::Cells;
+use crate::run::sandboxes::SandboxRecords;
 use crate::run::supervise::{SupervisionTerms, exit_code, space};
 
 /// Command to run, and the folder to run it over.
@@ -123,12 +123,12 @@ fn run(
 ) -> Result<Looked, LookError> {
     let space = space(&setting.contract.limits);
     let from = WorkspaceFrom::Layers { lower: vec![look.folder.clone()], upper: Upper::Memory(space) };
-    let mut quarters = setting.make_mounts("look", look.folder.clone())?.with_layers(Vec::new(), from);
+    let mut program_view = setting.make_mounts("look", look.folder.clone())?.with_layers(Vec::new(), from);
     for Shown { host, name } in &look.shown {
-        let _ = quarters.show_path(host, name, Access::ReadOnly);
+        let _ = program_view.show_path(host, name, Access::ReadOnly);
     }
     let program = look.argv.first().cloned().unwrap_or_default();
-    let mut spec = setting.spec(&look.argv, None, &quarters, look.wall).ok_or(LookError::NotFound(program))?;
+    let mut spec = setting.spec(&look.argv, None, &program_view, look.wall).ok_or(LookError::NotFound(program))?;
     spec.stdin = look.stdin.clone();
     let stage = setting.harness.supervisor.prepare().map_err(keep_cause)?;
     let mut watch =
@@ -136,7 +136,7 @@ fn run(
     let confined = stage.confine_spec(spec).map_err(keep_cause)?;
     let before = confined.applied().clone();
     let ended = confined.start_program(&mut watch).map_err(keep_cause)?;
-    let mut cells = Cells::default();
+    let mut cells = SandboxRecords::default();
     cells.add_sandbox("sandbox", &ended);
     let attempts = cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     Ok(Looked {

@@ -18,7 +18,7 @@ pub(crate) mod lease_deadline;
 pub(crate) mod look;
 pub(crate) mod observation;
 pub(crate) mod posture;
-pub(crate) mod quarters;
+pub(crate) mod program_view;
 pub(crate) mod sandboxes;
 pub(crate) mod scan;
 pub(crate) mod standing;

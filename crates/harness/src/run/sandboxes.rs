@@ -15,12 +15,12 @@ use crate::run::file::{RunFile, Stopped};
 
 /// Sandboxes in the order in which they ended.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Cells {
+pub(crate) struct SandboxRecords {
     postures: Vec<Posture>,
     cells: Vec<SandboxRecord>,
 }
 
-impl Cells {
+impl SandboxRecords {
     /// Records one sandbox. A program without a sandbox leaves no record.
     pub(crate) fn add_sandbox(&mut self, name: &str, ended: &Ended) {
         let Some(applied) = &ended.applied else { return };
@@ -87,7 +87,7 @@ impl Cells {
 pub(crate) struct Sandboxes {
     /// The profile that the events of a dead run say; of a living one the cells tell.
     applied: Option<Profile>,
-    cells: Cells,
+    cells: SandboxRecords,
     attempts: Vec<Attempt>,
     environment: EnvironmentRecord,
 }
@@ -166,7 +166,7 @@ impl Sandboxes {
 impl RunFile<'_> {
     /// Adds cells, with what their recorders noted as it may be kept. Judged only
     /// afterwards, so that it can be judged again.
-    pub(crate) fn add_cells(&mut self, cells: Cells) -> Result<(), Stopped> {
+    pub(crate) fn add_cells(&mut self, cells: SandboxRecords) -> Result<(), Stopped> {
         self.sandboxes.cells.add_all(cells);
         let cells = std::mem::take(&mut self.sandboxes.cells.cells);
         self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tree::{ObjectDatabase, Oid};
 
 use crate::run::file::{RunFile, Stopped};
-use crate::run::quarters::decoy_key_id;
+use crate::run::program_view::decoy_key_id;
 
 /// The name of the decoys' secret in hits and markers.
 const CANARY: &str = "canary";

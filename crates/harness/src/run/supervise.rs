@@ -14,7 +14,7 @@ use crate::home::placement::HostPlaces;
 use crate::run::file::{RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::run::journal::Journal;
-use crate::run::quarters::Quarters;
+use crate::run::program_view::ProgramView;
 
 /// Variable by which processes of a run are found if they lost their supervisor.
 pub(crate) const MARKER: &str = "CTO_RUN_MARK";
@@ -56,11 +56,15 @@ impl SupervisionTerms<'_> {
 
     /// A place to run programs in: `root` is the tree, `name` the part of the work area
     /// that is theirs.
-    pub(crate) fn make_mounts(&self, name: &str, root: PathBuf) -> Result<Quarters, Stopped> {
+    pub(crate) fn make_mounts(&self, name: &str, root: PathBuf) -> Result<ProgramView, Stopped> {
         if self.profile == Profile::None {
-            return Ok(Quarters::on_host(root, self.dir(&format!("{name}/home"))?, self.dir(&format!("{name}/tmp"))?));
+            return Ok(ProgramView::on_host(
+                root,
+                self.dir(&format!("{name}/home"))?,
+                self.dir(&format!("{name}/tmp"))?,
+            ));
         }
-        Ok(Quarters::confined(root, HostPlaces::new(&self.harness.tools, &self.contract.environment)))
+        Ok(ProgramView::confined(root, HostPlaces::new(&self.harness.tools, &self.contract.environment)))
     }
 
     /// Search path of its programs.
@@ -69,27 +73,27 @@ impl SupervisionTerms<'_> {
     }
 
     /// Starts empty; only what is declared here or in the contract passes.
-    fn environment(&self, quarters: &Quarters) -> Vec<(String, String)> {
+    fn environment(&self, program_view: &ProgramView) -> Vec<(String, String)> {
         let text = |path: &Path| path.display().to_string();
-        let path = self.path().iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":");
+        let path = self.path().iter().map(|dir| text(&program_view.seen(dir))).collect::<Vec<_>>().join(":");
         let mut variables = vec![
             ("PATH".to_owned(), path),
-            ("HOME".to_owned(), text(&quarters.home)),
-            ("TMPDIR".to_owned(), text(&quarters.tmp)),
-            ("XDG_CONFIG_HOME".to_owned(), text(&quarters.home.join(".config"))),
-            ("XDG_CACHE_HOME".to_owned(), text(&quarters.home.join(".cache"))),
-            ("XDG_DATA_HOME".to_owned(), text(&quarters.home.join(".local/share"))),
-            ("CARGO_HOME".to_owned(), text(&quarters.home.join(".cargo"))),
+            ("HOME".to_owned(), text(&program_view.home)),
+            ("TMPDIR".to_owned(), text(&program_view.tmp)),
+            ("XDG_CONFIG_HOME".to_owned(), text(&program_view.home.join(".config"))),
+            ("XDG_CACHE_HOME".to_owned(), text(&program_view.home.join(".cache"))),
+            ("XDG_DATA_HOME".to_owned(), text(&program_view.home.join(".local/share"))),
+            ("CARGO_HOME".to_owned(), text(&program_view.home.join(".cargo"))),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("TZ".to_owned(), "UTC".to_owned()),
             ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
             // A committed bytecode file would win over the visible source; with a prefix of
             // its own, python never looks at it.
-            ("PYTHONPYCACHEPREFIX".to_owned(), text(&quarters.tmp.join("pycache"))),
+            ("PYTHONPYCACHEPREFIX".to_owned(), text(&program_view.tmp.join("pycache"))),
         ];
         if let Some(rustup) = &self.harness.tools.rustup_home {
-            variables.push(("RUSTUP_HOME".to_owned(), text(&quarters.seen(rustup))));
+            variables.push(("RUSTUP_HOME".to_owned(), text(&program_view.seen(rustup))));
         }
         for (name, value) in &self.contract.environment.variables {
             variables.retain(|(known, _)| known != name);
@@ -100,7 +104,7 @@ impl SupervisionTerms<'_> {
 
     /// The names of the variables that every program gets.
     pub(crate) fn variables(&self) -> Vec<String> {
-        let nowhere = Quarters::on_host(PathBuf::from("/"), PathBuf::from("/"), PathBuf::from("/"));
+        let nowhere = ProgramView::on_host(PathBuf::from("/"), PathBuf::from("/"), PathBuf::from("/"));
         let names = self.environment(&nowhere).into_iter().map(|(name, _)| name);
         let mut names: Vec<String> = names.chain([MARKER.to_owned()]).collect();
         names.sort();
@@ -113,16 +117,16 @@ impl SupervisionTerms<'_> {
         &self,
         argv: &[String],
         below: Option<&str>,
-        quarters: &Quarters,
+        program_view: &ProgramView,
         wall: Duration,
     ) -> Option<Spec> {
         let Limits { memory_bytes, disk_bytes, output_bytes, processes, .. } = self.contract.limits;
-        let cwd = below.map_or_else(|| quarters.tree().to_owned(), |below| quarters.tree().join(below));
-        let program = quarters.find_program(argv.first()?, &self.path(), &cwd)?;
+        let cwd = below.map_or_else(|| program_view.tree().to_owned(), |below| program_view.tree().join(below));
+        let program = program_view.find_program(argv.first()?, &self.path(), &cwd)?;
         let mut full = vec![program.display().to_string()];
         full.extend(argv.iter().skip(1).cloned());
         let mut spec = Spec::new(full, cwd, wall, (MARKER.to_owned(), self.run_id.mark()));
-        spec.env = self.environment(quarters);
+        spec.env = self.environment(program_view);
         spec.limits = sandbox::ProcessLimits {
             memory_bytes: Some(memory_bytes),
             file_bytes: Some(disk_bytes),
@@ -130,8 +134,8 @@ impl SupervisionTerms<'_> {
         };
         spec.output_bytes = output_bytes;
         let space = space(&self.contract.limits);
-        spec.confinement = quarters.confinement(space, processes, self.canary);
-        spec.watched = Some(quarters.watched(space));
+        spec.confinement = program_view.confinement(space, processes, self.canary);
+        spec.watched = Some(program_view.watched(space));
         Some(spec)
     }
 }

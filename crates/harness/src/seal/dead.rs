@@ -124,14 +124,18 @@ pub(crate) fn entries(harness: &Harness, run_id: &RunId) -> Result<Vec<Entry>, R
 }
 
 /// Tells the ledger of a bundle that is in place and that it does not know, because the run died between the two; with the
-/// landing that is thereby finished. None where there is no bundle.
-pub(crate) fn record_bundle(harness: &Harness, run_id: &RunId) -> Result<Option<RecordedBundle>, RecoverError> {
+/// landing that is thereby finished. None where there is no bundle. `held` is the lease that the caller has on the run already.
+pub(crate) fn record_bundle(
+    harness: &Harness,
+    run_id: &RunId,
+    held: Option<HeldLease>,
+) -> Result<Option<RecordedBundle>, RecoverError> {
     if !harness.home.bundles().has_bundle(run_id) {
         return Ok(None);
     }
     let dir = harness.home.bundles().bundle_dir(run_id);
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
-    let lease = own_lease(harness, run_id)?;
+    let lease = held.map_or_else(|| own_lease(harness, run_id), |held| Ok(Some(held)))?;
     let hand_in = || harness.home.bundles().hand_in(run_id, sealed.attestation_sha256);
     // A store that is away for long does not make a finished run another instance's to end.
     let handed_in = match lease {
@@ -188,7 +192,7 @@ pub(crate) fn seal_stopped(harness: &Harness, run_id: &RunId, stopped: &Stopped)
             return seal_dead(harness, run_id, dead).map(|(sealed, _)| sealed);
         }
         if bundles.has_bundle(run_id) {
-            record_bundle(harness, run_id)?;
+            record_bundle(harness, run_id, None)?;
             let dir = bundles.bundle_dir(run_id);
             return read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error));
         }

@@ -21,7 +21,7 @@ use crate::home::task::TreeOrigin;
 use crate::home::watch::{Step, StepState};
 use crate::run::file::{RunFile, Stopped, memory_path};
 use crate::run::journal::Journal;
-use crate::run::lease::{HeldLease, is_lost};
+use crate::run::lease::{HeldLease, has_lost_epoch, is_lost};
 use crate::run::posture;
 use crate::run::standing::RunStanding;
 use crate::seal::dead::{Remains, Restored};
@@ -303,7 +303,8 @@ impl Reported<'_> {
     pub(crate) fn seal_run(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
         let Self { run, report } = self;
         // Before the bundle takes its place: one that comes too late counts for nothing.
-        if is_lost(run.harness, run.id()) {
+        let is_late = |lease: HeldLease| has_lost_epoch(run.harness, run.id(), lease.epoch);
+        if run.lease.map_or_else(|| is_lost(run.harness, run.id()), is_late) {
             return Err(Stopped::Cancelled);
         }
         let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start, sealed_by };
@@ -348,7 +349,7 @@ pub(crate) fn ledger_entry(sealed: &Sealed, time: Stamp, lease: Option<HeldLease
         status: report.status,
         finished_at: report.run_finished_at,
         duration_ms: report.duration_ms,
-        reasons: report.blocker_reasons.clone(),
+        reasons: report.blocker_reasons.iter().copied().map(Into::into).collect(),
         tests_passed: tests.map(|tests| tests.passed),
         tests_executed: tests.map(|tests| tests.executed),
         attestation_sha256: sealed.attestation_sha256,

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::act::{AskedAct, make_act_token, perform_act};
 use super::remedy::RemedyWords;
-use super::run_ident::{IdentCell, ident_of};
+use super::run_ident::{IdentField, ident_of};
 use super::run_timeline::{EventRow, TimelineLane, draw_timeline};
 use super::text::{millis_text, money_text, time_text};
 use super::{Frame, error_response};
@@ -42,7 +42,7 @@ pub(super) struct RunPageText {
     meta: Vec<String>,
     reasons: Vec<ReasonRow>,
     next: Vec<String>,
-    ident: Vec<IdentCell>,
+    ident: Vec<IdentField>,
     lanes: Vec<TimelineLane>,
     events: Vec<EventRow>,
     claims: Vec<ClaimRow>,

@@ -5,7 +5,7 @@ use contract::text::show_controls;
 use crate::source::RunFacts;
 
 /// One cell of the strip.
-pub(super) struct IdentCell {
+pub(super) struct IdentField {
     pub(super) label: &'static str,
     pub(super) main: String,
     pub(super) subs: Vec<String>,
@@ -13,21 +13,21 @@ pub(super) struct IdentCell {
 
 /// Cells of the identity strip. A run without a report gets the same cells with less in
 /// them.
-pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
+pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentField> {
     let Some(report) = &facts.report else { return bare_ident(facts) };
     let model = report.model.as_ref();
     vec![
-        IdentCell {
+        IdentField {
             label: "Contract",
             main: show_controls(&report.title),
             subs: vec![short(&report.contract_digest.to_string())],
         },
-        IdentCell {
+        IdentField {
             label: "Engine",
             main: show_controls(&report.engine.id),
             subs: vec![show_controls(&report.engine.source_id), short(&report.engine.executable_sha256.to_string())],
         },
-        IdentCell {
+        IdentField {
             label: "Model, from the wire",
             main: model
                 .and_then(|model| model.requested.as_ref())
@@ -37,17 +37,17 @@ pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
                 .into_iter()
                 .collect(),
         },
-        IdentCell {
+        IdentField {
             label: "Sandbox, measured",
             main: report.sandbox.profile.to_string(),
             subs: vec![format!("asked for {}", report.sandbox.asked)],
         },
-        IdentCell {
+        IdentField {
             label: "Approval",
             main: format!("{:?}", report.approval_status).to_lowercase().replace("notrequired", "not required"),
             subs: vec![show_controls(&report.allowed_mutation_scope)],
         },
-        IdentCell {
+        IdentField {
             label: "Signature",
             main: if facts.signer.is_some() { "valid".to_owned() } else { "unknown".to_owned() },
             subs: facts.signer.iter().map(|signer| short(signer)).collect(),
@@ -56,9 +56,9 @@ pub(super) fn ident_of(facts: &RunFacts) -> Vec<IdentCell> {
 }
 
 /// The same cells of a run without a report.
-fn bare_ident(facts: &RunFacts) -> Vec<IdentCell> {
+fn bare_ident(facts: &RunFacts) -> Vec<IdentField> {
     let none = || "not yet".to_owned();
-    let cell = |label, main: String| IdentCell { label, main, subs: Vec::new() };
+    let cell = |label, main: String| IdentField { label, main, subs: Vec::new() };
     vec![
         cell("Contract", facts.row.task_id.to_string()),
         cell("Engine", show_controls(&facts.row.engine)),

@@ -135,7 +135,7 @@ fn why_text(run: &RunSummary) -> String {
         _ if run.interrupted => "not sealed yet: cto recover".to_owned(),
         _ if run.collected.is_some() => "collected".to_owned(),
         [] => String::new(),
-        [one] => one.code().to_owned(),
-        [first, more @ ..] => format!("{} +{}", first.code(), more.len()),
+        [one] => one.to_string(),
+        [first, more @ ..] => format!("{first} +{}", more.len()),
     }
 }

@@ -53,6 +53,7 @@ pub(crate) async fn spend_page(
 }
 
 impl SpendText {
+    /// Texts of one row of model use.
     pub(super) fn of_row(row: &SpendRow) -> Self {
         let open = if row.open_runs > 0 { format!(", {} not settled", row.open_runs) } else { String::new() };
         Self {

@@ -52,7 +52,7 @@ pub(crate) fn sealed(run_id: &RunId) -> RunSealed {
             status: Status::Fail,
             finished_at: at("2026-03-01T10:59:59.000000Z"),
             duration_ms: 1200,
-            reasons: vec![Reason::NoDiff],
+            reasons: vec![Reason::NoDiff.into()],
             tests_passed: Some(3),
             tests_executed: Some(4),
             attestation_sha256: digest("ab"),

@@ -5,7 +5,7 @@ use crate::world::World;
 use contract::{Purpose, Reason, Stage, Status};
 use ledger::{
     Collection, EngineIdentity, FoundRuns, Ledger, RunCollected, RunFilter, RunIntent, RunRow, RunSeal, RunSealed,
-    RunStarted, RunStatus, RungPart, RungRuns, TaskRuns,
+    RunStarted, RunStatus, RungPart, RungRuns, SealedReason, TaskRuns,
 };
 
 const IDS: [&str; 5] = [
@@ -112,7 +112,12 @@ fn run_backwards(ledger: &Ledger) {
         let seal = sealed(&run_id);
         let identity = Some(EngineIdentity { source_id: "fake@1".to_owned(), model: None });
         let seal = RunSealed {
-            seal: RunSeal { status, reasons: reason.into_iter().collect(), identity, ..seal.seal.clone() },
+            seal: RunSeal {
+                status,
+                reasons: reason.into_iter().map(Into::into).collect(),
+                identity,
+                ..seal.seal.clone()
+            },
             ..seal
         };
         ledger.run_sealed(&seal).unwrap();
@@ -161,4 +166,24 @@ fn read_pages(page: impl Fn(Option<u64>) -> Vec<RunRow>) -> Vec<RunRow> {
         }
         all.extend(more);
     }
+}
+
+/// During an upgrade the newer program seals for a reason that the older one does not know.
+#[test]
+fn a_reason_of_a_newer_program_breaks_no_list() {
+    let world = World::new();
+    let ledger = filled(&world);
+    let newer = SealedReason::try_from("reason_of_2031".to_owned()).unwrap();
+    let plain = sealed(&id(IDS[1]));
+    let seal = RunSeal { reasons: vec![newer.clone(), Reason::NoDiff.into()], ..plain.seal.clone() };
+    ledger.run_sealed(&RunSealed { seal, ..plain }).unwrap();
+    let listed = ledger.runs_recent(&RunFilter::default(), 50).unwrap();
+    assert_eq!(listed.len(), IDS.len());
+    assert_eq!(listed[3].reasons, [newer, Reason::NoDiff.into()], "in their order");
+    assert_eq!(ledger.verify().unwrap().problems, vec![], "the rows are those of the entries");
+    ledger.rebuild_rows().unwrap();
+    assert_eq!(ledger.runs_recent(&RunFilter::default(), 50).unwrap(), listed);
+    world.disarm();
+    world.edit("UPDATE runs SET reasons = '[\"not a code\"]' WHERE sealed_seq IS NOT NULL");
+    assert!(world.open().runs_recent(&RunFilter::default(), 50).is_err(), "control: other texts are damage");
 }

@@ -14,9 +14,9 @@ use untrusted_fs::own_files::OwnPath as _;
 
 use super::birth::create_process;
 use super::build::{give_output, rlimits};
-use super::cell::ConfinedProcess;
 use super::cgroup::Cgroup;
 use super::channel::StageMessage;
+use super::confined_process::ConfinedProcess;
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::given::OpenedMounts;
 use super::identity::Identity;

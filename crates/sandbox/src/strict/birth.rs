@@ -6,9 +6,9 @@ use std::os::fd::AsFd as _;
 
 use sandbox_facts::{Namespace, ObservedConduct, Ownership, Posture, Profile, Seccomp};
 
-use super::cell::ConfinedProcess;
 use super::cgroup::{Cgroup, Door};
 use super::channel::{Channel, InnerMessage};
+use super::confined_process::ConfinedProcess;
 use super::failure::{At, ConfineFailure, ConfineStep};
 use super::identity::Identity;
 use crate::applied::Applied;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use sandbox_facts::{LimitKind, RecorderKind, RecorderState};
 
 use super::canary::CanaryLog;
-use super::cell::{ConfinedProcess, StageEvent, TICK};
 use super::cgroup::Cgroup;
 use super::channel::{InnerEnd, InnerMessage};
+use super::confined_process::{ConfinedProcess, StageEvent, TICK};
 use super::seccomp::CallLog;
 use crate::stage::failure;
 use crate::wire::{Records, StageReport};

@@ -210,10 +210,11 @@ fn never_counts(proven: &ProvenRun) -> Option<Uncounted> {
     proven.is_unverified.then_some(Uncounted::Unverified)
 }
 
-/// True if the run stands against its rung. An interruption of the harness itself does not.
+/// True if the run stands against its rung. An interruption of the harness itself does not. A reason that only a newer program knows does:
+/// nothing here can tell that it may be passed over.
 pub(super) fn counts_against(row: &RunRow) -> bool {
     match row.status {
-        RunStatus::Fail => row.reasons.iter().any(|reason| *reason != Reason::HarnessInterrupted),
-        _ => row.reasons.iter().any(|reason| COUNTS_AGAINST.contains(reason)),
+        RunStatus::Fail => row.reasons.iter().any(|reason| reason.known() != Some(Reason::HarnessInterrupted)),
+        _ => row.reasons.iter().any(|reason| reason.known().is_none_or(|known| COUNTS_AGAINST.contains(&known))),
     }
 }

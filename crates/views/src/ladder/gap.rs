@@ -3,7 +3,7 @@
 use contract::RunId;
 use contract::engine::{RungFact, RungLack, climb_command};
 use contract::{Reason, Stage};
-use ledger::RunStatus;
+use ledger::{RunStatus, SealedReason};
 
 /// A missing part of a rung's proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum RungGap {
     NotPassed {
         run_id: RunId,
         status: RunStatus,
-        reasons: Vec<Reason>,
+        reasons: Vec<SealedReason>,
     },
     Lack {
         run_id: RunId,
@@ -85,7 +85,7 @@ impl RungGap {
     /// Reason code of the gap, if the closed list has one.
     pub fn reason(&self) -> Option<Reason> {
         match self {
-            Self::NotPassed { reasons, .. } => reasons.first().copied(),
+            Self::NotPassed { reasons, .. } => reasons.first().and_then(SealedReason::known),
             Self::Lack { lack: RungLack::MissingOperatorOutcome, .. } => Some(Reason::MissingOperatorOutcome),
             Self::SourceUnknown => Some(Reason::SourceNotAdmitted),
             Self::Lack { .. }

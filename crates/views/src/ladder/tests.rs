@@ -174,7 +174,7 @@ impl Past {
             status: self.status,
             finished_at: time,
             duration_ms: 1,
-            reasons: self.reason.into_iter().collect(),
+            reasons: self.reason.into_iter().map(Into::into).collect(),
             tests_passed: None,
             tests_executed: None,
             attestation_sha256: self.attestation(),

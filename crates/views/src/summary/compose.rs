@@ -128,7 +128,7 @@ impl Views {
         let found = self.newest_document(REFRESH_TASK, CANDIDATE, CollectionKind::Refresh, facts)?;
         Ok(found.and_then(|(row, run)| {
             let name = CollectionKind::Refresh.file();
-            let bytes = untrusted_fs::read_plain(run?.bundle.dir(), name.as_bytes(), LARGEST_DOCUMENT)?;
+            let bytes = run?.bundle.read_within(name, LARGEST_DOCUMENT).ok()?;
             Some((row, serde_json::from_slice(&bytes).ok()?))
         }))
     }
@@ -194,6 +194,7 @@ pub(super) fn bundle_path(row: &RunRow, name: &str) -> Option<String> {
     row.bundle.as_ref().map(|bundle| format!("{}/{name}", bundle.trim_end_matches('/')))
 }
 
+/// The lowest rung that is not validated; none where all are.
 pub(super) fn blocked_lane(ladder: &SummaryLadder) -> Option<BlockedLane> {
     let rung = ladder.rungs.iter().find(|rung| rung.status != RungStatus::Validated)?;
     Some(BlockedLane {

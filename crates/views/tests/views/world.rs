@@ -115,7 +115,7 @@ impl World {
             status: report.status,
             finished_at: report.run_finished_at,
             duration_ms: report.duration_ms,
-            reasons: report.blocker_reasons.clone(),
+            reasons: report.blocker_reasons.iter().copied().map(Into::into).collect(),
             tests_passed: None,
             tests_executed: None,
             attestation_sha256,

@@ -1,9 +1,9 @@
 use super::*;
-use crate::protocol::json::{Strictness, Tape};
+use crate::protocol::json::{JsonSpans, Strictness};
 
 fn check(wire: Wire, body: &str, class: &NetworkClass) -> Result<BTreeSet<Feature>, String> {
-    let mut tape = Tape::default();
-    let node = tape.read_document(body.as_bytes(), Strictness::Request).expect(body);
+    let mut spans = JsonSpans::default();
+    let node = spans.read_document(body.as_bytes(), Strictness::Request).expect(body);
     judge_body(wire, node, class, &|id| id == "resp_ours")
         .map_err(|found| format!("{:?} at {}", found.feature, found.place))
 }

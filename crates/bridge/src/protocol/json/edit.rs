@@ -72,12 +72,12 @@ impl Edits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Strictness, Tape};
+    use super::super::{JsonSpans, Strictness};
     use super::*;
 
     fn removed(text: &str, names: &[&str]) -> String {
-        let mut tape = Tape::default();
-        let root = tape.read_document(text.as_bytes(), Strictness::Request).unwrap();
+        let mut spans = JsonSpans::default();
+        let root = spans.read_document(text.as_bytes(), Strictness::Request).unwrap();
         let mut edits = Edits::default();
         edits.remove_members(root, |key| names.iter().any(|name| key.is_text(name)));
         String::from_utf8(edits.apply_edits(text.as_bytes())).unwrap()
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn values_are_replaced_and_members_put_in() {
         let text = r#"{"m":8,"n":1}"#;
-        let mut tape = Tape::default();
-        let root = tape.read_document(text.as_bytes(), Strictness::Request).unwrap();
+        let mut spans = JsonSpans::default();
+        let root = spans.read_document(text.as_bytes(), Strictness::Request).unwrap();
         let mut edits = Edits::default();
         edits.replace_value(root.get_member("m").unwrap(), "1024");
         edits.insert(root, "k", "{}");

@@ -1,4 +1,4 @@
-//! JSON read in place: a flat tape of spans over the bytes, nothing decoded that is not
+//! JSON read in place: a flat spans of spans over the bytes, nothing decoded that is not
 //! needed.
 //!
 //! Bodies cross the bridge as the bytes they came in, so reading must give spans, and
@@ -30,7 +30,7 @@ pub(crate) enum JsonKind {
     Null,
 }
 
-/// One value (or key) on the tape; `next` is the index behind it and all it holds.
+/// One value (or key) on the spans; `next` is the index behind it and all it holds.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     kind: JsonKind,
@@ -44,25 +44,25 @@ struct Entry {
 /// The spans of one document. Kept and used again, so that a stream of small documents
 /// allocates once.
 #[derive(Debug, Default)]
-pub(crate) struct Tape {
+pub(crate) struct JsonSpans {
     entries: Vec<Entry>,
 }
 
 thread_local! {
-    /// Tape for documents that are read completely before the next await.
-    static SHARED: RefCell<Tape> = RefCell::default();
+    /// JsonSpans for documents that are read completely before the next await.
+    static SHARED: RefCell<JsonSpans> = RefCell::default();
 }
 
-impl Tape {
-    /// A shared tape that has grown beyond this is not kept.
+impl JsonSpans {
+    /// A shared spans that has grown beyond this is not kept.
     const MOST_KEPT: usize = 4096;
 
-    /// Calls `use_it` with a tape that all documents of the thread share.
-    pub(crate) fn with_shared<T>(use_it: impl FnOnce(&mut Tape) -> T) -> T {
-        let mut tape = SHARED.take();
-        let used = use_it(&mut tape);
-        if tape.entries.capacity() <= Self::MOST_KEPT {
-            SHARED.set(tape);
+    /// Calls `use_it` with a spans that all documents of the thread share.
+    pub(crate) fn with_shared<T>(use_it: impl FnOnce(&mut JsonSpans) -> T) -> T {
+        let mut spans = SHARED.take();
+        let used = use_it(&mut spans);
+        if spans.entries.capacity() <= Self::MOST_KEPT {
+            SHARED.set(spans);
         }
         used
     }
@@ -74,7 +74,7 @@ impl Tape {
         strictness: Strictness,
     ) -> Result<JsonNode<'a>, ReadJsonError> {
         read::read_entries(bytes, &mut self.entries, strictness)?;
-        Ok(JsonNode { bytes, tape: &self.entries, at: 0 })
+        Ok(JsonNode { bytes, spans: &self.entries, at: 0 })
     }
 }
 
@@ -82,13 +82,13 @@ impl Tape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonNode<'a> {
     bytes: &'a [u8],
-    tape: &'a [Entry],
+    spans: &'a [Entry],
     at: usize,
 }
 
 impl<'a> JsonNode<'a> {
     fn entry(&self) -> Entry {
-        self.tape[self.at]
+        self.spans[self.at]
     }
 
     /// Type of the value.
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn values_are_found_by_name() {
         let bytes = br#" {"a":[1,{"b":"x\u0041\ud83d\ude00\n"}],"mod\u0065l":"m","n":-1.5e3,"t":true,"z":null} "#;
-        let mut tape = Tape::default();
-        let root = tape.read_document(bytes, Strictness::Request).unwrap();
+        let mut spans = JsonSpans::default();
+        let root = spans.read_document(bytes, Strictness::Request).unwrap();
         let list: Vec<_> = root.get_member("a").unwrap().items().collect();
         assert_eq!(list[0].integer(), Some(1));
         assert_eq!(list[1].get_member("b").unwrap().text().unwrap(), "xA😀\n");
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn a_lone_surrogate_is_replaced() {
-        let mut tape = Tape::default();
-        let root = tape.read_document(br#"["\ud83d","\ud83dx","\ude00"]"#, Strictness::Request).unwrap();
+        let mut spans = JsonSpans::default();
+        let root = spans.read_document(br#"["\ud83d","\ud83dx","\ude00"]"#, Strictness::Request).unwrap();
         let texts: Vec<_> = root.items().filter_map(|item| item.text()).collect();
         assert_eq!(texts, ["\u{fffd}", "\u{fffd}x", "\u{fffd}"]);
     }
@@ -279,7 +279,7 @@ mod tests {
     fn quoting_survives_reading() {
         let text = "a\"\\\n\u{1}é😀";
         let quoted = quoted(text);
-        let mut tape = Tape::default();
-        assert_eq!(tape.read_document(quoted.as_bytes(), Strictness::Request).unwrap().text().unwrap(), text);
+        let mut spans = JsonSpans::default();
+        assert_eq!(spans.read_document(quoted.as_bytes(), Strictness::Request).unwrap().text().unwrap(), text);
     }
 }

@@ -8,7 +8,7 @@ use super::{Entry, JsonKind, decode, plain};
 /// Deeper than any request of an agent; a frame of the reader is small, so this is far from
 /// the stack's end.
 const MAX_DEPTH: u32 = 96;
-/// A tape entry is 16 bytes: at most 32 MiB for one document.
+/// A spans entry is 16 bytes: at most 32 MiB for one document.
 const MAX_ENTRIES: usize = 2 << 20;
 
 /// Strictness beyond the grammar.
@@ -30,16 +30,16 @@ pub(crate) struct ReadJsonError {
     pub(crate) what: &'static str,
 }
 
-/// Reads a document onto the tape, which is reused between documents.
-pub(super) fn read_entries(bytes: &[u8], tape: &mut Vec<Entry>, strictness: Strictness) -> Result<(), ReadJsonError> {
-    tape.clear();
+/// Reads a document onto the spans, which is reused between documents.
+pub(super) fn read_entries(bytes: &[u8], spans: &mut Vec<Entry>, strictness: Strictness) -> Result<(), ReadJsonError> {
+    spans.clear();
     if let Err(error) = std::str::from_utf8(bytes) {
         return Err(ReadJsonError { at: error.valid_up_to(), what: "not UTF-8" });
     }
     if u32::try_from(bytes.len()).is_err() {
         return Err(ReadJsonError { at: 0, what: "too long" });
     }
-    let mut reader = Reader { bytes, at: 0, tape, strictness };
+    let mut reader = Reader { bytes, at: 0, spans, strictness };
     reader.skip_space();
     reader.value(0)?;
     reader.skip_space();
@@ -49,7 +49,7 @@ pub(super) fn read_entries(bytes: &[u8], tape: &mut Vec<Entry>, strictness: Stri
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    tape: &'a mut Vec<Entry>,
+    spans: &'a mut Vec<Entry>,
     strictness: Strictness,
 }
 
@@ -82,19 +82,19 @@ impl Reader<'_> {
         }
     }
 
-    /// Puts a value on the tape; its end is set by [`Self::close`].
+    /// Puts a value on the spans; its end is set by [`Self::close`].
     fn open(&mut self, kind: JsonKind) -> Result<usize, ReadJsonError> {
-        if self.tape.len() >= MAX_ENTRIES {
+        if self.spans.len() >= MAX_ENTRIES {
             return self.fail("too many values");
         }
         // The length was checked to fit.
-        self.tape.push(Entry { kind, escaped: false, start: self.at as u32, end: 0, next: 0 });
-        Ok(self.tape.len() - 1)
+        self.spans.push(Entry { kind, escaped: false, start: self.at as u32, end: 0, next: 0 });
+        Ok(self.spans.len() - 1)
     }
 
     fn close(&mut self, index: usize) {
-        let next = self.tape.len() as u32;
-        let entry = &mut self.tape[index];
+        let next = self.spans.len() as u32;
+        let entry = &mut self.spans[index];
         entry.end = self.at as u32;
         entry.next = next;
     }
@@ -136,7 +136,7 @@ impl Reader<'_> {
         self.at += 1;
         self.skip_space();
         self.value(depth + 1)?;
-        self.tape[key].next = self.tape.len() as u32;
+        self.spans[key].next = self.spans.len() as u32;
         self.more(b'}')
     }
 
@@ -222,7 +222,7 @@ impl Reader<'_> {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    self.tape[index].escaped = true;
+                    self.spans[index].escaped = true;
                     self.escape()?;
                 }
                 Some(_) => return self.fail("a control character inside text"),
@@ -273,9 +273,9 @@ impl Reader<'_> {
     /// The keys of an object, as they stand between their quotes, and whether there is an
     /// escape in them.
     fn keys(&self, object: usize) -> impl Iterator<Item = (&[u8], bool)> {
-        let (mut at, end) = (object + 1, self.tape[object].next as usize);
+        let (mut at, end) = (object + 1, self.spans[object].next as usize);
         std::iter::from_fn(move || {
-            let key = (at < end).then(|| self.tape[at])?;
+            let key = (at < end).then(|| self.spans[at])?;
             at = key.next as usize;
             Some((&self.bytes[key.start as usize + 1..key.end as usize - 1], key.escaped))
         })
@@ -284,11 +284,11 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Tape;
+    use super::super::JsonSpans;
     use super::*;
 
     fn check(text: &str) -> Result<(), &'static str> {
-        Tape::default().read_document(text.as_bytes(), Strictness::Request).map(drop).map_err(|error| error.what)
+        JsonSpans::default().read_document(text.as_bytes(), Strictness::Request).map(drop).map_err(|error| error.what)
     }
 
     #[test]
@@ -324,8 +324,8 @@ mod tests {
         for (text, what) in rows {
             assert_eq!(check(text), Err(*what), "{text}");
         }
-        let mut tape = Tape::default();
-        assert_eq!(tape.read_document(b"\"\xff\"", Strictness::Request).map(drop).unwrap_err().what, "not UTF-8");
+        let mut spans = JsonSpans::default();
+        assert_eq!(spans.read_document(b"\"\xff\"", Strictness::Request).map(drop).unwrap_err().what, "not UTF-8");
     }
 
     proptest::proptest! {
@@ -333,7 +333,7 @@ mod tests {
         #[test]
         fn agrees_with_serde_json(text in r#"[\[\]{}",:0-9a-z\\ .eE+-]{0,24}"#) {
             let other = serde_json::from_str::<serde_json::Value>(&text).is_ok();
-            let ours = Tape::default().read_document(text.as_bytes(), Strictness::Answer).is_ok();
+            let ours = JsonSpans::default().read_document(text.as_bytes(), Strictness::Answer).is_ok();
             // serde_json refuses numbers beyond f64, which are JSON all the same.
             proptest::prop_assert!(ours == other || (ours && text.contains(['e', 'E'])), "{}: {} {}", text, ours, other);
         }

@@ -8,7 +8,7 @@ mod read;
 use std::sync::Arc;
 
 use crate::policy::admission::{AdmittedPair, Served};
-use crate::protocol::json::{Strictness, Tape};
+use crate::protocol::json::{JsonSpans, Strictness};
 use crate::protocol::sse::Frames;
 use crate::protocol::usage::{AnswerShape, Tokens};
 use crate::protocol::wire::Wire;
@@ -82,8 +82,8 @@ impl AnswerWatcher {
 
     /// A whole answer that is not a stream.
     pub(crate) fn see_document(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        Tape::with_shared(|tape| {
-            let root = tape.read_document(bytes, Strictness::Answer).map_err(|_| Fault::NotJson)?;
+        JsonSpans::with_shared(|spans| {
+            let root = spans.read_document(bytes, Strictness::Answer).map_err(|_| Fault::NotJson)?;
             read::watch_document(self, self.wire, root);
             Ok(())
         })?;
@@ -94,20 +94,20 @@ impl AnswerWatcher {
     /// A piece of a stream.
     pub(crate) fn see_piece(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let mut frames = std::mem::replace(&mut self.frames, Frames::new(0));
-        let fed = Tape::with_shared(|tape| frames.feed(piece, |data| self.see_frame(data, tape)));
+        let fed = JsonSpans::with_shared(|spans| frames.feed(piece, |data| self.see_frame(data, spans)));
         self.frames = frames;
         fed.map_err(|_| Fault::TooLong)?;
         self.fault.take().map_or(Ok(()), Err)
     }
 
-    fn see_frame(&mut self, data: &[u8], tape: &mut Tape) {
+    fn see_frame(&mut self, data: &[u8], spans: &mut JsonSpans) {
         self.frames_seen += 1;
         if data == b"[DONE]" {
             // Some servers send it on the other wires too, where it says nothing.
             self.seen.terminal |= self.wire == Wire::ChatCompletions;
             return;
         }
-        match tape.read_document(data, Strictness::Answer) {
+        match spans.read_document(data, Strictness::Answer) {
             Ok(root) => read::frame(self, self.wire, root),
             Err(_) => self.fail(Fault::NotJson),
         }

@@ -63,7 +63,7 @@ fn read_files(bundle: &VerifiedBundle) -> Result<Vec<(String, Vec<u8>)>, Command
     let mut files = Vec::new();
     let listed = bundle.report().artifact_digests.keys().map(String::as_str);
     for name in listed.chain([names::ATTESTATION]) {
-        let bytes = untrusted_fs::read_plain(bundle.dir(), name.as_bytes(), left).ok_or_else(|| {
+        let bytes = bundle.read_within(name, left).map_err(|_| {
             CommandError::blocked_with(format!(
                 "`{}` does not fit into a page of {} MiB",
                 show_controls(name),

@@ -110,7 +110,7 @@ fn sealed_facts(views: &Views, run: SealedRun, now: Stamp) -> Result<RunFacts, C
         Some(row) => row,
         None => return Err(CommandError::usage(format!("{} is not in the ledger of this home", report.run_id))),
     };
-    let read = |name: &str| untrusted_fs::read_plain(run.bundle.dir(), name.as_bytes(), LARGEST_FILE);
+    let read = |name: &str| run.bundle.read_within(name, LARGEST_FILE).ok();
     let events = read(names::EVENTS).unwrap_or_default();
     let events = events.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let (events, events_left_out) = keep_first(events);

@@ -144,7 +144,7 @@ fn draw_refused(facts: &TopFacts, style: TopStyle) -> Vec<String> {
         return Vec::new();
     }
     let line = |run: &&RunSummary| {
-        let reason = run.row.reasons.first().map_or("", |reason| reason.code());
+        let reason = run.row.reasons.first().map_or_else(String::new, ToString::to_string);
         let more = run.row.reasons.len().saturating_sub(1);
         let more = if more > 0 { format!(" +{more}") } else { String::new() };
         style.line(&format!("  {reason}{more}"), &format!("{}  {}", run.row.task_id, run.row.run_id.suffix()))
@@ -190,7 +190,7 @@ pub(super) mod tests {
             started_at: moment(3600 - age),
             finished_at: None,
             duration_ms: None,
-            reasons,
+            reasons: reasons.into_iter().map(Into::into).collect(),
             tests_passed: None,
             tests_executed: None,
             attestation_sha256: None,

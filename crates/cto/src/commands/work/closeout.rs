@@ -53,7 +53,7 @@ fn describe_bundle(context: &Context, scene: &WorkspaceScene, reference: &str) -
             .hint("cto validate workspace")
     })?;
     let report = bundle.report();
-    let digest = |name: &str| std::fs::read(bundle.dir().join(name)).map(|bytes| Digest::of_bytes(&bytes).to_string());
+    let digest = |name: &str| bundle.read_file(name).map(|bytes| Digest::of_bytes(&bytes).to_string());
     let place = |name: &str| bundle.dir().join(name).display().to_string();
     let proofs =
         report.artifact_digests.iter().filter(|(name, _)| name.starts_with("stage") && name.ends_with("-proof.json"));
@@ -83,7 +83,7 @@ fn describe_scope(report: &Report) -> String {
 /// The repository that the run landed in, and its state at this moment. It is only read.
 fn describe_target(context: &Context, bundle: &VerifiedBundle) -> Option<CloseoutTarget> {
     let commit = bundle.report().target_commit.clone()?;
-    let bytes = std::fs::read(bundle.dir().join(PROOF)).ok()?;
+    let bytes = bundle.read_file(PROOF).ok()?;
     let proof: OwnedRepositoryProof = serde_json::from_slice(&bytes).ok()?;
     let state = look_at_target(context, Path::new(&proof.target_repository_path), &commit)
         .unwrap_or_else(|| "it cannot be read".to_owned());

@@ -43,7 +43,7 @@ fn fill(ledger: &Path, runs: u32) {
             status,
             finished_at: time,
             duration_ms: 5,
-            reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff] },
+            reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff.into()] },
             tests_passed: Some(7),
             tests_executed: Some(7),
             attestation_sha256: Digest::of_bytes(&number.to_le_bytes()),

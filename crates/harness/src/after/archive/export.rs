@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, canonical_bytes};
@@ -10,6 +10,7 @@ use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::verify::VerifiedBundle;
 use evidence::{PublicKey, names as bundle_names, stop};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use sha2::{Digest as _, Sha256};
 use untrusted_fs::own_files::{self, OwnOptions as _};
 use zstd::stream::write::Encoder;
 
@@ -52,13 +53,15 @@ pub struct Exported {
 enum Content {
     Made(Vec<u8>),
     File(PathBuf, u64),
+    /// File of the bundle, which has to be the one that was verified.
+    Verified(PathBuf, u64, Digest),
 }
 
 impl Content {
     fn size(&self) -> u64 {
         match self {
             Self::Made(bytes) => bytes.len() as u64,
-            Self::File(_, size) => *size,
+            Self::File(_, size) | Self::Verified(_, size, _) => *size,
         }
     }
 }
@@ -120,7 +123,12 @@ fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
         schema_version: VERSION.to_owned(),
     };
     let mut files = BTreeMap::new();
-    walk(bundle.dir(), BUNDLE, &mut files)?;
+    for (name, sha256) in bundle.file_digests() {
+        let path = bundle.dir().join(name);
+        let stat = own_files::symlink_metadata(&path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
+        files.insert(format!("{BUNDLE}/{name}"), Content::Verified(path, stat.len(), *sha256));
+    }
+    stop::pass_place("export.gathered");
     let statements = statements(source, manifest.attestation_sha256, &mut files)?;
     files.insert(PUBLIC_KEY.to_owned(), Content::Made(signer.openssh("cto-harness").into_bytes()));
     let manifest = canonical_bytes(&manifest).map_err(ExportRunError::Encode)?;
@@ -133,21 +141,6 @@ fn gather(source: &ExportSource<'_>) -> Result<Gathered, ExportRunError> {
         files.insert(bundle_names::BASELINE.to_owned(), Content::File(path.clone(), stat.len()));
     }
     Ok(Gathered { files, statements, with_baseline: in_bundle || baseline.is_some(), _baseline: baseline })
-}
-
-fn walk(dir: &Path, below: &str, files: &mut BTreeMap<String, Content>) -> Result<(), ExportRunError> {
-    let failed = |error| ExportRunError::Read(dir.to_owned(), error);
-    for entry in own_files::read_dir(dir).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = format!("{below}/{}", entry.file_name().to_string_lossy());
-        let stat = entry.metadata().map_err(failed)?;
-        if stat.is_dir() {
-            walk(&entry.path(), &name, files)?;
-        } else {
-            files.insert(name, Content::File(entry.path(), stat.len()));
-        }
-    }
-    Ok(())
 }
 
 /// Adds the statements about the run, made here and at its origin.
@@ -180,22 +173,42 @@ fn statements(
     Ok(count)
 }
 
+/// Passes on what it reads, and digests it.
+struct DigestingRead<R> {
+    inner: R,
+    hasher: Sha256,
+}
+
+impl<R: Read> Read for DigestingRead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.hasher.update(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
 /// Gives the size of what was written.
 fn write(files: &BTreeMap<String, Content>, aside: &Path, to: &Path) -> Result<u64, ExportRunError> {
     let place = |error| ExportRunError::Place(to.to_owned(), error);
-    let changed = || io::Error::other("it changed while it was read");
     let file = OpenOptions::new().write(true).create_new(true).own_open(aside).map_err(place)?;
     let mut out = Encoder::new(io::BufWriter::new(file), LEVEL).map_err(place)?;
     out.include_checksum(true).map_err(place)?;
     let mut tar = TarWriter::new(TarForm::Archive, out);
     for (name, content) in files {
-        match content {
-            Content::Made(bytes) => tar.add_entry(name.as_bytes(), TarKind::File, bytes).map_err(place)?,
-            Content::File(path, size) => {
-                let file = own_files::open_file(path).map_err(|error| ExportRunError::Read(path.clone(), error))?;
-                let is_whole = tar.add_from(name.as_bytes(), TarKind::File, *size, file).map_err(place)?;
-                is_whole.then_some(()).ok_or_else(|| ExportRunError::Read(path.clone(), changed()))?;
+        let (path, size, verified) = match content {
+            Content::Made(bytes) => {
+                tar.add_entry(name.as_bytes(), TarKind::File, bytes).map_err(place)?;
+                continue;
             }
+            Content::File(path, size) => (path, *size, None),
+            Content::Verified(path, size, sha256) => (path, *size, Some(sha256)),
+        };
+        let failed = |error| ExportRunError::Read(path.clone(), error);
+        let mut file = DigestingRead { inner: own_files::open_file(path).map_err(failed)?, hasher: Sha256::new() };
+        let is_whole = tar.add_from(name.as_bytes(), TarKind::File, size, &mut file).map_err(place)?;
+        let is_verified = verified.is_none_or(|sha256| sha256.as_bytes()[..] == file.hasher.finalize()[..]);
+        if !is_whole || !is_verified {
+            return Err(failed(io::Error::other("it changed while it was read")));
         }
     }
     let file = tar

@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::remove::discard_folder;
-use super::{Act, Clock, Stuff, StuffFate, names_in};
+use super::{Act, Clock, SweptFate, SweptKind, names_in};
 use crate::home::layout::Home;
 use crate::home::lock;
 
 /// Sorts of cache: where they lie, and the file in each that its users touch; none where
 /// each is one file.
-const CACHES: &[(Stuff, &str, Option<&str>)] = &[
-    (Stuff::Baselines, "baselines", None),
-    (Stuff::Mounts, "mounts", None),
-    (Stuff::Layers, "layers", Some("layer.json")),
-    (Stuff::Checkouts, "checkouts", Some("stamp")),
+const CACHES: &[(SweptKind, &str, Option<&str>)] = &[
+    (SweptKind::Baselines, "baselines", None),
+    (SweptKind::Mounts, "mounts", None),
+    (SweptKind::Layers, "layers", Some("layer.json")),
+    (SweptKind::Checkouts, "checkouts", Some("stamp")),
 ];
 
 /// Collects every kind of cache.
-pub(super) fn sweep_caches(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
+pub(super) fn sweep_caches(home: &Home, clock: Clock, act: Act) -> Vec<SweptFate> {
     CACHES
         .iter()
-        .map(|(stuff, folder, stamp)| one(home, &home.cache().join(folder), *stuff, *stamp, clock, act))
+        .map(|(kind, folder, stamp)| one(home, &home.cache().join(folder), *kind, *stamp, clock, act))
         .collect()
 }
 
-fn one(home: &Home, folder: &Path, stuff: Stuff, stamp: Option<&str>, clock: Clock, act: Act) -> StuffFate {
-    let mut fate = StuffFate::new(stuff);
+fn one(home: &Home, folder: &Path, kind: SweptKind, stamp: Option<&str>, clock: Clock, act: Act) -> SweptFate {
+    let mut fate = SweptFate::new(kind);
     for name in names_in(folder).unwrap_or_default() {
         let path = folder.join(&name);
         let used = stamp.map_or_else(|| path.clone(), |stamp| stamp_of(&path, stamp));

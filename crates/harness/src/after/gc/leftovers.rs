@@ -7,27 +7,27 @@ use contract::RunId;
 use untrusted_fs::own_files::{self, OwnPath as _};
 use untrusted_fs::remove_tree;
 
-use super::{Act, Clock, Stuff, StuffFate, names_in};
+use super::{Act, Clock, SweptFate, SweptKind, names_in};
 use crate::home::layout::Home;
 use crate::home::lock;
 use crate::run::file::memory_path;
 
 /// Collects old work areas and unfinished imports.
-pub(super) fn sweep_leftovers(home: &Home, clock: Clock, act: Act) -> Vec<StuffFate> {
+pub(super) fn sweep_leftovers(home: &Home, clock: Clock, act: Act) -> Vec<SweptFate> {
     vec![work_areas(home, clock, act), imports(home, act)]
 }
 
 /// Removes bundles that an interrupted collection had moved to the trash.
-pub(super) fn trash(home: &Home, act: Act) -> StuffFate {
-    let mut fate = StuffFate::new(Stuff::Trash);
+pub(super) fn trash(home: &Home, act: Act) -> SweptFate {
+    let mut fate = SweptFate::new(SweptKind::Trash);
     for path in home.bundles().list_retired().unwrap_or_default() {
         fate.remove(&path, act, || remove_tree(&path));
     }
     fate
 }
 
-fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
-    let mut fate = StuffFate::new(Stuff::WorkAreas);
+fn work_areas(home: &Home, clock: Clock, act: Act) -> SweptFate {
+    let mut fate = SweptFate::new(SweptKind::WorkAreas);
     let Ok(active) = names_in(&home.active()) else { return fate };
     let runs = active.into_iter().filter_map(|name| RunId::try_from(name).ok());
     let active: BTreeSet<String> = runs.map(|run| run.mark()).collect();
@@ -56,8 +56,8 @@ fn work_areas(home: &Home, clock: Clock, act: Act) -> StuffFate {
 }
 
 /// Imports whose process is gone.
-fn imports(home: &Home, act: Act) -> StuffFate {
-    let mut fate = StuffFate::new(Stuff::Imports);
+fn imports(home: &Home, act: Act) -> SweptFate {
+    let mut fate = SweptFate::new(SweptKind::Imports);
     for path in home.bundles().list_undone_imports().unwrap_or_default() {
         match lock::take_folder(&path) {
             Some(_alone) => fate.remove(&path, act, || remove_tree(&path)),

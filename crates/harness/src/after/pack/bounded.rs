@@ -28,10 +28,12 @@ pub(super) struct BoundedStream<R> {
 }
 
 impl<R> BoundedStream<R> {
+    /// Reader of a stream within an allowance.
     pub(super) const fn new(inner: R, allowance: ReadAllowance) -> Self {
         Self { inner, allowance }
     }
 
+    /// The stream without its bound.
     pub(super) fn into_inner(self) -> R {
         self.inner
     }

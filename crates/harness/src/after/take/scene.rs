@@ -7,7 +7,6 @@ use contract::taken::Person;
 use contract::{Digest, Report, TaskContract};
 use evidence::names;
 use tree::{GitSettings, Listing, ObjectDatabase, Oid, SourceRepository};
-use untrusted_fs::own_files;
 
 use super::{TakeAsk, TakeError};
 use crate::run::harness::Harness;
@@ -42,8 +41,8 @@ impl TakeScene {
         let settings = source.settings(&store).map_err(TakeError::Repository)?;
         source.require_known_format(&settings).map_err(TakeError::Repository)?;
         let (base, before) = baseline(&source, &store, report)?;
-        let path = ask.bundle.dir().join(names::PATCH);
-        let patch = own_files::read_file(&path).map_err(|error| TakeError::Read(path, error.into()))?;
+        let failed = |error: std::io::Error| TakeError::Read(ask.bundle.dir().join(names::PATCH), error.into());
+        let patch = ask.bundle.read_file(names::PATCH).map_err(failed)?;
         let after = store.apply_into(&before, &patch).map_err(TakeError::Git)?;
         same("result", report.result_tree.as_deref(), after.tree_id())?;
         store.put_listing(&after).map_err(TakeError::Git)?;

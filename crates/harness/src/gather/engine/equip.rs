@@ -11,7 +11,7 @@ use cortex::{RecordSigners, load_source_admission};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use super::identity::{self, Pieces};
-use super::kept::{Cellar, CheckCopyError, KeptTree};
+use super::kept::{CheckCopyError, EngineCopies, KeptTree};
 use super::locate;
 use crate::gather::ladder;
 use crate::home::ask::Ask;
@@ -70,7 +70,7 @@ fn admitted_program(
     let unusable = |Shortfall { text, remedy }| Box::new(ProgramFact::Unusable { why: text, remedy });
     match record.filter(|_| engine.config.executable.is_none()) {
         Some(record) => {
-            let copy = admitted_copy(&Cellar::new(harness.home.engines()), engine, record)?;
+            let copy = admitted_copy(&EngineCopies::new(harness.home.engines()), engine, record)?;
             identified(harness, engine, copy, Some(record), Some(record)).map_err(unusable)
         }
         None => program_on_path(harness, engine, record).map_err(unusable),
@@ -84,7 +84,7 @@ pub(crate) fn program_on_path(
     record: Option<&SourceAdmission>,
 ) -> Result<(Pieces, ProgramFound), Shortfall> {
     let located = locate::program(engine, &harness.tools.operator_path)?;
-    let copy = keep(&Cellar::new(harness.home.engines()), engine, &located)?;
+    let copy = keep(&EngineCopies::new(harness.home.engines()), engine, &located)?;
     identified(harness, engine, copy, record, None)
 }
 
@@ -96,9 +96,9 @@ fn identified(
     record: Option<&SourceAdmission>,
     admitted: Option<&SourceAdmission>,
 ) -> Result<(Pieces, ProgramFound), Shortfall> {
-    let cellar = Cellar::new(harness.home.engines());
+    let copies = EngineCopies::new(harness.home.engines());
     let path = &harness.tools.operator_path;
-    let interpreter = locate::interpreter(engine, path)?.map(|located| keep(&cellar, engine, &located)).transpose()?;
+    let interpreter = locate::interpreter(engine, path)?.map(|located| keep(&copies, engine, &located)).transpose()?;
     let definition = &engine.definition;
     let pieces = Pieces { program, called: definition.program.clone(), interpreter };
     let remedy = || {
@@ -142,10 +142,14 @@ fn below(kept: &KeptTree) -> String {
     kept.located.below.display().to_string()
 }
 
-fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> Result<KeptTree, Box<ProgramFact>> {
+fn admitted_copy(
+    copies: &EngineCopies,
+    engine: &Engine,
+    record: &SourceAdmission,
+) -> Result<KeptTree, Box<ProgramFact>> {
     let below = PathBuf::from(&record.executable);
     let below = if below == Path::new(".") { PathBuf::new() } else { below };
-    cellar.check_copy(record.source_tree_sha256, &below).map_err(|error| {
+    copies.check_copy(record.source_tree_sha256, &below).map_err(|error| {
         let why = format!("the admitted copy of {} cannot be used: {error}", record.source_id);
         let remedy = format!("admit it again: cto admit source {} --replace", engine.id);
         Box::new(match error {
@@ -156,8 +160,8 @@ fn admitted_copy(cellar: &Cellar, engine: &Engine, record: &SourceAdmission) -> 
     })
 }
 
-fn keep(cellar: &Cellar, engine: &Engine, located: &locate::Located) -> Result<KeptTree, Shortfall> {
-    cellar.keep_copy(located).map_err(|error| Shortfall {
+fn keep(copies: &EngineCopies, engine: &Engine, located: &locate::Located) -> Result<KeptTree, Shortfall> {
+    copies.keep_copy(located).map_err(|error| Shortfall {
         text: format!("{} cannot be kept: {error}", located.root.display()),
         remedy: format!("fix what is named, or name another program in engines.{}.executable", engine.id),
     })

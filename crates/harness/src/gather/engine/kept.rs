@@ -58,11 +58,11 @@ pub(crate) enum CheckCopyError {
 
 /// Store of the copies.
 #[derive(Debug, Clone)]
-pub(crate) struct Cellar {
+pub(crate) struct EngineCopies {
     root: PathBuf,
 }
 
-impl Cellar {
+impl EngineCopies {
     /// Store in the home's folder.
     pub(crate) fn new(root: PathBuf) -> Self {
         Self { root }

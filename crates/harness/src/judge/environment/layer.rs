@@ -27,7 +27,7 @@ use crate::home::lock::{hold_for_use, touch};
 use crate::home::watch::Watch;
 use crate::judge::exam::sort_of;
 use crate::run::file::Stopped;
-use crate::run::sandboxes::Cells;
+use crate::run::sandboxes::SandboxRecords;
 use crate::run::supervise::SupervisionTerms;
 
 /// Version of what is kept and of how it is made.
@@ -136,7 +136,7 @@ pub(crate) struct LayerMaker<'a> {
     pub(crate) watch: Watch<'a>,
     pub(crate) mounts: &'a [MountDigest],
     pub(crate) store: &'a ObjectDatabase,
-    pub(crate) cells: Cells,
+    pub(crate) cells: SandboxRecords,
     /// Output of the commands.
     pub(crate) log: Vec<u8>,
     /// Attempts while they ran.
@@ -151,7 +151,7 @@ impl<'a> LayerMaker<'a> {
         mounts: &'a [MountDigest],
         store: &'a ObjectDatabase,
     ) -> Self {
-        Self { setting, watch, mounts, store, cells: Cells::default(), log: Vec::new(), attempts: Vec::new() }
+        Self { setting, watch, mounts, store, cells: SandboxRecords::default(), log: Vec::new(), attempts: Vec::new() }
     }
 
     /// Layer of the baseline, from the cache if it is there.
@@ -281,11 +281,11 @@ impl<'a> LayerMaker<'a> {
     fn key(&self, view: &SetupView, on: Option<Digest>, network: SetupNetwork) -> Result<Digest, Stopped> {
         let environment = &self.setting.contract.environment;
         // Programs of the tree itself are part of the tree's digest.
-        let quarters = self.setting.make_mounts("setup", self.setting.work.join("setup-trees"))?;
+        let program_view = self.setting.make_mounts("setup", self.setting.work.join("setup-trees"))?;
         let path = self.setting.path();
         let programs = environment.setup.iter().filter_map(|command| {
-            let seen = quarters.find_program(command.argv.first()?, &path, quarters.tree())?;
-            Some((seen.clone(), quarters.of_host(&seen).iter().find_map(|host| FileSighting::of_file(host).ok())))
+            let seen = program_view.find_program(command.argv.first()?, &path, program_view.tree())?;
+            Some((seen.clone(), program_view.of_host(&seen).iter().find_map(|host| FileSighting::of_file(host).ok())))
         });
         Ok(canonical_digest(&Key {
             version: VERSION,

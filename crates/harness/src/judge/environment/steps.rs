@@ -114,9 +114,9 @@ impl LayerMaker<'_> {
         let Some((root, beneath)) = lower.split_first() else { return Ok(None) };
         let from = WorkspaceFrom::Layers { lower: lower.clone(), upper: Upper::Directory((*part).to_owned()) };
         let layers = [part.join("upper")].into_iter().chain(beneath.iter().cloned()).collect();
-        let quarters = self.setting.make_mounts("setup", root.clone())?.with_layers(layers, from);
+        let program_view = self.setting.make_mounts("setup", root.clone())?.with_layers(layers, from);
         let wall = Duration::from_secs(command.timeout_seconds);
-        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
+        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &program_view, wall) else {
             return Ok(None);
         };
         if let (true, Some(confinement)) = (*network != SetupNetwork::Absent, &mut spec.confinement) {

@@ -7,7 +7,7 @@ use contract::exam::is_test_data;
 use contract::report::{CheckResult, PassKind};
 use tree::{Listing, PathMode};
 
-use super::room::Ran;
+use super::exam_tree::Ran;
 use super::{Examiner, Trees, put};
 use crate::run::file::Stopped;
 

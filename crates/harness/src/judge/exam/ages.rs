@@ -10,7 +10,7 @@ use tree::{FileAge, Listing};
 use super::Examiner;
 use crate::judge::products::written_entry;
 use crate::run::file::Stopped;
-use crate::run::quarters::Quarters;
+use crate::run::program_view::ProgramView;
 
 /// Folder of programs of Node's package managers, in a tree or a setup layer.
 const NODE_PROGRAMS: &str = "node_modules/.bin";
@@ -32,7 +32,7 @@ impl Examiner<'_> {
     /// Dates everything that differs from the baseline: changed text is new, products are
     /// old. Text from a generator that cannot be started here stays newer than its source,
     /// and the bundle says so.
-    pub(super) fn ages(&mut self, listing: &Listing, quarters: &Quarters) -> Result<Ages, Stopped> {
+    pub(super) fn ages(&mut self, listing: &Listing, program_view: &ProgramView) -> Result<Ages, Stopped> {
         let mut reader = self.trees.store.reader();
         let mut ages = BTreeMap::new();
         for change in tree::changes(self.trees.baseline, listing) {
@@ -41,7 +41,7 @@ impl Examiner<'_> {
             let generator = generator_of(&change.path, |source| listing.0.contains_key(source));
             let age = match (kind, generator) {
                 (ContentKind::Text, None) => FileAge::Changed,
-                (ContentKind::Text, Some(generator)) if !self.can_generate(generator, quarters) => {
+                (ContentKind::Text, Some(generator)) if !self.can_generate(generator, program_view) => {
                     self.found.coverage.insert(Coverage::ProductNotRebuilt);
                     FileAge::Settled
                 }
@@ -52,7 +52,7 @@ impl Examiner<'_> {
         Ok(Ages(ages))
     }
 
-    fn can_generate(&self, generator: &Generator, quarters: &Quarters) -> bool {
+    fn can_generate(&self, generator: &Generator, program_view: &ProgramView) -> bool {
         let path = self.setting.path();
         let installed = |program: &str| {
             let layers = self.furnished.layer.iter().map(|layer| &layer.files);
@@ -62,8 +62,9 @@ impl Examiner<'_> {
                     .any(|name| name == program.as_bytes())
             })
         };
-        let found =
-            |program: &&&str| quarters.find_program(program, &path, quarters.tree()).is_some() || installed(program);
+        let found = |program: &&&str| {
+            program_view.find_program(program, &path, program_view.tree()).is_some() || installed(program)
+        };
         generator.programs.iter().any(|program| found(&program))
     }
 }

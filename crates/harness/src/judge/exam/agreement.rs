@@ -4,7 +4,7 @@
 use contract::report::TestCounts;
 use contract::text::{listed, show_controls};
 
-use super::room::Ran;
+use super::exam_tree::Ran;
 
 /// At most this many tests are named.
 const NAMED: usize = 5;

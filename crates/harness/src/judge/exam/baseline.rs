@@ -22,8 +22,8 @@ use untrusted_fs::own_files;
 
 use super::built::lies_in;
 use super::conduct::sort_of;
+use super::exam_tree::{ExamTree, Ran};
 use super::faults::{last_lines, missing_tool};
-use super::room::{ExamTree, Ran};
 use super::{Examined, Examiner};
 use crate::run::file::Stopped;
 

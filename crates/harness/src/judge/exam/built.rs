@@ -22,8 +22,8 @@ use tree::{Listing, folders_above};
 use untrusted_fs::{Bounds, Met, Next, WalkEntry, grant_owner, kind, open_root, read_beneath, remove_tree_at, walk};
 
 use super::Examiner;
+use super::exam_tree::ExamTree;
 use super::faults::last_lines;
-use super::room::ExamTree;
 use crate::judge::environment::uncover_folder;
 use crate::run::file::Stopped;
 

@@ -6,7 +6,7 @@ use contract::sandbox::{Attempt, AttemptVerdict};
 use gate::conduct::judge_conduct;
 
 use super::Examiner;
-use super::room::ExamTree;
+use super::exam_tree::ExamTree;
 
 /// Class of an attempt. Only the first word counts, since the rest of a command line may
 /// differ each time.

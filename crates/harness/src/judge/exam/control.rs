@@ -14,7 +14,7 @@ use testimony::results::TestResults;
 use tree::{Listing, ListingEntry, PathMode};
 
 use super::control_tests::{letters, same_place};
-use super::room::Ran;
+use super::exam_tree::Ran;
 use super::{Examiner, pass_name, uncompared};
 use crate::run::file::Stopped;
 

@@ -9,7 +9,7 @@ use tree::Listing;
 
 use super::Examiner;
 use super::control::Controlled;
-use super::room::Ran;
+use super::exam_tree::Ran;
 use crate::run::file::Stopped;
 
 /// Letters in the random name of a test.

@@ -11,7 +11,7 @@ use testimony::compare::{
 use testimony::results::{TestOutcome, TestResults, failure_messages};
 use tree::Listing;
 
-use super::room::Ran;
+use super::exam_tree::Ran;
 use super::{Examiner, pass_name};
 use crate::run::file::Stopped;
 

@@ -12,7 +12,7 @@ use tree::{Listing, folders_above};
 use untrusted_fs::{is_there_beneath, read_plain};
 
 use super::Examiner;
-use super::room::ExamTree;
+use super::exam_tree::ExamTree;
 use crate::run::file::Stopped;
 
 /// Size of a file up to which it is compared.

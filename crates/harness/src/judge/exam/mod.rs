@@ -14,13 +14,13 @@ mod conduct;
 mod control;
 mod control_tests;
 mod exam_files;
+mod exam_tree;
 mod excused;
 mod faults;
 mod furnish;
 mod made;
 mod names;
 mod poison;
-mod room;
 mod spare;
 
 use std::collections::BTreeSet;
@@ -38,13 +38,13 @@ use tree::{Listing, ListingEntry, ObjectDatabase, PathMode, folders_above};
 use crate::home::watch::Watch;
 use crate::judge::environment::Layer;
 use crate::run::file::Stopped;
-use crate::run::sandboxes::Cells;
+use crate::run::sandboxes::SandboxRecords;
 use crate::run::supervise::SupervisionTerms;
 pub(crate) use baseline::BaselineExam;
 pub(crate) use conduct::sort_of;
 use control::Controlled;
+use exam_tree::Ran;
 use names::CommandRun;
-use room::Ran;
 use spare::SpareTrees;
 
 /// Trees under examination.
@@ -72,7 +72,7 @@ pub(crate) struct Examined {
     pub(crate) late: Vec<LateCheck>,
     /// Everything that was run and what it printed, for `test.log`.
     pub(crate) log: Vec<u8>,
-    pub(crate) cells: Cells,
+    pub(crate) cells: SandboxRecords,
     /// Attempts that the baseline's own tests do not make.
     pub(crate) attempts: Vec<Attempt>,
     /// Setup layers that were made for trees other than the baseline.

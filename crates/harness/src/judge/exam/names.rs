@@ -8,7 +8,7 @@ use testimony::results::TestResults;
 use tree::Listing;
 
 use super::exam_files::ReleasedChanges;
-use super::room::Ran;
+use super::exam_tree::Ran;
 use super::{Examiner, counting};
 use crate::run::file::Stopped;
 

@@ -19,7 +19,7 @@ use untrusted_fs::read_plain;
 
 use super::Examiner;
 use super::control_tests::letters;
-use super::room::Ran;
+use super::exam_tree::Ran;
 use crate::judge::products::{judge_products, written_entry};
 use crate::run::file::Stopped;
 

@@ -12,26 +12,30 @@ use serde::Deserialize;
 
 use untrusted_fs::own_files;
 
-use super::outfit::Outfit;
+use super::engine_call::EngineCall;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::quarters::Quarters;
+use crate::run::program_view::ProgramView;
 
 /// Command line of the fake engine. The script contains every patch, so that it needs
 /// nothing but this file.
-pub(super) fn prepare_fake(run: &RunFile<'_>, quarters: &mut Quarters, state: &Path) -> Result<Outfit, Stopped> {
+pub(super) fn prepare_fake(
+    run: &RunFile<'_>,
+    program_view: &mut ProgramView,
+    state: &Path,
+) -> Result<EngineCall, Stopped> {
     let mut steps = run.task.fake.clone().unwrap_or_default();
     if stop::has_defect("fake_does_nothing") {
         steps.steps.clear();
     }
-    let state_dir = quarters.show_path(state, "state", Access::ReadWrite);
+    let state_dir = program_view.show_path(state, "state", Access::ReadWrite);
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
     let path = run.work_dir("engine")?.join("script.json");
     own_files::write_file(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
-    let exe = quarters.show_path(&run.harness.exe, "engine", Access::ReadOnly);
-    let path = quarters.show_path(&path, "script.json", Access::ReadOnly);
+    let exe = program_view.show_path(&run.harness.exe, "engine", Access::ReadOnly);
+    let path = program_view.show_path(&path, "script.json", Access::ReadOnly);
     let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];
     let (configuration, brief) = (String::new(), String::new());
-    Ok(Outfit { argv, stdin: None, variables: Vec::new(), configuration, brief, cwd: None })
+    Ok(EngineCall { argv, stdin: None, variables: Vec::new(), configuration, brief, cwd: None })
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@
 mod case;
 mod consume;
 mod ending;
+mod engine_call;
 mod fake;
 mod follow;
 mod git;
@@ -12,7 +13,6 @@ mod idle;
 mod linger;
 mod log;
 mod order;
-mod outfit;
 mod output;
 mod ran;
 mod state;
@@ -48,7 +48,7 @@ use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::NotedStep;
 use crate::run::observation::find_blindness;
 use crate::run::posture;
-use crate::run::sandboxes::Cells;
+use crate::run::sandboxes::SandboxRecords;
 use crate::run::supervise::wall_limit;
 use crate::work::claims;
 use consume::record_start;
@@ -430,7 +430,7 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
 /// Records the recorders' observations of the engine, and the changes to its repository's
 /// configuration.
 fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
-    let mut cells = Cells::default();
+    let mut cells = SandboxRecords::default();
     cells.add_sandbox(ENGINE_CELL, ended);
     run.add_cells(cells)?;
     let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE_CELL);

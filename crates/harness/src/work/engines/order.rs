@@ -7,9 +7,9 @@ use contract::proof::LookedAt;
 use contract::{Decision, TaskBounds, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
+use super::engine_call::EngineCall;
 use super::given::{Handed, SearchedPlaces, repository_paths};
-use super::outfit::Outfit;
-use super::{Blocked, EngineRun, case, fake, outfit};
+use super::{Blocked, EngineRun, case, engine_call, fake};
 use crate::gather::decide::Preparation;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::model::{ModelLink, PORT};
@@ -17,7 +17,7 @@ use crate::home::engines::CASE;
 use crate::home::placement::GIVEN;
 use crate::judge::copy::Copy;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::quarters::Quarters;
+use crate::run::program_view::ProgramView;
 use crate::run::supervise::{space, wall_limit};
 
 /// Order for the engine's process, and the paths that it will see.
@@ -30,40 +30,44 @@ pub(super) fn order(
     layers: &[PathBuf],
     state: &Path,
 ) -> Result<Result<Spec, Blocked>, Stopped> {
-    let mut quarters = run.setting().make_mounts("engine", copy.root.clone())?;
+    let mut program_view = run.setting().make_mounts("engine", copy.root.clone())?;
     let is_layered = copy.manifest.is_none() || !layers.is_empty();
     let equipped = preparation.equipped();
     let prepared = prepare(run, equipped, copy, is_layered)?;
     if is_layered {
         let lower = prepared.iter().chain(layers).chain([&copy.root]).cloned().collect();
         let space = space(&run.task.contract.limits);
-        quarters = quarters.with_layers(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
+        program_view =
+            program_view.with_layers(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
     let facts = decision.inputs.settings.model.as_ref();
     let link = preparation.model().link();
     let bounds = TaskBounds::of_contract(&run.task.contract, decision);
-    let outfit = match equipped {
-        Some(equipped) => match outfit::fill_definition(run, equipped, &bounds, link.zip(facts), &mut quarters, state)?
-        {
-            Ok(outfit) => outfit,
-            Err(unfit) => return Ok(Err(unfit)),
-        },
-        None => fake::prepare_fake(run, &mut quarters, state)?,
+    let engine_call = match equipped {
+        Some(equipped) => {
+            match engine_call::fill_definition(run, equipped, &bounds, link.zip(facts), &mut program_view, state)? {
+                Ok(engine_call) => engine_call,
+                Err(unfit) => return Ok(Err(unfit)),
+            }
+        }
+        None => fake::prepare_fake(run, &mut program_view, state)?,
     };
-    engine.end.argv_sha256 = Some(canonical_digest(&outfit.argv)?);
-    let mut spec =
-        run.setting().spec(&outfit.argv, None, &quarters, wall_limit(run)).ok_or_else(|| missing(&outfit.argv))?;
+    engine.end.argv_sha256 = Some(canonical_digest(&engine_call.argv)?);
+    let mut spec = run
+        .setting()
+        .spec(&engine_call.argv, None, &program_view, wall_limit(run))
+        .ok_or_else(|| missing(&engine_call.argv))?;
     engine.writable = spec.watched.as_ref().map(|watched| watched.roots.clone()).unwrap_or_default();
-    spec.env.retain(|(known, _)| !outfit.variables.iter().any(|(name, _)| name == known));
-    spec.env.extend(outfit.variables.iter().cloned());
+    spec.env.retain(|(known, _)| !engine_call.variables.iter().any(|(name, _)| name == known));
+    spec.env.extend(engine_call.variables.iter().cloned());
     if equipped.is_some()
-        && let Some(unfit) = named_target(run, engine, decision, link, &quarters, &outfit, &spec.env)?
+        && let Some(unfit) = named_target(run, engine, decision, link, &program_view, &engine_call, &spec.env)?
     {
         return Ok(Err(unfit));
     }
-    spec.stdin = outfit.stdin;
-    spec.cwd = outfit.cwd.unwrap_or(spec.cwd);
-    let above = quarters.tree().parent().unwrap_or(Path::new("/"));
+    spec.stdin = engine_call.stdin;
+    spec.cwd = engine_call.cwd.unwrap_or(spec.cwd);
+    let above = program_view.tree().parent().unwrap_or(Path::new("/"));
     spec.env.push(("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string()));
     if let (Some(link), Some(facts)) = (link, facts)
         && let (Some(pair), Some(confinement)) = (&facts.requested, &mut spec.confinement)
@@ -98,21 +102,21 @@ fn named_target(
     engine: &mut EngineRun,
     decision: &Decision,
     link: Option<&ModelLink>,
-    quarters: &Quarters,
-    outfit: &Outfit,
+    program_view: &ProgramView,
+    engine_call: &EngineCall,
     environment: &[(String, String)],
 ) -> Result<Option<Blocked>, Stopped> {
     let token = link.map(ModelLink::token);
     let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
     let handed = Handed {
-        argv: &outfit.argv,
-        input: outfit.brief.as_bytes(),
+        argv: &engine_call.argv,
+        input: engine_call.brief.as_bytes(),
         environment: environment.iter().filter(named).cloned().collect(),
-        configuration: outfit.configuration.as_bytes(),
+        configuration: engine_call.configuration.as_bytes(),
         writable: vec![
-            quarters.tree().display().to_string(),
-            quarters.home.display().to_string(),
-            quarters.tmp.display().to_string(),
+            program_view.tree().display().to_string(),
+            program_view.home.display().to_string(),
+            program_view.tmp.display().to_string(),
             format!("{GIVEN}/state"),
         ],
     };

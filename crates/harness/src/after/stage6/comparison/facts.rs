@@ -96,7 +96,7 @@ impl BundleFacts {
     /// verified.
     pub(super) fn read_bundle(bundle: &VerifiedBundle) -> Option<Self> {
         let report = bundle.report();
-        let file = |name: &str| untrusted_fs::read_plain(bundle.dir(), name.as_bytes(), LARGEST);
+        let file = |name: &str| bundle.read_within(name, LARGEST).ok();
         let written: Value = serde_json::from_slice(&file(names::REPORT)?).ok()?;
         let events = chain::read_chain(&file(names::EVENTS)?, Some(&report.run_id)).events;
         let is_indexed = |name: &&String| report.freshness.contains_key(*name);
@@ -125,7 +125,7 @@ impl OwnedPass {
     /// Reads the stage 5 proof of a verified bundle; none if it cannot be read.
     pub(super) fn read_bundle(bundle: &VerifiedBundle) -> Option<Self> {
         let mut facts = BundleFacts::read_bundle(bundle)?;
-        let written = untrusted_fs::read_plain(bundle.dir(), names::STAGE_5.as_bytes(), LARGEST);
+        let written = bundle.read_within(names::STAGE_5, LARGEST).ok();
         let written: Option<Value> = written.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let proof: Option<OwnedRepositoryProof> =
             written.as_ref().and_then(|written| serde_json::from_value(written.clone()).ok());

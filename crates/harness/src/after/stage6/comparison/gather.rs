@@ -230,7 +230,8 @@ impl Gatherer<'_> {
     }
 
     fn read_closed(&self, row: &RunRow, reason: Reason) -> Option<CitedBundle> {
-        if !row.reasons.contains(&reason) || !self.claims_this_build(row) {
+        let has_reason = row.reasons.iter().any(|found| found.known() == Some(reason));
+        if !has_reason || !self.claims_this_build(row) {
             return None;
         }
         let bundle = self.verify(row)?;

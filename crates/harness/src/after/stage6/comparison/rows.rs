@@ -7,6 +7,7 @@ use ledger::Bundles;
 
 use super::facts::{BundleFacts, MatrixFact, OwnedPass};
 
+/// Row about one expected failure.
 pub(super) fn failure_row(row: &MatrixFact) -> FailureRow {
     FailureRow {
         fixture: row.fixture.to_owned(),
@@ -17,6 +18,7 @@ pub(super) fn failure_row(row: &MatrixFact) -> FailureRow {
     }
 }
 
+/// Row about one pass of stage 5.
 pub(super) fn compared_pass(pass: &OwnedPass) -> ComparedPass {
     let BundleFacts { cited, case_id, target_commit, changed_files, .. } = pass.bundle.clone();
     let folder = Bundles::bundle_name(&cited.run_id);

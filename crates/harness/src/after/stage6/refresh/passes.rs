@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use contract::proof::OwnedRepositoryProof;
 use contract::stage6::comparison::REPEATABILITY_REQUIRED;
@@ -13,7 +13,6 @@ use evidence::verify::VerifiedBundle;
 use ledger::{Bundles, EngineIdentity, FoundRuns, ReadLedgerError, RunRow, RunStatus, hold_bundle};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use untrusted_fs::own_files;
 use views::{RunCount, RungIdentity, RungRun, RungSource, asked_run};
 
 use super::RefreshError;
@@ -146,11 +145,11 @@ fn read_pass(harness: &Harness, source: &RungSource<'_>, row: &RunRow) -> Result
 }
 
 fn read_bundle(bundle: &VerifiedBundle) -> Result<ReadPass, String> {
-    let (dir, report) = (bundle.dir(), bundle.report());
+    let report = bundle.report();
     let (run_id, attestation_sha256) = (report.run_id.clone(), bundle.attestation_sha256());
-    let raw_report: Value = read_json_document(dir, names::REPORT)?;
+    let raw_report: Value = read_json_document(bundle, names::REPORT)?;
     let has_proof = report.artifact_paths.contains_key(names::STAGE_5);
-    let raw_proof: Option<Value> = has_proof.then(|| read_json_document(dir, names::STAGE_5)).transpose()?;
+    let raw_proof: Option<Value> = has_proof.then(|| read_json_document(bundle, names::STAGE_5)).transpose()?;
     let proof: Option<OwnedRepositoryProof> =
         raw_proof.as_ref().map(|raw| serde_json::from_value(raw.clone())).transpose().map_err(|it| it.to_string())?;
     let mut facts = PassBundleFacts::of_report(report, proof.as_ref());
@@ -182,8 +181,8 @@ fn read_bundle(bundle: &VerifiedBundle) -> Result<ReadPass, String> {
     let exam = match &proof {
         Some(proof) => Some(PassExam {
             run_id: run_id.clone(),
-            contract: read_json_document(dir, names::CONTRACT)?,
-            decision: read_json_document(dir, names::DECISION)?,
+            contract: read_json_document(bundle, names::CONTRACT)?,
+            decision: read_json_document(bundle, names::DECISION)?,
             target: PathBuf::from(&proof.target_repository_path),
         }),
         None => None,
@@ -200,9 +199,9 @@ fn paths_of(run_id: &RunId) -> (String, String) {
 }
 
 /// A document of a verified bundle.
-pub(super) fn read_json_document<T: DeserializeOwned>(dir: &Path, name: &str) -> Result<T, String> {
+pub(super) fn read_json_document<T: DeserializeOwned>(bundle: &VerifiedBundle, name: &str) -> Result<T, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{name} cannot be read: {error}");
-    let bytes = own_files::read_file(dir.join(name)).map_err(|error| failed(&error))?;
+    let bytes = bundle.read_file(name).map_err(|error| failed(&error))?;
     serde_json::from_slice(&bytes).map_err(|error| failed(&error))
 }
 

@@ -101,12 +101,12 @@ fn is_lost(source: &RungSource<'_>, row: &RunRow) -> bool {
 }
 
 fn read_document(bundle: &VerifiedBundle, row: &RunRow) -> Option<FoundPrior> {
-    let (dir, report) = (bundle.dir(), bundle.report());
+    let report = bundle.report();
     if report.kind != Some(CollectionKind::Comparison) {
         return None;
     }
     let name = CollectionKind::Comparison.file();
-    let raw: Value = read_json_document(dir, name).ok()?;
+    let raw: Value = read_json_document(bundle, name).ok()?;
     let document: CandidateComparison = serde_json::from_value(raw.clone()).ok()?;
     let known = serde_json::to_value(&document).ok()?;
     let lanes = document.lanes.iter().map(|lane| RefreshLane {

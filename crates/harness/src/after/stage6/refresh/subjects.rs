@@ -53,6 +53,7 @@ pub(super) fn broken_facts(facts: &PassBundleFacts, run: &RunId) -> Vec<(Refresh
     found
 }
 
+/// Sentence for a subject that passes.
 pub(super) const fn held_sentence(subject: RefreshSubject) -> &'static str {
     match subject {
         RefreshSubject::ReportShape => "every report is that of a governed pass of stage 5",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use contract::report::TestCounts;
 use testimony::results::{Runner, TestOutcome, TestResults};
 
-use super::super::room::{Ran, ran};
+use super::super::exam_tree::{Ran, ran};
 use crate::run::tests::ended;
 
 /// Results from words like `+a -b .c`: passed, failed, skipped.

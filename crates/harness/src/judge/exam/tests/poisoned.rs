@@ -9,8 +9,8 @@ use sandbox::{Ended, Spec};
 use serde_json::{Value, json};
 use untrusted_fs::own_files::OwnPath as _;
 
+use super::super::exam_tree::Ran;
 use super::super::poison::passes_like;
-use super::super::room::Ran;
 use super::super::{Examined, Furnished};
 use super::agreement::command;
 use super::desk::{Desk, Files, blocks, log, made_by_build, pytest, reasons, say_pytest};

@@ -131,8 +131,8 @@ fn changed_text_is_new_and_products_are_old() {
         let layer = layer.map(|files| Layer::of_files(files.to_owned()));
         desk.ask((baseline, result), Furnished { layer, ..Furnished::default() }, &play, |mut examiner| {
             let root = examiner.setting.dir("t").unwrap();
-            let quarters = examiner.setting.make_mounts("t", root).unwrap();
-            let ages = examiner.ages(examiner.trees.result, &quarters).unwrap();
+            let program_view = examiner.setting.make_mounts("t", root).unwrap();
+            let ages = examiner.ages(examiner.trees.result, &program_view).unwrap();
             let all = ["app.py", "same.py", "lib.bin", made].map(|path| ages.age_of(path.as_bytes()));
             (all, examiner.found.coverage.contains(&Coverage::ProductNotRebuilt))
         })

@@ -1,8 +1,6 @@
 //! The check that every request passes before a route sees it: rate, Host, Origin, session.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Extension;
 use axum::body::{Body, to_bytes};
@@ -11,52 +9,16 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::Role;
-use super::rate::RateKey;
-use super::session::session_name;
+use crate::access::{HEAD_WITHIN, PeerAddress, RateKey, Role, Viewer, single_header};
 use crate::respond::{login_wanted, plain_refusal};
 use crate::route_table::{PageRoute, RouteAccess, find_route};
 use crate::source::{OperatorAct, OperatorActKind};
 use crate::state::ConsoleState;
 
-/// Time for the head of a request, for its body, and for a handshake.
-pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Largest form that is read.
 const LARGEST_FORM: usize = 64 << 10;
 /// Longest part of a path that is written into the ledger.
 const LONGEST_SUBJECT: usize = 100;
-
-/// Address that a connection came from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PeerAddress(pub(crate) SocketAddr);
-
-/// Whoever asks.
-#[derive(Debug, Clone)]
-pub(crate) struct Viewer {
-    pub(crate) role: Option<Role>,
-    /// Value of the cookie of a session that holds.
-    pub(crate) session: Option<String>,
-}
-
-impl Viewer {
-    /// True for a session that may act.
-    pub(crate) fn is_operator(&self) -> bool {
-        self.role == Some(Role::Operator)
-    }
-
-    /// Key of the rate at which refusals of this viewer are recorded.
-    pub(crate) fn rate_key(&self, peer: PeerAddress) -> RateKey {
-        match &self.session {
-            Some(_) => RateKey::Session(self.name()),
-            None => RateKey::Address(peer.0.ip()),
-        }
-    }
-
-    /// Name of the session for the ledger.
-    pub(crate) fn name(&self) -> String {
-        self.session.as_deref().map_or_else(|| "none".to_owned(), session_name)
-    }
-}
 
 /// Passes a request on only if rate, Host, Origin and session permit it.
 pub(crate) async fn guard_request(
@@ -152,13 +114,6 @@ fn find_viewer(state: &ConsoleState, headers: &HeaderMap) -> Viewer {
     let role = session.as_deref().and_then(|value| state.sessions.find_role(value));
     let is_open = state.sessions.policy().open_read_only;
     Viewer { role: role.or(is_open.then_some(Role::ReadOnly)), session }
-}
-
-/// Value of a header that occurs exactly once.
-pub(crate) fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    let mut all = headers.get_all(name).iter();
-    let first = all.next()?;
-    all.next().is_none().then(|| first.to_str().ok()).flatten()
 }
 
 fn read_cookie(headers: &HeaderMap, cookie: &str) -> Option<String> {

@@ -14,7 +14,7 @@ const LONGEST: usize = 16 << 20;
 /// An answer being taken down. Dropped before its end, it leaves a hole that the recording
 /// tells of.
 #[derive(Debug)]
-pub(crate) struct Taping {
+pub(crate) struct AnswerRecorder {
     core: Arc<Core>,
     wire: Wire,
     request: Bytes,
@@ -25,10 +25,10 @@ pub(crate) struct Taping {
     kept: bool,
 }
 
-impl Taping {
+impl AnswerRecorder {
     /// Starts a recording of the answer; none if no recording was asked for, or the request
     /// is no part of one.
-    pub(crate) fn start_taping(
+    pub(crate) fn start_recording(
         core: &Arc<Core>,
         wire: Wire,
         request: &Bytes,
@@ -71,7 +71,7 @@ impl Taping {
     }
 }
 
-impl Drop for Taping {
+impl Drop for AnswerRecorder {
     fn drop(&mut self) {
         if let (false, Some(recorder)) = (self.kept, &self.core.recorder) {
             recorder.miss();

@@ -14,7 +14,7 @@ pub(crate) use crate::home::placement::{GIVEN, TREE};
 
 /// Paths of one program, on the host and as the program sees them.
 #[derive(Debug, Clone)]
-pub(crate) struct Quarters {
+pub(crate) struct ProgramView {
     profile: Profile,
     /// Tree on the host.
     root: PathBuf,
@@ -29,7 +29,7 @@ pub(crate) struct Quarters {
     pub(crate) tmp: PathBuf,
 }
 
-impl Quarters {
+impl ProgramView {
     /// On the host's own paths.
     pub(crate) fn on_host(root: PathBuf, home: PathBuf, tmp: PathBuf) -> Self {
         let workspace = WorkspaceFrom::Directory(root.clone());

@@ -16,7 +16,7 @@ pub(crate) struct LiveHub {
 
 impl LiveHub {
     /// A viewer of the feed of a run, and true if the feed was made now and needs a reader.
-    pub(super) fn join_feed(&self, run_id: &str) -> Option<(CountedViewer, bool)> {
+    pub(crate) fn join_feed(&self, run_id: &str) -> Option<(CountedViewer, bool)> {
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         feeds.retain(|_, feed| feed.strong_count() > 0);
         if let Some(viewer) = feeds.get(run_id).and_then(Weak::upgrade).and_then(|feed| feed.join_viewer()) {

@@ -19,10 +19,10 @@ use crate::gather::engine::equip::Equipped;
 use crate::gather::model::ModelLink;
 use crate::home::engines::CASE;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::quarters::Quarters;
+use crate::run::program_view::ProgramView;
 
 /// Everything that is put on.
-pub(super) struct Outfit {
+pub(super) struct EngineCall {
     pub(super) argv: Vec<String>,
     pub(super) stdin: Option<Vec<u8>>,
     pub(super) variables: Vec<(String, String)>,
@@ -44,16 +44,16 @@ pub(super) fn fill_definition(
     equipped: &Equipped,
     bounds: &TaskBounds,
     model: Option<(&ModelLink, &ModelFacts)>,
-    quarters: &mut Quarters,
+    program_view: &mut ProgramView,
     state: &Path,
-) -> Result<Result<Outfit, Blocked>, Stopped> {
+) -> Result<Result<EngineCall, Blocked>, Stopped> {
     let definition = &equipped.engine.definition;
     let (shown, mut argv) = equipped.pieces.command();
     for piece in shown {
-        let _ = quarters.show_path(&piece.host, &piece.name, Access::ReadOnly);
+        let _ = program_view.show_path(&piece.host, &piece.name, Access::ReadOnly);
     }
-    let seen_state = quarters.show_path(state, "state", Access::ReadWrite);
-    let mut values = values(run, equipped, bounds, quarters, &seen_state)?;
+    let seen_state = program_view.show_path(state, "state", Access::ReadWrite);
+    let mut values = values(run, equipped, bounds, program_view, &seen_state)?;
     if let Some((link, facts)) = model {
         add_model(&mut values, link, facts, definition);
     }
@@ -73,7 +73,7 @@ pub(super) fn fill_definition(
         variables.push((name.clone(), put(value, TemplatePlace::Variable)?));
     }
     let brief = values.get("brief").cloned().unwrap_or_default();
-    Ok(Ok(Outfit { argv, stdin, variables, configuration, brief, cwd }))
+    Ok(Ok(EngineCall { argv, stdin, variables, configuration, brief, cwd }))
 }
 
 /// Values of the names in a definition, except those of the model.
@@ -81,7 +81,7 @@ fn values(
     run: &mut RunFile<'_>,
     equipped: &Equipped,
     bounds: &TaskBounds,
-    quarters: &mut Quarters,
+    program_view: &mut ProgramView,
     state: &Path,
 ) -> Result<Values, Stopped> {
     let brief = brief(&run.task.contract, bounds, equipped.engine.id == CASE);
@@ -90,12 +90,12 @@ fn values(
     run.write_artifact("backend/task.md", brief.as_bytes())?;
     Ok(Values::from([
         ("state", text(state)),
-        ("home", text(&quarters.home)),
+        ("home", text(&program_view.home)),
         ("tree", equipped.pieces.tree()),
-        ("workspace", text(quarters.tree())),
-        ("task", text(&quarters.show_path(&task, TASK, Access::ReadOnly))),
+        ("workspace", text(program_view.tree())),
+        ("task", text(&program_view.show_path(&task, TASK, Access::ReadOnly))),
         ("bin", equipped.pieces.bin()),
-        ("path", search_path(run, quarters)),
+        ("path", search_path(run, program_view)),
         ("brief", brief),
     ]))
 }
@@ -141,9 +141,9 @@ fn judge_configuration(given: &case::CaseInputs<'_>, read: &[(String, Vec<u8>)])
 }
 
 /// Search path of every program.
-fn search_path(run: &RunFile<'_>, quarters: &Quarters) -> String {
+fn search_path(run: &RunFile<'_>, program_view: &ProgramView) -> String {
     let dirs = run.setting().path();
-    dirs.iter().map(|dir| text(&quarters.seen(dir))).collect::<Vec<_>>().join(":")
+    dirs.iter().map(|dir| text(&program_view.seen(dir))).collect::<Vec<_>>().join(":")
 }
 
 /// Makes a folder below the state and says where the engine sees it.

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 /// A frame with the sequence number of its event; none for one that is no event.
-pub(super) type SharedFrame = (Option<u64>, Bytes);
+pub(crate) type SharedFrame = (Option<u64>, Bytes);
 
 /// End of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FeedEnd {
+pub(crate) enum FeedEnd {
     /// The run is sealed and every event was sent.
     Sealed,
     /// Nothing more can be read here.
@@ -20,7 +20,7 @@ pub(super) enum FeedEnd {
 
 impl FeedEnd {
     /// Last frame that viewers get.
-    pub(super) fn frame(self) -> Bytes {
+    pub(crate) fn frame(self) -> Bytes {
         match self {
             Self::Sealed => Bytes::from_static(b"event: sealed\ndata: {}\n\n"),
             Self::Lost => Bytes::from_static(b"event: lost\ndata: {}\n\n"),
@@ -29,7 +29,7 @@ impl FeedEnd {
 }
 
 /// A comment, which viewers pass over.
-pub(super) fn keep_alive() -> Bytes {
+pub(crate) fn keep_alive() -> Bytes {
     Bytes::from_static(b": still here\n\n")
 }
 
@@ -40,7 +40,7 @@ const MOST_JOINED: usize = 16 << 10;
 const MOST_TAKEN: usize = 256;
 
 /// Frames as one, where they are few and small: what a look at the file found costs each viewer one write.
-pub(super) fn join_few(frames: Vec<Bytes>) -> Vec<Bytes> {
+pub(crate) fn join_few(frames: Vec<Bytes>) -> Vec<Bytes> {
     if frames.len() < 2 || frames.iter().map(Bytes::len).sum::<usize>() > MOST_JOINED {
         return frames;
     }
@@ -57,7 +57,7 @@ struct FeedState {
 
 /// The events of one run.
 #[derive(Debug)]
-pub(super) struct LiveFeed {
+pub(crate) struct LiveFeed {
     state: Mutex<FeedState>,
     news: watch::Sender<()>,
 }
@@ -70,11 +70,11 @@ impl Default for LiveFeed {
 
 /// A viewer of a feed, counted for as long as it lives.
 #[derive(Debug)]
-pub(super) struct CountedViewer(Arc<LiveFeed>);
+pub(crate) struct CountedViewer(Arc<LiveFeed>);
 
 impl CountedViewer {
     /// Feed that is viewed.
-    pub(super) fn feed(&self) -> &Arc<LiveFeed> {
+    pub(crate) fn feed(&self) -> &Arc<LiveFeed> {
         &self.0
     }
 }
@@ -87,17 +87,17 @@ impl Drop for CountedViewer {
 
 /// Frames that a viewer does not have yet.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct FramesBehind {
-    pub(super) frames: Vec<SharedFrame>,
+pub(crate) struct FramesBehind {
+    pub(crate) frames: Vec<SharedFrame>,
     /// True if there are more of them already.
-    pub(super) has_more: bool,
+    pub(crate) has_more: bool,
     /// End of the feed, once there are no more.
-    pub(super) end: Option<FeedEnd>,
+    pub(crate) end: Option<FeedEnd>,
 }
 
 impl LiveFeed {
     /// Adds lines as they stand in the file, and says once that the run's process is gone.
-    pub(super) fn add_lines(&self, lines: Vec<Vec<u8>>, is_interrupted: bool) {
+    pub(crate) fn add_lines(&self, lines: Vec<Vec<u8>>, is_interrupted: bool) {
         let mut state = self.lock();
         let before = state.frames.len();
         state.frames.extend(lines.iter().map(|line| frame_of(line)));
@@ -113,14 +113,14 @@ impl LiveFeed {
     }
 
     /// Ends the feed and wakes every viewer.
-    pub(super) fn end_feed(&self, end: FeedEnd) {
+    pub(crate) fn end_feed(&self, end: FeedEnd) {
         self.lock().end = Some(end);
         self.news.send_replace(());
     }
 
     /// Ends the feed if nobody views it. A viewer that joins is counted before or comes too
     /// late, and never waits at a feed without a reader.
-    pub(super) fn end_unless_viewed(&self) -> bool {
+    pub(crate) fn end_unless_viewed(&self) -> bool {
         let mut state = self.lock();
         if state.viewers == 0 {
             state.end = Some(FeedEnd::Lost);
@@ -129,7 +129,7 @@ impl LiveFeed {
     }
 
     /// Frames behind the first `sent`, as many as are taken at a time.
-    pub(super) fn frames_behind(&self, sent: usize) -> FramesBehind {
+    pub(crate) fn frames_behind(&self, sent: usize) -> FramesBehind {
         let state = self.lock();
         let rest = state.frames.get(sent..).unwrap_or_default();
         let frames = rest.iter().take(MOST_TAKEN).cloned().collect();
@@ -138,13 +138,13 @@ impl LiveFeed {
     }
 
     /// Signal that changes with every new frame.
-    pub(super) fn subscribe(&self) -> watch::Receiver<()> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
         self.news.subscribe()
     }
 
     /// Counts a viewer for as long as the returned value lives; none where no reader reads
     /// and not everything was read.
-    pub(super) fn join_viewer(self: &Arc<Self>) -> Option<CountedViewer> {
+    pub(crate) fn join_viewer(self: &Arc<Self>) -> Option<CountedViewer> {
         let mut state = self.lock();
         if state.end == Some(FeedEnd::Lost) {
             return None;
@@ -155,7 +155,7 @@ impl LiveFeed {
     }
 
     /// Number of viewers.
-    pub(super) fn count_viewers(&self) -> usize {
+    pub(crate) fn count_viewers(&self) -> usize {
         self.lock().viewers
     }
 

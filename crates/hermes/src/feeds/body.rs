@@ -14,22 +14,22 @@ const QUEUE: usize = 64;
 
 /// The sending side.
 #[derive(Debug)]
-pub(super) struct LiveSender(Sender<Bytes>);
+pub(crate) struct LiveSender(Sender<Bytes>);
 
 impl LiveSender {
     /// False if the viewer is gone, or does not take it in time.
-    pub(super) async fn send_within(&self, bytes: Bytes, span: Duration) -> bool {
+    pub(crate) async fn send_within(&self, bytes: Bytes, span: Duration) -> bool {
         matches!(tokio::time::timeout(span, self.0.send(bytes)).await, Ok(Ok(())))
     }
 }
 
 /// The receiving side, as hyper reads it.
 #[derive(Debug)]
-pub(super) struct LiveBody(Receiver<Bytes>);
+pub(crate) struct LiveBody(Receiver<Bytes>);
 
 impl LiveBody {
     /// Connected pair of a sender and a response body.
-    pub(super) fn new() -> (LiveSender, Self) {
+    pub(crate) fn new() -> (LiveSender, Self) {
         let (sender, receiver) = channel(QUEUE);
         (LiveSender(sender), Self(receiver))
     }

@@ -19,7 +19,7 @@ use super::furnish::Layers;
 use super::{Examiner, LateCheck};
 use crate::run::file::Stopped;
 use crate::run::followed::FollowedProgram;
-use crate::run::quarters::Quarters;
+use crate::run::program_view::ProgramView;
 use crate::run::supervise::{self, exit_code, limits_exceeded};
 
 /// Upper bound on the reports of a command that are read.
@@ -31,7 +31,7 @@ const LARGEST_REPORT: u64 = 64 << 20;
 /// A tree to run commands in.
 pub(super) struct ExamTree {
     root: PathBuf,
-    quarters: Quarters,
+    program_view: ProgramView,
     /// Folder of the changes to the tree, if it lies on layers.
     changes: Option<PathBuf>,
     /// Layers that setup put under the tree.
@@ -108,13 +108,13 @@ impl Examiner<'_> {
         let name = self.unused_name(&format!("verify-{}", short.replace(' ', "-")));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
-        let quarters = self.setting.make_mounts(&name, root.clone())?;
-        let ages = self.ages(listing, &quarters)?;
+        let program_view = self.setting.make_mounts(&name, root.clone())?;
+        let ages = self.ages(listing, &program_view)?;
         self.lay_out(listing, &ages, &root)?;
         let Layers { files, attempts } = self.layers(listing, &ages)?;
         let mut room = ExamTree {
             root,
-            quarters,
+            program_view,
             changes: None,
             layers: Vec::new(),
             reports,
@@ -140,7 +140,7 @@ impl Examiner<'_> {
         let lower = [&room.root].into_iter().chain(&layers).cloned().collect();
         let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above) };
         let seen = [&changes].into_iter().chain(&layers).cloned().collect();
-        room.quarters = room.quarters.with_layers(seen, from);
+        room.program_view = room.program_view.with_layers(seen, from);
         (room.changes, room.layers) = (Some(changes), layers);
         self.build_tested(&mut room, listing, short)?;
         Ok(room)
@@ -189,12 +189,12 @@ impl Examiner<'_> {
             return Err(Stopped::Cancelled);
         }
         let wall = Duration::from_secs(command.timeout_seconds);
-        let mut quarters = room.quarters.clone();
+        let mut program_view = room.program_view.clone();
         let names_tests = stdin.is_none();
         let reports = room.reports.join(name.replace(' ', "-"));
-        let seen_reports = quarters.show_path(&reports, "reports", Access::ReadWrite);
+        let seen_reports = program_view.show_path(&reports, "reports", Access::ReadWrite);
         fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
-        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &quarters, wall) else {
+        let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &program_view, wall) else {
             let program = command.argv.first().map_or("", String::as_str);
             return Ok(Ran { unready: false, ..not_started(&format!("`{program}` was not found")) });
         };
