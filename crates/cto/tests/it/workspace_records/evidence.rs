@@ -76,7 +76,7 @@ fn validated_needs_evidence_that_holds() {
         let name = proof.rsplit_once(&format!("{run}/")).map_or(proof, |(_, name)| name);
         assert_eq!(lines.next().unwrap(), format!("- Proof sha256: {}", digest(name)), "{proof}");
     }
-    for label in ["- Proof: ", "- Target validation: ", "- Scope guard: ", "- Changed: "] {
+    for label in ["- Target validation: ", "- Scope guard: ", "- Changed: "] {
         assert!(text.lines().any(|line| line.len() > label.len() && line.starts_with(label)), "{label}\n{text}");
     }
     assert!(!text.contains("- Target commit: "), "a case lands nothing");

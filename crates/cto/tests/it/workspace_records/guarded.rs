@@ -152,14 +152,17 @@ fn each_state_of_core_has_its_own_status() {
 
 /// A shell that waits for a person in Core, at a terminal of its own; `script` makes that, in another folder.
 fn wait_at_a_terminal(world: &World, core: &Path) -> Option<Child> {
-    let told = format!("cd '{}' && echo here > '{}' && exec sh", core.display(), world.tmp().join("here").display());
-    let mut command = program("script", world.path());
-    let started = command.args(["-qfc", &told, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let (above, here) = (world.path(), world.path().join("arrived"));
+    // From a file, so that the command of `script` has no word of a validation and no path.
+    fs::write(above.join("waits"), format!("cd '{}' && echo here > '{}' && exec sh\n", core.display(), here.display()))
+        .unwrap();
+    let mut command = program("script", above);
+    let started = command.args(["-qfc", ". ./waits", "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
     let Ok(waiting) = started else {
         skip("guard: a shell that waits for a person", "there is no script");
         return None;
     };
-    wait_for("the shell", || world.tmp().join("here").exists().then_some(()));
+    wait_for("the shell", || here.exists().then_some(()));
     Some(waiting)
 }
 
