@@ -103,7 +103,7 @@ mod tests {
         std::fs::create_dir(root.join("xtask")).unwrap();
         let git = |arguments: &[&str]| {
             let who = ["-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false"];
-            command_output(program("git", &who).args(arguments).current_dir(root)).unwrap();
+            command_output(program("git", who).args(arguments).current_dir(root)).unwrap();
         };
         let commit = |limit: &str| {
             std::fs::write(root.join(LIMITS), format!("{limit}\n")).unwrap();

@@ -7,7 +7,7 @@ use crate::queue::order;
 use crate::rights::TwoWorkers;
 use crate::world::World;
 use contract::{Stage, Stamp, canonical_text};
-use ledger::{ApprovalUse, EntryKind, Ledger, RequestIntent, RequestStep, RunIntent};
+use ledger::{ApprovalUse, EntryKind, LeaseRenewal, Ledger, RequestIntent, RequestStep, RunIntent};
 use serde_json::{Value, json};
 use testkit::each_row;
 
@@ -215,7 +215,13 @@ fn a_request_is_used_only_by_its_own_run_and_while_it_is_approved() {
     let used = ApprovalUse { request: digest("ee"), not_before: two.now, expires_at: clock(600) };
     let worker = two.ledger_of(&two.honest);
     worker
-        .engine_starting(&run("dddd"), Some(1), clock(1), &json!({}), Some(&used))
+        .engine_starting(
+            &run("dddd"),
+            Some(LeaseRenewal { epoch: 1, until: clock(60) }),
+            clock(1),
+            &json!({}),
+            Some(&used),
+        )
         .expect("by the program, as it is meant");
     assert_eq!(two.world.open().verify().unwrap().problems, vec![]);
 }
