@@ -95,7 +95,8 @@ pub(super) fn split_tests(text: &str, is_test: bool) -> (&str, usize) {
     if is_test {
         return ("", text.lines().count());
     }
-    let at = text.find("#[cfg(test)]\nmod ").or_else(|| text.find("#[cfg(test)]\n#[expect"));
+    let begins = ["mod ", "pub(super) mod ", "pub(crate) mod ", "#[expect"];
+    let at = begins.iter().filter_map(|begin| text.find(&format!("#[cfg(test)]\n{begin}"))).min();
     at.map_or((text, 0), |at| (&text[..at], text[at..].lines().count()))
 }
 
