@@ -17,8 +17,8 @@ esac
 git log --oneline | wc -l | sed 's/^/commits /'
 git status --porcelain | sed 's/^/dirty /'
 ls -A | sed 's/^/sees /'
-grep -rlsE 'annual-report-of-1987|zebra-crossing' . /tmp /run | sed 's/^/knows /'
-env | grep -E 'annual-report-of-1987|zebra-crossing' | sed 's/^/knows /'
+grep -rlsE 'annual-report-of-198[7]|zebra-crossin[g]' . /tmp /run | sed 's/^/knows /'
+env | grep -E 'annual-report-of-198[7]|zebra-crossin[g]' | sed 's/^/knows /'
 if [ -z "$(git status --porcelain)" ]; then
   sed -i 's/return text.lower().*/return text.lower().strip()/' strings.py
 else
