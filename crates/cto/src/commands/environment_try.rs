@@ -8,7 +8,7 @@ use contract::case::FakeSteps;
 use contract::report::{PassKind, TestCounts};
 use contract::task::SourceClassification;
 use contract::text::show_controls;
-use contract::{Purpose, Report, Stage};
+use contract::{Purpose, Report, Stage, Status};
 use evidence::names;
 use harness::{Ask, FAKE, Harness, Task, list_unloaded};
 use serde::Serialize;
@@ -165,6 +165,7 @@ fn tell(
 fn fail(context: &Context, tried: &[TriedEnvironment]) -> Result<u8, CommandError> {
     if context.output.json {
         context.output.print_json(&json!({"draft": null, "tried": tried}))?;
+        return Ok(Status::Blocked.exit_code());
     }
     let closest = tried.iter().rev().max_by_key(|row| row.passed);
     let why = closest.and_then(|row| row.why.as_deref()).unwrap_or("no test ran");

@@ -154,25 +154,28 @@ fn first_command(ran: &Ran) -> Option<String> {
 /// Most remedies that one after the other are followed.
 const MOST_STEPS: usize = 12;
 
-/// Does what is printed, and again what was refused, until it works or a person has to act. Gives the commands that lead back to
-/// one that was followed before and changed nothing.
+/// Commands that change nothing: what they show is for a person to act on.
+const LOOKS: [&str; 4] = ["cto records", "cto show", "cto doctor", "cto decide"];
+
+/// Does what is printed, and then again what was refused, until it works or a person has to act. Gives the commands that lead back
+/// to one that was followed before and changed nothing.
 fn find_loop(run: impl Fn(&[String]) -> Ran, words: &[&str]) -> Option<Vec<String>> {
-    let refused = shell_words::join(["cto"].iter().chain(words));
-    let (mut typed, mut advised) = (refused.clone(), BTreeSet::new());
-    let mut way = Vec::new();
+    let mut refused = vec![shell_words::join(["cto"].iter().chain(words))];
+    let (mut way, mut advised) = (Vec::new(), BTreeSet::new());
     for _ in 0..MOST_STEPS {
+        let typed = refused.last()?.clone();
         let ran = run(&shell_words::split(&typed).unwrap()[1..]);
         way.push(typed.clone());
-        typed = match first_command(&ran) {
-            _ if ran.code == 0 && typed == refused => return None,
-            _ if ran.code == 0 => refused.clone(),
-            None => return None,
-            Some(command) if !advised.insert((typed.clone(), command.clone())) => {
-                way.push(command);
-                return Some(way);
-            }
-            Some(command) => command,
-        };
+        if ran.code == 0 {
+            let _ = refused.pop();
+            continue;
+        }
+        let command = first_command(&ran).filter(|command| !LOOKS.iter().any(|look| command.starts_with(look)))?;
+        if !advised.insert((typed, command.clone())) {
+            way.push(command);
+            return Some(way);
+        }
+        refused.push(command);
     }
     None
 }

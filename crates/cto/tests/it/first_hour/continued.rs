@@ -17,8 +17,9 @@ esac
 git log --oneline | wc -l | sed 's/^/commits /'
 git status --porcelain | sed 's/^/dirty /'
 ls -A | sed 's/^/sees /'
-grep -rlsE 'annual-report-of-1987|zebra-crossing' . /tmp /run | sed 's/^/knows /'
-env | grep -E 'annual-report-of-1987|zebra-crossing' | sed 's/^/knows /'
+grep -rlsE 'annual-report-of-198[7]|zebra-crossin[g]' . /tmp /run | sed 's/^/knows /'
+grep -rls 'def slugify' . | sed 's/^/finds /'
+env | grep -E 'annual-report-of-198[7]|zebra-crossin[g]' | sed 's/^/knows /'
 if [ -z "$(git status --porcelain)" ]; then
   sed -i 's/return text.lower().*/return text.lower().strip()/' strings.py
 else
@@ -101,9 +102,7 @@ fn half_done_work_is_gone_on_with() {
         |said: &str| said.lines().filter(|line| line.starts_with("sees ")).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(seen(&said), seen(&scene.said(&first)));
     assert!(!said.contains("knows "), "{said}");
-    let kept = scene.world.bundles().join(first["run_id"].as_str().unwrap());
-    let contract = fs::read_to_string(kept.join("task-contract.json")).unwrap();
-    assert!(contract.contains("annual-report-of-1987"), "control: the bundle has the answers");
+    assert!(said.contains("finds ./strings.py\n"), "control: the search finds what is there: {said}");
     for same in ["baseline_commit", "baseline_tree", "contract_digest", "backend", "stage"] {
         assert_eq!(second[same], first[same], "{same}");
     }
