@@ -48,7 +48,7 @@ fn after_it_was_verified() {
     let export = ["export", run.as_str(), "-o", archive.to_str().unwrap()];
     let with_space = |text: &str| format!("{text} ");
     for (words, place, file) in [
-        (take.as_slice(), "take.verified", "contract.json"),
+        (take.as_slice(), "take.verified", "task-contract.json"),
         (take.as_slice(), "take.verified", "patch.diff"),
         (export.as_slice(), "export.gathered", "report.json"),
     ] {

@@ -41,6 +41,7 @@ fn two_runs_that_want_one_name_do_not_overwrite_each_other() {
 fn killed_at_every_place() {
     let Some(binary) = stoppable("take::together::killed_at_every_place") else { return };
     let places = [
+        "take.verified",
         "take.begun",
         "take.locked",
         "take.built",
@@ -69,7 +70,7 @@ fn killed_at_every_place() {
         let was_there = scene.repository.join(".git/refs/heads").join(scene.branch()).exists();
         assert_eq!(
             was_there,
-            !matches!(place, "take.begun" | "take.locked" | "take.built" | "take.objects"),
+            !matches!(place, "take.verified" | "take.begun" | "take.locked" | "take.built" | "take.objects"),
             "{place}"
         );
         let document = scene.take(&[], 0);
