@@ -90,7 +90,10 @@ fn change_every_file(browser: &Browser, world: &World, bundle: &Path, (status, t
         let (holds, failed) = read_box(&page);
         assert!(!holds && failed.iter().any(|(file, _)| file == name), "{name}: {failed:?}");
         assert!(named.iter().any(|(file, _)| file == name), "{name}: {named:?}");
-        assert!(failed.is_subset(&named), "{status} {name}: the page says {failed:?}, the command {named:?}");
+        // The command tries no further check of a document that it cannot read.
+        let is_shapeless = |file: &String| named.contains(&(file.clone(), "shape".to_owned()));
+        let more: Failed = failed.difference(&named).filter(|(file, _)| !is_shapeless(file)).cloned().collect();
+        assert!(more.is_empty(), "{status} {name}: the page says {failed:?}, the command {named:?}");
         page.leave();
     }
 }

@@ -48,9 +48,8 @@ impl Pair {
 
 /// The binary in namespaces of its own.
 fn apart(world: &World, more: &[&str], words: &[&str]) -> CtoCommand {
-    let mut command = world.program("unshare");
-    command.args(APART).args(more).arg(world.binary()).args(words);
-    command
+    let wrapper: Vec<&str> = ["unshare"].iter().chain(&APART).chain(more).copied().collect();
+    world.under(&world.command(words), &wrapper)
 }
 
 #[test]

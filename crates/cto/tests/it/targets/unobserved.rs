@@ -21,8 +21,8 @@ sys.exit(subprocess.run(sys.argv[1:]).returncode)
 "#;
 
 fn under_listener(scene: &Scene, words: &[&str]) -> Ran {
-    let mut python = scene.world.program("python3");
-    Ran::of(python.args(["-c", LISTENER]).arg(scene.world.binary()).args(words).output().unwrap())
+    let command = scene.world.command(words);
+    Ran::of(scene.world.under(&command, &["python3", "-c", LISTENER]).output().unwrap())
 }
 
 fn is_used(scene: &Scene, request: &serde_json::Value) -> bool {
