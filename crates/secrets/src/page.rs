@@ -90,7 +90,7 @@ What the scanner looks for besides the values it is given. A hit is named by rul
 
 Each of the {count} rules finds plain values and four encodings. These are base64 (standard and URL-safe, at any offset within a longer text,
 also wrapped), hex, URL-encoded, and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
-with; the group, where there is one, is the secret. Of a key block the lines of base64 are, whatever stands around them on each line: the
+with. If a pattern has a group, the group is the secret. In a key block the lines of base64 are the secret, with anything around them on each line: the
 marks of a diff, comments, prefixes of a log, quotes.
 
 - *no placeholder*: not a repeated character or block, not an alphabet in order, no word such as `example` or `changeme`.
