@@ -185,5 +185,6 @@ fn a_reason_of_a_newer_program_breaks_no_list() {
     assert_eq!(ledger.runs_recent(&RunFilter::default(), 50).unwrap(), listed);
     world.disarm();
     world.edit("UPDATE runs SET reasons = '[\"not a code\"]' WHERE sealed_seq IS NOT NULL");
-    assert!(world.open().runs_recent(&RunFilter::default(), 50).is_err(), "control: other texts are damage");
+    let damaged = world.open().runs_recent(&RunFilter::default(), 50);
+    assert!(!damaged.is_ok_and(|shown| shown.len() == IDS.len()), "control: other texts are damage");
 }

@@ -124,8 +124,7 @@ fn a_word_that_strays_is_seen() {
 
 /// Quoted names in a text of SQL that have the form of a kind.
 fn quoted_kinds(text: &str) -> Vec<&str> {
-    let is_part =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let is_kind = |name: &&str| name.contains('.') && name.split('.').all(is_part);
     text.split('\'').filter(is_kind).collect()
 }
