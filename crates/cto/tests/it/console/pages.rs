@@ -244,10 +244,10 @@ fn runs_are_sorted_and_chosen_and_show_what_their_bundles_prove() {
         ("?sort=status", &by_status),
         ("?sort=engine", &newest),
         ("?q=sort:status", &by_status),
-        ("?engine=fake&stage=1", &newest),
+        ("?engine=fake&stage=2", &newest),
         ("?engine=other", &vec![]),
         ("?q=status:fail&sort=oldest", &vec![failed.clone()]),
-        ("?stage=2", &vec![]),
+        ("?stage=3", &vec![]),
     ] {
         assert_eq!(ids_of(&list(query)), *expected, "{query}");
     }
