@@ -25,6 +25,7 @@ pub(crate) fn write_schemas() -> ChoreResult {
     for (path, text) in lean(&printed)? {
         std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
+    std::fs::write(open_api(), print_open_api()?).map_err(|error| format!("cannot write openapi.json: {error}"))?;
     println!("{} schemas in {}", printed.len(), folder.display());
     Ok(())
 }
@@ -39,10 +40,23 @@ pub(crate) fn check_schemas() -> ChoreResult {
     let lean = lean(&printed)?;
     let stale = lean.iter().filter(|(path, text)| std::fs::read_to_string(path).ok().as_ref() != Some(text));
     drifted.extend(stale.map(|(path, _)| path.display().to_string()));
+    if std::fs::read_to_string(open_api()).ok() != Some(print_open_api()?) {
+        drifted.push("openapi.json".to_owned());
+    }
     match drifted.is_empty() {
         true => Ok(()),
-        false => Err(format!("docs/formats/schemas: run `cargo xtask schema` for {}", drifted.join(", "))),
+        false => Err(format!("docs/formats: run `cargo xtask schema` for {}", drifted.join(", "))),
     }
+}
+
+/// File with the description of the console's interface.
+fn open_api() -> PathBuf {
+    repository_root().join("docs/formats/openapi.json")
+}
+
+/// The description, as the program of this source prints it.
+fn print_open_api() -> ChoreResult<String> {
+    command_output(&mut program(target().join("debug/cto"), ["schema", "openapi"]))
 }
 
 /// Schemas that the program carries without their words, since every run needs them.

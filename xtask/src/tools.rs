@@ -12,12 +12,14 @@ use crate::ChoreResult;
 use crate::process::{cache, cargo, command_output, is_there, program, run_command, target};
 
 /// Program or file, and the Debian package it comes in.
-const PROGRAMS: [(&str, &str); 17] = [
+const PROGRAMS: [(&str, &str); 18] = [
     ("git", "git"),
     ("python3", "python3"),
     ("node", "nodejs"),
     ("npm", "npm"),
     ("ssh-keygen", "openssh-client"),
+    // A stand-in for a token is built with it.
+    ("gcc", "gcc"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),
     ("cmake", "cmake"),
@@ -93,6 +95,7 @@ pub(crate) type Tool = (&'static str, fn() -> ChoreResult<PathBuf>);
 /// Tools that are made ready for tests.
 pub(crate) const TOOLS: &[Tool] = &[
     ("CTO_TEST_PYTHON", python),
+    ("CTO_TEST_OPENAPI_PYTHON", open_api_python),
     ("CTO_TEST_GO", go),
     ("CTO_TEST_GO_CACHE", go_cache),
     ("CTO_TEST_NEXTEST", nextest),
@@ -161,6 +164,11 @@ pub(crate) fn python() -> ChoreResult<PathBuf> {
     static MAKING: Mutex<()> = Mutex::new(());
     let _held = hold(&MAKING);
     fill_venv(&cache()?.join("venv"), &LIBRARIES)
+}
+
+/// The Python with a reader of OpenAPI documents.
+fn open_api_python() -> ChoreResult<PathBuf> {
+    fill_venv(&cache()?.join("venv-openapi"), &["openapi-spec-validator==0.9.0"])
 }
 
 /// The Python of an environment with these libraries, made on first use and kept.

@@ -65,6 +65,22 @@
     });
   };
 
+  // a diff is one stop of Tab; arrows go from line to line of it, and each line is a link to itself
+  const diffLines = () => {
+    for (const diff of $$('.diff')) {
+      diff.addEventListener('keydown', (e) => {
+        const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+        if (!step || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
+        const links = $$('tr', diff).map((row) => $('a', row)).filter(Boolean);
+        const row = document.activeElement.closest('.diff tr');
+        const at = row ? links.indexOf($('a', row)) + step : step > 0 ? 0 : links.length - 1;
+        if (!links[at]) return;
+        e.preventDefault();
+        links[at].focus();
+      });
+    }
+  };
+
   // the range input is the control; the cursor and the list follow
   const scrubbing = () => {
     const scrub = $('#scrub');
@@ -226,6 +242,6 @@
     });
   };
 
-  const ready = () => { theme(); density(); copying(); keyboard(); scrubbing(); following(); sentence(); };
+  const ready = () => { theme(); density(); copying(); keyboard(); diffLines(); scrubbing(); following(); sentence(); };
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', ready); else ready();
 })();

@@ -6,6 +6,8 @@
   if (window.ctoControlPanel) return;
   window.ctoControlPanel = true;
   const EVERY = 15000;
+  // Longer than the host waits for the sidecar.
+  const LONGEST = 30000;
   const ADDRESS = '/api/extensions/' + ID + '/sidecar/api/cto/control-summary';
   let tag = null;
   let asOf = '–';
@@ -52,7 +54,7 @@
     say('fresh', 'As of ' + asOf);
   };
 
-  const STATES = { 401: ['login', 'The login at this host has ended. Log in there again.'], 403: ['consent', 'The host does not let this panel ask the sidecar yet. Give consent in its settings.'], 503: ['down', 'The sidecar has no token file yet.'], 502: ['down', 'cto serve does not answer.'], 504: ['down', 'cto serve does not answer.'] };
+  const STATES = { 401: ['login', 'The login at this host has ended. Log in there again.'], 403: ['consent', 'The host does not let this panel ask the sidecar yet. Give consent in its settings. A host without a login of its own never lets it.'], 503: ['down', 'The sidecar has no token file yet.'], 502: ['down', 'cto serve does not answer.'], 504: ['down', 'cto serve does not answer.'] };
 
   // The host answers 401 when its own login has lapsed, and passes the sidecar's 401 on, which says that it is the sidecar's.
   const explain = async (answer) => {
@@ -61,15 +63,22 @@
     return STATES[answer.status] || ['error', 'The host answered ' + answer.status + '.'];
   };
 
+  // One question at a time: a newer one takes the place of one that nobody answers.
+  let asking = null;
   const ask = async () => {
     if (document.hidden) return;
+    asking?.abort();
+    const own = new AbortController();
+    asking = own;
+    const timer = setTimeout(() => own.abort(), LONGEST);
     try {
-      const answer = await fetch(ADDRESS, { headers: tag ? { 'If-None-Match': tag } : {}, credentials: 'same-origin' });
-      if (answer.status === 304) { say('fresh', 'Unchanged since ' + asOf); return; }
-      if (!answer.ok) { tag = null; say(...await explain(answer)); return; }
-      tag = answer.headers.get('ETag');
-      show(await answer.json());
-    } catch { tag = null; say('host', 'The host of this page does not answer.'); }
+      const answer = await fetch(ADDRESS, { headers: tag ? { 'If-None-Match': tag } : {}, credentials: 'same-origin', signal: own.signal });
+      const told = answer.status === 304 || answer.ok ? null : await explain(answer);
+      const summary = answer.ok ? await answer.json() : null;
+      if (asking !== own) return;
+      tag = summary ? answer.headers.get('ETag') : told ? null : tag;
+      if (summary) show(summary); else if (told) say(...told); else say('fresh', 'Unchanged since ' + asOf);
+    } catch { if (asking === own) { tag = null; say('host', 'The host of this page does not answer.'); } } finally { clearTimeout(timer); }
   };
 
   const start = () => {

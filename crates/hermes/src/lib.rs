@@ -11,6 +11,7 @@ mod feeds;
 mod guard;
 mod live;
 mod metrics;
+mod open_api;
 mod page_cache;
 mod pages;
 mod respond;
@@ -24,6 +25,7 @@ mod state;
 pub use access::{LoginLink, Role, SessionPolicy};
 pub use assets::{PANEL_SCRIPT, PANEL_STYLE};
 pub use live::SEND_WITHIN;
+pub use open_api::describe_interface;
 pub use pages::{RenderRunError, RunFileBundle, render_run_file};
 pub use route_table::{PageRoute, ROUTES, RouteAccess};
 pub use serve::{Console, ConsoleSettings, LinkMaker, ServeConsoleError, ServerTls};
@@ -31,6 +33,6 @@ pub use sidecar::Sidecar;
 pub use source::{
     ArtifactFacts, BoardFacts, BoardItemFacts, ConsoleSource, DayCount, EventChunk, FindingFacts, LadderFacts,
     LadderRung, LogAsked, LogWindow, OperatorAct, OperatorActKind, OverviewFacts, PassRate, PatchFile, PatchLine,
-    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunMark, RunState, RunningFacts, RunsAsked,
-    SessionCheck, SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
+    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunListFacts, RunMark, RunState, RunningFacts,
+    RunsAsked, SealedSize, SessionCheck, SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
 };

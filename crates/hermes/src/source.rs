@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use contract::Digest;
 use contract::text::show_controls;
+use schemars::JsonSchema;
 use serde::Serialize;
-use views::{ControlSummary, LaneComparison, RequestPage, RunPage, VerifyResult};
+use views::{ControlSummary, LaneComparison, RequestPage, VerifyResult};
 
 pub use board::{BoardFacts, BoardItemFacts, FindingFacts};
 pub(crate) use facts::verdict_word;
 pub use facts::{
     ArtifactFacts, DayCount, EventChunk, LadderFacts, LadderRung, LogWindow, OperatorAct, OperatorActKind,
     OverviewFacts, PassRate, PatchFile, PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts,
-    RunState, RunningFacts, RunsAsked, SpendFacts, WaitingFacts,
+    RunListFacts, RunState, RunningFacts, RunsAsked, SealedSize, SpendFacts, WaitingFacts,
 };
 
 /// Home that the console shows. Calls block and are made on threads of their own; reading
@@ -23,7 +24,7 @@ pub use facts::{
 pub trait ConsoleSource: Send + Sync + 'static {
     fn compose_summary(&self) -> Result<ControlSummary, SourceError>;
     fn view_overview(&self) -> Result<OverviewFacts, SourceError>;
-    fn list_runs(&self, asked: &RunsAsked) -> Result<RunPage, SourceError>;
+    fn list_runs(&self, asked: &RunsAsked) -> Result<RunListFacts, SourceError>;
     /// A mark of everything that the page of a sealed run is made of, had for less than the
     /// page; none where it cannot be told.
     fn mark_run(&self, run_id: &str) -> Option<RunMark>;
@@ -75,7 +76,7 @@ pub struct LogAsked {
 }
 
 /// Failure of a source, in words for the visitor.
-#[derive(Debug, Clone, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, Serialize, thiserror::Error, JsonSchema)]
 #[error("{text}")]
 pub struct SourceError {
     pub kind: SourceErrorKind,
@@ -85,7 +86,7 @@ pub struct SourceError {
 }
 
 /// Kind of a failure, which decides the status of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceErrorKind {
     /// The thing does not exist.

@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use contract::RunId;
+use schemars::JsonSchema;
 use serde::Serialize;
 use untrusted_fs::own_files::{self, OwnPath as _};
 
@@ -36,7 +37,7 @@ pub struct Bundles {
 }
 
 /// The home that a bundle was sealed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BundleOrigin {
     Own,

@@ -30,7 +30,16 @@ impl Ledger {
         parse_entries(self.store.run_entries(run_id)?)
     }
 
-    /// The runs that were started last, newest first.
+    /// Names of all engines that have a run, in their order. Each costs one look-up, however many runs it has.
+    pub fn engine_names(&self) -> Result<Vec<String>, ReadLedgerError> {
+        let mut found: Vec<String> = Vec::new();
+        while let Some(next) = self.store.next_engine(found.last().map_or("", String::as_str))? {
+            found.push(next);
+        }
+        Ok(found)
+    }
+
+    /// Runs that pass a filter, in the order of their starts that it asks for.
     pub fn runs_recent(&self, filter: &RunFilter, limit: usize) -> Result<Vec<RunRow>, ReadLedgerError> {
         Ok(self.store.recent_runs(filter, limit)?)
     }

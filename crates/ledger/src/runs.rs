@@ -1,13 +1,14 @@
 //! The rows of runs: one for every run, made from its entries and nothing else, and how some of them are asked for.
 
 use contract::{Digest, ModelPair, Purpose, RunId, Stage, Stamp, Status, TaskId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::sealed_reason::SealedReason;
 
 /// State of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     Running,
@@ -92,7 +93,7 @@ pub struct RunSeal {
 }
 
 /// One run as the ledger knows it. What is known only of a sealed run is `None` (or empty) before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunRow {
     pub run_id: RunId,
     pub task_id: TaskId,
@@ -203,6 +204,8 @@ pub struct RunFilter {
     pub since: Option<Stamp>,
     /// Runs that are listed after this place.
     pub after: Option<RunPlace>,
+    /// The first run that was started comes first, instead of the last.
+    pub is_oldest_first: bool,
 }
 
 /// The runs of an engine that a rung is computed from.

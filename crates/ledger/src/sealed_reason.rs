@@ -6,14 +6,16 @@
 use std::fmt;
 
 use contract::Reason;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Longest code that is read.
 const MOST_CODE: usize = 64;
 
 /// Reason for which a run did not pass.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
 pub enum SealedReason {
     Known(Reason),
     /// Its code: lower case letters, digits and `_`.

@@ -154,6 +154,10 @@ impl Store {
     }
 
     /// The runs that were started last, newest first.
+    pub(crate) fn next_engine(&self, after: &str) -> StoreResult<Option<String>> {
+        in_store!(self, store => store.next_engine(after))
+    }
+
     pub(crate) fn recent_runs(&self, filter: &RunFilter, limit: usize) -> StoreResult<Vec<RunRow>> {
         in_store!(self, store => store.recent_runs(filter, limit))
     }

@@ -47,8 +47,8 @@ pub use terminal::{Showing, Shown};
 pub use tmux::Tmux;
 pub use tools::{
     Agent, NodeRunner, agent, aider, bun, cargo, cargo_home, cmake, go, go_apart, go_cache, go_environment, moment,
-    nextest, node, node_environment, node_managers, node_runner, npm_cache, python_environment, quick, same_place,
-    sessions_python, stoppable, times, tsc, tsc_environment, wheels,
+    nextest, node, node_environment, node_managers, node_runner, npm_cache, open_api_python, python_environment, quick,
+    same_place, sessions_python, stoppable, times, tsc, tsc_environment, wheels,
 };
 pub use upstream::{ConnectProxy, TlsModel};
 pub use who::{Who, copy_to_change, tested_as_ordinary_user};

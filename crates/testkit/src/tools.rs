@@ -9,6 +9,11 @@ use serde_json::{Value, json};
 
 use crate::skip;
 
+/// Python with `openapi_spec_validator`.
+pub fn open_api_python(test: &str) -> Option<PathBuf> {
+    given(test, "CTO_TEST_OPENAPI_PYTHON", "python with openapi-spec-validator")
+}
+
 /// The `go` command.
 pub fn go(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_GO", "go")

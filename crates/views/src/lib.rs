@@ -19,6 +19,7 @@ mod outcome;
 mod query_words;
 mod requests;
 mod run;
+mod run_walk;
 mod runs;
 mod spend;
 mod summary;
@@ -51,7 +52,7 @@ pub use requests::{
     RequestState, RequestSummary, SignedDocument, count_approvals, find_consumer, find_request, summarize_request,
 };
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
-pub use runs::{CollectedBundle, ListRunsError, RunPage, RunQuery, RunSummary};
+pub use runs::{CollectedBundle, ListRunsError, RunOrder, RunPage, RunQuery, RunSummary};
 pub use spend::{CountedAccounts, ModelAccount, SpendRow, ViewSpendError, count_accounts};
 pub use summary::{
     BlockedLane, CandidateDefault, ClimberFacts, ComposeSummaryError, ControlSummary, GovernedExecution,

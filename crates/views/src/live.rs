@@ -13,6 +13,7 @@ use contract::{Digest, EventKind, RunId, Stamp};
 use evidence::artifact::is_held;
 use evidence::names;
 use ledger::{EntryKind, FoundRuns, Lease, Ledger, OpenRun, ReadLedgerError, RunRow, RunStatus};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Views;
@@ -30,7 +31,7 @@ pub enum Liveness {
 }
 
 /// The step that a run is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunPhase {
     /// Gates.

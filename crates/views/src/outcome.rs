@@ -3,12 +3,13 @@
 use contract::RunId;
 use contract::approval::OutcomeVerdict;
 use ledger::{Entry, EntryKind, Ledger, ReadLedgerError};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Views;
 
 /// The last answer to a run, and the rollback of what it landed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_outcome: Option<OutcomeVerdict>,

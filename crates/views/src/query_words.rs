@@ -1,5 +1,5 @@
 //! The query language for runs, of few words: `engine:pi status:fail
-//! reason:claim_contradicted task:ID stage:5 model:NAME since:7d`.
+//! reason:claim_contradicted task:ID stage:5 model:NAME digest:HEX since:7d sort:status`.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use contract::text::show_controls;
 use contract::{Reason, Stage, Stamp, TaskId};
 use ledger::RunStatus;
 
-use crate::runs::RunQuery;
+use crate::runs::{RunOrder, RunQuery};
 
 /// A word that is not understood.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,8 @@ impl RunQuery {
                 "reason" => query.reason = Some(find_reason(value).ok_or_else(|| wrong("reason"))?),
                 "stage" => query.stage = Some(find_stage(value).ok_or_else(|| wrong("stage"))?),
                 "model" => query.model = Some(value.to_owned()),
+                "digest" => query.digest = Some(find_digest(value).ok_or_else(|| wrong("digest"))?),
+                "sort" => query.order = find_order(value).ok_or_else(|| wrong("order"))?,
                 "since" => query.since = Some(find_time(value, now).ok_or_else(|| wrong("time"))?),
                 _ => return Err(ParseQueryError::Word(word.to_owned())),
             }
@@ -42,6 +44,16 @@ impl RunQuery {
 
 fn find_status(text: &str) -> Option<RunStatus> {
     RunStatus::ALL.into_iter().find(|status| status.as_str() == text)
+}
+
+fn find_order(text: &str) -> Option<RunOrder> {
+    RunOrder::ALL.into_iter().find(|order| order.as_str() == text)
+}
+
+/// The beginning of a digest, long enough to be nobody else's.
+fn find_digest(text: &str) -> Option<String> {
+    let is_hex = (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex.then(|| text.to_ascii_lowercase())
 }
 
 fn find_stage(text: &str) -> Option<Stage> {
@@ -93,6 +105,8 @@ mod tests {
         let query = RunQuery::parse_words("stage:5 model:qwen-local/qwen3", now).unwrap();
         assert_eq!((query.stage, query.model.as_deref()), (Some(Stage::OWNED_REPOSITORY), Some("qwen-local/qwen3")));
         assert!(RunQuery::parse_words("stage:9", now).is_err());
+        let query = RunQuery::parse_words("digest:0123ABCD sort:engine", now).unwrap();
+        assert_eq!((query.digest.as_deref(), query.order), (Some("0123abcd"), RunOrder::Engine));
         let since = |text: &str| RunQuery::parse_words(text, now).unwrap().since.unwrap().to_string();
         assert_eq!(since("since:today").get(..10), Some("2026-11-18"));
         assert_eq!(since("since:2026-11-01").get(..10), Some("2026-11-01"));
@@ -101,8 +115,17 @@ mod tests {
     #[test]
     fn a_word_that_is_none_is_named() {
         let now: Stamp = "2026-11-18T10:00:00Z".parse().unwrap();
-        for text in ["colour:red", "status:green", "since:soon", "since:99999999999999999999d", "reason:x", "task:../x"]
-        {
+        for text in [
+            "colour:red",
+            "digest:xyz",
+            "digest:0123",
+            "sort:cost",
+            "status:green",
+            "since:soon",
+            "since:99999999999999999999d",
+            "reason:x",
+            "task:../x",
+        ] {
             assert!(RunQuery::parse_words(text, now).is_err(), "{text}");
         }
     }

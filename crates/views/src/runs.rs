@@ -1,19 +1,44 @@
 //! Runs, newest first, a page at a time.
 
 use contract::{CollectionKind, Reason, Stage, Stamp, TaskId};
-use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunFilter, RunRow, RunStatus, TaskRuns};
+use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunRow, RunStatus, TaskRuns};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Views;
 use crate::cursor::{ParseCursorError, parse_cursor, write_cursor};
-use crate::last_run::{may_be_document, place_of};
+use crate::last_run::may_be_document;
 use crate::outcome::RunAnswer;
-
-/// Pages that are looked through for runs with a reason.
-const MOST_LOOKS: usize = 40;
+use crate::run_walk::RunWalk;
 
 /// Runs that are read at a time while a document is looked for.
 const DOCUMENTS_LOOKED_AT: usize = 20;
+
+/// Orders that indexes of the ledger serve. The others would read every run: no index has a stage or a time alone, and no row a cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    #[default]
+    Newest,
+    Oldest,
+    /// Running, pass, fail, blocked; each newest first.
+    Status,
+    /// By the engine's name; each newest first.
+    Engine,
+}
+
+impl RunOrder {
+    pub const ALL: [RunOrder; 4] = [Self::Newest, Self::Oldest, Self::Status, Self::Engine];
+
+    /// Spelling in questions.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+            Self::Status => "status",
+            Self::Engine => "engine",
+        }
+    }
+}
 
 /// A question for runs. The default asks for the newest of all.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +53,9 @@ pub struct RunQuery {
     pub stage: Option<Stage>,
     /// Name of a model, with its provider or without.
     pub model: Option<String>,
+    /// Beginning of the digest of a bundle's attestation.
+    pub digest: Option<String>,
+    pub order: RunOrder,
     /// The `next` of the page before; `None` for the first page.
     pub cursor: Option<String>,
     /// Runs on a page.
@@ -36,8 +64,8 @@ pub struct RunQuery {
 
 impl RunQuery {
     /// True if rows have to be looked through: these facts are no index of the ledger.
-    fn is_looked_through(&self) -> bool {
-        self.reason.is_some() || self.stage.is_some() || self.model.is_some()
+    pub(crate) fn is_looked_through(&self) -> bool {
+        self.reason.is_some() || self.stage.is_some() || self.model.is_some() || self.digest.is_some()
     }
 
     /// True if a row has the facts that are looked for.
@@ -50,11 +78,17 @@ impl RunQuery {
         self.reason.is_none_or(|reason| row.reasons.iter().any(|found| found.known() == Some(reason)))
             && self.stage.is_none_or(|stage| row.stage == stage)
             && self.model.as_ref().is_none_or(is_model)
+            && self.digest.as_ref().is_none_or(|digest| has_digest(row, digest))
     }
 }
 
+/// True if the digest of the run's attestation begins so.
+fn has_digest(row: &RunRow, start: &str) -> bool {
+    row.attestation_sha256.is_some_and(|digest| digest.to_string().starts_with(start))
+}
+
 /// One page of runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RunPage {
     pub runs: Vec<RunSummary>,
     /// The cursor of the next page; `None` on the last one.
@@ -64,7 +98,7 @@ pub struct RunPage {
 }
 
 /// One run in a list.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunSummary {
     #[serde(flatten)]
     pub row: RunRow,
@@ -82,7 +116,7 @@ pub struct RunSummary {
 }
 
 /// The removal of a bundle on purpose.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CollectedBundle {
     pub reason: String,
     pub time: Stamp,
@@ -107,35 +141,28 @@ pub enum ListRunsError {
 impl Views {
     /// One page of runs. `now` tells lapsed leases.
     pub fn list_runs(&self, query: &RunQuery, now: Stamp) -> Result<RunPage, ListRunsError> {
-        let after = query.cursor.as_deref().map(parse_cursor).transpose()?;
-        let Some(ledger) = self.ledger() else { return Ok(RunPage { runs: Vec::new(), next: None, total: 0 }) };
-        let RunQuery { status, engine, task_id, since, limit, .. } = query.clone();
-        let mut filter = RunFilter { status, engine, task_id, since, after };
-        let (mut runs, mut next) = (Vec::new(), None);
-        // What is no index of the ledger is looked for in rows, and no further than is
-        // bearable.
-        for _ in 0..if query.is_looked_through() { MOST_LOOKS } else { 1 } {
-            // One more than asked for tells whether there is a next page.
-            let mut rows = ledger.runs_recent(&filter, limit.saturating_add(1))?;
-            let is_last = rows.len() <= limit;
-            rows.truncate(limit);
-            next = None;
-            for (index, row) in rows.iter().enumerate() {
-                let has_more = index + 1 < rows.len() || !is_last;
-                if query.is_wanted(row) {
-                    runs.push(self.summarize(row.clone(), now)?);
-                }
-                next = has_more.then(|| place_of(row));
-                if runs.len() == limit {
-                    break;
-                }
-            }
-            if runs.len() == limit || next.is_none() {
-                break;
-            }
-            filter.after = next;
+        if let Some(cursor) = &query.cursor {
+            parse_cursor(cursor)?;
         }
-        Ok(RunPage { runs, next: next.map(write_cursor), total: ledger.runs_total()? })
+        let Some(ledger) = self.ledger() else { return Ok(RunPage { runs: Vec::new(), next: None, total: 0 }) };
+        let mut walk = RunWalk::new(ledger, query)?;
+        let (mut runs, mut end) = (Vec::new(), None);
+        while let Some(row) = walk.next_row()? {
+            if runs.len() == query.limit {
+                return Ok(RunPage { runs, next: end.as_ref().map(write_cursor), total: ledger.runs_total()? });
+            }
+            end = walk.last_place();
+            if query.is_wanted(&row) {
+                runs.push(self.summarize(row, now)?);
+            }
+        }
+        let next = end.filter(|_| walk.is_cut()).as_ref().map(write_cursor);
+        Ok(RunPage { runs, next, total: ledger.runs_total()? })
+    }
+
+    /// Names of all engines that have a run.
+    pub fn list_run_engines(&self) -> Result<Vec<String>, ReadLedgerError> {
+        self.ledger().map_or_else(|| Ok(Vec::new()), ledger::Ledger::engine_names)
     }
 
     /// The newest sealed document of a kind among the runs of a task, however many others of its name are newer. Newest is last in

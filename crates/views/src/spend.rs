@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use contract::Stamp;
 use ledger::{AppendEntryError, Entry, EntryKind, FoundRuns, Ledger, ReadLedgerError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Views;
@@ -48,7 +49,7 @@ pub fn count_accounts(entries: &[Entry]) -> CountedAccounts {
 }
 
 /// Model use of one engine and pair on one day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpendRow {
     pub day: String,
     /// `None` where the ledger does not know the run.

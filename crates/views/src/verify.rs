@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use contract::{Digest, RunId, Stamp, Status};
 use evidence::names;
 use evidence::verify::{Checked, Expectation, Failure, OpenBundleError, verify_bundle};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Views;
@@ -19,7 +20,7 @@ pub(crate) const LARGEST_ATTESTATION: u64 = 64 << 20;
 const MOST_RESULTS: usize = 20_000;
 
 /// The result of checking one bundle.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VerifyResult {
     /// Checks that were made.
     pub checked: u64,

@@ -76,6 +76,7 @@ fn imported(context: &Context, query: &RunQuery) -> Result<u8, CommandError> {
             && query.reason.is_none_or(|reason| report.blocker_reasons.contains(&reason))
             && query.stage.is_none_or(|stage| report.stage == stage)
             && query.model.is_none()
+            && query.digest.is_none()
     };
     let runs = views.list_imported(now)?.into_iter().filter(is_wanted).take(query.limit);
     let output = context.output;

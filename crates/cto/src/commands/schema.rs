@@ -5,6 +5,9 @@ use contract::schema::{PUBLISHED, Published, published};
 use crate::error::CommandError;
 use crate::output::Output;
 
+/// The description of the console's interface, which has schemas and is none.
+const OPEN_API: &str = "openapi";
+
 /// All of them: the nouns', the harness's and the program's own.
 fn all() -> Vec<Published> {
     let mut all = PUBLISHED.to_vec();
@@ -63,6 +66,11 @@ pub(crate) fn schema(output: Output, name: Option<&str>) -> Result<u8, CommandEr
         }
         return Ok(0);
     };
+    if name == OPEN_API {
+        let text = serde_json::to_string_pretty(&hermes::describe_interface())?;
+        output.print(&format!("{text}\n"));
+        return Ok(0);
+    }
     let Some(schema) = all.iter().find(|schema| schema.name == name) else {
         let known: Vec<&str> = all.iter().map(|schema| schema.name).collect();
         let meant = crate::nearest::did_you_mean(name, known.iter().map(|name| &**name));

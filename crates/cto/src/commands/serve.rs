@@ -10,6 +10,7 @@ mod patch_lines;
 mod refusals;
 mod requests;
 mod run_facts;
+mod sealed_size;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

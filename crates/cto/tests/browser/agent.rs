@@ -1,101 +1,60 @@
-//! Agents that hold an operator's key: the real `ssh-agent`, and one that plays a security key, whose signatures are to the byte those of
-//! a token that was touched.
+//! The real `ssh-agent` with an operator's key: one of software, or the key of a token. The token is a stand-in in C, which OpenSSH
+//! loads as it loads the program of a real one; everything else is OpenSSH's own.
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use ed25519_dalek::{Signer as _, SigningKey};
-use sha2::{Digest as _, Sha256};
 use testkit::{program, wait_for};
 
-const KIND: &[u8] = b"sk-ssh-ed25519@openssh.com";
-const APPLICATION: &[u8] = b"ssh:";
-/// Messages of the agent's protocol.
-const LIST: u8 = 11;
-const LISTED: u8 = 12;
-const SIGN: u8 = 13;
-const SIGNED: u8 = 14;
-const FAILED: u8 = 5;
+/// The real agent with one key, ended with the test.
+pub(crate) struct HeldKey(Child);
 
-/// The real agent with one software key, ended with the test.
-pub(crate) struct SoftwareAgent(Child);
-
-impl Drop for SoftwareAgent {
+impl Drop for HeldKey {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl SoftwareAgent {
+impl HeldKey {
     /// Makes a key whose private half is in the agent alone; gives the file of its public half.
-    pub(crate) fn start(folder: &Path, socket: &Path) -> (Self, PathBuf) {
+    pub(crate) fn of_software(folder: &Path, socket: &Path) -> (Self, PathBuf) {
         let key = folder.join("software");
-        let made = program("ssh-keygen", folder).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key).output();
-        assert!(made.unwrap().status.success());
-        let agent = Self(program("ssh-agent", folder).args(["-D", "-a"]).arg(socket).spawn().unwrap());
+        run(program("ssh-keygen", folder).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&key));
+        Self::hold(folder, socket, &key, None)
+    }
+
+    /// Enrols a key at a token, and gives it to an agent that may use this token alone.
+    pub(crate) fn of_token(folder: &Path, socket: &Path) -> (Self, PathBuf) {
+        let (key, token) = (folder.join("token"), folder.join("sk_stand_in.so"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/sk_stand_in.c");
+        let build = ["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"];
+        run(program("gcc", folder).args(build).arg(&token).arg(source).arg("-l:libcrypto.so.3"));
+        let enrol = ["-q", "-t", "ed25519-sk", "-N", "", "-C", "token", "-f"];
+        run(program("ssh-keygen", folder).args(enrol).arg(&key).arg("-w").arg(&token));
+        Self::hold(folder, socket, &key, Some(&token))
+    }
+
+    fn hold(folder: &Path, socket: &Path, key: &Path, token: Option<&Path>) -> (Self, PathBuf) {
+        let mut agent = program("ssh-agent", folder);
+        agent.args(["-D", "-a"]).arg(socket);
+        let mut add = program("ssh-add", folder);
+        add.env("SSH_AUTH_SOCK", socket);
+        if let Some(token) = token {
+            agent.arg("-P").arg(token);
+            add.arg("-S").arg(token);
+        }
+        let agent = Self(agent.spawn().unwrap());
         wait_for("the agent", || UnixStream::connect(socket).ok());
-        let added = program("ssh-add", folder).env("SSH_AUTH_SOCK", socket).arg(&key).output().unwrap();
-        assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
-        std::fs::remove_file(&key).unwrap();
+        run(add.arg(key));
+        std::fs::remove_file(key).unwrap();
         (agent, key.with_extension("pub"))
     }
 }
 
-/// Plays a security key at a socket; gives the file of its public half.
-pub(crate) fn play_security_key(folder: &Path, socket: &Path) -> PathBuf {
-    let key = SigningKey::from_bytes(&[9; 32]);
-    let file = folder.join("token.pub");
-    let line = format!("{} {} token\n", std::str::from_utf8(KIND).unwrap(), STANDARD.encode(public(&key)));
-    std::fs::write(&file, line).unwrap();
-    let listener = UnixListener::bind(socket).unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let _ = answer(stream, &key);
-        }
-    });
-    file
-}
-
-fn field(bytes: &[u8]) -> Vec<u8> {
-    [&u32::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat()
-}
-
-fn public(key: &SigningKey) -> Vec<u8> {
-    [field(KIND), field(key.verifying_key().as_bytes()), field(APPLICATION)].concat()
-}
-
-/// Signs what `ssh-keygen` asks for, as its user touches the token.
-fn sign_touched(key: &SigningKey, message: &[u8]) -> Vec<u8> {
-    let trailer = [1_u8, 0, 0, 0, 7];
-    let data = [&Sha256::digest(APPLICATION)[..], &trailer, &Sha256::digest(message)[..]].concat();
-    [field(KIND), field(&key.sign(&data).to_bytes()), trailer.to_vec()].concat()
-}
-
-fn answer(mut stream: UnixStream, key: &SigningKey) -> std::io::Result<()> {
-    loop {
-        let mut size = [0; 4];
-        stream.read_exact(&mut size)?;
-        let mut message = vec![0; u32::from_be_bytes(size) as usize];
-        stream.read_exact(&mut message)?;
-        let reply = match message.first() {
-            Some(&LIST) => [vec![LISTED, 0, 0, 0, 1], field(&public(key)), field(b"token")].concat(),
-            Some(&SIGN) => {
-                let (_, rest) = take_field(&message[1..]);
-                let (data, _) = take_field(rest);
-                [vec![SIGNED], field(&sign_touched(key, data))].concat()
-            }
-            _ => vec![FAILED],
-        };
-        stream.write_all(&field(&reply))?;
-    }
-}
-
-fn take_field(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let (size, rest) = bytes.split_at(4);
-    rest.split_at(u32::from_be_bytes(size.try_into().unwrap()) as usize)
+#[track_caller]
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -11,7 +11,7 @@ use hermes::{OperatorActKind, SessionPolicy};
 use serde_json::{Value, json};
 use testkit::World;
 
-use crate::agent::{SoftwareAgent, play_security_key};
+use crate::agent::HeldKey;
 use crate::hostile_source::{HostileSource, serve_source};
 use crate::{Browser, Look, Page, Served, world};
 
@@ -21,7 +21,7 @@ struct Desk {
     request: String,
     socket: PathBuf,
     key: PathBuf,
-    _agent: Option<SoftwareAgent>,
+    _agent: HeldKey,
 }
 
 impl Desk {
@@ -30,13 +30,8 @@ impl Desk {
         world.case("made", &[("mutation_mode", "candidate-default")]);
         world.make_home();
         let socket = world.user().join("agent");
-        let (agent, key) = match is_token {
-            true => (None, play_security_key(&world.user(), &socket)),
-            false => {
-                let (agent, key) = SoftwareAgent::start(&world.user(), &socket);
-                (Some(agent), key)
-            }
-        };
+        let make = if is_token { HeldKey::of_token } else { HeldKey::of_software };
+        let (agent, key) = make(&world.user(), &socket);
         let _ = world.cto(["trust", "key", "add", key.to_str().unwrap(), "--name", "me"]).expect(0);
         let asked = world.cto(["request", "./made", "--stage", "4", "--json"]);
         let request = asked.json()["request"].as_str().unwrap_or_else(|| panic!("{}", asked.told())).to_owned();
@@ -159,6 +154,8 @@ fn the_packet_on_the_page_is_signed_once_and_by_the_operator_alone() {
     assert_eq!(signed.len(), 1, "{signed:?}");
     assert_eq!((&signed[0]["packet_digest"], &signed[0]["sentence"]), (&json!(digest), &json!(sentence)));
     assert_eq!(signed[0]["signed_via"], "hardware");
+    let key = fs::read_to_string(&desk.key).unwrap();
+    assert!(key.starts_with("sk-ssh-ed25519@openssh.com "), "the key of a token: {key}");
     assert_eq!(desk.world.cto(["runs", "--json"]).expect(0).text(), "", "approving executes nothing");
     let run = desk.world.cto(["run", "./made", "--stage", "4", "--json"]).expect(0).json();
     assert_eq!(run["approval_status"], "granted");

@@ -11,11 +11,12 @@ const program = (process.env.PATH || '').split(':').map((folder) => folder + '/c
 
 const browser = await chromium.launch({
   executablePath: program,
+  timeout: 300000,
   args: ['--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--force-color-profile=srgb'],
 });
 const contexts = [];
 const pages = [];
-const LONGEST = 120000;
+const LONGEST = 300000;
 
 // Everything that a page must not do is kept until it is asked for.
 const watch = (page, origins) => {
@@ -65,7 +66,23 @@ const acts = {
   },
   said: async ({ page }) => pages[page].said.splice(0),
   evaluate: async ({ page, code }) => again(() => pages[page].page.evaluate(code)),
-  click: async ({ page, selector }) => { await pages[page].page.click(selector); await pages[page].page.waitForLoadState('load'); return pages[page].page.url(); },
+  // A click on a link or the button of a form is over when another document stands there whole: the browser asks for it in a task of its own.
+  click: async ({ page, selector }) => {
+    const own = pages[page].page;
+    const look = () => again(() => own.evaluate(() => [performance.timeOrigin, document.readyState]));
+    const leads = await own.evaluate((at) => {
+      const e = document.querySelector(at);
+      return Boolean(e && ((e.form && e.form.method !== 'dialog' && e.type === 'submit') || (e.matches('a[href]') && !e.getAttribute('href').startsWith('#') && !e.hasAttribute('download'))));
+    }, selector);
+    const [before] = await look();
+    await own.click(selector);
+    for (const end = Date.now() + LONGEST; leads; await pause(20)) {
+      const [now, state] = await look();
+      if (now !== before && state === 'complete') break;
+      if (Date.now() > end) throw new Error('the click led nowhere; the page is ' + own.url());
+    }
+    return own.url();
+  },
   fill: async ({ page, selector, text }) => pages[page].page.fill(selector, text),
   press: async ({ page, key }) => pages[page].page.keyboard.press(key),
   // Asked through the debugger again and again: the policy of the pages lets no text become script, also not to wait for something.

@@ -167,7 +167,7 @@ impl Page<'_> {
     /// Waits until an expression is true.
     #[track_caller]
     pub(crate) fn wait(&self, code: &str) {
-        self.act("wait", json!({"code": code, "within": 60_000}));
+        self.act("wait", json!({"code": code, "within": 300_000}));
     }
 
     /// True of a page that no server gave.

@@ -48,6 +48,16 @@ impl WebuiFolders {
         self.state.join("lapsed")
     }
 
+    /// While this file is there, the host asks nobody for a login, and so passes nothing on to a sidecar with a token.
+    pub(crate) fn open_file(&self) -> PathBuf {
+        self.state.join("open")
+    }
+
+    /// Milliseconds that the host waits for a sidecar, where a test has no time for the ten seconds of the real one.
+    pub(crate) fn patience_file(&self) -> PathBuf {
+        self.state.join("patience")
+    }
+
     /// An answer that the host passes on in the place of the sidecar's.
     pub(crate) fn answer_file(&self) -> PathBuf {
         self.state.join("answer")
@@ -143,7 +153,7 @@ fn reply(mut stream: &TcpStream, status: u16, kind: &str, more: &str, body: &[u8
 fn answer(stream: &TcpStream, folders: &WebuiFolders, origin: &str) {
     let Some(asked) = Asked::read(stream) else { return };
     let plain = |status: u16, text: &str| reply(stream, status, "text/plain", "", text.as_bytes());
-    if !asked.header("cookie").contains(SESSION) {
+    if !asked.header("cookie").contains(SESSION) && !folders.open_file().exists() {
         return plain(401, "log in");
     }
     if folders.lapsed_file().exists() && asked.path.starts_with("/api/") {
@@ -209,6 +219,9 @@ fn give_consent(stream: &TcpStream, folders: &WebuiFolders, asked: &Asked) {
 fn proxy(stream: &TcpStream, folders: &WebuiFolders, asked: &Asked, path: &str, origin: &str) {
     let plain = |status: u16, text: &str| reply(stream, status, "text/plain", "", text.as_bytes());
     let is_same_origin = asked.header("sec-fetch-site") == "same-origin" || asked.header("origin") == origin;
+    if folders.open_file().exists() {
+        return plain(403, "a sidecar with a token needs a host with a login");
+    }
     let (consent, token) = (folders.consent_file().exists(), fs::read_to_string(folders.token_file()));
     let (true, true, Ok(token)) = (is_same_origin, consent, token) else { return plain(403, "no consent") };
     if let Ok(answer) = fs::read(folders.answer_file()) {
@@ -222,7 +235,8 @@ fn proxy(stream: &TcpStream, folders: &WebuiFolders, asked: &Asked, path: &str, 
         return plain(404, "none");
     };
     let Ok(mut upstream) = TcpStream::connect(host) else { return plain(502, "the sidecar does not answer") };
-    let _ = upstream.set_read_timeout(Some(Duration::from_secs(10)));
+    let patience = fs::read_to_string(folders.patience_file()).ok().and_then(|text| text.parse().ok());
+    let _ = upstream.set_read_timeout(Some(Duration::from_millis(patience.unwrap_or(10_000))));
     let is_passed = |name: &str| {
         !matches!(name, "host" | "connection" | "cookie" | "authorization" | "origin" | "referer")
             && !name.starts_with("x-csrf")

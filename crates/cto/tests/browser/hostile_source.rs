@@ -1,5 +1,6 @@
 //! A home of which every text is the same hostile one, and which remembers the acts that it is told of.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,8 +11,8 @@ use evidence::verify::Failure;
 use hermes::{
     ArtifactFacts, BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk,
     FindingFacts, LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile,
-    PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunMark, RunState, RunningFacts,
-    RunsAsked, SessionCheck, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
+    PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunListFacts, RunMark, RunState,
+    RunningFacts, RunsAsked, SealedSize, SessionCheck, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
 };
 use ledger::{BundleOrigin, RunRow, RunStatus};
 use serde_json::json;
@@ -258,10 +259,15 @@ impl ConsoleSource for HostileSource {
         })
     }
 
-    fn list_runs(&self, _: &RunsAsked) -> Result<RunPage, SourceError> {
+    fn list_runs(&self, _: &RunsAsked) -> Result<RunListFacts, SourceError> {
         let run = RunSummary { row: self.row(), kind: None, collected: None, interrupted: false, answer: None };
         let answered = RunSummary { collected: self.collected(), answer: Some(answer()), ..run.clone() };
-        Ok(RunPage { runs: vec![run, answered], next: Some(self.text()), total: 2 })
+        let size = SealedSize { added: 1, removed: 1, cost_micros: Some(1) };
+        Ok(RunListFacts {
+            sealed: BTreeMap::from([(run.row.run_id.to_string(), size)]),
+            page: RunPage { runs: vec![run, answered], next: Some(self.text()), total: 2 },
+            engines: vec![self.text()],
+        })
     }
 
     /// `sealed` has a report, `live` goes on, the bundle of `collected` was removed, and everything else is broken.

@@ -29,7 +29,7 @@ const IN_DOCS: [(&str, &str, u32); 4] =
 type Shown = (&'static str, String, u64, bool);
 
 fn pages_of(scene: &Scene, login: &str) -> Vec<Shown> {
-    let Scene { passed, failed, blocked, broken, request, live, .. } = scene;
+    let Scene { passed, failed, blocked, broken, collected, dead, request, live, .. } = scene;
     let page = |name, path: String| (name, path, 200, true);
     vec![
         page("overview", "/".to_owned()),
@@ -38,6 +38,8 @@ fn pages_of(scene: &Scene, login: &str) -> Vec<Shown> {
         page("run-fail", format!("/runs/{failed}")),
         page("run-blocked", format!("/runs/{blocked}")),
         page("run-broken", format!("/runs/{broken}")),
+        page("run-collected", format!("/runs/{collected}")),
+        page("run-dead", format!("/runs/{dead}")),
         page("run-live", format!("/runs/{live}")),
         page("verify", format!("/runs/{passed}/verify")),
         page("verify-broken", format!("/runs/{broken}/verify")),
@@ -93,7 +95,12 @@ fn every_page_is_whole_in_every_way_of_looking() {
     assert!(live.contains("No verdict yet."), "the control: the run went on all the while");
 }
 
-fn ways_of_looking() -> impl Iterator<Item = (bool, &'static str, u32)> {
+/// Script, theme and width.
+type WayOfLooking = (bool, &'static str, u32);
+/// Leads a page somewhere and gives its faults.
+type Act<'a> = &'a dyn Fn(&Page<'_>) -> Vec<String>;
+
+fn ways_of_looking() -> impl Iterator<Item = WayOfLooking> {
     let widths = [1280, 390];
     [true, false].into_iter().flat_map(move |script| {
         ["light", "dark"].into_iter().flat_map(move |theme| widths.map(|width| (script, theme, width)))
@@ -134,10 +141,9 @@ fn try_special_pages(browser: &Browser, scene: &Scene) {
     let _ = world.cto(["export", "--html", &scene.failed, "-o", "run.html", "--json"]).expect(0);
     let file = world.here().join("run.html");
     let request = format!("/approvals/{}", scene.request);
-    // Looked at before anybody presses its button, which uses it up.
     let mut faults = Vec::new();
-    let mut look_each = |name: &str, origin: &str, cookie: &str, act: &dyn Fn(&Page<'_>) -> Vec<String>| {
-        for (script, theme, width) in ways_of_looking() {
+    let mut look_each = |ways: &[WayOfLooking], name: &str, origin: &str, cookie: &str, act: Act<'_>| {
+        for &(script, theme, width) in ways {
             // The file has a script of its own, without which it is only read.
             let page = browser.open(Look { script, theme, width, ..Look::at(origin, cookie) });
             let way = format!("{name} {theme} {width} script {script}");
@@ -149,26 +155,40 @@ fn try_special_pages(browser: &Browser, scene: &Scene) {
             page.leave();
         }
     };
-    look_each("login-fresh", &origin, "", &|page| {
-        page.visit(&served.login);
-        assert!(page.has("main button[type=submit]"), "the button behind a link");
-        page.faults()
-    });
     let cookie = served.log_in();
-    look_each("request-capture", &origin, &cookie, &|page| {
+    let all: Vec<WayOfLooking> = ways_of_looking().collect();
+    for way in &all {
+        // A link lapses, so that each look has a link of its own, whose button nobody has pressed.
+        let fresh = Served::start(world, &[]);
+        look_each(std::slice::from_ref(way), "login-fresh", &format!("http://{}", fresh.host), "", &|page| {
+            page.visit(&fresh.login);
+            assert!(page.has("main button[type=submit]"), "the button behind a link");
+            page.faults()
+        });
+    }
+    look_each(&all, "request-capture", &origin, &cookie, &|page| {
         page.visit(&request);
         assert!(page.has("#sentence-form"), "the form of an approval");
         page.faults()
     });
-    look_each("request-refused", &origin, &cookie, &|page| {
+    look_each(&all, "request-refused", &origin, &cookie, &|page| {
         page.visit(&request);
         page.fill("#sentence-in", "something else");
         page.click("#sentence-form button[type=submit]");
         assert!(page.has(".banner") && page.path().ends_with("/approve"), "the page says why: {}", page.path());
         page.faults().into_iter().filter(|fault| !fault.contains("a status of 409")).collect()
     });
-    look_each("run-file", "file://", "", &|page| {
+    look_each(&all, "run-file", "file://", "", &|page| {
         page.visit(file.to_str().unwrap());
+        page.faults()
+    });
+    let halted = crate::world();
+    halted.make_home();
+    let _ = halted.cto(["halt", "--reason", "the build machine is moving"]).expect(0);
+    let served = Served::start(&halted, &[]);
+    look_each(&all, "overview-halted", &format!("http://{}", served.host), &served.log_in(), &|page| {
+        page.visit("/");
+        assert!(page.text("main").contains("the build machine is moving"), "the switch is on the page");
         page.faults()
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -217,7 +237,8 @@ fn try_keys(browser: &Browser, pages: &[Shown], origin: &str, cookie: &str) {
     assert_eq!(page.evaluate("document.activeElement.className"), json!("skip"), "the first stop skips to the content");
     for (keys, path) in [(["g", "r"], "/runs"), (["g", "a"], "/approvals"), (["g", "o"], "/")] {
         page.press(&keys);
-        page.wait(&format!("location.pathname === '{path}'"));
+        // Keys are heard from when the page is whole.
+        page.wait(&format!("location.pathname === '{path}' && document.readyState === 'complete'"));
     }
     page.visit("/runs");
     page.press(&["/"]);
@@ -232,6 +253,12 @@ fn try_keys(browser: &Browser, pages: &[Shown], origin: &str, cookie: &str) {
     page.press(&["Escape"]);
     let (_, run, ..) = pages.iter().find(|(name, ..)| *name == "run-pass").unwrap();
     page.visit(run);
+    page.evaluate("document.querySelector('.diff').focus()");
+    page.press(&["ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"]);
+    let second = "[...document.querySelectorAll('.diff tr')].filter((row) => row.querySelector('a'))[1]";
+    assert_eq!(page.evaluate(&format!("document.activeElement === {second}.querySelector('a')")), json!(true));
+    page.press(&["Enter"]);
+    page.wait(&format!("location.hash === '#' + {second}.id && {second}.id !== ''"));
     page.evaluate("document.querySelector('#scrub').focus()");
     page.press(&["Home"]);
     assert_eq!(page.evaluate("document.querySelectorAll('.events [data-later]').length > 5"), json!(true), "scrubbed");

@@ -176,6 +176,14 @@ fn the_panel_tells_apart_who_refused_it() {
     expect_state(&page, "token");
     assert!(said().contains("Give consent again"), "{}", said());
     drop(sidecar);
+    // A sidecar that takes the question and never answers.
+    fs::write(folders.patience_file(), "700").unwrap();
+    let hanging = std::net::TcpListener::bind(&free).unwrap();
+    let asked = std::thread::spawn(move || hanging.accept().map(|(stream, _)| (hanging, stream)).unwrap());
+    expect_state(&page, "down");
+    assert!(said().contains("cto serve does not answer"), "{}", said());
+    drop(asked.join().unwrap());
+    fs::remove_file(folders.patience_file()).unwrap();
     let _sidecar = serve(&world, &folders, &free);
     expect_state(&page, "fresh");
 
@@ -184,6 +192,30 @@ fn the_panel_tells_apart_who_refused_it() {
     expect_state(&page, "login");
     assert!(said().contains("Log in there again") && !said().contains("onsent"), "{}", said());
     fs::remove_file(folders.lapsed_file()).unwrap();
+    expect_state(&page, "fresh");
+
+    // Nothing new: the sidecar sends no document again, and the panel says so.
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    page.wait("document.querySelector('#cto-panel [data-state]').textContent.startsWith('Unchanged since 2')");
+    world.run("fail-no-diff", 1);
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    page.wait("document.querySelector('#cto-panel [data-state]').textContent.startsWith('As of 2')");
+
+    // A page that nobody looks at asks nothing, and asks when it is looked at again.
+    let count = "(() => { window.asked = 0; const real = window.fetch; window.fetch = (...a) => { window.asked += 1; return real(...a); }; })()";
+    page.evaluate(count);
+    for (hidden, asked) in [(true, 0), (false, 1)] {
+        page.evaluate(&format!("Object.defineProperty(document, 'hidden', {{ value: {hidden}, configurable: true }})"));
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+        assert_eq!(page.evaluate("window.asked"), json!(asked), "hidden: {hidden}");
+    }
+    expect_state(&page, "fresh");
+
+    // A host that asks nobody for a login passes nothing on, whatever consent it has.
+    fs::write(folders.open_file(), "").unwrap();
+    expect_state(&page, "consent");
+    assert!(said().contains("without a login"), "{}", said());
+    fs::remove_file(folders.open_file()).unwrap();
     expect_state(&page, "fresh");
 
     // More than the host passes on.

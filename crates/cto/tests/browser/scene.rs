@@ -33,6 +33,10 @@ pub(crate) struct Scene {
     pub(crate) failed: String,
     pub(crate) blocked: String,
     pub(crate) broken: String,
+    /// Its bundle was removed by `cto gc`.
+    pub(crate) collected: String,
+    /// Its process is gone, and nobody has sealed it.
+    pub(crate) dead: String,
     pub(crate) request: String,
     pub(crate) live: String,
     running: Child,
@@ -54,6 +58,8 @@ impl Scene {
             let (report, bundle) = world.run(case, code);
             (report["run_id"].as_str().unwrap().to_owned(), bundle)
         };
+        let (collected, _) = run("r1-string-slugify", 0);
+        let _ = world.cto(["gc", "--older-than", "0s", "--keep", "0", "--json"]).expect(0);
         let (passed, _) = run("r1-string-slugify", 0);
         let (failed, _) = run("fail-cheat-edits-tests", 1);
         let (blocked, _) = run("fail-missing-test-command", 3);
@@ -63,10 +69,20 @@ impl Scene {
         // Goes on until the scene ends, however long the machine takes for the looks at it: a run that ends makes its pages load anew
         // while somebody looks.
         let talk = "i=0; while :; do echo line $i; i=$((i+1)); sleep 0.5; done";
-        world.case("live", &[("fake", &json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string())]);
+        let fake = json!({"steps": [{"run": {"argv": ["sh", "-c", talk]}}]}).to_string();
+        world.case("live", &[("fake", &fake), ("limits", "{wall_seconds: 86400}")]);
+        let mut killed = world.start(["run", "./live", "--json"]);
+        let dead = find_live(&world);
         let running = world.start(["run", "./live", "--json"]);
-        let live = find_live(&world);
-        Self { world, passed, failed, blocked, broken, request, live, running }
+        let live = testkit::wait_for("a second run that goes on", || {
+            let status = world.cto(["status", "--json"]).json();
+            let runs = status["running"].as_array()?.iter().filter_map(|run| run["run_id"].as_str());
+            runs.map(str::to_owned).find(|run| *run != dead)
+        });
+        // The last: whatever starts a run seals the dead ones first.
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        Self { world, passed, failed, blocked, broken, collected, dead, request, live, running }
     }
 }
 

@@ -6,6 +6,9 @@ use testkit::{Tmux, World, content_digest};
 
 use crate::world;
 
+#[path = "../browser/payloads.rs"]
+mod payloads;
+
 /// A case whose engine says what it does, in words that would move a cursor, and then takes its time.
 fn slow_case(world: &World, seconds: u64) {
     let act = r#"{"type":"item.started","item":{"type":"command_execution","command":"python3 -m pytest \u001b[2J\u001b[H\u202e -q"}}"#;
@@ -89,4 +92,41 @@ fn without_a_terminal_the_command_for_programs_is_named() {
         assert!(told.contains("cto status --json"), "{told}");
     }
     assert!(!world.home().exists(), "nothing is made by looking");
+}
+
+/// All payloads where the terminal shows a text of others, and bytes that are no text in what an engine prints: none of them reaches the
+/// terminal as it is.
+#[test]
+fn hostile_texts_move_nothing_on_the_terminal() {
+    let world = world();
+    let _ = world.run("fail-no-diff", 1);
+    let odd = r#"{"steps": [{"run": {"argv": ["sh", "-c", "while :; do printf '\\377\\376 \\23331m odd\\n'; sleep 0.1; done"]}}]}"#;
+    world.case("odd", &[("fake", odd)]);
+    let run = world.start(["run", "./odd", "--json"]);
+    let mut showing = world.start_at_terminal(["top"]);
+    showing.wait_for_text("q quits", 1);
+    showing.wait_for_text("works", 1);
+    world.cto(["stop", "@", "--json"]);
+    assert_eq!(World::finish(run).code, 130);
+    // A line of the terminal has room for the beginnings of some.
+    let texts: Vec<String> =
+        payloads::payloads().into_iter().map(|(_, text)| text.chars().take(30).collect()).collect();
+    for (number, some) in texts.chunks(3).enumerate() {
+        let mark = format!("mark{number}x");
+        let _ = world.cto(["halt", "--reason", &format!("{mark} {}", some.join(" "))]).expect(0);
+        showing.wait_for_text(&mark, 1);
+        let _ = world.cto(["resume"]).expect(0);
+    }
+    showing.type_text("q");
+    let shown = showing.finish();
+    assert_eq!(shown.code, 0);
+    let text = String::from_utf8(shown.bytes).unwrap();
+    assert!(text.matches("hostileRan").count() > 3, "the control: the texts are on the screen");
+    for bare in
+        ["\u{7}", "\u{8}", "\u{9b}", "\u{b}", "\u{1b}]", "\u{1b}[31mred", "\u{1b}[5;1Hm", "\u{fffd}\u{fffd} \u{9b}"]
+    {
+        assert!(!text.contains(bare), "{bare:?}");
+    }
+    let hidden = |c: &char| matches!(*c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    assert_eq!(text.chars().find(hidden), None);
 }

@@ -253,7 +253,8 @@ class BundleChecks {
     const missing = listed.filter((reason) => !carried.has(reason));
     this.check(!missing.length, EVENTS, 'reason_event', 'an event that carries each reason', missing);
     if (!predicate) return;
-    this.same(EVENTS, 'chain', at(predicate, 'events'), { count: events.length, head });
+    this.same(EVENTS, 'event_count', at(predicate, 'events', 'count'), events.length);
+    this.same(EVENTS, 'chain_head', at(predicate, 'events', 'head'), head);
     // What a dead run had found is lost but for its events, so a recovered bundle may lack a blocker they carry.
     const more = at(predicate, 'sealed_by') === 'run' ? [...carried].filter((code) => code !== null && !listed.includes(code)) : [];
     this.check(!more.length, EVENTS, 'unlisted_reason', 'only reasons of blockers', more);
@@ -295,7 +296,7 @@ class BundleChecks {
     this.same(DECISION, 'decision_id', [at(report, 'decision_id'), at(report, 'decision_id')], [at(decision, 'decision_id'), made]);
     this.same(DECISION, 'request', pick(report, ['contract_digest', 'purpose', 'stage', 'backend']), pick(inputs, ['contract_digest', 'purpose', 'stage', 'engine']));
     this.same(DECISION, 'request', at(report, 'engine', 'id'), at(inputs, 'engine'));
-    if (at(report, 'baseline_commit') !== null) this.same(DECISION, 'baseline', report.baseline_commit, opt(at(inputs, 'target'), 'baseline_commit'));
+    if (at(report, 'baseline_commit') !== null) this.same(DECISION, 'decision_baseline', report.baseline_commit, opt(at(inputs, 'target'), 'baseline_commit'));
     this.same(DECISION, 'kind', opt(report, 'kind'), opt(inputs, 'kind'));
     if (opt(report, 'kind')) this.checkDocument(report); else this.checkApproval(report, inputs);
     const refused = [...at(decision, 'missing_gates'), ...at(decision, 'not_evaluated')];

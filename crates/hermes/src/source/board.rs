@@ -1,9 +1,10 @@
 //! The board and the findings of a workspace, as the records page shows them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A part of the board, and the first findings about the workspace.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct BoardFacts {
     /// False without a workspace.
     pub has_workspace: bool,
@@ -25,7 +26,7 @@ impl BoardFacts {
 }
 
 /// One item of the board.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BoardItemFacts {
     pub id: String,
     pub title: String,
@@ -37,7 +38,7 @@ pub struct BoardItemFacts {
 }
 
 /// One finding of `cto validate workspace`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FindingFacts {
     /// `file:line:column`.
     pub place: String,

@@ -1,15 +1,18 @@
 //! Facts as pages and JSON show them. What `views` has is taken as it is.
 
+use std::collections::BTreeMap;
+
 use contract::approval::PacketStatus;
 use contract::claim::JudgedClaim;
 use contract::paths::PathVerdict;
 use contract::{Digest, Event, Report, Stamp};
 use ledger::{BundleOrigin, RunRow, RunStatus};
+use schemars::JsonSchema;
 use serde::Serialize;
-use views::{CollectedBundle, RequestSummary, RunAnswer, RunPhase, RungStatus, SpendRow, VerifyResult};
+use views::{CollectedBundle, RequestSummary, RunAnswer, RunPage, RunPhase, RungStatus, SpendRow, VerifyResult};
 
 /// The first page.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct OverviewFacts {
     pub waiting: Vec<WaitingFacts>,
     /// True if older things wait and are not listed.
@@ -27,7 +30,7 @@ pub struct OverviewFacts {
 }
 
 /// One thing that waits for the operator, and the command that answers it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WaitingFacts {
     /// `decision`, `outcome`, `recovery` or `resume`.
     pub waits_for: String,
@@ -38,7 +41,7 @@ pub struct WaitingFacts {
 }
 
 /// A run that goes on.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunningFacts {
     pub run_id: String,
     pub task_id: String,
@@ -49,7 +52,7 @@ pub struct RunningFacts {
 }
 
 /// One ladder, the lowest rung first.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LadderFacts {
     pub engine: String,
     pub model: Option<String>,
@@ -61,7 +64,7 @@ pub struct LadderFacts {
 }
 
 /// Rung of an engine's ladder.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LadderRung {
     pub stage: u8,
     pub name: &'static str,
@@ -70,7 +73,7 @@ pub struct LadderRung {
 }
 
 /// Sealed runs of one day, UTC.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DayCount {
     pub day: String,
     pub pass: u64,
@@ -79,7 +82,7 @@ pub struct DayCount {
 }
 
 /// Passes among the runs of an engine that were not blocked.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PassRate {
     pub engine: String,
     pub passed: u64,
@@ -98,8 +101,29 @@ pub struct RunsAsked {
     pub limit: usize,
 }
 
+/// Page of runs, with facts that their bundles have and the ledger has not.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RunListFacts {
+    #[serde(flatten)]
+    pub page: RunPage,
+    /// Names of all engines that have a run.
+    pub engines: Vec<String>,
+    /// By run id. A run is absent if its bundle is not in the home, is not signed by a trusted key, or is not the one that
+    /// the ledger sealed.
+    pub sealed: BTreeMap<String, SealedSize>,
+}
+
+/// Size of a run's patch, and the price of its model use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SealedSize {
+    pub added: u64,
+    pub removed: u64,
+    /// Absent if no model was asked, or if the price of a request is not known.
+    pub cost_micros: Option<u64>,
+}
+
 /// State of a run for its page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     Running,
@@ -113,7 +137,7 @@ pub enum RunState {
 }
 
 /// One run in whatever state.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunFacts {
     pub state: RunState,
     pub row: RunRow,
@@ -151,7 +175,7 @@ impl RunFacts {
 }
 
 /// Artifact of a bundle.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ArtifactFacts {
     pub name: String,
     pub bytes: Option<u64>,
@@ -159,7 +183,7 @@ pub struct ArtifactFacts {
 }
 
 /// One attempt inside a sandbox, and the line of a contract that would allow it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RefusalFacts {
     pub cell: String,
     pub what: String,
@@ -173,10 +197,11 @@ pub struct RefusalFacts {
 }
 
 /// One file of a patch, with the word of the contract about its path.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PatchFile {
     pub path: String,
     #[serde(serialize_with = "write_verdict")]
+    #[schemars(with = "String")]
     pub verdict: PathVerdict,
     /// Glob that decided; none where no glob did.
     pub glob: Option<String>,
@@ -186,7 +211,7 @@ pub struct PatchFile {
 }
 
 /// Line of a patch with its numbers in both files.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PatchLine {
     pub kind: PatchLineKind,
     pub old: Option<u64>,
@@ -195,7 +220,7 @@ pub struct PatchLine {
 }
 
 /// Kind of a patch line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchLineKind {
     Header,
@@ -220,7 +245,7 @@ pub(crate) const fn verdict_word(verdict: PathVerdict) -> &'static str {
 }
 
 /// Lines of a log.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogWindow {
     pub name: String,
     pub total_lines: u64,
@@ -245,7 +270,7 @@ pub struct EventChunk {
 }
 
 /// One request with its packet.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RequestFacts {
     #[serde(flatten)]
     pub summary: RequestSummary,
@@ -265,7 +290,7 @@ pub struct RequestFacts {
 }
 
 /// One record of the workspace.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RecordFacts {
     pub file: String,
     pub kind: String,
@@ -277,7 +302,7 @@ pub struct RecordFacts {
 }
 
 /// Model use and the limits of a day.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SpendFacts {
     pub rows: Vec<SpendRow>,
     pub limit_requests: Option<u64>,

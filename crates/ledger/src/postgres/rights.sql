@@ -7,6 +7,7 @@ GRANT USAGE ON SCHEMA cto TO cto_worker;
 GRANT EXECUTE ON FUNCTION
     cto.read_meta(), cto.read_timeline(), cto.read_head(), cto.read_time_base(), cto.read_latest_time(), cto.count_rows(TEXT),
     cto.read_lease(TEXT), cto.runs_named_beside(TEXT[]), cto.find_entries(JSONB), cto.find_runs(JSONB), cto.find_requests(JSONB),
+    cto.next_engine(TEXT),
     cto.insert_entry(BIGINT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT),
     cto.put_lease(TEXT, TEXT, BIGINT, TEXT), cto.renew_lease(TEXT, BIGINT, TEXT), cto.remove_lease(TEXT),
     cto.queue_clock(DOUBLE PRECISION), cto.queue_claim(JSONB), cto.find_queue(JSONB), cto.is_worker(),

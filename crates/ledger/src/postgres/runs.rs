@@ -8,6 +8,7 @@ use super::PostgresStore;
 use super::column::{
     as_written, limit, number_column, number_or_null, signed_number, typed_column, typed_or_null, unreadable_column,
 };
+use super::schema::WITH_ENGINE_NAMES;
 use crate::fault::{StoreFault, StoreResult};
 use crate::replay::LedgerProblem;
 use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
@@ -55,9 +56,28 @@ impl PostgresStore {
         Ok(self.find_runs(&json!({"run_id": run_id}))?.pop())
     }
 
-    /// Runs that pass a filter, newest first.
+    /// The first name of an engine behind this one that a run has. An older schema has no function for it.
+    pub(crate) fn next_engine(&self, after: &str) -> StoreResult<Option<String>> {
+        if self.version >= WITH_ENGINE_NAMES {
+            let rows = self.ask("SELECT cto.next_engine($1)", &[&after])?;
+            return rows.first().map_or(Ok(None), |row| Ok(row.try_get(0)?));
+        }
+        let mut next: Option<String> = None;
+        self.each_run(|run| {
+            if run.engine.as_str() > after && next.as_ref().is_none_or(|known| run.engine < *known) {
+                next = Some(run.engine);
+            }
+        })?;
+        Ok(next)
+    }
+
+    /// Runs that pass a filter, in its order.
     pub(crate) fn recent_runs(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
-        let mut asked = json!({"order": "newest", "limit": limit(most)});
+        let (order, place, place_seq) = match filter.is_oldest_first {
+            true => ("oldest", "after", "after_seq"),
+            false => ("newest", "before", "before_seq"),
+        };
+        let mut asked = json!({"order": order, "limit": limit(most)});
         let mut ask = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
                 asked[key] = value;
@@ -67,8 +87,8 @@ impl PostgresStore {
         ask("engine", filter.engine.as_ref().map(|engine| json!(engine)));
         ask("task_id", filter.task_id.as_ref().map(|task_id| json!(task_id)));
         ask("since", filter.since.map(|since| json!(since)));
-        ask("before", filter.after.map(|place| json!(place.started_at)));
-        ask("before_seq", filter.after.map(|place| json!(place.seq)));
+        ask(place, filter.after.map(|place| json!(place.started_at)));
+        ask(place_seq, filter.after.map(|place| json!(place.seq)));
         self.find_readable(&asked)
     }
 

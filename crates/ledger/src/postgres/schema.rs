@@ -8,6 +8,8 @@ use super::CHANGE_LOCK;
 pub(super) const VERSION: i32 = 5;
 /// The first version whose runs are listed in the order of their entries.
 pub(super) const WITH_ENTRY_ORDER: i32 = 4;
+/// The first version that names the engines of its runs.
+pub(super) const WITH_ENGINE_NAMES: i32 = 5;
 
 /// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
 /// server while the workers are replaced one after the other.
@@ -20,7 +22,7 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("queue.sql")],
     &[include_str!("worker.sql")],
     &[include_str!("rungs.sql")],
-    &[include_str!("guard.sql")],
+    &[include_str!("guard.sql"), include_str!("engines.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.

@@ -33,6 +33,7 @@ macro_rules! found_outcome {
 }
 
 const COLUMNS: &str = concat!(first_columns!(), ", owner, source_id, model, collected_seq, outcome_seq");
+const NEXT_ENGINE: &str = "SELECT engine FROM runs WHERE engine > ?1 ORDER BY engine LIMIT 1";
 // The same of files that are only read and so are not brought forward.
 const COLUMNS_BEFORE_ANSWERS: &str =
     concat!(first_columns!(), ", owner, source_id, model, ", found_collection!(), ", ", found_outcome!());
@@ -74,7 +75,12 @@ impl SqliteStore {
         Ok(self.connection.prepare_cached(&sql)?.query_row([run_id.as_str()], from_row).optional()?)
     }
 
-    /// Runs that pass a filter, newest first.
+    /// The first name of an engine behind this one that a run has.
+    pub(crate) fn next_engine(&self, after: &str) -> StoreResult<Option<String>> {
+        Ok(self.connection.prepare_cached(NEXT_ENGINE)?.query_row([after], |row| row.get(0)).optional()?)
+    }
+
+    /// Runs that pass a filter, in its order.
     pub(crate) fn recent_runs(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
         let status = filter.status.map(RunStatus::as_str);
         let task_id = filter.task_id.as_ref().map(TaskId::as_str);
@@ -214,10 +220,12 @@ fn recent(columns: &str, filter: &RunFilter) -> String {
         (filter.engine.is_some(), " AND engine = ?"),
         (filter.task_id.is_some(), " AND task_id = ?"),
         (filter.since.is_some(), " AND started_at >= ?"),
-        (filter.after.is_some(), " AND (started_at, seq) < (?, ?)"),
+        (filter.after.is_some() && !filter.is_oldest_first, " AND (started_at, seq) < (?, ?)"),
+        (filter.after.is_some() && filter.is_oldest_first, " AND (started_at, seq) > (?, ?)"),
     ];
+    let order = if filter.is_oldest_first { "started_at, seq" } else { "started_at DESC, seq DESC" };
     let asked: String = conditions.into_iter().filter(|(asked, _)| *asked).map(|(_, condition)| condition).collect();
-    format!("SELECT {columns} FROM runs WHERE TRUE{asked} ORDER BY started_at DESC, seq DESC LIMIT ?")
+    format!("SELECT {columns} FROM runs WHERE TRUE{asked} ORDER BY {order} LIMIT ?")
 }
 
 /// Run of a row, in the order of the columns.
@@ -299,6 +307,15 @@ mod tests {
             ),
             (
                 RunFilter { engine: some(), since: since(), after: after(), ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_engine",
+            ),
+            (RunFilter { is_oldest_first: true, ..Default::default() }, "SCAN runs USING INDEX runs_by_time"),
+            (
+                RunFilter { is_oldest_first: true, after: after(), ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_time",
+            ),
+            (
+                RunFilter { engine: some(), is_oldest_first: true, after: after(), ..Default::default() },
                 "SEARCH runs USING INDEX runs_by_engine",
             ),
         ] {

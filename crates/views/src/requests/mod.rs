@@ -10,6 +10,7 @@ use contract::signer::SignerStanding;
 use contract::{Digest, Stage, Stamp, TaskId};
 use evidence::signer_key::SignerKey;
 use ledger::{FoundRuns, Ledger, ReadLedgerError, RequestRow, RunStatus, UnusableRequest};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use record::{RequestRecord, SignedDocument};
@@ -32,7 +33,7 @@ pub struct RequestQuery {
 }
 
 /// One page of requests.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RequestPage {
     pub requests: Vec<RequestSummary>,
     /// The cursor of the next page; `None` on the last one.
@@ -42,7 +43,7 @@ pub struct RequestPage {
 }
 
 /// One request in a list.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RequestSummary {
     /// `req-<entry>`.
     pub request: String,

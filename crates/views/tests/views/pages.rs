@@ -1,8 +1,8 @@
 //! Pages of runs.
 
-use contract::RunId;
+use contract::{Digest, RunId};
 use ledger::RunStatus;
-use views::{ListRunsError, RunQuery, Views};
+use views::{ListRunsError, RunOrder, RunQuery, Views};
 
 use crate::world::{World, at, now, run};
 
@@ -80,4 +80,78 @@ fn a_cursor_that_is_none_is_refused() {
         matches!(&refused, ListRunsError::Cursor(error) if error.to_string() == "`@` is not a cursor"),
         "{refused}"
     );
+}
+
+/// Runs of three engines, every second one sealed; in the order that they were started.
+fn fill_mixed(world: &World) -> Vec<(RunId, &'static str, bool)> {
+    let engines = ["pi", "case", "fake"];
+    let runs: Vec<_> =
+        (0..11).map(|number| (run(&format!("m{number:03}")), engines[number % 3], number % 2 == 0)).collect();
+    for (number, (id, engine, is_sealed)) in runs.iter().enumerate() {
+        world.start_engine(engine, id, at(&format!("2026-11-16T08:00:{:02}Z", number / 2)));
+        if *is_sealed {
+            world.seal_bare(id);
+        }
+    }
+    runs
+}
+
+#[test]
+fn every_order_gives_every_run_once_on_pages_of_any_size() {
+    let world = World::new();
+    let runs = fill_mixed(&world);
+    let ids = |keep: &dyn Fn(&(RunId, &str, bool)) -> bool| -> Vec<RunId> {
+        runs.iter().rev().filter(|run| keep(run)).map(|(id, ..)| id.clone()).collect()
+    };
+    let by_engine: Vec<RunId> = ["case", "fake", "pi"].into_iter().flat_map(|name| ids(&|run| run.1 == name)).collect();
+    let by_status = [ids(&|run| !run.2), ids(&|run| run.2)].concat();
+    let oldest: Vec<RunId> = ids(&|_| true).into_iter().rev().collect();
+    for (order, expected) in [
+        (RunOrder::Newest, ids(&|_| true)),
+        (RunOrder::Oldest, oldest),
+        (RunOrder::Status, by_status),
+        (RunOrder::Engine, by_engine),
+    ] {
+        let asked = RunQuery { order, ..RunQuery::default() };
+        for limit in 1..=runs.len() + 1 {
+            assert_eq!(walk(&world.views(), &asked, limit, |_| {}), expected, "{order:?} {limit}");
+        }
+        let one = RunQuery { engine: Some("case".to_owned()), ..asked };
+        let of_case: Vec<RunId> = expected.into_iter().filter(|id| ids(&|run| run.1 == "case").contains(id)).collect();
+        assert_eq!(walk(&world.views(), &one, 2, |_| {}), of_case, "{order:?} of one engine");
+    }
+    assert_eq!(world.views().list_run_engines().unwrap(), ["case", "fake", "pi"]);
+}
+
+#[test]
+fn a_cursor_of_another_order_is_refused() {
+    let world = World::new();
+    fill_mixed(&world);
+    let views = world.views();
+    let page = |order, cursor| views.list_runs(&RunQuery { order, cursor, limit: 2, ..RunQuery::default() }, now());
+    for (order, other) in [
+        (RunOrder::Status, RunOrder::Newest),
+        (RunOrder::Newest, RunOrder::Engine),
+        (RunOrder::Engine, RunOrder::Status),
+    ] {
+        let next = page(order, None).unwrap().next;
+        assert!(page(order, next.clone()).is_ok(), "control: {order:?}");
+        assert!(matches!(page(other, next), Err(ListRunsError::Cursor(_))), "{order:?}");
+    }
+}
+
+/// A digest is looked for in rows, and a search that ends early says where it goes on.
+#[test]
+fn a_run_is_found_by_the_digest_of_its_attestation() {
+    let world = World::new();
+    let runs = fill_mixed(&world);
+    let (wanted, ..) = &runs[4];
+    let digest = Digest::of_bytes(wanted.as_str().as_bytes()).to_string();
+    let asked = |digest: &str| RunQuery { digest: Some(digest.to_owned()), ..RunQuery::default() };
+    for limit in [1, 99] {
+        for text in [&digest[..12], &digest] {
+            assert_eq!(walk(&world.views(), &asked(text), limit, |_| {}), [wanted.clone()], "{text}");
+        }
+        assert!(walk(&world.views(), &asked("ffffffff0000"), limit, |_| {}).is_empty());
+    }
 }

@@ -83,9 +83,13 @@ impl World {
     }
 
     pub(crate) fn start(&self, run_id: &RunId, time: Stamp, owner: Option<Digest>, lease_until: Option<Stamp>) {
+        self.start_with("fake", run_id, time, owner, lease_until);
+    }
+
+    fn start_with(&self, engine: &str, run_id: &RunId, time: Stamp, owner: Option<Digest>, lease_until: Option<Stamp>) {
         let intent = RunIntent {
             task_id: "r1".to_owned().try_into().unwrap(),
-            engine: "fake".to_owned(),
+            engine: engine.to_owned(),
             stage: Stage::ARTIFICIAL_FIXTURE,
             purpose: Purpose::Governed,
             owner,
@@ -93,6 +97,17 @@ impl World {
             detail: serde_json::Value::Null,
         };
         self.ledger().run_started(&RunStarted { run_id: run_id.clone(), time, lease_until, intent }).unwrap();
+    }
+
+    /// A run of an engine.
+    pub(crate) fn start_engine(&self, engine: &str, run_id: &RunId, time: Stamp) {
+        self.start_with(engine, run_id, time, None, None);
+    }
+
+    /// Seals a run that has no bundle.
+    pub(crate) fn seal_bare(&self, run_id: &RunId) {
+        let report = Report { run_id: run_id.clone(), ..golden_report("pass") };
+        self.tell_sealed(&report, Digest::of_bytes(run_id.as_str().as_bytes()));
     }
 
     /// A golden run, sealed in this home; gives its id.

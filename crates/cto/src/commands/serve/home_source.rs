@@ -11,14 +11,14 @@ use evidence::private::{Privacy, require_private};
 use harness::{Home, RunClock};
 use hermes::{
     BoardFacts, ConsoleSource, EventChunk, LogAsked, LogWindow, OperatorAct, OverviewFacts, RecordFacts, RequestFacts,
-    RunFacts, RunMark, RunsAsked, SessionCheck, SourceError, SpendFacts,
+    RunFacts, RunListFacts, RunMark, RunsAsked, SessionCheck, SourceError, SpendFacts,
 };
 use views::{
-    ControlSummary, LaneComparison, RequestPage, RunPage, RunQuery, RunTally, VerifyMemo, VerifyResult, Views,
-    compare_runs,
+    ControlSummary, LaneComparison, RequestPage, RunQuery, RunTally, VerifyMemo, VerifyResult, Views, compare_runs,
 };
 
 use super::marks::mark_run;
+use super::sealed_size::SizeMemo;
 use super::{board, log_window, overview, requests, run_facts};
 use crate::commands::stop::{record_act, stop_run};
 use crate::commands::summary::compose_summary;
@@ -36,6 +36,8 @@ pub(crate) struct HomeSource {
     bundle_memo: Mutex<(Vec<PublicKey>, Arc<BundleFactMemo>)>,
     /// Sealed runs by day and engine, counted up to an entry of the ledger.
     tally: Mutex<RunTally>,
+    /// Sizes of sealed runs that lists have shown.
+    sizes: SizeMemo,
     /// True of a ledger that is a file of this home; known once there is a home.
     owns_ledger: OnceLock<bool>,
 }
@@ -48,6 +50,7 @@ impl HomeSource {
             memo: Mutex::default(),
             bundle_memo: Mutex::default(),
             tally: Mutex::default(),
+            sizes: SizeMemo::default(),
             owns_ledger: OnceLock::new(),
         }
     }
@@ -119,15 +122,18 @@ impl ConsoleSource for HomeSource {
         answer(overview::gather_overview(self))
     }
 
-    fn list_runs(&self, asked: &RunsAsked) -> Result<RunPage, SourceError> {
+    fn list_runs(&self, asked: &RunsAsked) -> Result<RunListFacts, SourceError> {
         let (views, now) = answer(self.look())?;
         let query =
             RunQuery::parse_words(&asked.query, now).map_err(|error| SourceError::invalid(error.to_string()))?;
         let query = RunQuery { cursor: asked.cursor.clone(), limit: asked.limit, ..query };
-        match views.list_runs(&query, now) {
-            Err(views::ListRunsError::Cursor(error)) => Err(SourceError::invalid(error.to_string())),
-            other => answer(other),
-        }
+        let page = match views.list_runs(&query, now) {
+            Err(views::ListRunsError::Cursor(error)) => return Err(SourceError::invalid(error.to_string())),
+            other => answer(other)?,
+        };
+        let keys = answer(trusted(&self.context, &[]))?.keys;
+        let sealed = self.sizes.read_sizes(&self.context.config.home, &keys, &page);
+        Ok(RunListFacts { page, engines: answer(views.list_run_engines())?, sealed })
     }
 
     fn mark_run(&self, run_id: &str) -> Option<RunMark> {

@@ -328,8 +328,14 @@ fn no_route_starts_a_run() {
     let world = world();
     let (sealed, request, mut child) = lay_tempting_home(&world);
     let before = state_of_home(&world);
+    let live = super::live::live_run(&world);
     let served = Served::start(&world, &[]);
     let (operator, reader) = (served.log_in(), served.log_in_as_reader());
+    // A token that the session has been given and not sent yet.
+    let fresh_token = |cookie: &String| {
+        let action = if *cookie == operator { format!("/runs/{live}/stop") } else { "/logout".to_owned() };
+        served.get(&format!("/runs/{live}"), cookie).token(&action)
+    };
     for cookie in [&reader, &operator] {
         let described: Value = served.get("/api/openapi.json", cookie).json();
         let paths: Vec<String> = described["paths"].as_object().unwrap().keys().cloned().collect();
@@ -338,22 +344,54 @@ fn no_route_starts_a_run() {
             let place = path.replace("{run}", &sealed).replace("{request}", &request).replace("{token}", "x");
             for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
                 let origin = format!("http://{}", served.host);
-                let form = "token=x&reason=y&sentence=z&packet_digest=0";
-                let answer = served.ask(method, &place, cookie, &[("Origin", &origin)], form);
                 let is_decision = ["/deny", "/approve", "/stop"].iter().any(|end| place.ends_with(end));
-                if is_decision && method == "POST" && *cookie == reader {
-                    assert_eq!(answer.status, 403, "a reader decides nothing: {place}");
+                // With its own token an operator's denial and stop do what they are for: that comes last.
+                let is_act = place.ends_with("/logout") || place.ends_with("/deny") && *cookie == operator;
+                let valid = (method == "POST" && !is_act).then(|| fresh_token(cookie));
+                for token in valid.as_deref().into_iter().chain(["x"]) {
+                    let form = format!("token={token}&reason=y&sentence=z&packet_digest=0");
+                    let answer = served.ask(method, &place, cookie, &[("Origin", &origin)], &form);
+                    if is_decision && method == "POST" && *cookie == reader {
+                        assert_eq!(answer.status, 403, "a reader decides nothing: {place}");
+                    }
+                    assert!(answer.status < 500, "{method} {place}: {}", answer.status);
                 }
-                assert!(answer.status < 500, "{method} {place}: {}", answer.status);
             }
         }
     }
     assert_eq!(served.get("/", &operator).status, 200, "the control: these are sessions");
     assert_eq!(state_of_home(&world), before);
     assert_eq!(world.cto(["packet", &request, "--json"]).expect(0).json()["state"], "approved");
-    child.kill().unwrap();
+    refuse_runs_by_acts(&world, &served, (operator.as_str(), reader.as_str()), &live);
+    // It was stopped above.
     child.wait().unwrap();
-    let _ = world.cto(["recover"]);
+    let runs = started_runs(&world);
     let _ = world.cto(["run", "./made", "--stage", "4", "--json"]).expect(0);
-    assert_ne!(state_of_home(&world), before, "the control: a run would have been seen");
+    assert_eq!(started_runs(&world), runs + 1, "the control: a run would have been seen");
+}
+
+/// Number of runs that were ever started.
+fn started_runs(world: &testkit::World) -> usize {
+    state_of_home(world).matches("(\"run.started\"").count()
+}
+
+/// A denial, a stop and a logout, each with its own token, start no run either; and the control: they do what they are for.
+fn refuse_runs_by_acts(world: &testkit::World, served: &Served, (operator, reader): (&str, &str), live: &str) {
+    let runs = started_runs(world);
+    let asked = world.cto(["request", "r1-string-slugify", "--stage", "4", "--json"]).expect(0).json();
+    let request = asked["request"].as_str().unwrap();
+    let act = |page: &str, action: &str, cookie: &str| {
+        let token = served.get(page, cookie).token(action);
+        served.post(action, cookie, &format!("token={token}&reason=too+wide"))
+    };
+    let place = format!("/approvals/{request}");
+    assert_eq!(act(&place, &format!("{place}/deny"), operator).status, 303);
+    assert_eq!(world.cto(["packet", request, "--json"]).expect(0).json()["state"], "denied");
+    let place = format!("/runs/{live}");
+    assert_eq!(act(&place, &format!("{place}/stop"), operator).status, 303);
+    for cookie in [reader, operator] {
+        assert_eq!(act("/", "/logout", cookie).status, 303);
+        assert_eq!(served.get("/api/cto/overview", cookie).status, 401);
+    }
+    assert_eq!(started_runs(world), runs);
 }

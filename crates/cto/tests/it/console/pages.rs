@@ -49,6 +49,9 @@ fn a_pass_a_failure_and_a_refusal_are_shown() {
     assert_eq!(served.get("/runs?q=status:fail", &cookie).text().matches("class=\"task\"").count(), 1);
     assert_eq!(served.get("/runs?q=reason:no_diff", &cookie).text().matches("class=\"task\"").count(), 1);
     assert_eq!(served.get("/runs?q=colour:red", &cookie).status, 400);
+    for (digest, found) in [(passed["run_id"].as_str().unwrap(), 400), ("digest:00000000", 200)] {
+        assert_eq!(served.get(&format!("/runs?q=digest:{digest}"), &cookie).status, found, "{digest}");
+    }
     assert_eq!(served.get("/runs/nothing", &cookie).status, 404);
 }
 
@@ -207,4 +210,129 @@ fn the_records_page_of_a_large_workspace_stays_small() {
     let peak = served.peak_kib();
     println!("the server had {peak} KiB");
     assert!(peak < sized::MOST_KIB, "{peak} KiB");
+}
+
+/// Ids of the runs of a list, in its order.
+fn ids_of(list: &str) -> Vec<String> {
+    let links = list.split("class=\"task\" href=\"/runs/").skip(1);
+    links.map(|link| link.split('"').next().unwrap().to_owned()).collect()
+}
+
+/// The list is ordered by its headings, narrowed by its choices and searched by a digest; the size of a patch is that of a bundle
+/// which is whole.
+#[test]
+fn runs_are_sorted_and_chosen_and_show_what_their_bundles_prove() {
+    let world = world();
+    let (passed, bundle) = world.run("r1-string-slugify", 0);
+    let (failed, _) = world.run("fail-no-diff", 1);
+    let (again, _) = world.run("r1-string-slugify", 0);
+    let id = |report: &serde_json::Value| report["run_id"].as_str().unwrap().to_owned();
+    let (passed, failed, again) = (id(&passed), id(&failed), id(&again));
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let list = |query: &str| {
+        let answer = served.get(&format!("/runs{query}"), &cookie);
+        assert_eq!(answer.status, 200, "{query}");
+        answer.text()
+    };
+    let newest = vec![again.clone(), failed.clone(), passed.clone()];
+    let oldest = vec![passed.clone(), failed.clone(), again.clone()];
+    let by_status = vec![again.clone(), passed.clone(), failed.clone()];
+    for (query, expected) in [
+        ("", &newest),
+        ("?sort=oldest", &oldest),
+        ("?sort=status", &by_status),
+        ("?sort=engine", &newest),
+        ("?q=sort:status", &by_status),
+        ("?engine=fake&stage=2", &newest),
+        ("?engine=other", &vec![]),
+        ("?q=status:fail&sort=oldest", &vec![failed.clone()]),
+        ("?stage=3", &vec![]),
+    ] {
+        assert_eq!(ids_of(&list(query)), *expected, "{query}");
+    }
+    assert_eq!(served.get("/runs?sort=cost", &cookie).status, 400);
+    let sorted = list("?sort=status&q=task:r1-string-slugify");
+    assert!(
+        sorted.contains("aria-sort=\"ascending\"><a href=\"/runs?q=task%3Ar1-string-slugify&#38;sort=status"),
+        "{sorted}"
+    );
+    assert!(
+        list("").contains("<option>fake</option>") && list("?engine=fake").contains("<option selected>fake</option>")
+    );
+    let words = ["sort:status", "sort:oldest"].map(|word| world.cto(["runs", word, "--json"]).expect(0).text());
+    for (text, expected) in words.iter().zip([&by_status, &oldest]) {
+        let told: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(told.iter().map(id).collect::<Vec<_>>(), *expected, "the same words of cto runs");
+    }
+
+    let facts = served.get("/api/cto/runs", &cookie).json();
+    let digest = facts["runs"][2]["attestation_sha256"].as_str().unwrap().to_owned();
+    assert_eq!(ids_of(&list(&format!("?q=digest:{}", &digest[..10]))), [passed.clone()]);
+    assert!(facts["sealed"][&passed]["added"].as_u64().unwrap() > 0, "{facts}");
+    assert_eq!(facts["engines"], json!(["fake"]));
+    assert!(list("").contains("<span class=\"plus\">+"));
+    let patch = bundle.join("patch.diff");
+    let mut mode = std::fs::metadata(&patch).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o600);
+    std::fs::set_permissions(&patch, mode).unwrap();
+    std::fs::write(&patch, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+y\n+z\n").unwrap();
+    let served = Served::start(&world, &["--read-only"]);
+    let facts = served.get("/api/cto/runs", &served.log_in()).json();
+    assert!(facts["sealed"][&passed].is_null(), "nothing is said of a bundle that was changed: {facts}");
+    assert!(facts["sealed"][&again]["added"].as_u64().unwrap() > 0, "the control");
+}
+
+/// Hostile texts in a real home where people and machines write them: files and fields of records, items of the board, titles of
+/// requests, names of models, and bytes that are no text.
+#[test]
+fn hostile_records_requests_and_models_stay_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
+    let (ran, _) = world.run("r1-string-slugify", 0);
+    let all = HOSTILE.join(" ");
+    let record = json!({"admission_status": HOSTILE[0], "target_repository_path": all, "repository_owner": all});
+    let odd = [b"odd-\xff\xfe\x9b<img src=x onerror=alert(1)>.yaml".as_slice(), b"<script>alert(1)<script>.yaml"];
+    for name in odd {
+        let folder = world.here().join("admissions/target");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(std::ffi::OsStr::from_bytes(name)), record.to_string()).unwrap();
+    }
+    let board = json!({"items": [{"id": "DEMO-WORK-001", "title": all, "type": "AFK", "status": "draft"}]});
+    world.write("WORKBOARD.yaml", board.to_string());
+    let title = json!(HOSTILE[0]).to_string();
+    world.case("made", &[("mutation_mode", "candidate-default"), ("title", &title)]);
+    let _ = world.cto(["key", "init", "--json"]).expect(0);
+    let asked = world.cto(["request", "./made", "--stage", "4", "--json"]).expect(0).json();
+    let request = format!("/approvals/{}", asked["request"].as_str().unwrap());
+
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let now = served.get("/api/cto/overview", &cookie).json()["now"].as_str().unwrap().to_owned();
+    let (time, run) = (now.parse().unwrap(), ran["run_id"].as_str().unwrap());
+    let pair = format!("local/{all}");
+    let account =
+        json!({"day": &now[..10], "pair": pair, "run": run, "requests": 1, "tokens": 2, "money_micros": 3_000_000});
+    let ledger = ledger::Ledger::open_file(&world.home().join("ledger.db")).unwrap();
+    ledger.model_reserved(time, time, |_| account.clone()).unwrap();
+    drop(ledger);
+    for (page, word) in [
+        ("/records", "alert(1)"),
+        ("/spend", "alert(1)"),
+        ("/approvals", "made"),
+        (request.as_str(), "alert(1)"),
+        ("/", "alert(1)"),
+    ] {
+        let answer = served.get(page, &cookie);
+        let text = String::from_utf8(answer.body.clone()).unwrap();
+        assert_eq!(answer.status, 200, "{page}: {text}");
+        assert!(text.contains(word), "the control: {page} shows {word}: {text}");
+        for bad in
+            ["<script>alert", "<img src=x", "<svg/onload", "</title><h1>", "'onmouseover='", "\u{202e}", "\u{200b}"]
+        {
+            assert!(!text.contains(bad), "{page} holds {bad:?}");
+        }
+        assert!(!text.contains(" style=") && !text.contains("onclick="), "{page}: no inline style or handler");
+    }
 }

@@ -368,3 +368,76 @@ fn an_address_in_a_title_or_a_reason_does_not_reach_the_summary() {
     let _ = world.cto(["validate", "summary"]).expect(0);
     let _ = world.cto(["summary", "--write"]).expect(0);
 }
+
+/// The value of a figure of `/metrics`.
+fn figure(metrics: &str, name: &str) -> u64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
+}
+
+/// A run that goes on and one whose process is gone; then the kill switch; then a request that is approved. Summary, pages, interface
+/// and figures say the same numbers each time.
+#[test]
+fn the_summary_says_the_numbers_of_the_console_and_of_the_figures() {
+    let world = world();
+    lay_operator(&world);
+    world.case("made", &[("mutation_mode", "candidate-default")]);
+    let fake = json!({"steps": [{"run": {"argv": ["sh", "-c", "while :; do echo on; sleep 1; done"]}}]});
+    world.case("long", &[("fake", &fake.to_string())]);
+    let mut killed = world.start(["run", "./long", "--json"]);
+    let dead = super::live::live_run(&world);
+    let running = world.start(["run", "./long", "--json"]);
+    let live = testkit::wait_for("a second run that goes on", || {
+        let status = world.cto(["status", "--json"]).json();
+        let runs = status["running"].as_array()?.iter().filter_map(|run| run["run_id"].as_str());
+        runs.map(str::to_owned).find(|run| *run != dead)
+    });
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let compare = |what: &str, expected: [u64; 5]| {
+        let summary = world.cto(["summary", "--json"]).expect(0).json();
+        let overview = served.get("/api/cto/overview", &cookie).json();
+        let metrics = served.get("/metrics", &cookie).text();
+        let open = served.get("/api/cto/runs?q=status:running", &cookie).json();
+        let open = open["runs"].as_array().unwrap();
+        let dead = open.iter().filter(|run| run["interrupted"] == true).count() as u64;
+        let requests = served.get("/api/cto/approvals", &cookie).json();
+        let newest = &requests["requests"][0];
+        let granted = u64::from(newest["state"] == "approved");
+        let console = [
+            overview["total_runs"].as_u64().unwrap(),
+            overview["running"].as_array().unwrap().len() as u64,
+            dead,
+            u64::from(overview["halted"].is_string()),
+            granted,
+        ];
+        let names = ["cto_runs", "cto_runs_running", "cto_runs_interrupted", "cto_halted", "cto_approval_granted"];
+        let health = &summary["health"];
+        let told = [
+            health["total_runs"].as_u64().unwrap(),
+            health["running_runs"].as_u64().unwrap(),
+            health["interrupted_runs"].as_u64().unwrap(),
+            u64::from(health["halted"] == true),
+            u64::from(summary["approval_granted"] == true),
+        ];
+        assert_eq!(told, expected, "{what}: the summary");
+        assert_eq!(console, expected, "{what}: the console");
+        assert_eq!(names.map(|name| figure(&metrics, name)), expected, "{what}: the figures");
+        assert_eq!(open.len() as u64, expected[1] + expected[2], "{what}");
+        assert_eq!(summary["approval_packet"]["request"], newest["request"], "{what}");
+        assert_eq!(overview["spend"], served.get("/api/cto/spend", &cookie).json()["rows"], "{what}");
+    };
+    compare("a run goes on, another died", [2, 1, 1, 0, 0]);
+    let _ = world.cto(["stop", &live, "--json"]).expect(0);
+    let _ = testkit::World::finish(running).expect(130);
+    let _ = world.cto(["halt", "--reason", "the machine is moving"]).expect(0);
+    compare("the switch is set", [2, 0, 1, 1, 0]);
+    let _ = world.cto(["resume"]).expect(0);
+    let name = request(&world, "./made");
+    compare("a request is open", [2, 0, 1, 0, 0]);
+    let packet = world.cto(["packet", &name, "--json"]).expect(0).json();
+    let _ = world.cto(["approve", &name, "--sentence", packet["approval_command_text"].as_str().unwrap()]).expect(0);
+    compare("it is approved", [2, 0, 1, 0, 1]);
+}

@@ -161,7 +161,7 @@ fn pages_of_runs_are_whole_and_words_mean_the_same_everywhere() {
     let _ = world.cto(["runs", "colour:red"]).expect(2);
     // The page itself leads on and back.
     let first = served.get("/runs", &cookie).text();
-    let next = first.split("rel=\"next\" href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&");
+    let next = first.split("rel=\"next\" href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
     let second = served.get(&next, &cookie).text();
     assert!(second.contains(&format!("/runs/{}\"", pages[1][0])) && second.contains("First page"), "{next}");
     assert_eq!(served.get("/runs?cursor=nonsense", &cookie).status, 400);
