@@ -74,6 +74,8 @@ const SOAKS: &[Soak] = &[
             ("workboard", "mutated::any_edit_of_any_file_is_judged_without_a_panic"),
             ("workboard", "mutated::no_edit_of_the_board_breaks_a_fact_in_silence"),
             ("workboard", "mutated::no_edit_breaks_a_required_fact_in_silence"),
+            ("workboard", "mutated::no_edit_of_the_intent_breaks_a_fact_in_silence"),
+            ("workboard", "mutated::no_edit_of_a_term_is_silent"),
         ],
         variable: "CTO_TEST_MUTATIONS",
         times: 2_000,
@@ -95,7 +97,10 @@ const SOAKS: &[Soak] = &[
     // Instructions for each shape of a large workspace by itself; once is enough.
     Soak {
         name: "growth",
-        tests: &[("workboard", "growth::twice_the_size_costs_twice_the_work")],
+        tests: &[
+            ("workboard", "growth::twice_the_size_costs_twice_the_work"),
+            ("cto", "console::grown::the_records_page_costs_as_much_more_as_the_workspace_is_larger"),
+        ],
         variable: "CTO_TEST_GROWTH",
         times: 1,
         tools: NO_TOOL,

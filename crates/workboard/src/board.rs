@@ -367,12 +367,23 @@ pub(crate) fn node_text(node: &Node) -> Option<String> {
 }
 
 /// An item says `execution: true`, or its evidence is a bundle, or what it calls done is a
-/// run's report.
+/// run's report, as one text or in a list.
 fn claims_execution(node: &Node, evidence: &[BoardEvidence]) -> bool {
-    let says = node.get_child("execution").is_some_and(|value| value.kind == ValueKind::Bool(true));
+    let said = node.get_child("execution").and_then(node_text).map(|word| word.trim().to_ascii_lowercase());
+    let says = said.is_some_and(|word| ["true", "yes", "on"].contains(&word.as_str()));
     let has_bundle = evidence.iter().any(|piece| piece.kind == Some(EvidenceKind::Bundle));
-    let done = node.get_child("done_evidence").and_then(node_text).unwrap_or_default();
-    says || has_bundle || ["harness-runs/", "report.json"].iter().any(|mark| done.contains(mark))
+    says || has_bundle || node.get_child("done_evidence").is_some_and(names_a_run)
+}
+
+/// True of a text that names the report of a run, wherever it lies.
+fn names_a_run(node: &Node) -> bool {
+    match &node.kind {
+        ValueKind::Seq(items) => items.iter().any(names_a_run),
+        ValueKind::Map(entries) => entries.iter().any(|(_, value)| names_a_run(value)),
+        _ => {
+            node_text(node).is_some_and(|text| ["harness-runs/", "report.json"].iter().any(|mark| text.contains(mark)))
+        }
+    }
 }
 
 const READ_KEYS: [&str; 8] = ["id", "title", "type", "status", "blocked_by", "artifacts", "evidence", "acceptance"];

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::front_matter::FrontMatter;
-use crate::items::{DocumentItem, read_items};
+use crate::items::{DocumentItem, read_bullet, read_items};
 use crate::locate::LineIndex;
 use crate::rendered::{LinkLabels, render_text};
 
@@ -73,6 +73,13 @@ pub(crate) struct Heading {
     pub(crate) level: usize,
     pub(crate) text: String,
     pub(crate) line: usize,
+}
+
+impl Heading {
+    /// True of a heading of these words, with or without emphasis and a colon.
+    pub(crate) fn is_titled(&self, title: &str) -> bool {
+        self.text.trim_matches(['*', '_', '`', ':', ' ']).eq_ignore_ascii_case(title)
+    }
 }
 
 /// A line with what it is part of.
@@ -147,13 +154,15 @@ impl<'t> PlanningDocument<'t> {
     /// Work item that the document closes or belongs to, as it says itself.
     pub fn work_item(&self) -> Option<String> {
         let listed = || {
-            let bullets =
-                self.section("Workboard")?.iter().filter(|line| line.text.trim_start().starts_with(['-', '*']));
-            bullets.flat_map(|line| crate::items::find_work_ids(line.text)).next().map(|(id, _)| id.to_owned())
+            let bullets = self.section("Workboard")?.iter().filter_map(|line| read_bullet(line.text));
+            bullets.flat_map(crate::items::find_work_ids).next().map(|(id, _)| id.to_owned())
         };
         let said = self.prose().find_map(|line| {
-            let bare = line.text.trim().trim_start_matches(['-', '*', ' ']);
-            let after = ["This evidence closes", "Work item:"].iter().find_map(|label| bare.strip_prefix(label))?;
+            let bare = read_bullet(line.text).unwrap_or(line.text.trim()).trim_start_matches(['*', '_', '`']);
+            let after = ["This evidence closes", "Work item:"].iter().find_map(|label| {
+                let is_said = bare.get(..label.len())?.eq_ignore_ascii_case(label);
+                is_said.then(|| &bare[label.len()..])
+            })?;
             crate::items::find_work_ids(after).into_iter().next().map(|(id, _)| id.to_owned())
         });
         said.or_else(listed)
@@ -166,8 +175,7 @@ impl<'t> PlanningDocument<'t> {
 
     /// Lines of the section under a heading, up to the next heading of its level or above.
     pub(crate) fn section(&self, title: &str) -> Option<&[TextLine<'t>]> {
-        let (index, heading) =
-            self.headings.iter().enumerate().find(|(_, heading)| heading.text.eq_ignore_ascii_case(title))?;
+        let (index, heading) = self.headings.iter().enumerate().find(|(_, heading)| heading.is_titled(title))?;
         let end = self.headings[index + 1..].iter().find(|next| next.level <= heading.level);
         let last = end.map_or(self.lines.len(), |next| next.line - 1);
         self.lines.get(heading.line..last)
@@ -259,8 +267,10 @@ fn indent_of_list(line: &str, known: usize) -> usize {
 }
 
 fn read_heading(line: &TextLine<'_>) -> Option<Heading> {
-    let level = line.text.bytes().take_while(|byte| *byte == b'#').count();
-    let rest = line.text.get(level..)?;
+    let text = line.text.trim_start_matches('\u{feff}');
+    let bare = text.trim_start_matches(' ');
+    let level = bare.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = bare.get(level..).filter(|_| text.len() - bare.len() < 4)?;
     let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
     let text = rest.trim().trim_end_matches('#').trim_end().to_owned();
     is_heading.then_some(Heading { level, text, line: line.number })

@@ -21,6 +21,10 @@ pub(crate) const KNOWN_KEYS: [&str; 12] = [
     "route",
 ];
 
+/// Keys whose value is one word of a few, or a day: a comment may follow it, as in YAML.
+const CHOSEN_KEYS: [&str; 5] =
+    ["status", "created", "last_reviewed", "lifecycle_classification", "core_promotion_status"];
+
 /// A key with its value, and where both stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FrontField {
@@ -68,7 +72,8 @@ impl FrontMatter {
     /// Parses the front matter. Text that only resembles it is reported as a problem.
     pub(crate) fn parse_front(text: &str, lines: &LineIndex) -> Self {
         let mut all = text.lines();
-        let first = all.next().unwrap_or_default().trim_end();
+        // Editors of other systems put a byte order mark in front.
+        let first = all.next().unwrap_or_default().trim_start_matches('\u{feff}').trim_end();
         if first != "---" {
             return Self { problems: vec![classify_beginning(text, first)], ..Self::default() };
         }
@@ -125,7 +130,7 @@ impl FrontMatter {
         if !self.seen.insert(key.to_owned()) {
             return self.problems.push(FrontProblem::Repeated { key: key.to_owned(), line: number });
         }
-        let written = rest.trim();
+        let written = if CHOSEN_KEYS.contains(&key) { without_comment(rest) } else { rest }.trim();
         let before = line[..at].len() + (rest.len() - rest.trim_start().len());
         let column = if written.is_empty() { 1 } else { line[..before].chars().count() + 1 };
         let span = (start + before, start + before + written.len());
@@ -146,7 +151,7 @@ fn classify_beginning(text: &str, first: &str) -> FrontProblem {
     if first.starts_with("---") && count_known_keys(first) > 0 {
         return FrontProblem::Pasted { form: "the whole document on one line", line: 1 };
     }
-    let top = text.lines().take(12).enumerate();
+    let top = text.trim_start_matches('\u{feff}').lines().take(12).enumerate();
     for (index, line) in top {
         let bare = line.trim_start();
         if bare.starts_with('|') && (bare.contains("---") || count_known_keys(bare) > 0) {
@@ -176,6 +181,10 @@ fn split_field(line: &str) -> Option<(&str, usize)> {
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let follows = line[colon + 1..].chars().next().is_none_or(char::is_whitespace);
     (is_key && follows).then_some((key, colon + 1))
+}
+
+fn without_comment(text: &str) -> &str {
+    text.find(" #").or_else(|| text.find("\t#")).map_or(text, |at| &text[..at])
 }
 
 fn unquoted(text: &str) -> &str {

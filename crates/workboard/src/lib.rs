@@ -40,7 +40,7 @@ pub use evidence::{
 pub use files::{ReadWorkspaceError, WorkspaceFiles};
 pub use finding::{Finding, Severity, TextFix};
 pub use graph::{WorkGraph, WorkNode};
-pub use items::{DocumentItem, list_facts};
+pub use items::{DocumentItem, list_facts, list_written_facts};
 pub use rules::{LoadRulesError, RuleBook, RuleFile, WordRule};
 pub use sarif::sarif_document;
 pub use shapes::{

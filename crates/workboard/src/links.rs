@@ -9,6 +9,8 @@ use crate::evidence::{BundleFact, EvidenceSource};
 use crate::files::WorkspaceFiles;
 use crate::finding::Finding;
 use crate::locate::ColumnCounter;
+use crate::markup::target_length;
+use crate::rendered::LinkLabels;
 
 /// Everything that a link can lead to.
 pub(crate) struct LinkTargets<'a> {
@@ -101,7 +103,7 @@ fn is_work_id(text: &str) -> bool {
 
 /// An address, or a path outside of the workspace.
 fn is_external(target: &str) -> bool {
-    target.contains("://") || target.starts_with("mailto:") || target.starts_with('/')
+    target.contains("://") || target.starts_with("mailto:") || target.starts_with(['/', '~'])
 }
 
 /// Targets of `[text](target)` and of a definition `[label]: target` in a line with their
@@ -111,7 +113,9 @@ fn list_links(line: &str) -> Vec<(&str, usize)> {
     let mut from = 0;
     let (mut ticks, mut counted) = (0, 0);
     while let Some(at) = line[from..].find("](").map(|at| from + at + 2) {
-        let Some(length) = line[at..].find(')') else { break };
+        // The end of a whole link, in which parentheses come in pairs; else the first that closes.
+        let whole = target_length(&line[at - 1..], &LinkLabels::new()).checked_sub(2);
+        let Some(length) = whole.or_else(|| line[at..].find(')')) else { break };
         let is_escaped = line[..at - 2].ends_with('\\');
         ticks += line[counted..at].matches('`').count();
         counted = at;
@@ -256,6 +260,7 @@ mod tests {
         for (line, expected) in [
             ("See [a](b.md) and [c](d.md \"title\").", vec![("b.md", 8), ("d.md", 22)]),
             ("See [a](<b c.md>).", vec![("b c.md", 8)]),
+            ("See [a](b_(c).md) and [c](d.md 'a (title)').", vec![("b_(c).md", 8), ("d.md", 26)]),
             ("[label]: b.md 'title'", vec![("b.md", 9)]),
             ("[label]: <b c.md>", vec![("b c.md", 9)]),
             ("[^1]: a note", vec![]),

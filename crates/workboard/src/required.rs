@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::check_rule::CheckRule;
 use crate::document::{DocumentKind, PlanningDocument, TextLine, file_stem};
 use crate::finding::{Finding, TextFix};
+use crate::items::read_bullet;
 use crate::rendered::{LinkLabels, render_text};
 use crate::rules::RuleBook;
 
@@ -91,7 +92,7 @@ pub(crate) fn list_demanded_phrases(documents: &[PlanningDocument<'_>], closeout
 fn list_phrases(document: &PlanningDocument<'_>) -> Vec<(String, usize)> {
     let mut phrases = Vec::new();
     for (index, heading) in document.headings.iter().enumerate() {
-        if !PHRASE_SECTIONS.iter().any(|title| heading.text.eq_ignore_ascii_case(title)) {
+        if !PHRASE_SECTIONS.iter().any(|title| heading.is_titled(title)) {
             continue;
         }
         let end = document.headings[index + 1..].iter().find(|next| next.level <= heading.level);
@@ -106,15 +107,10 @@ fn read_phrase(line: &TextLine<'_>) -> Option<String> {
     let bare = line.text.trim();
     let text = match line.is_code {
         true => Some(bare).filter(|bare| !bare.starts_with("```") && !bare.starts_with("~~~")),
-        false => bare.strip_prefix("- ").or_else(|| bare.strip_prefix("* ")).or_else(|| numbered_text(bare)),
+        false => read_bullet(bare),
     }?;
     let phrase = text.trim().trim_matches(['`', '"']);
     (!phrase.is_empty()).then(|| phrase.to_owned())
-}
-
-fn numbered_text(bare: &str) -> Option<&str> {
-    let rest = bare.trim_start_matches(|c: char| c.is_ascii_digit());
-    (rest.len() < bare.len()).then(|| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")))?
 }
 
 /// Folder and name of a document without the word of its kind.

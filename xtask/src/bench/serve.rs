@@ -3,7 +3,7 @@
 
 mod aims;
 mod client;
-mod servers;
+pub(super) mod servers;
 mod viewers;
 
 use std::time::Duration;
@@ -43,9 +43,9 @@ impl PageTimes {
 /// Measures pages, rates and viewers and returns the tables.
 pub(super) fn measure_serve(bench: &Bench) -> ChoreResult<String> {
     let world = World::new(&bench.place, "serve")?;
-    let few = start_console(bench, &home(bench, &world, "few", FEW)?)?;
+    let few = start_console(bench, &home(bench, &world, "few", FEW)?, None)?;
     let many_runs = bench.runs.unwrap_or(MANY);
-    let many = start_console(bench, &home(bench, &world, "many", many_runs)?)?;
+    let many = start_console(bench, &home(bench, &world, "many", many_runs)?, None)?;
     let pages = time_pages(&[(&few, FEW), (&many, many_runs)], bench.rounds.unwrap_or(ROUNDS))?;
     let rates = count_rates(bench, &world, &few)?;
     let (viewers, of_viewers) = viewers::follow_many(bench, &world)?;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use contract::core_route::CorePromotionDecision;
+use contract::record::ProviderDecision;
 use contract::text::show_controls;
 use contract::{Digest, Stamp};
 use cortex::{RecordRow, list_records};
@@ -9,7 +11,7 @@ use harness::RunClock;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use workboard::list_facts;
+use workboard::list_written_facts;
 
 use crate::args::{RecordsArgs, RecordsCommand};
 use crate::context::Context;
@@ -36,24 +38,65 @@ pub(crate) fn run_records(context: &Context, arguments: &RecordsArgs) -> Result<
     Ok(u8::from(rows.iter().any(|row| row.problem.is_some())))
 }
 
-/// The bullets of a decision record in Markdown as the YAML that counts. Nothing is written.
+/// The bullets of a decision record in Markdown as the YAML that counts; those that the record does not have become comments. Nothing
+/// is written.
 fn draft_decision(output: Output, file: &Path) -> Result<u8, CommandError> {
     let name = show_controls(&file.display().to_string());
     let text = std::fs::read_to_string(file)
         .map_err(|error| CommandError::usage(format!("cannot read {name}: {error}")).hint("name a Markdown record"))?;
-    let facts = list_facts(&text);
-    if facts.is_empty() {
+    let facts = list_written_facts(&text);
+    let record = DraftedRecord::of_file(file);
+    let (known, rest): (Vec<_>, Vec<_>) = facts.into_iter().partition(|(key, _)| record.has_key(key));
+    if known.is_empty() {
         let message = format!("{name} has no facts such as `- decision_status: not_decided`");
         return Err(CommandError::usage(message).hint("write the decision as bullets, or as YAML under decisions/"));
     }
+    let values = known.into_iter().map(|(key, text)| {
+        let value = record.value_of(&key, text);
+        (key, value)
+    });
     if output.json {
-        let facts: serde_json::Map<String, Value> = facts.into_iter().map(|(key, value)| (key, value.into())).collect();
-        output.print_json(&facts)?;
-    } else {
-        output.print(&format!("# From {name}. Review it, put it under decisions/ and sign it.\n"));
-        facts.iter().for_each(|(key, value)| output.print(&format!("{key}: {}\n", Value::from(value.as_str()))));
+        output.print_json(&values.collect::<serde_json::Map<String, Value>>())?;
+        return Ok(0);
     }
+    output.print(&format!("# From {name}. Review it, put it at {} and sign it.\n", record.place));
+    values.for_each(|(key, value)| output.print(&format!("{key}: {value}\n")));
+    if !rest.is_empty() {
+        output.print("# The record has no such keys:\n");
+    }
+    rest.iter().for_each(|(key, text)| output.print(&format!("# {key}: {}\n", Value::from(text.as_str()))));
     Ok(0)
+}
+
+/// Decision that a Markdown record is about, with the keys that its YAML may have.
+struct DraftedRecord {
+    place: &'static str,
+    schema: Value,
+}
+
+impl DraftedRecord {
+    /// A name with `PROVIDER` is of the provider decision, as `cto validate workspace` reads it.
+    fn of_file(file: &Path) -> Self {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_uppercase();
+        let (place, schema) = match stem.contains("PROVIDER") {
+            true => ("decisions/provider.yaml", schemars::schema_for!(ProviderDecision)),
+            false => ("decisions/core-promotion.yaml", schemars::schema_for!(CorePromotionDecision)),
+        };
+        Self { place, schema: schema.to_value() }
+    }
+
+    fn has_key(&self, key: &str) -> bool {
+        self.schema["properties"].get(key).is_some()
+    }
+
+    /// The text as the record has it: states in snake case, and a list where it has one.
+    fn value_of(&self, key: &str, text: String) -> Value {
+        match key {
+            "decision_status" | "provider_class" => text.to_ascii_lowercase().replace([' ', '-'], "_").into(),
+            _ if self.schema["properties"][key]["type"] == "array" => Value::Array(vec![text.into()]),
+            _ => text.into(),
+        }
+    }
 }
 
 /// Time at which signatures are judged.

@@ -4,6 +4,7 @@
 mod client;
 mod decided;
 mod demo;
+mod grown;
 mod keys;
 mod limits;
 mod live;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on must stop")]
 
 mod audited;
+mod closed_out;
 mod compared;
 mod facts;
 mod forged;
@@ -49,7 +50,7 @@ fn real_passes_are_looked_at_again_and_nothing_is_changed() {
     remedies::admit_what_is_stale(&scene);
     remedies::name_passes_of_one_identity(&scene, &first, &second);
     remedies::accept_the_comparison(&scene);
-    audited::each_requirement_rests_on_its_evidence(&scene);
+    audited::each_requirement_rests_on_its_evidence(&scene, &first, &second);
 }
 
 fn lacks_everything(scene: &Scene) {

@@ -2,15 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
+mod decisions;
 mod evidence;
 mod guarded;
 mod hostile_packs;
 mod judged;
 mod moved;
+mod operator_shapes;
 mod packed;
 pub(crate) mod sized;
 mod told;
 mod unseen;
+mod validators;
 
 use std::fs;
 
@@ -206,16 +209,6 @@ fn the_board_is_shown_and_what_can_be_done_is_told_apart() {
     let _ = world.cto(["work", "graph", "--dot"]).expect(1);
 }
 
-#[test]
-fn a_decision_in_markdown_becomes_yaml() {
-    let world = workspace();
-    world.write("OLD-DECISION-RECORD.md", "# Decision\n\n- Decision status: `not_decided`.\n- resolver: ada\n");
-    let drafted = world.cto(["records", "draft", "OLD-DECISION-RECORD.md", "--json"]).expect(0).json();
-    assert_eq!(drafted, json!({"decision_status": "not_decided", "resolver": "ada"}));
-    world.write("EMPTY.md", "# Nothing\n");
-    let _ = world.cto(["records", "draft", "EMPTY.md"]).expect(2);
-}
-
 /// The example of the documentation, as it is published.
 #[test]
 fn the_published_example_validates() {
@@ -286,23 +279,4 @@ fn every_document_obeys_its_schema() {
     refuses("rules", &value(&rule.replace("remedy: m, ", "")));
     let decision = fs::read_to_string(world.here().join("decisions/core-promotion.yaml")).unwrap();
     obeys("core-promotion-decision", &contract::source::read("d.yaml", &decision).node.unwrap().to_value());
-}
-
-#[test]
-fn a_packet_copies_the_decision_and_nothing_is_promoted() {
-    let world = workspace();
-    world.write("decisions/core-promotion.yaml", "decision_status: core_promotion_deferred\nresolver: ada\n");
-    let packet = world.cto(["packet", "promotion", "--json"]).expect(0).json();
-    assert_eq!((&packet["decision_status"], &packet["resolver"]), (&json!("core_promotion_deferred"), &json!("ada")));
-    assert_eq!(
-        (&packet["ready_for_core_review"], &packet["core_promotion_status"]),
-        (&json!(false), &json!("not-promoted"))
-    );
-    assert_eq!(packet["allowed_decision_states"], json!(["not_decided", "core_promotion_deferred"]));
-    let text = world.cto(["packet", "promotion", "--markdown"]).expect(0).text();
-    world.write(".sot/03-PROTOCOLS/CORE-PROMOTION-PACKET.md", text);
-    assert_eq!(errors(&world, 0), Vec::<String>::new(), "what it writes passes its own rules");
-    world.write("decisions/core-promotion.yaml", "decision_status: promoted\n");
-    assert_eq!(errors(&world, 1), ["record_invalid"]);
-    let _ = world.cto(["packet", "promotion"]).expect(2);
 }

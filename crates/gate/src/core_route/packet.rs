@@ -94,3 +94,108 @@ fn describe_state(state: PromotionState) -> StateConsequence {
     };
     StateConsequence { state, consequence: consequence.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use contract::core_route::{AuditGap, AuditRequirement, RequirementStatus};
+
+    use super::*;
+
+    fn requirement(is_proven: bool) -> RequirementStatus {
+        let gap = AuditGap { text: "a gap".to_owned(), remedy: "cto audit".to_owned(), draft_item: String::new() };
+        RequirementStatus {
+            requirement: AuditRequirement::CtoRoutes,
+            title: "CTO routes".to_owned(),
+            status: if is_proven { AuditStatus::Proven } else { AuditStatus::NotProven },
+            evidence: Vec::new(),
+            gap: (!is_proven).then_some(gap),
+        }
+    }
+
+    fn refresh(has_passed: bool, is_eligible: bool) -> RefreshFact {
+        RefreshFact {
+            run_id: "r".to_owned(),
+            has_passed,
+            repeatability_count: 3,
+            repeatability_required: 2,
+            is_eligible,
+            targets_unchanged: true,
+        }
+    }
+
+    fn packet(state: PromotionState, is_complete: bool, refresh: Option<RefreshFact>) -> DecisionPacket {
+        let completion_status = if is_complete { CompletionStatus::Complete } else { CompletionStatus::Incomplete };
+        compose_packet(PromotionFacts {
+            decision: CorePromotionDecision {
+                decision_status: state,
+                resolver: "ada".to_owned(),
+                ..CorePromotionDecision::default()
+            },
+            decision_record_sha256: Some("d".to_owned()),
+            audit: EndgoalAudit {
+                schema_version: VERSION.to_owned(),
+                completion_status,
+                engine: "case".to_owned(),
+                requirements: vec![requirement(is_complete)],
+                runtime_default_activation: false,
+                core_promotion_status: NotPromoted::NotPromoted,
+            },
+            refresh,
+            evidence_map: Vec::new(),
+        })
+    }
+
+    /// Each fact alone: ready, eligible, repeatability, and the states that can be chosen.
+    #[test]
+    fn ready_needs_a_complete_audit_and_a_refresh_that_passed_and_is_eligible() {
+        use PromotionState as S;
+        let two = [S::NotDecided, S::CorePromotionDeferred];
+        for (is_complete, refresh, is_ready, is_eligible, count) in [
+            (true, Some(refresh(true, true)), true, true, 3),
+            (false, Some(refresh(true, true)), false, true, 3),
+            (true, Some(refresh(false, true)), false, false, 3),
+            (true, Some(refresh(true, false)), false, false, 3),
+            (true, None, false, false, 0),
+        ] {
+            // A decision changes nothing of what is computed.
+            for state in S::ALL {
+                let packet = packet(state, is_complete, refresh.clone());
+                let states: &[S] = if is_ready { &S::ALL } else { &two };
+                assert_eq!(
+                    (packet.ready_for_core_review, packet.allowed_decision_states.as_slice()),
+                    (is_ready, states)
+                );
+                assert_eq!(packet.candidate_default_repeatability_eligible, is_eligible);
+                let status = if is_eligible { Status::Pass } else { Status::Blocked };
+                assert_eq!((packet.repeatability_count, packet.repeatability_required), (count, 2));
+                assert_eq!(packet.repeatability_status, status);
+                let holds: Vec<bool> = packet.readiness_facts.iter().map(|fact| fact.holds).collect();
+                assert_eq!(holds, [is_complete, is_eligible]);
+                assert_eq!((packet.decision_status, packet.resolver.as_str()), (state, "ada"));
+                assert_eq!(packet.recommended_next_decision, RecommendedDecision::OpenGovernedCorePrdRoute);
+                assert!(!packet.runtime_default_activation);
+                assert_eq!(packet.core_promotion_status, NotPromoted::NotPromoted);
+            }
+        }
+    }
+
+    #[test]
+    fn each_gap_blocks_and_the_route_of_core_blocks_always() {
+        let own = "promotion happens only through Core's own route; this packet grants nothing";
+        let blockers = |is_complete| {
+            packet(PromotionState::NotDecided, is_complete, Some(refresh(true, true))).blockers_before_promotion
+        };
+        assert_eq!(blockers(true), [own]);
+        assert_eq!(blockers(false), ["CTO routes: a gap", own]);
+    }
+
+    #[test]
+    fn every_state_has_a_consequence_and_none_promotes() {
+        let packet = packet(PromotionState::CorePromotionRequested, true, Some(refresh(true, true)));
+        let states: Vec<PromotionState> = packet.consequences.iter().map(|one| one.state).collect();
+        assert_eq!(states, PromotionState::ALL);
+        let requested = &packet.consequences[1].consequence;
+        assert!(requested.ends_with("nothing is promoted and no default is activated"), "{requested}");
+        assert_eq!(packet.core_route_requirements, ROUTE_REQUIREMENTS);
+    }
+}

@@ -225,7 +225,8 @@ pub(super) fn check_constant(file: &str, name: &str, value: &str, place: (usize,
     let value = value.trim().to_ascii_lowercase();
     // A table may have the name as its heading, above a row of dashes.
     let is_heading = value.is_empty() || value.bytes().all(|byte| matches!(byte, b'-' | b':'));
-    if !is_heading && value.replace('_', "-") != constant && !value.starts_with(&format!("{constant} ")) {
+    let is_constant = value.replace(['_', ' '], "-") == constant || value.starts_with(&format!("{constant} "));
+    if !is_heading && !is_constant {
         let message = format!("`{name}` is a constant: {constant}");
         found.push(Finding::at_place(file, place, CheckRule::ConstantChanged, message, format!("write {constant}")));
     }

@@ -286,22 +286,71 @@ fn every_rule_of_the_program_has_a_row_that_breaks_it_alone() {
     assert_eq!(shown, all);
 }
 
+/// Columns at which the claims of a rule begin, in the order of its examples.
+const COLUMNS: [(&str, &[usize]); 3] = [
+    ("default_claimed", &[6, 17, 7, 4, 10, 4, 1, 5, 1, 20, 6, 27, 6, 9, 6, 1, 1, 1, 20, 17, 27, 6, 1, 27, 27]),
+    ("promotion_claimed", &[6, 20, 14, 1, 1, 1, 5, 15, 5, 13, 15, 5, 1, 1]),
+    ("authority_claimed", &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 18, 1, 1, 1]),
+];
+
+/// The only example that claims two things: its sentence, the other rule, and the column.
+const TWO_CLAIMS: (&str, &str, usize) = ("This sequence is active Core authority.", "authority_claimed", 1);
+
 #[test]
 fn ten_sentences_are_refused_and_ten_honest_ones_pass_in_a_document() {
     let book = RuleBook::built_in().unwrap();
-    let rules_of = |sentence: &str| {
-        let found = check(&edited(DOCUMENT, "See [", &format!("{sentence}\n\nSee [")));
-        found.findings.into_iter().map(|finding| (finding.rule, finding.line)).collect::<Vec<_>>()
+    let with = |text: &str| told(&check(&edited(DOCUMENT, "See [", &format!("{text}\n\nSee ["))));
+    let lead = "Read this first. ";
+    let mut wrong = Vec::new();
+    let mut expect = |name: String, found: Vec<String>, expected: Vec<String>| {
+        if found != expected {
+            wrong.push(format!("{name}: expected {expected:?}, found {found:?}"));
+        }
     };
-    let forbidding: Vec<_> = book.rules().filter(|rule| rule.kinds.is_empty()).collect();
-    assert_eq!(forbidding.len(), 3);
-    for rule in forbidding {
+    for rule in book.rules().filter(|rule| rule.kinds.is_empty()) {
         assert!(rule.must_match.len() >= 10 && rule.must_not_match.len() >= 10, "{}", rule.id);
-        for sentence in &rule.must_match {
-            assert!(rules_of(sentence).contains(&(rule.id.clone(), 15)), "{}: {sentence}", rule.id);
+        let columns = COLUMNS.iter().find(|(id, _)| *id == rule.id).unwrap().1;
+        assert_eq!(columns.len(), rule.must_match.len(), "{}", rule.id);
+        for (sentence, column) in rule.must_match.iter().zip(columns) {
+            let other = Some(TWO_CLAIMS).filter(|(known, ..)| known == sentence);
+            let at = |shift: usize| -> Vec<String> {
+                let other = other.map(|(_, id, column)| (id, column));
+                let all = other.into_iter().chain([(rule.id.as_str(), *column)]);
+                all.map(|(id, column)| format!("error {id} {DOCUMENT}:15:{}", column + shift)).collect()
+            };
+            expect(sentence.clone(), with(sentence), at(0));
+            expect(format!("{lead}{sentence}"), with(&format!("{lead}{sentence}")), at(lead.len()));
         }
         for sentence in &rule.must_not_match {
-            assert_eq!(rules_of(sentence), [], "{}: {sentence}", rule.id);
+            expect(sentence.clone(), with(sentence), vec![]);
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The four sentences that closeouts keep: each in ten forms that keep it, and beside ten sentences that do not.
+#[test]
+fn ten_sentences_keep_what_is_demanded_and_ten_others_do_not() {
+    let book = RuleBook::built_in().unwrap();
+    let demanding: Vec<_> = book.rules().filter(|rule| !rule.kinds.is_empty()).collect();
+    assert_eq!(demanding.len(), 4);
+    let of_today = |body: &str| document(body).replace("2026-03-01", TODAY).replace("2026-03-02", TODAY);
+    let mut wrong = Vec::new();
+    for rule in demanding {
+        assert!(rule.must_match.len() >= 10 && rule.must_not_match.len() >= 10, "{}", rule.id);
+        assert!(KEPT.contains(&rule.sentence), "{}", rule.id);
+        let others = KEPT.replace(&rule.sentence, "");
+        let missing = vec![format!("error {} {CLOSEOUT}:1:1", rule.id)];
+        let kept = rule.must_match.iter().map(|sentence| (sentence, vec![]));
+        let broken = rule.must_not_match.iter().map(|sentence| (sentence, missing.clone()));
+        for (sentence, expected) in kept.chain(broken) {
+            let mut texts = valid();
+            texts.push((CLOSEOUT.to_owned(), of_today(&format!("{others}\n\n{sentence}"))));
+            let found = told(&check(&texts));
+            if found != expected {
+                wrong.push(format!("{sentence}: expected {expected:?}, found {found:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

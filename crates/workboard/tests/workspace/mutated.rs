@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
-use crate::{check, document, fresh_texts};
+use crate::{TODAY, check, document, fresh_texts};
 
 const DOCUMENTS: usize = 300;
 
@@ -86,9 +86,21 @@ fn lacks_a_fact(text: &str) -> bool {
         && is("core_promotion_status", &["not-promoted"])
         && is_day("created")
         && is_day("last_reviewed")
-        && lines.any(|line| line.contains("Local planning SOT only."));
-    !is_whole
+        && value("created") <= value("last_reviewed")
+        && value("last_reviewed").is_some_and(|day| day.as_str() <= TODAY);
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    !(is_whole && words.join(" ").contains(DISCLAIMER))
 }
+
+const DISCLAIMER: &str = "Local planning SOT only. Not a Core Protocol. Not active Core authority.";
+const INTENT: &str = ".sot/03-PROTOCOLS/WORKSPACE-INTENT.md";
+
+fn text_of<'t>(texts: &'t [(String, String)], path: &str) -> &'t str {
+    &texts.iter().find(|(known, _)| known == path).unwrap().1
+}
+
+/// Terms that CONTEXT.md has to keep.
+const TERMS: [&str; 2] = ["Core Promotion Decision Packet", "Core Route Admission Guard"];
 
 #[test]
 fn the_second_reader_tells_whole_documents_from_broken_ones() {
@@ -97,6 +109,16 @@ fn the_second_reader_tells_whole_documents_from_broken_ones() {
     for fact in REQUIRED {
         assert!(lacks_a_fact(&whole.replacen(fact, "", 1)), "{fact}");
     }
+    assert!(!lacks_a_fact(text_of(&VALID, INTENT)));
+    for (from, to) in [
+        ("Not a Core Protocol. ", ""),
+        ("Core authority.", "Core authorit."),
+        ("last_reviewed: 2026-03-02", "last_reviewed: 2026-02-28"),
+        ("last_reviewed: 2026-03-02", "last_reviewed: 2026-03-05"),
+    ] {
+        assert!(whole.contains(from) && lacks_a_fact(&whole.replacen(from, to, 1)), "{from}");
+    }
+    assert!(!lacks_a_fact(&whole.replacen("Not a Core", "Not a\nCore", 1)));
 }
 
 #[test]
@@ -156,12 +178,40 @@ proptest! {
         prop_assert!(!(is_broken && check(&texts).is_valid()), "{label}{value}");
     }
 
+    /// Edits of the workspace's intent, of which there is one.
+    #[test]
+    fn no_edit_of_the_intent_breaks_a_fact_in_silence(place in any::<prop::sample::Index>(), length in 0_usize..12, with in "[a-z0-9: \n|\\-]{0,12}") {
+        let mut texts = VALID.clone();
+        let (_, text) = texts.iter_mut().find(|(path, _)| path == INTENT).unwrap();
+        let last = text.find(DISCLAIMER).unwrap() + DISCLAIMER.len();
+        let start = place.index(last);
+        text.replace_range(start..(start + length).min(last), &with);
+        let is_broken = lacks_a_fact(text);
+        let edited = text.clone();
+        prop_assert!(!(is_broken && check(&texts).is_valid()), "{edited}");
+    }
+
+    /// Edits of the terms, each of which CONTEXT.md may have more than once.
+    #[test]
+    fn no_edit_of_a_term_is_silent(term in 0..TERMS.len(), place in any::<prop::sample::Index>(), length in 0_usize..4, with in "[a-zA-Z #\n]{0,4}") {
+        let mut texts = VALID.clone();
+        let (_, text) = texts.iter_mut().find(|(path, _)| path == "CONTEXT.md").unwrap();
+        let mut from = 0;
+        while let Some(at) = text[from..].find(TERMS[term]).map(|at| from + at) {
+            let start = at + place.index(TERMS[term].len());
+            text.replace_range(start..(start + length).min(at + TERMS[term].len()), &with);
+            from = at + 1;
+        }
+        let is_broken = !text.contains(TERMS[term]);
+        prop_assert!(!(is_broken && check(&texts).is_valid()), "{with:?} in {}", TERMS[term]);
+    }
+
     /// Edits where the required facts stand; a second, plainer reader says whether one of them was broken.
     #[test]
     fn no_edit_breaks_a_required_fact_in_silence(at in 0..DOCUMENTS, place in any::<prop::sample::Index>(), length in 0_usize..12, with in "[a-z0-9: \n|\\-]{0,12}") {
         let mut texts = VALID.clone();
         let (_, text) = texts.iter_mut().find(|(path, _)| path.ends_with(&format!("{at:03}-PRD.md"))).unwrap();
-        let last = text.find("authority.").unwrap();
+        let last = text.find(DISCLAIMER).unwrap() + DISCLAIMER.len();
         let start = place.index(last);
         text.replace_range(start..(start + length).min(last), &with);
         let is_broken = lacks_a_fact(text);

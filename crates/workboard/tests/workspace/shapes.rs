@@ -107,9 +107,97 @@ fn unchecked_boxes_under_a_validated_item_are_no_error() {
     );
 }
 
+/// Near variants of the shapes above, as Markdown editors write them.
+#[test]
+fn near_variants_of_items_are_the_same_items() {
+    for heading in [
+        "# DEMO-WORK-007 - T",
+        "###### DEMO-WORK-007: T",
+        "  ## DEMO-WORK-007 - T",
+        "##\tDEMO-WORK-007 - T ##",
+        "## DEMO-WORK-007 \u{2014} T",
+        "## DEMO-WORK-007 \u{2013} T",
+        "## DEMO-WORK-007 -- T",
+        "## **DEMO-WORK-007** - T",
+        "## `DEMO-WORK-007`: T",
+        "## **DEMO-WORK-007 - T**",
+        "## [DEMO-WORK-007](x.md) - T",
+        "## issue 7: DEMO-WORK-007 - T",
+        "## 7. DEMO-WORK-007 - T",
+    ] {
+        let found: Vec<(String, String)> =
+            items(&format!("{heading}\n")).into_iter().map(|item| (item.id, item.title)).collect();
+        assert_eq!(found, [("DEMO-WORK-007".to_owned(), "T".to_owned())], "{heading}");
+    }
+    for heading in
+        ["## Notes on DEMO-WORK-007 - T", "    ## DEMO-WORK-007 - T", "## DEMO-WORK-007", "## A: DEMO-WORK-007 - T"]
+    {
+        assert_eq!(items(&format!("{heading}\n")), [], "{heading}");
+    }
+    let item_of = |body: &str| items(&format!("## DEMO-WORK-007 - T\n\n{body}\n")).remove(0);
+    for line in [
+        "Status: Validated",
+        "status:\tvalidated",
+        "Status : validated   ",
+        "+ Status: validated",
+        "1. Status: validated",
+        "  * Status: validated",
+        "**Status:** validated",
+        "**Status**: validated",
+        "__Status:__ _validated_",
+        "*Status: validated*",
+        "- [x] **Status:** (validated)",
+    ] {
+        assert_eq!(item_of(line).status, Some(WorkStatus::Validated), "{line}");
+    }
+    for line in ["Status:", "Status: nearly validated", "`Status` is validated"] {
+        assert_eq!(item_of(line).status, None, "{line}");
+    }
+    for body in [
+        "Acceptance:\n\n- one\n\n- two\n\nText.\n\n- three",
+        "**Acceptance criteria:**\n1. one\n2) two\nType: AFK\n- three",
+        "Acceptance:\n+ [ ] one\n* [X] two\n\n### More\n\n- three",
+    ] {
+        assert_eq!(item_of(body).acceptance, ["one", "two"], "{body}");
+    }
+    assert_eq!(item_of("Acceptance:\n- one that\n  wraps\n- two\nwraps").acceptance, ["one that wraps", "two wraps"]);
+    assert_eq!(item_of("Blocked by: DEMO-WORK-001\n\n- DEMO-WORK-002").blocked_by, ["DEMO-WORK-001"]);
+    assert_eq!(item_of("Blocked by:\n\n- DEMO-WORK-002").blocked_by, ["DEMO-WORK-002"]);
+    assert_eq!(item_of("Allowed files: **/*.md").labels, [("Allowed files".to_owned(), "**/*.md".to_owned())]);
+    let route = item_of("Implementation route:\n- one\n- two").labels;
+    assert_eq!(route, [("Implementation route".to_owned(), "one; two".to_owned())]);
+}
+
+/// Line ends, marks and spaces of other systems change nothing.
+#[test]
+fn documents_of_other_systems_are_the_same_documents() {
+    let path = ".sot/03-PROTOCOLS/DEMO-BRIEF.md";
+    let whole = document(
+        "- **Runtime default activation:** false.\n- core promotion status: Not promoted\n\n[a](/srv/a.md) [b](~/b.md) [c](DEMO-BRIEF.md 'c (c)')",
+    );
+    let commented = whole.replace("status: draft\n", "status: draft   # reviewed\n");
+    for text in [
+        whole.replace('\n', "\r\n"),
+        format!("\u{feff}{whole}"),
+        whole.replace('\n', " \t\n"),
+        commented,
+        whole.replace(": ", ":\t"),
+    ] {
+        let mut texts = fresh_texts();
+        texts.push((path.to_owned(), text.replace("2026-03-02", "2026-02-02")));
+        let stale = told(&check(&texts));
+        assert!(stale.len() == 1 && stale[0].starts_with("error document_stale "), "control: {stale:?}");
+        texts.last_mut().unwrap().1 = text.clone();
+        assert_eq!(told(&check(&texts)), Vec::<String>::new(), "{text:?}");
+    }
+}
+
 #[test]
 fn facts_in_every_form_are_the_same_facts() {
     for line in [
+        "- **approval_granted:** false",
+        "+ **approval_granted**: `false`.",
+        "2. __Approval granted:__ _false_",
         "- approval_granted: false",
         "- `approval_granted: false`",
         "- `approval_granted`: `false`.",

@@ -14,12 +14,12 @@ use crate::bench::world::World;
 use crate::process::{cache, command_output, program};
 
 /// A server that listens on loopback.
-pub(super) struct BenchServer {
+pub(in crate::bench) struct BenchServer {
     child: Child,
     /// `127.0.0.1:PORT`.
-    pub(super) host: String,
+    pub(in crate::bench) host: String,
     /// Of a session that can read; empty for servers without any.
-    pub(super) cookie: String,
+    pub(in crate::bench) cookie: String,
 }
 
 impl Drop for BenchServer {
@@ -31,12 +31,12 @@ impl Drop for BenchServer {
 
 impl BenchServer {
     /// Process id of the server.
-    pub(super) fn pid(&self) -> u32 {
+    pub(in crate::bench) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends one request and reads the whole answer.
-    pub(super) fn send_request(&self, method: &str, path: &str, more: &str) -> ChoreResult<String> {
+    pub(in crate::bench) fn send_request(&self, method: &str, path: &str, more: &str) -> ChoreResult<String> {
         let mut stream = connect_from(&self.host, 9800)?;
         let text = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{more}\r\n", self.host);
         stream.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
@@ -46,16 +46,23 @@ impl BenchServer {
     }
 
     /// Id of the newest run.
-    pub(super) fn newest_run(&self) -> ChoreResult<String> {
+    pub(in crate::bench) fn newest_run(&self) -> ChoreResult<String> {
         let answer = self.send_request("GET", "/api/cto/runs", &format!("Cookie: {}\r\n", self.cookie))?;
         let id = answer.split("\"run_id\":\"").nth(1).and_then(|rest| rest.split('"').next());
         id.map(str::to_owned).ok_or_else(|| "the server lists no run".to_owned())
     }
 }
 
-/// Starts a console on a free port and waits until it listens.
-pub(super) fn start_console(bench: &Bench, home: &Path) -> ChoreResult<BenchServer> {
+/// Starts a console on a free port, in a workspace where one is given, and waits until it listens.
+pub(in crate::bench) fn start_console(
+    bench: &Bench,
+    home: &Path,
+    workspace: Option<&Path>,
+) -> ChoreResult<BenchServer> {
     let mut command = program(&bench.cto, ["--home".as_ref(), home.as_os_str()]);
+    if let Some(workspace) = workspace {
+        command.arg("--workspace").arg(workspace);
+    }
     command.args(["serve", "--listen", "127.0.0.1:0", "--read-only", "--json"]).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cannot start the console: {error}"))?;
     let mut line = String::new();

@@ -56,7 +56,7 @@ fn write_case(folder: &Path) -> ChoreResult {
 
 fn measure_viewers(bench: &Bench, home: &Path) -> ChoreResult<(String, Vec<Aim>)> {
     wait_for("a home", || home.join("ledger.db").exists())?;
-    let console = start_console(bench, home)?;
+    let console = start_console(bench, home, None)?;
     let run = wait_some("a live run", || console.newest_run().ok())?;
     wait_for("events", || {
         console

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testkit::{each_row, git};
+use testkit::{Who, World, copy_to_change, each_row, git};
 
+use super::closed_out::a_landed_change_is_closed_out;
 use super::scene::{ENGINE, Scene};
 
 /// Makes the workspace what a team would keep: in git, clean, with its admissions in place, equal to what was pushed.
@@ -21,7 +22,7 @@ fn keep_in_git(scene: &Scene) {
     commit(&here);
 }
 
-fn commit(here: &Path) {
+pub(super) fn commit(here: &Path) {
     git(here, ["add", "-A"]);
     git(here, ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "commit", "-q", "-m", "records"]);
     git(here, ["update-ref", "refs/remotes/origin/main", "HEAD"]);
@@ -42,11 +43,63 @@ fn unproven(scene: &Scene, home: &Path, code: i32) -> Vec<String> {
     missing
 }
 
-pub(super) fn each_requirement_rests_on_its_evidence(scene: &Scene) {
+/// Holds every piece of evidence to the runs and records that it names.
+fn each_proof_names_its_evidence(scene: &Scene, refresh: &str, passes: [&str; 2]) {
+    let audit = scene.cto(&["audit", "--json"]).expect(0).json();
+    let evidence = |requirement: &str| -> BTreeSet<String> {
+        let found = audit["requirements"].as_array().unwrap().iter().find(|one| one["requirement"] == requirement);
+        found.unwrap()["evidence"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+    };
+    let report = |run: &str| scene.cto(&["show", run, "--json"]).expect(0).json();
+    let of_passes = |word: &str, key: &str| -> BTreeSet<String> {
+        passes.iter().map(|run| format!("{run} {word} {}", report(run)[key].as_str().unwrap())).collect()
+    };
+    let of_file = |file: &str| -> BTreeSet<String> {
+        let bytes = fs::read(scene.world.here().join(file)).unwrap();
+        BTreeSet::from([format!("{file} {}", contract::Digest::of_bytes(&bytes))])
+    };
+    let head = git(&scene.world.here(), ["rev-parse", "HEAD"]);
+    for (requirement, expected) in [
+        ("cortex_governs", of_file(&format!("admissions/source/{ENGINE}.yaml"))),
+        ("hermes_controls", of_passes("approval", "approval_digest")),
+        ("bounded_code_changes_with_evidence", of_passes("commit", "target_commit")),
+        ("target_repos_stay_owned_and_protected", of_file("admissions/target/target.yaml")),
+        ("candidate_default_evidence", BTreeSet::from([format!("{refresh} repeatability 2 of 2")])),
+        ("transportable_stack", BTreeSet::from([format!("workspace commit {head}")])),
+    ] {
+        assert_eq!(evidence(requirement), expected, "{requirement}");
+    }
+    for (requirement, highest) in [
+        ("cto_routes", 1),
+        ("harness_proves", 4),
+        ("case_executes_only_after_proof", 5),
+        ("default_status_is_earned_not_assumed", 6),
+    ] {
+        let named = evidence(requirement);
+        let stages: BTreeSet<u64> = named.iter().map(|one| stage_of(one, &report)).collect();
+        let all: BTreeSet<u64> = (1..=highest).collect();
+        assert_eq!(stages, all, "{requirement}");
+        let of_stage_5: BTreeSet<&str> = named.iter().filter_map(|one| one.strip_prefix("stage 5 ")).collect();
+        let expected = if highest < 5 { BTreeSet::new() } else { BTreeSet::from(passes) };
+        assert_eq!(of_stage_5, expected, "{requirement}");
+    }
+}
+
+/// Stage of a piece `stage N RUN`; the run passed at that stage with the engine that climbed.
+fn stage_of(piece: &str, report: &impl Fn(&str) -> Value) -> u64 {
+    let (stage, run) = piece.strip_prefix("stage ").unwrap().split_once(' ').unwrap();
+    let report = report(run);
+    let stage: u64 = stage.parse().unwrap();
+    assert_eq!((&report["stage"], &report["status"]), (&stage.into(), &"pass".into()), "{piece}");
+    stage
+}
+
+pub(super) fn each_requirement_rests_on_its_evidence(scene: &Scene, first: &str, second: &str) {
     let home = scene.home();
     let refreshed = scene.refresh(&[], 0);
     keep_in_git(scene);
     assert_eq!(unproven(scene, &home, 0), Vec::<String>::new());
+    each_proof_names_its_evidence(scene, refreshed["run_id"].as_str().unwrap(), [first, second]);
     let packet = scene.cto(&["packet", "promotion", "--json"]).expect(0).json();
     assert_eq!(
         (&packet["ready_for_core_review"], &packet["decision_status"]),
@@ -84,8 +137,30 @@ pub(super) fn each_requirement_rests_on_its_evidence(scene: &Scene) {
     let alone = ["cortex_governs", "target_repos_stay_owned_and_protected", "transportable_stack"];
     assert_eq!(fallen.union(&BTreeSet::from(alone)).count(), 10, "each requirement has a row");
     assert_eq!(unproven(scene, &home, 0), Vec::<String>::new(), "the control again");
+    an_outcome_that_is_taken_back(scene, [first, second]);
     transport_falls_alone(scene);
+    a_landed_change_is_closed_out(scene, second);
     a_pack_of_all_says_the_same_elsewhere(scene);
+}
+
+/// A person rejects in a copy of the home what they had accepted. Bundles verify all the same, so that a pack does.
+fn an_outcome_that_is_taken_back(scene: &Scene, passes: [&str; 2]) {
+    let climbed = ["case_executes_only_after_proof", "default_status_is_earned_not_assumed"];
+    let of_passes = ["hermes_controls", "bounded_code_changes_with_evidence", "target_repos_stay_owned_and_protected"];
+    let all: BTreeSet<&str> = climbed.iter().chain(&of_passes).copied().collect();
+    let rows = [
+        ("the outcome of one pass", &passes[..1], BTreeSet::from(climbed)),
+        ("the outcomes of both passes", &passes[..], all),
+    ];
+    each_row(rows.map(|row| (row.0, row)), |(_, runs, expected)| {
+        let copy = scene.copy_home("taken-back");
+        let at = copy.to_str().unwrap();
+        for run in runs {
+            let _ = scene.cto(&["outcome", run, "reject", "--reason", "slower", "--home", at]).expect(0);
+        }
+        let missing = unproven(scene, &copy, 3);
+        assert_eq!(missing.iter().map(String::as_str).collect::<BTreeSet<_>>(), expected);
+    });
 }
 
 /// Each way in which the records could not be moved, and nothing else falls with it.
@@ -113,16 +188,31 @@ fn transport_falls_alone(scene: &Scene) {
     commit(&here);
 }
 
-/// The climbed workspace in another home: ladder and audit say the same to the byte.
+/// Commands whose output has to be the same elsewhere.
+const SAID: [&[&str]; 3] = [&["audit", "--json"], &["ladder", "--json"], &["packet", "promotion", "--json"]];
+
+/// The climbed workspace in another home, and in the home of another user: ladder and audit say the same to the byte.
 fn a_pack_of_all_says_the_same_elsewhere(scene: &Scene) {
     let path = |name: &str| scene.world.path().join(name).display().to_string();
     let (pack, home, dir) = (path("climbed.pack"), path("moved-home"), path("moved"));
     let _ = scene.cto(&["pack", "-o", &pack]).expect(0);
     let key = scene.home().join("keys/harness.pub").display().to_string();
     let _ = scene.cto(&["--home", &home, "unpack", &pack, &dir, "--key", &key, "--trust-sender"]).expect(0);
-    for words in [&["audit", "--json"][..], &["ladder", "--json"], &["packet", "promotion", "--json"]] {
+    for words in SAID {
         let there = [&["--home", &home, "--workspace", &dir], words].concat();
         assert_eq!(scene.cto(&there).expect(0).text(), scene.cto(words).expect(0).text(), "{words:?}");
+    }
+    let there = World::of(env!("CARGO_BIN_EXE_cto"), Who::Ordinary);
+    let at = |name: &str| there.path().join(name).display().to_string();
+    copy_to_change(pack.as_ref(), at("climbed.pack").as_ref());
+    copy_to_change(key.as_ref(), at("alice.pub").as_ref());
+    there.give();
+    let dir = at("moved");
+    let words = ["unpack", &at("climbed.pack"), &dir, "--key", &at("alice.pub"), "--trust-sender"];
+    let _ = there.cto(words).expect(0);
+    for words in SAID {
+        let moved = there.cto(["--workspace", &dir].iter().chain(words)).expect(0);
+        assert_eq!(moved.text(), scene.cto(words).expect(0).text(), "another user: {words:?}");
     }
 }
 

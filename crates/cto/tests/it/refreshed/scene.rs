@@ -12,6 +12,8 @@ use crate::climb::Climber;
 use crate::world;
 
 pub(super) const ENGINE: &str = "toy";
+/// Item of the board that the runs of the case `other` are for.
+pub(super) const WORK: &str = "DEMO-WORK-001";
 
 const SCRIPT: &str = r#"#!/bin/sh
 case "$1" in --version) echo "toy 1.0.0"; exit 0 ;; esac
@@ -114,9 +116,10 @@ impl Scene {
     pub(super) fn change_target(&self, case: &str, stage: &str) -> String {
         self.open_gate(5);
         let case = format!("./{case}");
+        let work: &[&str] = if case == "./other" { &["--work", WORK] } else { &[] };
         let about = |command: &'static str| {
-            [command, &case, "--engine", ENGINE, "--stage", stage, "--target", "target.yaml", "--json"]
-                .map(str::to_owned)
+            let words = [command, &case, "--engine", ENGINE, "--stage", stage, "--target", "target.yaml", "--json"];
+            words.iter().chain(work).map(|word| (*word).to_owned()).collect::<Vec<String>>()
         };
         let request = self.world.cto(about("request")).expect(0).json();
         let name = request["request"].as_str().unwrap();

@@ -1,8 +1,11 @@
 //! Packs that a sender made with evil in mind. Each is signed by a key that counts, so that its own defence refuses it and not
 //! the signature before it; nothing is written.
 
+mod rows;
+
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::{Digest, canonical_bytes};
@@ -13,7 +16,8 @@ use testkit::{World, each_row, program, skip};
 
 use super::packed::{key_of, names_in, pack_of, packed_world, unpack};
 use super::sized::{MOST_KIB, PEAK};
-use crate::archive::craft::{entry, header, with_content};
+use crate::archive::craft::{entry, header};
+use rows::{CONTROLS, LAST, ROWS};
 
 /// A pack taken apart: the list, and the raw entries behind list and signature.
 struct OpenedPack {
@@ -67,121 +71,6 @@ impl OpenedPack {
     }
 }
 
-/// Sorts behind everything that a workspace of the tests holds.
-const LAST: &str = "workspace/~";
-
-/// Refusal of whatever would become trust, cache, identity or setting of a home.
-const NO_PART: &str = "is no part of a home that travels";
-
-type Edit = fn(&mut OpenedPack);
-
-/// Ways to be hostile, each with a part of the refusal.
-const ROWS: &[(&str, Edit, &str)] = &[
-    ("a name that leads out", |pack| pack.add_file("workspace/~/../../EVIL", b"x"), "leads out of the pack"),
-    ("an absolute name", |pack| pack.add_file("~/EVIL", b"x"), "neither in the workspace nor in the home"),
-    ("a backslash", |pack| pack.add_file("workspace/~\\EVIL", b"x"), "control character or backslash"),
-    ("a link", |pack| add_link(pack, EntryType::Symlink), "is no plain file"),
-    ("a hard link", |pack| add_link(pack, EntryType::Link), "is no plain file"),
-    ("a device", |pack| add_link(pack, EntryType::Char), "is no plain file"),
-    ("a file twice in the list", |pack| [b"x", b"y"].iter().for_each(|text| pack.add_file(LAST, *text)), "twice"),
-    (
-        "a file twice behind the list",
-        |pack| {
-            pack.add_file(LAST, b"x");
-            pack.entries.extend(entry(LAST, b"x"));
-        },
-        "has a file that is not listed",
-    ),
-    ("a file that is not listed", |pack| pack.entries.extend(entry(LAST, b"x")), "has a file that is not listed"),
-    ("a listed file that is not there", |pack| pack.list_file(LAST, 1, b"x"), "is listed and is not there"),
-    ("another content", |pack| other_content(pack), "is not the file that was packed"),
-    ("more bytes than listed", |pack| longer_than_listed(pack), "is larger than it may be"),
-    ("a bomb by its size", |pack| pack.list_file(LAST, 65 << 30, b""), "makes the pack too large"),
-    ("a bomb by its ratio", |pack| zeros(pack, 72 << 20), "far larger than what was packed of it"),
-    ("a bomb by its depth", |pack| pack.list_file(&format!("{LAST}{}", "/a".repeat(63)), 0, b""), "lies too deep"),
-    (
-        "a bomb by the length of a name",
-        |pack| pack.list_file(&format!("{LAST}{}", "/aaaaaaaaaaaaaaa".repeat(64)), 0, b""),
-        "has a name that is too long",
-    ),
-    (
-        "a name that no file system takes",
-        |pack| pack.list_file(&format!("{LAST}{}", "a".repeat(255)), 0, b""),
-        "has a name that is too long",
-    ),
-    ("a private key", |pack| put_sorted(pack, "home/keys/harness.pem"), "could be a secret"),
-    ("workspaces to trust", |pack| put_sorted(pack, "home/trust/workspaces"), NO_PART),
-    ("the end of a broken chain", |pack| put_sorted(pack, "home/trust/continuity.json"), NO_PART),
-    ("an engine's identity", |pack| put_sorted(pack, "home/engines/identity-0"), NO_PART),
-    ("a cache", |pack| put_sorted(pack, "home/cache/baselines/x.json"), NO_PART),
-    ("a kill switch", |pack| put_sorted(pack, "home/halt.json"), NO_PART),
-    ("a file below a trusted file", |pack| put_sorted(pack, "home/trust/allowed_signers/x"), NO_PART),
-    ("another ledger", |pack| put_sorted(pack, "home/ledger.db-wal"), NO_PART),
-    ("a home in the workspace", |pack| put_sorted(pack, "workspace/.cto/trust/workspaces"), "of the workspace a home"),
-    ("a hook", |pack| put_sorted(pack, "workspace/.git/hooks/post-checkout"), "git would act on"),
-    ("settings of git", |pack| put_sorted(pack, "workspace/.git/config"), "git would act on"),
-    ("borrowed objects", |pack| put_sorted(pack, "workspace/.git/objects/info/alternates"), "git would act on"),
-    ("another git directory", |pack| put_sorted(pack, "workspace/sub/.git/config"), "git would act on"),
-    ("a git directory elsewhere", |pack| put_sorted(pack, "workspace/.git"), "git would act on"),
-    ("settings of an environment", |pack| put_sorted(pack, "workspace/.env"), "could be a secret"),
-    ("a long name that is a bomb", |pack| long_name(pack, 1 << 20), "more bytes than it may have"),
-    ("another format", |pack| pack.list["schema_version"] = json!("2"), "is not a pack"),
-];
-
-/// The same shapes without harm.
-const CONTROLS: &[(&str, Edit)] = &[
-    ("as it was", |_| {}),
-    ("a file more", |pack| pack.add_file(LAST, b"x")),
-    ("many zeros", |pack| zeros(pack, 2 << 20)),
-    ("deep folders", |pack| pack.add_file(&format!("workspace{}/~", "/~".repeat(40)), b"x")),
-    ("many files", |pack| (0..2_000).for_each(|number| pack.add_file(&format!("{LAST}{number:07}"), b""))),
-];
-
-fn add_link(pack: &mut OpenedPack, kind: EntryType) {
-    pack.list_file(LAST, 0, b"");
-    pack.entries.extend(header(LAST, 0, |header| {
-        header.set_entry_type(kind);
-        header.set_link_name("/etc/passwd").unwrap();
-    }));
-}
-
-fn other_content(pack: &mut OpenedPack) {
-    pack.list_file(LAST, 1, b"x");
-    pack.entries.extend(entry(LAST, b"y"));
-}
-
-fn longer_than_listed(pack: &mut OpenedPack) {
-    pack.list_file(LAST, 1, b"x");
-    pack.entries.extend(entry(LAST, &[b'x'; 4096]));
-}
-
-fn zeros(pack: &mut OpenedPack, count: usize) {
-    let content = vec![0; count];
-    pack.list_file(LAST, count as u64, &content);
-    pack.entries.extend(with_content(header(LAST, count as u64, |_| {}), &content));
-}
-
-/// Adds a file to the sorted list, at its place.
-fn put_sorted(pack: &mut OpenedPack, name: &str) {
-    pack.add_file(name, b"x");
-    let files = pack.list["files"].as_array_mut().unwrap();
-    let file = files.pop().unwrap();
-    let at = files.iter().position(|known| known["name"].as_str() > file["name"].as_str()).unwrap_or(files.len());
-    files.insert(at, file);
-}
-
-/// An entry whose name is so long, as GNU tar writes it, in front of a file.
-fn long_name(pack: &mut OpenedPack, length: usize) {
-    pack.list_file(LAST, 1, b"x");
-    pack.entries.extend(with_content(
-        header("././@LongLink", length as u64, |header| {
-            header.set_entry_type(EntryType::GNULongName);
-        }),
-        &vec![b'a'; length],
-    ));
-    pack.entries.extend(entry(LAST, b"x"));
-}
-
 #[test]
 fn a_hostile_pack_is_refused_by_its_own_defence_and_nothing_is_written() {
     let (world, _) = packed_world();
@@ -202,7 +91,19 @@ fn a_hostile_pack_is_refused_by_its_own_defence_and_nothing_is_written() {
         let file = pack.write_signed(&world, name, &signer);
         let _ = unpack(&world, &file, &key, &format!("control-{number}"), &["--trust-sender"]).expect(0);
     }
-    assert!(world.path().join("control-1/~").is_file(), "control: an added file arrives");
+    let arrived = |name: &str, file: &str| {
+        let number = CONTROLS.iter().position(|row| row.0 == name).unwrap();
+        world.path().join(format!("control-{number}")).join(file)
+    };
+    let content = |name: &str, file: &str| fs::read_to_string(arrived(name, file)).unwrap();
+    assert_eq!(content("a file more", "~"), "x", "control: an added file arrives");
+    for (name, first, second) in
+        [("names that differ by case", "~A", "~a"), ("names that differ by their normal form", "~e\u{301}", "~\u{e9}")]
+    {
+        assert_eq!((content(name, first).as_str(), content(name, second).as_str()), ("first", "second"), "{name}");
+    }
+    let stat = fs::metadata(arrived("bits that nobody asked for", "~")).unwrap();
+    assert_eq!((stat.mode() & 0o7777, stat.uid()), (0o600, fs::metadata(world.home()).unwrap().uid()));
 }
 
 /// Most files that a pack may list.

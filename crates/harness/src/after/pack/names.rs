@@ -24,6 +24,8 @@ const LONGEST_PART: usize = 255;
 /// Folders within folders, far more than a workspace or a bundle has.
 const DEEPEST: usize = 64;
 const GIT: &str = ".git";
+/// The short form that Windows file systems give it.
+const SHORT_GIT: &str = "git~1";
 /// Parts of a git directory that git acts on, or that lead out of it.
 const ACTING_PARTS: [&str; 9] = [
     "hooks",
@@ -122,10 +124,20 @@ fn is_environment(part: &str) -> bool {
 /// every git directory but the workspace's own.
 fn acts_in_git(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let Some(of_git) = lower.strip_prefix("workspace/.git/") else { return lower.split('/').any(|part| part == GIT) };
+    let Some(of_git) = lower.strip_prefix("workspace/.git/") else { return lower.split('/').any(is_git_name) };
     let first = of_git.split('/').next().unwrap_or(of_git);
-    let is_nested = of_git.split('/').any(|part| part == GIT);
+    let is_nested = of_git.split('/').any(is_git_name);
     is_nested || ACTING_PARTS.contains(&first) || BORROWING_FILES.contains(&of_git)
+}
+
+/// True of a part in small letters that some file system reads as `.git`: without characters that it ignores, without dots and spaces
+/// at the end, without the name of a stream, or in its short form.
+fn is_git_name(part: &str) -> bool {
+    let is_ignored =
+        |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let kept: String = part.chars().filter(|c| !is_ignored(*c)).collect();
+    let bare = kept.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    bare == GIT || bare == SHORT_GIT
 }
 
 #[cfg(test)]
@@ -158,6 +170,14 @@ mod tests {
             ("workspace/.git/objects/info/alternates", Some(ACTS)),
             ("workspace/sub/.git/config", Some(ACTS)),
             ("workspace/sub/.git/HEAD", Some(ACTS)),
+            ("workspace/.g\u{200c}it/config", Some(ACTS)),
+            ("workspace/.git./config", Some(ACTS)),
+            ("workspace/sub/.GIT /config", Some(ACTS)),
+            ("workspace/.git::$INDEX_ALLOCATION/config", Some(ACTS)),
+            ("workspace/GIT~1/config", Some(ACTS)),
+            ("workspace/.git/.\u{feff}git/config", Some(ACTS)),
+            ("workspace/.g\u{200c}itx/config", None),
+            ("workspace/git~10", None),
             ("home/harness-runs/x/.git/hooks/a", Some(ACTS)),
             ("workspace/sub/.env", Some("could be a secret, which never travels")),
             ("workspace/.env.local", Some("could be a secret, which never travels")),
