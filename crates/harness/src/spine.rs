@@ -79,7 +79,7 @@ fn tell_landing(landing: Option<&RecoveredLanding>) -> String {
     landing.map(|landing| format!("; {}", landing.sentence())).unwrap_or_default()
 }
 
-/// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
+/// Runs a task and seals the result. A run that cannot go on is sealed all the same, as interrupted.
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<RunOutcome, GovernError> {
     govern_turn(harness, task, ask, watch, None)
 }
@@ -130,7 +130,7 @@ fn govern_turn(
     outcome
 }
 
-/// Tells the ledger that an epoch came too late; a ledger that cannot be told now has refused it all the same.
+/// Notes in the ledger that an epoch came too late; a ledger that cannot be reached now has refused it all the same.
 fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, detail: &Value) {
     if let Ok(clock) = RunClock::start_clock() {
         let _ = harness.ledger().late_refused(run_id, epoch, clock.started(), detail);

@@ -102,8 +102,8 @@ impl MissingFeature {
     }
 }
 
-/// Builds a confinement in earnest, probes it, and throws it away. `scratch` is an empty
-/// directory of the caller's own.
+/// Builds a confinement, probes it, and removes it. `scratch` is an empty directory of the caller's
+/// own.
 pub fn probe_host(supervisor: &Supervisor, scratch: &Path) -> Availability {
     let plain = try_build(supervisor, scratch, WorkspaceFrom::Directory(scratch.to_owned()));
     let built = plain.as_ref().ok();

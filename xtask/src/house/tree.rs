@@ -14,7 +14,7 @@ use crate::ChoreResult;
 /// Words that a doc comment should not begin with.
 const QUESTIONS: &[&str] = &["What", "Where", "Whether", "Who", "Which", "How", "Why", "When"];
 
-/// Everything counted, without tests unless said.
+/// All counts, without tests by default.
 #[derive(Debug, Default)]
 pub(super) struct MeasuredTree {
     /// Lines of each file.

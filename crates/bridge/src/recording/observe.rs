@@ -81,7 +81,7 @@ pub(crate) struct EventSpace {
 }
 
 impl Reporter {
-    /// Waits for room; nothing when the observer is gone, and with it the evidence.
+    /// Waits for space in the queue; nothing if the observer is gone, and with it the evidence.
     pub(crate) async fn room(&self) -> Option<EventSpace> {
         let requested = self.sender.clone().reserve_owned().await.ok()?;
         let ended = self.sender.clone().reserve_owned().await.ok()?;
@@ -93,7 +93,7 @@ impl Reporter {
 /// load events come in batches.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Starts the observer's thread, which ends when every [`Reporter`] is gone and all was told.
+/// Starts the observer's thread, which ends when every [`Reporter`] is gone and has reported everything.
 pub(crate) fn start_observer(mut observer: Observer) -> std::io::Result<(Reporter, JoinHandle<()>)> {
     let (sender, mut receiver) = mpsc::channel(ROOM);
     let thread = thread::Builder::new().name("bridge-observer".to_owned()).spawn(move || {

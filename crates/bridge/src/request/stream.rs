@@ -72,7 +72,7 @@ pub(crate) struct StreamBody {
     /// Bytes of the answer that are still permitted.
     pub(crate) left: usize,
     pub(crate) timer: Timer,
-    /// Gone when the end was told.
+    /// None once the end was reported.
     pub(crate) ticket: Option<Ticket>,
     /// The client's connection; a probe has none.
     pub(crate) delivery: Option<Delivery>,

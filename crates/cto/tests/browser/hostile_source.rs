@@ -1,4 +1,4 @@
-//! A home of which every text is the same hostile one, and which remembers the acts that it is told of.
+//! A home in which every text is the same hostile one; it records the acts that it receives.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

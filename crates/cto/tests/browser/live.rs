@@ -28,7 +28,7 @@ struct Relay {
 }
 
 impl Relay {
-    /// A relay on a port of its own, to a server whose address is told later.
+    /// A relay on a port of its own, to a server whose address is set later.
     fn start() -> (Self, std::sync::mpsc::Sender<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();

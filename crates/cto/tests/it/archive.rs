@@ -93,7 +93,7 @@ fn two_archives_of_a_run_are_the_same_bytes() {
     assert_eq!(fs::read(here.here().join(named["path"].as_str().unwrap())).unwrap(), fs::read(&first).unwrap());
 }
 
-/// Whoever has no cto of their own unpacks it with tar and checks it with what they have.
+/// A reader without cto unpacks it with tar and checks it with standard tools.
 #[test]
 fn any_tar_unpacks_a_bundle_that_verifies() {
     let world = world();

@@ -222,7 +222,7 @@ for _ in range(30): hide(linger)
 ready()
 ";
 
-/// That processes were killed is not enough: the end is told when the kernel has no process of the program any more.
+/// That processes were killed is not enough: the end is reported when the kernel has no process of the program any more.
 #[test]
 fn the_end_is_told_when_the_last_process_is_gone() {
     let world = World::new(everybody()[0]);

@@ -137,7 +137,7 @@ struct Judged {
     alarms: usize,
 }
 
-/// A scanner's name, and what it says of the files below a folder.
+/// A scanner's name, and its findings in the files below a folder.
 type NamedScan<'a> = (&'static str, Box<dyn Fn(&Path) -> ChoreResult<Findings> + 'a>);
 
 fn scanners<'a>(set: &'a Set, peers: &'a peers::Peers) -> Vec<NamedScan<'a>> {

@@ -26,7 +26,7 @@ for port in $TRAP, $SERVER:
         print("refused", type(error).__name__)
 END"#;
 
-/// The beginning of a port that was reached; what is said to the shell does not hold it.
+/// The beginning of a port that was reached; the command for the shell does not contain it.
 const REACHED: &str = "reached ";
 
 fn stays(engine: &'static str) {
@@ -74,7 +74,7 @@ fn trap() -> ScriptedServer {
     ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap()
 }
 
-/// A shut gate stays shut, whatever the repository says of it, and wherever one stands.
+/// A shut gate stays shut, whatever the repository says about it, and in every directory.
 fn no_authority(scene: &mut Scene) {
     scene.harness = json!({});
     scene.settle();

@@ -105,7 +105,7 @@ const OF_HOME: [(&str, &str); 3] = [
     ("case_stage6_real_governed_refresh", "case_stage6_real_governed_refresh"),
 ];
 
-/// Health of one named check: what is said of it.
+/// Health of one named check: its state and text.
 fn only(world: &World, check: &str, group: &str, place: Option<&Path>) -> (i32, Value) {
     let mut command = world.command(["health", "--json", "--only", check]);
     let ran = Ran::of(command.envs(place.map(|place| ("TMPDIR", place))).output().unwrap());

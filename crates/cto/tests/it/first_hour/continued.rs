@@ -9,7 +9,7 @@ use testkit::{Ran, World};
 
 use crate::world;
 
-/// Does half of the work in a clean tree and the other half in one with changes. Whatever it sees of a run before is told on stdout.
+/// Does half of the work in a clean tree and the other half in one with changes. It prints what it sees of an earlier run on stdout.
 const SCRIPT: &str = r#"#!/bin/sh
 case "$1" in
   --version) echo "toy 1.0.0"; exit 0 ;;

@@ -54,7 +54,7 @@ fn words_that_begin_like_tests_are_source() {
     for name in ["testing", "testimonials", "tester"] {
         let _ = check(&row(&SHOP, &adds(name), &[]));
     }
-    // What a runner loads by its name is no part of the exam's tree, and whoever imports it does not work there.
+    // What a runner loads by its name is no part of the exam's tree, and a test that imports it fails there.
     for name in ["test_more", "testmore"] {
         let _ = check(&row(&SHOP, &adds(name), &["verification_failed"]));
     }

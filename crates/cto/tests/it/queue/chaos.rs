@@ -95,7 +95,7 @@ pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
     check_left(yard, &runs);
 }
 
-/// One bundle for each run, in the home of whoever sealed it; nothing of a run that still works; no refused epoch that sealed.
+/// One bundle for each run, in the home that sealed it; nothing of a run that still works; no refused epoch that sealed.
 fn check_left(yard: &Yard, runs: &[&str]) {
     for world in &yard.worlds {
         let _ = world.recover_killed();

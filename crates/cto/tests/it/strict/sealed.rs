@@ -75,7 +75,7 @@ impl Sealed {
         self.report["coverage"].as_array().unwrap().iter().any(|known| known == code)
     }
 
-    /// The engine's own cell.
+    /// The engine's own sandbox.
     pub(super) fn cell(&self) -> &Value {
         let cells = self.sandbox["cells"].as_array().unwrap();
         cells.iter().find(|cell| cell["name"] == "engine").unwrap()

@@ -199,7 +199,7 @@ fn stays_stopped(scene: &Scene, row: &Row) -> bool {
     stays
 }
 
-/// How often is told by `CTO_TEST_KILLS`.
+/// `CTO_TEST_KILLS` sets the number of kills.
 #[test]
 fn a_killed_harness_leaves_nothing() {
     kill::check("a_killed_harness_leaves_nothing");

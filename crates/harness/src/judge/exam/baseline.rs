@@ -188,7 +188,7 @@ impl Examiner<'_> {
                 break;
             }
         }
-        // Rooms are of the baseline until this is known.
+        // The baseline's trees are assumed until this is known.
         self.before.commands = held_commands;
         self.before.test_files = self.has_test_files()?;
         Ok(())

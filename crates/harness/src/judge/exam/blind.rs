@@ -1,5 +1,5 @@
-//! Blind checks: input goes in, output is compared here. The expected side enters no tree,
-//! so code that does not know the answer cannot forge it.
+//! Blind checks: input goes in, output is compared here. No tree contains the expected output, so
+//! code that does not know the answer cannot forge it.
 
 use contract::Coverage;
 use contract::report::{CheckResult, PassKind, TestComparison};

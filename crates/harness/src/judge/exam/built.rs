@@ -39,8 +39,8 @@ const PLUGINS_OF_PYTEST: &[u8] = b"pytest11";
 const LARGEST: u64 = 64 << 20;
 
 impl Examiner<'_> {
-    /// Builds what is under test. Where that fails, the room says why, and no command is
-    /// run in it.
+    /// Builds what is under test. If that fails, the exam tree keeps the cause, and no command runs
+    /// in it.
     pub(super) fn build_tested(&mut self, room: &mut ExamTree, listing: &Listing, name: &str) -> Result<(), Stopped> {
         let contract = self.setting.contract;
         for (index, command) in contract.environment.build.iter().enumerate() {

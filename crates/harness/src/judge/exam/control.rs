@@ -78,8 +78,8 @@ impl Examiner<'_> {
         Ok(())
     }
 
-    /// False if the patch cannot be applied to what is delivered; that it cannot be applied
-    /// to the exam is held against the run.
+    /// False if the patch cannot be applied to the delivered tree. If it cannot be applied to the
+    /// exam, that counts against the run.
     fn control_by_patch(&mut self, on: Controlled, listing: &Listing, patch: &[u8]) -> Result<bool, Stopped> {
         let altered = match self.trees.store.apply_into(listing, patch) {
             Ok(altered) => altered,

@@ -1,4 +1,4 @@
-//! A fresh tree, a command in it, and what it left: exit, output, and what it says of its tests.
+//! A fresh tree, a command in it, and what it left: exit, output, and its test results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

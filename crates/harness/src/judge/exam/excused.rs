@@ -31,7 +31,7 @@ impl Excused {
     }
 }
 
-/// A command held again: its results and the exit codes with which it ended.
+/// A repeated command: its results and the exit codes with which it ended.
 struct HeldAgain {
     results: Vec<Option<TestResults>>,
     exits: BTreeSet<i32>,
@@ -39,7 +39,7 @@ struct HeldAgain {
 
 impl Examiner<'_> {
     /// Excuses every failing test of a command that ended with a failure, or none of them.
-    /// A test that is not excused decides, so that nothing is held again in vain.
+    /// A test that is not excused decides, so that nothing is repeated in vain.
     pub(super) fn excuse(
         &mut self,
         kind: PassKind,

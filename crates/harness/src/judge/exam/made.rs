@@ -42,7 +42,7 @@ impl Examiner<'_> {
         new.any(|path| is_there_beneath(&layer.files, path))
     }
 
-    /// Says of each whether the exam's own setup and build make the same.
+    /// Notes for each whether the exam's own setup and build make the same.
     pub(super) fn compare_with_made(&mut self, room: &ExamTree) -> Result<(), Stopped> {
         for (path, entry) in std::mem::take(&mut self.left_out) {
             let carried = self.trees.store.blob(entry.oid)?;

@@ -2,7 +2,7 @@
 //! the result alone, never the tree the engine worked in.
 //!
 //! Knows no run and writes no artifact: findings are returned, so that the same exam can be
-//! held again years later.
+//! repeated years later.
 
 mod added_data;
 mod ages;
@@ -84,8 +84,8 @@ pub(crate) struct Examined {
 }
 
 impl Examined {
-    /// Says of each file of the exam that the patch alters that a control shows the suite
-    /// to fail still, and no more.
+    /// Notes for each exam file that the patch alters that a control shows the suite to fail still,
+    /// and no more.
     pub(crate) fn note_altered(&mut self, paths: &[Vec<u8>]) {
         if self.passes.is_empty() || paths.is_empty() {
             return;

@@ -78,8 +78,8 @@ impl Examiner<'_> {
         exam.all(|pass| pass.result == CheckResult::Pass)
     }
 
-    /// Holds the exam with these files replaced, up to its first failure. Nothing of it is
-    /// held against the run.
+    /// Runs the exam with these files replaced, up to its first failure. Its results do not count
+    /// against the run.
     fn poison_files(
         &mut self,
         clean: &Listing,

@@ -1,4 +1,4 @@
-//! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
+//! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is trusted in
 //! nothing: what it prints is raw material under `backend/`.
 
 mod case;
@@ -83,8 +83,7 @@ impl Layered {
     }
 }
 
-/// Reason why a run that its decision admits goes no further, from the place that knows. Everything that is said of it is made from
-/// this.
+/// Reason why a run that its decision admits goes no further, from the place that knows. Every text about it is made from this.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     /// The gate that would have refused, had it been known before.
@@ -349,7 +348,7 @@ impl Blocked {
         Self::unconfined(format!("sandbox profile `{asked}` could not be built: {}", failure.text))
     }
 
-    /// Of an engine that would be told of a repository.
+    /// Reason for an engine that would have to be given a repository.
     fn of_target(why: String) -> Self {
         Self { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why }
     }

@@ -172,7 +172,7 @@ fn sessions_within_a_session() {
     check(&out(&captured), &["pytest 1/1/0", "- a.py::test_a"]);
 }
 
-/// Files that could not be collected are no tests, and what was collected is told beside them.
+/// Files that could not be collected are no tests, and the collected tests are reported beside them.
 #[test]
 fn files_that_could_not_be_collected() {
     let words = "=== test session starts ===\ncollected 3 items / 1 error\n\n=== ERRORS ===\n___ ERROR collecting sub/test_c.py ___\n\

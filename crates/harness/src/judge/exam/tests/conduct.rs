@@ -52,7 +52,7 @@ fn what_the_build_of_the_baseline_tries_too_is_nothing_the_patch_did() {
     assert_eq!(kept(&found), [("bpf", Violation), ("git push", ForbiddenAction)]);
 }
 
-/// Cells of a check whose recorders saw this.
+/// Sandboxes of a check whose recorders saw this.
 fn cells(seen: Value) -> Value {
     let mut all = json!({"refused": [], "executions": [], "executions_total": 0, "connections": [], "connections_total": 0, "canaries": []});
     all.as_object_mut().unwrap().extend(seen.as_object().unwrap().clone());
