@@ -65,7 +65,7 @@ pub(super) fn measure_tree(root: &Path) -> ChoreResult<MeasuredTree> {
 }
 
 /// Adds every source file below a folder, without build products and hidden folders.
-pub(super) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreResult {
+pub(crate) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreResult {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());

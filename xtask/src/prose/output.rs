@@ -98,7 +98,7 @@ fn find_files(folder: &str, ending: &str) -> ChoreResult<Vec<std::path::PathBuf>
 }
 
 fn place_text(place: String, sentences: Vec<Sentence>) -> PlacedText {
-    PlacedText { place, most_words: MOST_PAGE_WORDS, sentences }
+    PlacedText { has_fragments: false, ..PlacedText::new(place, MOST_PAGE_WORDS, sentences) }
 }
 
 fn relative(file: &Path) -> String {

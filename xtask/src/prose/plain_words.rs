@@ -29,7 +29,6 @@ const BANNED: &[(&str, &str)] = &[
     ("thrown away", "temporary"),
     ("stands against", "blocks"),
     ("stand against", "block"),
-    ("what came of", "the result of"),
     ("whatever came of", "whatever the result of"),
     ("held again", "repeated"),
     ("believed in", "trusted"),
@@ -40,15 +39,21 @@ pub(super) fn find_banned(text: &PlacedText) -> Vec<String> {
     let mut found = Vec::new();
     for sentence in &text.sentences {
         let words = plain_words(&sentence.text);
-        for (word, instead) in BANNED.iter().filter(|(word, _)| words.contains(&format!(" {word} "))) {
+        for (word, instead) in find_banned_words(&words, &[]) {
             found.push(format!("{}:{}: `{word}`, say {instead}: {}", text.place, sentence.line, sentence.text));
         }
     }
     found
 }
 
+/// Banned phrases and those of a further list that occur in words as [`plain_words`] gives them.
+pub(super) fn find_banned_words<'a>(words: &str, more: &'a [(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let all = BANNED.iter().chain(more);
+    all.filter(|(word, _)| words.contains(&format!(" {word} "))).copied().collect()
+}
+
 /// Words in small letters between single spaces, without punctuation and without code.
-fn plain_words(sentence: &str) -> String {
+pub(super) fn plain_words(sentence: &str) -> String {
     let words = sentence.split_whitespace().map(|word| match word.contains('`') {
         true => "`".to_owned(),
         false => word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase(),
@@ -81,7 +86,7 @@ mod tests {
     use super::*;
 
     fn count(page: &str) -> usize {
-        find_banned(&PlacedText { place: "page".to_owned(), most_words: 30, sentences: split_page(page) }).len()
+        find_banned(&PlacedText::new("page", 30, split_page(page))).len()
     }
 
     #[test]

@@ -52,7 +52,7 @@ Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]
         #[arg(long, value_name = "KIND:REF", value_parser = evidence_piece)]
         evidence: Vec<(EvidenceKind, String)>,
     },
-    /// The graph of what waits for what; cycles as a path
+    /// Print the graph of dependencies between items, with the path of each cycle
     Graph {
         /// In the DOT language
         #[arg(long)]
