@@ -197,7 +197,7 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
             Stage::COPIED_REPOSITORY => not_admitted(text),
             _ => {
                 let file = format!("admissions/source/{}.yaml", inputs.engine);
-                let remedy = format!("{edit} in {file}, then: cto record sign {file}");
+                let remedy = format!("{edit} in {file} before you sign it: cto record sign {file}");
                 Some(refuse_gate(gate, Reason::SourceNotAdmitted, text, remedy))
             }
         };
@@ -246,12 +246,11 @@ fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
         ),
         (LicenseStatus::Resolved, _) => (
             is_written(&record.license_note) && internal_use.is_some_and(is_written),
-            "write license_note and internal_use_note in its admission, and sign it",
+            "write license_note and internal_use_note in its admission",
         ),
-        (LicenseStatus::Unresolved, _) => (
-            false,
-            "write license_note and internal_use_note in its admission, set license_status: resolved, and sign it",
-        ),
+        (LicenseStatus::Unresolved, _) => {
+            (false, "write license_note and internal_use_note in its admission, with license_status: resolved")
+        }
     };
     if may {
         return Vec::new();

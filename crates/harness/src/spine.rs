@@ -69,7 +69,7 @@ pub enum GovernError {
     Seal(RecoverError),
     /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.
     #[error(
-        "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {kept}{}",
+        "run {run_id} lost its lease, and another instance on the ledger sealed it; its own evidence is in {kept}{}",
         tell_landing(landing.as_deref())
     )]
     Late { run_id: RunId, kept: PathBuf, landing: Option<Box<RecoveredLanding>> },

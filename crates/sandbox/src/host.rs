@@ -86,12 +86,12 @@ impl MissingFeature {
                  kernel.apparmor_restrict_unprivileged_userns=0"
             }
             Self::ProcMasked => {
-                "/proc is masked in this container; start it with an unmasked one (docker: --security-opt \
-                 systempaths=unconfined, podman: --security-opt unmask=ALL) or run on the host"
+                "start the container with an unmasked /proc (docker: --security-opt systempaths=unconfined, podman: \
+                 --security-opt unmask=ALL), or run on the host"
             }
             Self::ForbiddenByContainer => {
-                "the container's seccomp profile forbids unshare and mount; start it with one that allows them (docker: \
-                 --security-opt seccomp=unconfined) or run on the host"
+                "allow unshare and mount in the container's seccomp profile (docker: --security-opt seccomp=unconfined), or \
+                 run on the host"
             }
             Self::RootWithoutCapabilities => {
                 "run as an ordinary user, or give root CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID"

@@ -49,10 +49,10 @@ fn choose_sentences(texts: &[PlacedText]) -> Vec<Checked<'_>> {
     let planted = PLANTED.iter().enumerate();
     let planted = planted.map(|(line, (_, text))| Checked { place: "", line, text: (*text).to_owned() });
     let all = texts.iter().flat_map(|text| text.sentences.iter().map(move |sentence| (text, sentence)));
-    let long = all.filter(|(text, sentence)| {
-        sentence.count_words() >= LEAST_WORDS && (text.has_fragments || is_full(sentence))
-    });
-    let long = long.map(|(text, it)| Checked { place: &text.place, line: it.line, text: complete(&without_code(&it.text)) });
+    let long = all
+        .filter(|(text, sentence)| sentence.count_words() >= LEAST_WORDS && (text.has_fragments || is_full(sentence)));
+    let long =
+        long.map(|(text, it)| Checked { place: &text.place, line: it.line, text: complete(&without_code(&it.text)) });
     // A literal with a hole for a value is no sentence before it is filled.
     planted.chain(long.filter(|it| !it.text.contains('{'))).collect()
 }
@@ -154,7 +154,8 @@ mod tests {
             let chosen: Vec<String> = choose_sentences(&texts).into_iter().map(|it| it.text).collect();
             assert_eq!(chosen[PLANTED.len()..], *expected);
         };
-        let whole = ["A head of words.", "Thing1 takes a Thing2.", "Then you read it.", "The newest run.", "A cell (of four)."];
+        let whole =
+            ["A head of words.", "Thing1 takes a Thing2.", "Then you read it.", "The newest run.", "A cell (of four)."];
         check(true, &whole);
         check(false, &["Thing1 takes a Thing2."]);
     }

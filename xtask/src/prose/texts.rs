@@ -31,7 +31,7 @@ impl PlacedText {
 /// Words that a sentence of a page or of help may have.
 pub(super) const MOST_PAGE_WORDS: usize = 30;
 /// Words that a reason or a remedy may have.
-const MOST_REASON_WORDS: usize = 20;
+pub(super) const MOST_REASON_WORDS: usize = 20;
 
 /// Prose of every page, with file and line.
 pub(super) fn read_pages() -> ChoreResult<Vec<PlacedText>> {

@@ -349,6 +349,7 @@ fn stages_that_change_a_repository_refuse_with_one_remedy_each() {
         let expected: Vec<(String, &str)> =
             expected.iter().map(|(gate, remedy)| ((*gate).to_owned(), *remedy)).collect();
         assert_eq!(found, expected, "{name}");
+        assert!(found.iter().all(|(_, remedy)| contract::remedy::is_one_act(remedy)), "{name}: {found:?}");
         assert_eq!(matches!(judged, Judged::Admitted(_)), expected.is_empty(), "{name}");
         assert!(decision.approval_required, "{name}");
     }
