@@ -30,6 +30,8 @@ pub(super) struct MeasuredTree {
     types: BTreeMap<String, usize>,
     /// Names of all types, and the files without tests.
     type_names: BTreeSet<String>,
+    /// Names of all functions without those of tests.
+    function_names: BTreeSet<String>,
     module_files: Vec<PathBuf>,
     documented: usize,
     visible: usize,
@@ -153,6 +155,7 @@ impl MeasuredTree {
         self.unwraps += found.unwraps;
         self.clones += found.clones;
         self.functions.extend(found.functions.iter().map(|function| function.lines));
+        self.function_names.extend(found.functions.iter().map(|item| item.name.to_owned()));
         for item in found.functions.iter().filter(|item| item.is_visible) {
             self.visible_functions += 1;
             self.one_word += usize::from(!item.name.contains('_'));
@@ -180,7 +183,8 @@ impl MeasuredTree {
     /// Names that are metaphors.
     pub(super) fn metaphors(&self) -> Vec<String> {
         let types = self.type_names.iter().map(String::as_str);
-        find_metaphors(types, self.module_files.iter().map(PathBuf::as_path))
+        let functions = self.function_names.iter().map(String::as_str);
+        find_metaphors(types, functions, self.module_files.iter().map(PathBuf::as_path))
     }
 
     /// Share of visible types whose name occurs once.

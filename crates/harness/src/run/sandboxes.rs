@@ -106,7 +106,7 @@ impl Sandboxes {
     }
 
     /// Sandboxes in the order of their start.
-    pub(crate) fn cells(&self) -> &[SandboxRecord] {
+    pub(crate) fn records(&self) -> &[SandboxRecord] {
         &self.cells.cells
     }
 
@@ -167,8 +167,8 @@ impl Sandboxes {
 impl RunFile<'_> {
     /// Adds sandboxes, with what their recorders noted as it may be kept. Judged only
     /// afterwards, so that it can be judged again.
-    pub(crate) fn add_cells(&mut self, cells: SandboxRecords) -> Result<(), Stopped> {
-        self.sandboxes.cells.add_all(cells);
+    pub(crate) fn add_sandbox_records(&mut self, records: SandboxRecords) -> Result<(), Stopped> {
+        self.sandboxes.cells.add_all(records);
         let cells = std::mem::take(&mut self.sandboxes.cells.cells);
         self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;
         Ok(())

@@ -429,10 +429,10 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
 /// Records the recorders' observations of the engine, and the changes to its repository's
 /// configuration.
 fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
-    let mut cells = SandboxRecords::default();
-    cells.add_sandbox(ENGINE_CELL, ended);
-    run.add_cells(cells)?;
-    let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE_CELL);
+    let mut records = SandboxRecords::default();
+    records.add_sandbox(ENGINE_CELL, ended);
+    run.add_sandbox_records(records)?;
+    let engine = run.sandboxes.records().last().filter(|cell| cell.name == ENGINE_CELL);
     let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE_CELL, before, after));
     posture::hold_against(run, attempts)
