@@ -20,6 +20,7 @@ pub(crate) fn check_prose() -> ChoreResult {
     let texts: Vec<PlacedText> = pages.into_iter().chain(program).collect();
     found.extend(texts.iter().flat_map(find_long));
     found.extend(texts.iter().flat_map(plain_words::find_banned));
+    found.extend(texts.iter().flat_map(plain_words::find_synonyms));
     found.extend(comments::find_banned_comments()?);
     found.extend(grammar::find_faults(&texts)?);
     println!("{} texts, {} sentences", texts.len(), texts.iter().map(|text| text.sentences.len()).sum::<usize>());
