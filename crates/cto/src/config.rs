@@ -322,7 +322,7 @@ struct Layer {
 enum LayerOf {
     System,
     User,
-    /// It can ask for less, never for more.
+    /// Workspace file. Its settings can ask for less, never for more.
     Workspace,
 }
 

@@ -61,10 +61,10 @@ pub struct RunOutcome {
 /// Reason why there is no bundle to show.
 #[derive(Debug, thiserror::Error)]
 pub enum GovernError {
-    /// It never started: nothing is left behind.
+    /// The run never started: nothing is left behind.
     #[error(transparent)]
     Open(OpenRunError),
-    /// It started and could not be sealed now; the next command tries again.
+    /// The run started and could not be sealed now; the next command tries again.
     #[error(transparent)]
     Seal(RecoverError),
     /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.

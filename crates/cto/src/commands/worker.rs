@@ -266,7 +266,7 @@ impl Worker<'_> {
                 let (status, reasons) = (report.status, &report.blocker_reasons);
                 Ok(json!({"epoch": epoch, "reasons": reasons, "run_id": run_id, "state": "sealed", "status": status}))
             }
-            // It did not start: another try may.
+            // The run did not start: another try may.
             Err(error @ GovernError::Open(_)) if !is_late(&error) => Err(CommandError::blocked_with(&error)),
             // The present holder of the run ends it; a run that could not be sealed now is found by recovery.
             Err(error) => {

@@ -109,7 +109,7 @@ impl EvidenceFile {
 
 fn read_variable(setting: &str, name: &str) -> Result<String, String> {
     let value = variable(name).and_then(|value| value.into_string().ok());
-    // It stands in a header: a line break would end that.
+    // The value stands in a header: a line break would end that.
     let value = value.filter(|value| value.bytes().all(|byte| byte.is_ascii_graphic()));
     value.ok_or_else(|| format!("`evidence.{setting}` names {}, which is not set", contract::text::show_controls(name)))
 }

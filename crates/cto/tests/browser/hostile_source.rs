@@ -22,7 +22,7 @@ use views::{
 
 use crate::hostile_report::hostile_report;
 
-/// Says one text everywhere.
+/// Home with one text everywhere.
 #[derive(Debug, Default)]
 pub(crate) struct HostileSource {
     text: Mutex<String>,

@@ -47,7 +47,7 @@ pub enum StepState {
     Began,
     Ended,
     Refused,
-    /// It goes on, and nothing is seen of it.
+    /// The engine is alive and silent.
     Idle,
 }
 

@@ -76,7 +76,7 @@ impl SandboxRecords {
             let runs = |state: &RecorderState| state.recorder == RecorderKind::Executions && state.missing.is_none();
             posture.recorders.iter().any(runs)
         };
-        // Of a sandbox that nothing came back from nobody knows what was tried in it.
+        // A sandbox that returned no record may have tried anything.
         !self.cells.is_empty() && self.postures.iter().all(sees)
     }
 }

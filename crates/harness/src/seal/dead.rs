@@ -84,7 +84,7 @@ pub(crate) struct Dead<'a> {
     /// The way it ended, where that was in this very process.
     pub(crate) stopped: Option<&'a Stopped>,
     pub(crate) lease: Option<HeldLease>,
-    /// It was another instance's, whose lease has lapsed.
+    /// True for a run of another instance whose lease has lapsed.
     pub(crate) lapsed: bool,
 }
 

@@ -1,4 +1,5 @@
-//! From the findings of all steps to a sealed bundle: the last events, the report, the signature.
+//! Turns the findings of all steps into a sealed bundle: the last events, the report, the
+//! signature.
 
 mod compose;
 

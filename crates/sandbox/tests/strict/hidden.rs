@@ -51,7 +51,7 @@ def end_this_thread(): call(60, 0)
 enum Left {
     /// A process is alive when the program ends, and is named.
     Named,
-    /// It may have ended by then.
+    /// The program may have ended by then.
     Perhaps,
 }
 

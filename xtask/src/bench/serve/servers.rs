@@ -18,7 +18,7 @@ pub(super) struct BenchServer {
     child: Child,
     /// `127.0.0.1:PORT`.
     pub(super) host: String,
-    /// Of a session that can read; empty for servers without any.
+    /// Cookie of a session that can read; empty for servers without any.
     pub(super) cookie: String,
 }
 

@@ -32,7 +32,7 @@ const REACHED: &str = "reached ";
 fn stays(engine: &'static str) {
     let test = "agents::hijacking";
     let Some(mut scene) = Scene::new(test, engine, doing(engine, &[FIX], "Done.")) else { return };
-    // One that is lost asks the wrong server again and again.
+    // An engine that lost its model asks the wrong server again and again.
     scene.give_time(Some(60));
     let trap = trap();
     let address = trap.address().to_string();

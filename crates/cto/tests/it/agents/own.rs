@@ -297,7 +297,7 @@ fn a_rung_is_earned_and_lost() {
         "{}",
         testkit::outcome_of(&report)
     );
-    // It blocks nobody else: the rung of the other source stands.
+    // The failure blocks nobody else: the rung of the other source stands.
     scene.script(SCRIPT);
     let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
     assert_eq!(reasons(&report), ["source_not_admitted"], "{}", testkit::outcome_of(&report));

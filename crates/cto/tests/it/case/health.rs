@@ -131,7 +131,7 @@ fn a_named_check_that_cannot_be_held_is_no_pass() {
         let missing = said["missing"].as_str().unwrap();
         assert!(missing.contains(nowhere.to_str().unwrap()), "it names what is missing: {missing}");
     });
-    // Of the controls, the one that is quickest; all eight are held without a defect by the test above.
+    // The quickest of the controls; all eight are held without a defect by the test above.
     let (code, said) = only(&world, "case_default_disabled", "case_provider_adapter", None);
     assert_eq!((code, &said["passed"]), (0, &json!(true)), "the control: {said:#}");
 }

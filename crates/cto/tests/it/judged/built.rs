@@ -25,7 +25,7 @@ struct Row<'a> {
     says: &'a str,
     /// Path and outcome of each file that was replaced by what cannot compile.
     poisoned: &'a [(&'a str, &'a str)],
-    /// Of the codes about products, those that coverage has.
+    /// Codes about products that coverage has.
     coverage: &'a [&'a str],
 }
 

@@ -43,7 +43,7 @@ const NEW_MODULE: &str = "mkdir src/two && printf 'pub fn two() -> u32 {\\n    2
 #[test]
 fn a_test_file_of_a_new_module_is_source() {
     let _ = check(&row(&CRATE, NEW_MODULE, &[]));
-    // One that was there is the exam, and its tests may not go.
+    // A test that was there is the exam, and its tests may not go.
     let _ = check(&row(&CRATE, &format!("{NEW_MODULE} && echo > src/tests.rs"), &["verification_weakened"]));
 }
 
@@ -128,7 +128,7 @@ const CHANGING_IN_NODE: Project = Project {
 
 #[test]
 fn names_that_change_with_every_run_are_counted() {
-    // One less is missed, whatever they are called.
+    // Verdict of a patch that drops a test, whatever their names are.
     const WEAKENED: &[&str] = &["verification_weakened"];
     let rows = [
         ("as many", row(&CHANGING, "echo '# more' >> shop.py", &[])),

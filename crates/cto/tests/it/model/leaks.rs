@@ -82,7 +82,7 @@ fn a_key_or_an_endpoint_that_the_engine_prints_is_a_leak() {
     let rows = [
         ("the key", KEY.to_owned(), "credential", 5, KEY.replace("key", "yek")),
         ("the endpoint's authority", place.clone(), "endpoint", 5, other.clone()),
-        // It is named twice: as a whole, and for the authority in it.
+        // The endpoint is named twice: as a whole, and for the authority in it.
         ("the endpoint", format!("http://{place}/v1"), "endpoint", 10, format!("http://{other}/v1")),
     ];
     for (name, value, rule, places, like) in rows {

@@ -88,7 +88,8 @@ pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
     for harried in workers {
         harried.worker.signal(Signal::TERM);
         let ran = harried.worker.finish();
-        // One that was begun while the server was down says so and ends: its service begins it again.
+        // A worker that was begun while the server was down says so and ends: its service begins it
+        // again.
         assert!(ran.code == 0 || ran.stderr.contains("cannot use the ledger"), "{}", ran.told());
     }
     yard.check();

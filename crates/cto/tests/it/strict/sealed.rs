@@ -19,7 +19,7 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    /// Of a call of `cto run --json`.
+    /// Reads the bundle of a call of `cto run --json`.
     pub(super) fn read(world: &World, ran: &Ran) -> Self {
         assert!(!ran.stdout.is_empty(), "no report: {}", ran.stderr);
         let run_id = ran.json()["run_id"].as_str().unwrap().to_owned();

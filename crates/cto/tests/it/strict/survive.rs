@@ -174,7 +174,7 @@ fn line(output: &mut BufReader<ChildStdout>) -> String {
     line.trim_end().to_owned()
 }
 
-/// It answers after a signal that ends others.
+/// True if the program answers after a signal that ends others.
 fn is_deaf(scene: &Scene, row: &Row) -> bool {
     let (mut child, mut output, group) = started(scene, row);
     kill_process_group(group, Signal::TERM).unwrap();

@@ -34,7 +34,7 @@ fn a_validation_is_seen_however_core_is_named() {
         running.kill().unwrap();
         running.wait().unwrap();
     }
-    // From another folder, by its name in the command.
+    // The validator runs in another folder, by its name in the command.
     let script = world.write("validate.sh", "sleep 60\n");
     let mut running = program("sh", Path::new("/")).arg(&script).arg(&core).spawn().unwrap();
     assert_eq!(reasons(&world), json!(["validation_process_running"]));

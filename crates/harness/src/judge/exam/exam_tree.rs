@@ -305,7 +305,7 @@ fn below_cwd(command: &Command, name: &str) -> String {
     command.cwd.as_ref().map_or_else(|| name.to_owned(), |cwd| format!("{cwd}/{name}"))
 }
 
-/// Of a command that could not be started.
+/// Result of a command that could not be started.
 fn not_started(why: &str) -> Ran {
     Ran {
         exit: None,

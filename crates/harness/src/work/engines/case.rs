@@ -76,7 +76,7 @@ fn task(given: &CaseInputs<'_>) -> Value {
     json!({
         "branch": work_branch(given.task_id),
         "checkBaseline": null,
-        // It must print one number. A test command prints none, and work after which that
+        // The command must print one number. A test command prints none, and work after which that
         // is "unchanged" is discarded.
         "checkCommand": null,
         "checkTarget": null,

@@ -343,7 +343,7 @@ impl Blocked {
         Self { gate: Gate::SandboxAvailable, reason: Reason::SandboxUnavailable, why }
     }
 
-    /// Of a sandbox that could not be built.
+    /// Refusal for a sandbox that could not be built.
     fn of_sandbox(asked: Profile, failure: &ConfineFailure) -> Self {
         Self::unconfined(format!("sandbox profile `{asked}` could not be built: {}", failure.text))
     }
@@ -353,7 +353,7 @@ impl Blocked {
         Self { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why }
     }
 
-    /// Of a configuration with another model than the admitted one.
+    /// Refusal for a configuration with another model than the admitted one.
     fn of_other_model(why: String) -> Self {
         Self { gate: Gate::ModelDecisionAndAdmission, reason: Reason::ModelNotAdmitted, why }
     }

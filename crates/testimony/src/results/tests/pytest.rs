@@ -158,7 +158,8 @@ fn sessions_within_a_session() {
     check(&out(&outer("\n")), &both);
     check(&out(&outer(&format!("\n{inner}"))), &both);
     check(&out(&outer(&format!("\n{inner}{inner}"))), &both);
-    // One that never came to its end takes the rest of the words with it; the report still has the names.
+    // A session that never came to its end takes the rest of the words with it; the report still has the
+    // names.
     let cut = outer("\n=== test session starts ===\n");
     check(&out(&cut), &["pytest 1/1/0"]);
     let files = &[(
