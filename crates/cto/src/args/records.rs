@@ -30,7 +30,7 @@ pub(crate) enum WorkCommand {
         /// The item, such as DEMO-WORK-007
         id: String,
     },
-    /// Items that can be done now: AFK without a person, HITL with a human decision
+    /// List the items that can be done now: `afk` without a person, `hitl` with a human decision
     Next,
     /// Move an item to another status, with the evidence for it
     #[command(after_help = "\
