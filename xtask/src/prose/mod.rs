@@ -10,14 +10,14 @@ mod texts;
 
 use crate::ChoreResult;
 use output::read_output;
-use texts::{PlacedText, read_pages, read_program};
+use texts::{PlacedText, read_pages, read_program, read_usage};
 
 /// Checks every text that a person reads: sentences, words, grammar.
 pub(crate) fn check_prose() -> ChoreResult {
     let pages = read_pages()?;
     let mut found = plain_words::find_unused_terms(&pages)?;
     let program = read_program()?.into_iter().chain(read_output()?);
-    let texts: Vec<PlacedText> = pages.into_iter().chain(program).collect();
+    let texts: Vec<PlacedText> = pages.into_iter().chain(program).chain([read_usage()]).collect();
     found.extend(texts.iter().flat_map(find_long));
     found.extend(texts.iter().flat_map(plain_words::find_banned));
     found.extend(texts.iter().flat_map(plain_words::find_synonyms));

@@ -74,6 +74,11 @@ pub(super) fn read_program() -> ChoreResult<Vec<PlacedText>> {
     Ok(texts)
 }
 
+/// Usage of the chores of this repository.
+pub(super) fn read_usage() -> PlacedText {
+    PlacedText::new("cargo xtask", MOST_PAGE_WORDS, split_help(crate::USAGE))
+}
+
 /// Help of a command and of those below it. So wide a terminal breaks no line.
 fn add_help(cto: &Path, command: &[&str], texts: &mut Vec<PlacedText>) -> ChoreResult {
     let words = command.iter().chain(&["--help"]);
