@@ -12,7 +12,7 @@ use crate::prose::sentences::split_page;
 const UNCHECKED: usize = 19;
 
 /// Words behind a number that make it a figure.
-const UNITS: [&str; 32] = [
+const UNITS: [&str; 33] = [
     "KB",
     "KiB",
     "MB",
@@ -38,6 +38,7 @@ const UNITS: [&str; 32] = [
     "bundles",
     "notes",
     "attempts",
+    "claims",
     "directories",
     "times",
     "arguments",
