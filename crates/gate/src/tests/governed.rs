@@ -281,7 +281,7 @@ const GOVERNED: &[GovernedRow] = &[
         |_, i| landing(i).checked_out_at = Some("/srv/site".to_owned()),
         &[(
             "head gate_missing",
-            "leave branch_policy out of the contract; after the run: git -C /srv/site merge --ff-only cto/t/<request>",
+            "leave branch_policy out of the contract, for a merge after the run: git -C /srv/site merge --ff-only cto/t/<request>",
         )],
     ),
     (
