@@ -61,9 +61,9 @@ pub(super) fn find_synonyms(text: &PlacedText) -> Vec<String> {
         let words = plain_words(&sentence.text);
         for (term, others) in SYNONYMS {
             let used = others.iter().filter(|other| words.contains(&format!(" {other} ")));
-            found.extend(used.map(|other| {
-                format!("{}:{}: `{other}`, say {term}: {}", text.place, sentence.line, sentence.text)
-            }));
+            found.extend(
+                used.map(|other| format!("{}:{}: `{other}`, say {term}: {}", text.place, sentence.line, sentence.text)),
+            );
         }
     }
     found
