@@ -81,8 +81,8 @@ pub(crate) fn run_dist(arguments: &[&str]) -> ChoreResult {
     if is_tried { trial::install_on_bare_root(&archives[0]) } else { Ok(()) }
 }
 
-/// Refuses a key in the folder that is shipped, and files there that no build wrote: whoever
-/// publishes the folder publishes all of it.
+/// Refuses a key in the folder that is shipped, and files there that no build wrote: a publisher
+/// publishes the whole folder.
 fn refuse_strangers(folder: &Path, key: &Path) -> ChoreResult {
     let parent = key.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if parent.canonicalize().is_ok_and(|parent| folder.canonicalize().is_ok_and(|folder| parent.starts_with(folder))) {

@@ -5,8 +5,8 @@ use crate::paths::{PathSet, is_plain};
 use crate::record::TargetAdmission;
 use crate::{Decision, TaskContract};
 
-/// Paths that may change and paths that must not, as the engine is told. They never say
-/// less than the rules that judge the result.
+/// Paths that may change and paths that must not, as the prompt lists them. They never say less
+/// than the rules that judge the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskBounds {
     /// Globs of the contract, without plain paths that the admission leaves out.

@@ -39,7 +39,7 @@ impl Speech {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "about", content = "said")]
 pub enum Saying {
-    /// The task is done (true), or it is said to have failed (false).
+    /// The task is done (true), or the claim says that it failed (false).
     Success(bool),
     /// The tests passed (true), or some failed (false).
     TestsPassed(bool),

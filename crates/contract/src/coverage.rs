@@ -59,7 +59,7 @@ coverage! {
     ActionsNotObserved "actions_not_observed" "Forbidden actions were not observed while the engine ran.",
     LimitsByRlimit "limits_by_rlimit" "Limits rest on rlimits, not on a cgroup.",
     RecorderMissing "recorder_missing" "A recorder of refused attempts was missing.",
-    RecorderFull "recorder_full" "A recorder met more than it could list; what it dropped counted for nothing when it was seen, and cannot be judged again.",
+    RecorderFull "recorder_full" "A recorder met more than it could list. It dropped only harmless actions, which cannot be judged again.",
     TargetRedacted "target_redacted" "The target's path is redacted.",
     PatchRedacted "patch_redacted" "The patch is redacted.",
     SecretAllowed "secret_allowed" "The patch holds what looks like a secret, and the contract allows it.",

@@ -83,4 +83,4 @@ pub const FIRST_FIXTURE_SET: &str = "r1";
 /// ([`version::has_these_rules`]).
 pub const RULES_VERSION: &str = "1.4";
 /// Version of the renderer of `report.md`.
-pub const RENDERER_VERSION: &str = "1.2";
+pub const RENDERER_VERSION: &str = "1.3";

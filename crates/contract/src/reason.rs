@@ -62,7 +62,7 @@ macro_rules! reasons {
 reasons! {
     SecretLeak "secret_leak" Fail SecretScanCompleted
         "The evidence contained a secret, which was redacted."
-        "rotate the secret, then run again without it in reach",
+        "rotate the secret before the next run",
     CanaryTouched "canary_touched" Fail SecretScanCompleted
         "A program read a decoy secret."
         "do not run this engine again before you know why it read the decoy",
@@ -83,10 +83,10 @@ reasons! {
         "see it: cto diff RUN --protected",
     DisallowedFileChange "disallowed_file_change" Fail GitDiffChecked
         "A path outside the allowed paths changed."
-        "widen allowed_paths if you want the change, and see it first: cto diff RUN --outside",
+        "check the change before you widen allowed_paths: cto diff RUN --outside",
     BuildProductInPatch "build_product_in_patch" Fail GitDiffChecked
         "The patch contains a build product."
-        "name the file in allowed_paths if it belongs to the change, and see it first: cto diff RUN",
+        "check the file before you name it in allowed_paths: cto diff RUN",
     PatchNotReproducible "patch_not_reproducible" Fail GitDiffChecked
         "The patch does not reproduce the same result."
         "report it, with the bundle: cto export RUN",
@@ -125,7 +125,7 @@ reasons! {
         "see the paths: cto show RUN -v",
     ArtifactWriteFailure "artifact_write_failure" Fail RunCompleted
         "An artifact could not be written."
-        "free disk space or fix the path that trace.jsonl names, then run again",
+        "free disk space, or fix the path that trace.jsonl names",
     ClaimContradicted "claim_contradicted" Fail RunCompleted
         "A claim of the engine is false."
         "see the claims: cto show RUN -v",
@@ -158,7 +158,7 @@ reasons! {
         "add verification_commands, or say why there is none with no_test_rationale",
     SourceNotAdmitted "source_not_admitted" Blocked BackendGateBlocked
         "The engine's source is not admitted."
-        "draft its admission, fill it in and sign it: cto admit source ENGINE",
+        "draft its admission: cto admit source ENGINE",
     ExecutableDigestMismatch "executable_digest_mismatch" Blocked BackendGateBlocked
         "The engine is not the admitted build."
         "admit this build, or install the admitted one",
@@ -167,7 +167,7 @@ reasons! {
         "resolve the licence note in its admission",
     ModelNotAdmitted "model_not_admitted" Blocked BackendGateBlocked
         "The model is not admitted."
-        "draft its admission, and fill it in: cto admit model PROVIDER/MODEL",
+        "draft its admission: cto admit model PROVIDER/MODEL",
     ProviderAuthUnavailable "provider_auth_unavailable" Blocked BackendGateBlocked
         "The provider's credential is not available."
         "configure the credential source of its class",
@@ -179,7 +179,7 @@ reasons! {
         "use a model or a server setting that answers with content",
     EnvironmentBroken "environment_broken" Blocked BackendGateBlocked
         "The contract's commands cannot be run on the baseline."
-        "see what failed, then fix the contract's environment: cto logs RUN --verification",
+        "see what failed in the contract's environment: cto logs RUN --verification",
     ContractPremiseFalse "contract_premise_false" Blocked BackendGateBlocked
         "The contract makes a false statement about the baseline's tests."
         "correct must_pass or may_stay_red by the tests' names: cto logs RUN --verification",
@@ -194,31 +194,31 @@ reasons! {
         "install it, or show it to the sandbox: cto environment suggest",
     TargetNotAdmitted "target_not_admitted" Blocked BackendGateBlocked
         "The target repository is not admitted."
-        "draft its admission, fill it in and sign it: cto admit target DIR",
+        "draft its admission: cto admit target DIR",
     UnownedRepository "unowned_repository" Blocked BackendGateBlocked
         "Nothing states that you own the repository."
-        "state source_owner and source_classification: owned_local in the contract",
+        "set source_owner, with source_classification: owned_local, in the contract",
     CriticalRepository "critical_repository" Blocked BackendGateBlocked
         "The repository is not classified low-risk and noncritical."
         "choose another repository",
     ApprovalMissing "approval_missing" Blocked BackendGateBlocked
         "A signed approval is required."
-        "ask for one, and have it approved: cto request TASK",
+        "ask for an approval: cto request TASK",
     ApprovalExpired "approval_expired" Blocked BackendGateBlocked
         "The approval has expired."
         "approve the request again: cto approve REQUEST",
     ApprovalConsumed "approval_consumed" Blocked BackendGateBlocked
         "The approval was used by another run."
-        "request and approve again: cto request TASK",
+        "request a new approval: cto request TASK",
     ApprovalMismatch "approval_mismatch" Blocked BackendGateBlocked
         "The approval is for another plan."
-        "request and approve again: cto request TASK",
+        "request a new approval: cto request TASK",
     ApprovalNotComparable "approval_not_comparable" Blocked BackendGateBlocked
         "The plan was requested by an incompatible version of the program."
-        "request and approve again: cto request TASK",
+        "request a new approval: cto request TASK",
     ApprovalRevoked "approval_revoked" Blocked BackendGateBlocked
         "The approval was revoked."
-        "request and approve again: cto request TASK",
+        "request a new approval: cto request TASK",
     ApprovalHeld "approval_held" Blocked BackendGateBlocked
         "The request is held."
         "release the request: cto hold REQUEST --release --reason \"...\"",
@@ -227,7 +227,7 @@ reasons! {
         "wait until its not_before",
     LedgerContinuityUnknown "ledger_continuity_unknown" Blocked BackendGateBlocked
         "The home or its ledger was copied or restored."
-        "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
+        "end every other copy before you type: cto ledger continue --reason \"...\"",
     ApprovalDenied "approval_denied" Blocked ApprovalDenied
         "The approval was denied."
         "request approval of another plan: cto request TASK",
@@ -239,7 +239,7 @@ reasons! {
         "commit or stash what is there: git stash -u",
     ProviderUnavailable "provider_unavailable" Blocked RunCompleted
         "Something that the run needs is missing."
-        "install what is named, then run again",
+        "install the program that the text names",
     MissingOperatorOutcome "missing_operator_outcome" Blocked RunCompleted
         "The operator has not accepted or rejected the run."
         "record the operator's outcome: cto outcome RUN accept --reason \"...\"",
@@ -282,6 +282,7 @@ pub fn verdict(reasons: impl IntoIterator<Item = Reason>, engine_started: bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remedy::is_one_act;
 
     #[test]
     fn the_written_code_is_the_serde_name() {
@@ -292,20 +293,10 @@ mod tests {
         }
     }
 
-    /// True for an act in the imperative with at most one command, which stands at the end.
-    fn is_one_act(remedy: &str) -> bool {
-        let commands = remedy.matches("cto ").count() + remedy.matches("git ").count();
-        let begins = remedy.starts_with(char::is_lowercase)
-            && !["a ", "the ", "it ", "there "].iter().any(|it| remedy.starts_with(it));
-        let (_, end) = remedy.rsplit_once(": cto ").unwrap_or_default();
-        begins && commands <= 1 && !end.contains(';')
-    }
-
     #[test]
     fn a_remedy_is_one_act() {
         let several: Vec<&str> = Reason::ALL.iter().map(|it| it.remedy()).filter(|it| !is_one_act(it)).collect();
         assert!(several.is_empty(), "{several:?}");
-        assert!(!is_one_act("a denial ends the request") && !is_one_act("see it: cto a; then: cto b"), "control");
     }
 
     #[test]

@@ -54,6 +54,23 @@ impl<'a> Remedy<'a> {
     }
 }
 
+/// Beginnings of a remedy that is a statement and no act.
+const STATEMENTS: [&str; 4] = ["a ", "the ", "it ", "there "];
+
+/// Words that join a second act to the first.
+const SEQUENCES: [&str; 8] =
+    [", then", ", and ", "; ", " and approve", " and fill", " and run", " and see", " and sign"];
+
+/// True for one act in the imperative with at most one command. Words that only explain may follow the command.
+pub fn is_one_act(remedy: &str) -> bool {
+    let parts = Remedy::parse_text(remedy);
+    let tokens = split_tokens(remedy);
+    let commands = tokens.windows(2).filter(|pair| PROGRAMS.contains(&pair[0]) && !pair[1].is_empty()).count();
+    let begins = remedy.starts_with(|first: char| first.is_lowercase() || first == '/');
+    let is_act = begins && !STATEMENTS.iter().any(|it| remedy.starts_with(it));
+    is_act && commands <= 1 && !SEQUENCES.iter().any(|it| parts.before.contains(it))
+}
+
 /// Puts a run and the words that name its task in the places `RUN` and `TASK`. Both are
 /// whole words outside of quotes: a path or a brief that holds the letters stays.
 pub fn fill_places(remedy: &str, run: &str, task: &str) -> String {
@@ -170,6 +187,32 @@ mod tests {
             for word in text.split(' ').map(|word| word.trim_end_matches([';', ','])) {
                 assert!(all.contains(word), "{text}: {word} is in no part");
             }
+        }
+    }
+
+    #[test]
+    fn one_act_has_one_verb_and_one_command() {
+        let good = [
+            "cto resume",
+            "see what changed: git status (in the source repository)",
+            "cto engine enable codex --stage 4     or: export A=1",
+            "raise the limit in the contract, or make the task smaller",
+            "set source_owner, with source_classification: owned_local, in the contract",
+        ];
+        let several = [
+            "draft its admission, fill it in and sign it: cto admit source ENGINE",
+            "widen allowed_paths if you want the change, and see it first: cto diff RUN",
+            "edit it, then: cto record sign a.yaml",
+            "request and approve again: cto request TASK",
+            "see it: cto a b; then: cto b c",
+            "find the file: cto records     then sign it with cto record sign FILE",
+            "a denial ends the request",
+        ];
+        for remedy in good {
+            assert!(is_one_act(remedy), "{remedy}");
+        }
+        for remedy in several {
+            assert!(!is_one_act(remedy), "{remedy}");
         }
     }
 

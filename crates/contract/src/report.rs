@@ -153,7 +153,7 @@ pub struct TestComparison {
     pub missing: Vec<String>,
     /// Tests that ran in the baseline and are skipped in the result, at most 1,000.
     pub newly_skipped: Vec<String>,
-    /// Tests that failed, each with what its runner says of it; the first of many.
+    /// Tests that failed, each with its runner's message; the first of many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedTest>,
 }
@@ -427,8 +427,8 @@ pub struct RootState {
     pub problem: Option<String>,
 }
 
-/// The flat names that tools around the engine `case` read. The admitted pair and what the
-/// engine was told are different things, and the second never becomes the first.
+/// The flat names that tools around the engine `case` read. The admitted pair and the values given
+/// to the engine are different things, and the second never becomes the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseReport {
     /// True if Case was started.

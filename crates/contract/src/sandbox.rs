@@ -83,7 +83,7 @@ pub struct SandboxRecord<I = SandboxIds, K = LimitKind> {
     pub seen: ObservedConduct,
 }
 
-/// Name of the engine's cell.
+/// Name of the engine's sandbox.
 pub const ENGINE_CELL: &str = "engine";
 
 /// Place of the workspace in a strict sandbox.
@@ -92,7 +92,7 @@ pub const WORKSPACE: &str = "/workspace";
 /// Something a program tried, and what it counts as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
-    /// The cell it was tried in.
+    /// The sandbox of the attempt.
     pub cell: String,
     pub kind: AttemptKind,
     /// The call, the command line, the address, the file.

@@ -92,7 +92,7 @@ impl SignerStanding {
     }
 }
 
-/// A signature that holds: by which key, what that says of its user, and whether it may sign.
+/// A signature that holds: its key, what the key states about its user, and whether it may sign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignatureFact {
     /// `SHA256:<base64>`, as `ssh-keygen -l` prints it.

@@ -64,7 +64,7 @@ pub struct SourceDraftFacts {
     pub executable_path: String,
     pub identity_check: IdentityCheck,
     pub command_shape: Vec<String>,
-    /// The members below are what the program's package says of itself.
+    /// The members below are what the program's package states about itself.
     pub package_name: Option<String>,
     pub package_version: Option<String>,
     pub package_license: Option<String>,

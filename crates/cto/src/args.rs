@@ -743,7 +743,7 @@ Examples:
         /// Which one; without it, the list
         name: Option<String>,
     },
-    /// A reason code in words, with its remedy
+    /// A reason in words, with its remedy
     Explain {
         /// Which one; without it, the list
         reason: Option<String>,

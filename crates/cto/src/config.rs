@@ -58,7 +58,7 @@ pub(crate) struct ConfigFile {
     pub(crate) engines: BTreeMap<String, EngineFile>,
     /// Trees that no run may change. What an engine is given is searched for their paths before it starts.
     pub(crate) protected_roots: Vec<PathBuf>,
-    /// Passes since the last failure that a rung of the ladder takes, 1 unless said; the highest number of all layers counts.
+    /// Passes since the last failure that a rung of the ladder takes (default: 1); the highest number of all layers counts.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) passes_required: Option<u32>,
     /// Settings for reaching a model, by PROVIDER/MODEL. Not in a workspace's file.
@@ -322,7 +322,7 @@ struct Layer {
 enum LayerOf {
     System,
     User,
-    /// It can ask for less, never for more.
+    /// Workspace file. Its settings can ask for less, never for more.
     Workspace,
 }
 

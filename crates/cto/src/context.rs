@@ -79,7 +79,7 @@ impl Context {
             self.output.print_note(&format!("sealed {} ({}), which was interrupted\n", report.run_id, report.status));
         }
         for landing in done.landings {
-            self.output.print_note(&format!("{}\n  next {}\n", landing.sentence(), landing.way_on()));
+            self.output.print_note(&format!("{}\n  next {}\n", landing.sentence(), landing.next_step()));
         }
         for (_, error) in done.failed {
             self.output.print_note(&format!("{}\n", contract::text::show_controls(&error)));

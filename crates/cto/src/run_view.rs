@@ -156,7 +156,7 @@ fn facts(out: &mut String, output: Output, report: &Report, bundle: &Path) {
     }
 }
 
-/// A failing test with what its runner says of it, and why it does not count where it does not.
+/// A failing test with its runner's message, and why it does not count where it does not.
 pub(crate) fn failed_test(test: &FailedTest) -> String {
     let message = if test.message.is_empty() { String::new() } else { format!(": {}", show_controls(&test.message)) };
     let excuse = match test.excused {

@@ -233,7 +233,7 @@ fn wait_bounded(mut child: Child) -> Result<std::process::Output, CommandError> 
     while child.try_wait()?.is_none() {
         if began.elapsed() >= SIGN_WITHIN {
             let group = rustix::process::Pid::from_child(&child);
-            // One that has just ended is gone already.
+            // A group that has just ended is gone already.
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             child.wait()?;
             let text = format!("the key did not sign within {} seconds; nothing was signed", SIGN_WITHIN.as_secs());

@@ -107,7 +107,7 @@ fn judge(path: &Path, found: &Metadata, wanted: Privacy) -> Result<(), Exposed> 
         return refuse(Exposure::Link);
     }
     if wanted == Privacy::OwnFile && !found.is_file() {
-        // Whoever opens it says better what is wrong with it.
+        // The later open has the better error.
         return Ok(());
     }
     if wanted.is_folder() != found.is_dir() || !(found.is_dir() || found.is_file()) {

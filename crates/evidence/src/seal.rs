@@ -251,8 +251,7 @@ fn make_durable(draft: &Draft) -> Result<(), SealBundleError> {
         move |error| SealBundleError::Sync(path, error)
     };
     if waiting_to_be_written().is_some_and(|bytes| bytes < LITTLE) {
-        // The descriptor is older than every file of the draft, so that it is told of every
-        // error.
+        // The descriptor is older than every file of the draft, so that it receives every error.
         return rustix::fs::syncfs(draft.lock()).map_err(|error| failed("")(error.into()));
     }
     for name in draft.files().keys() {

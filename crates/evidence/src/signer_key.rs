@@ -91,8 +91,8 @@ impl SignerKey {
         ssh_key::PublicKey::from(self.data.clone()).to_openssh().ok()
     }
 
-    /// Checks a signature by this key; for a security key also what it says of its user.
-    /// None where it does not hold.
+    /// Checks a signature by this key; for a security key, reads its flags about the user. None if
+    /// the signature is invalid.
     pub(crate) fn verify_signature(&self, message: &[u8], signature: &Signature) -> Option<Option<UserPresence>> {
         let bytes = signature.as_bytes();
         if !self.makes(&signature.algorithm()) {

@@ -27,7 +27,7 @@ use document::{Flaw, judge_document};
 const CLOCK_WAS_WRONG: &str =
     "cto ledger continue --time-went-back --reason \"...\"     if the clock is right now; then request again";
 
-/// Approvals that count together, and what a bundle that rests on them says of them.
+/// Approvals that count together, and what the bundle says about them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedApprovals<'f> {
     pub request_digest: Digest,
@@ -88,7 +88,7 @@ fn against(reason: Reason, text: impl Into<String>, remedy: impl Into<String>) -
     refuse_gate(Gate::Approval, reason, text, remedy)
 }
 
-/// Approvals of a plan that count at `clock`, or everything that stands against the run.
+/// Approvals of a plan that count at `clock`, or all reasons against the run.
 /// Ends of periods are judged at the later of the clock and the last ledger entry;
 /// beginnings, at the clock.
 pub fn weigh(facts: &ApprovalFacts, stage: Stage, clock: Stamp) -> Result<CountedApprovals<'_>, Vec<Refusal>> {
@@ -268,7 +268,7 @@ impl<'f> Weighing<'f> {
         counted: &[&RecordedDocument<Approval>],
     ) -> Vec<Refusal> {
         let counts = |key: &str| counted.iter().any(|approval| approval.signature.key_fingerprint == key);
-        // Of two by one key the later one is told.
+        // Of two by one key, the later one counts.
         let mut told = BTreeSet::new();
         let (mut refusals, mut uncounted) = (Vec::new(), Vec::new());
         for (approval, flaws) in judged.iter().rev() {

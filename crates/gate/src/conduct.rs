@@ -55,7 +55,7 @@ impl Counts {
     }
 }
 
-/// Judges what was seen in one cell: the worst first, bounded.
+/// Judges the attempts seen in one sandbox: the worst first, bounded.
 pub fn judge_conduct(cell: &str, seen: &ObservedConduct) -> Vec<Attempt> {
     let executions = seen.executions.iter().filter_map(|execution| execution::judge_execution(cell, execution));
     let calls = seen.refused.iter().map(|refused| refused_call(cell, refused));
@@ -79,7 +79,7 @@ fn refused_call(cell: &str, refused: &RefusedCall) -> Attempt {
     Attempt { by: Some(line(&refused.comm)), count: refused.count, ..attempt }
 }
 
-/// A connection is no more than a note: nothing was reached, and an action is told by the program that tried it.
+/// A connection is no more than a note: nothing was reached, and an action shows in the program that tried it.
 fn connection_out(cell: &str, connection: &Connection) -> Option<Attempt> {
     let address = connection.address.as_str();
     let begins = |places: &[&str]| places.iter().any(|place| address.starts_with(place));

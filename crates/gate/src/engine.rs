@@ -13,7 +13,7 @@ use contract::{Digest, Gate, Reason, Stage, Stamp, canonical_digest, text};
 
 use crate::rules::{refuse_gate, rests_on_signed_records};
 
-/// The gate itself: everybody who speaks of it must open it, and for this very stage.
+/// The gate itself: every source that names it must open it, and for this very stage.
 pub(crate) fn gate(inputs: &Inputs) -> Vec<Refusal> {
     let said = inputs.settings.engine.as_ref().map_or(&[][..], |engine| &engine.gate);
     let Some(text) = shut(&inputs.engine, said, inputs.stage) else { return Vec::new() };
@@ -25,7 +25,7 @@ pub(crate) fn gate(inputs: &Inputs) -> Vec<Refusal> {
     refuse_gate(Gate::Gate, Reason::GateMissing, text, remedy)
 }
 
-/// Whether the gate is open, for whoever wants to look before anything is judged.
+/// True if the gate is open. For callers that ask before anything is judged.
 pub fn is_open(engine: &str, said: &[GateSaid], stage: Stage) -> bool {
     shut(engine, said, stage).is_none()
 }
@@ -89,7 +89,7 @@ pub(crate) fn earned(inputs: &Inputs) -> Vec<Refusal> {
     }
 }
 
-/// True below stage 4 as well, where the rung is taken as it is told. Stage 6 rests on its own rung, which a comparison earns.
+/// True below stage 4 as well, where the stated rung is accepted. Stage 6 rests on its own rung, which a comparison earns.
 fn is_below(rung: Stage, wanted: Stage) -> bool {
     match wanted {
         Stage::CANDIDATE_DEFAULT => rung == wanted,
@@ -197,7 +197,7 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
             Stage::COPIED_REPOSITORY => not_admitted(text),
             _ => {
                 let file = format!("admissions/source/{}.yaml", inputs.engine);
-                let remedy = format!("{edit} in {file}, then: cto record sign {file}");
+                let remedy = format!("{edit} in {file} before you sign it: cto record sign {file}");
                 Some(refuse_gate(gate, Reason::SourceNotAdmitted, text, remedy))
             }
         };
@@ -246,12 +246,11 @@ fn licence(record: &SourceAdmission, stage: Stage) -> Vec<Refusal> {
         ),
         (LicenseStatus::Resolved, _) => (
             is_written(&record.license_note) && internal_use.is_some_and(is_written),
-            "write license_note and internal_use_note in its admission, and sign it",
+            "write license_note and internal_use_note in its admission",
         ),
-        (LicenseStatus::Unresolved, _) => (
-            false,
-            "write license_note and internal_use_note in its admission, set license_status: resolved, and sign it",
-        ),
+        (LicenseStatus::Unresolved, _) => {
+            (false, "write license_note and internal_use_note in its admission, with license_status: resolved")
+        }
     };
     if may {
         return Vec::new();

@@ -76,7 +76,7 @@ fn signatures(model: &ModelFacts, stage: Stage) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     if let Some(record) = model.admission.record().filter(|_| model.admission.is_unsigned()) {
         let pair = format!("{}/{}", text::show_controls(&record.provider), text::show_controls(&record.model));
-        let remedy = format!("find the file of {pair}: cto records     then sign it with cto record sign FILE");
+        let remedy = format!("find the file to sign for {pair}: cto records");
         refusals.extend(unsigned(&format!("the admission of {pair}"), remedy));
     }
     if model.decision.is_unsigned() {
@@ -246,7 +246,7 @@ fn is_external(model: &ModelFacts) -> bool {
 
 fn endpoint_reachable(answer: &AnswerFact) -> Option<Vec<Refusal>> {
     let refused = |reason: Reason, text: String| {
-        Some(refuse_gate(Gate::EndpointReachable, reason, text, "see that the model's server runs, then run again"))
+        Some(refuse_gate(Gate::EndpointReachable, reason, text, "start the model's server"))
     };
     match answer {
         AnswerFact::Content | AnswerFact::Replayed | AnswerFact::ReasoningOnly | AnswerFact::Empty => Some(Vec::new()),

@@ -123,7 +123,9 @@ pub(crate) fn judge_checked_out(contract: &TaskContract, landing: &LandingFacts)
         Gate::Head,
         Reason::GateMissing,
         format!("`branch_policy: current` would move `{branch}`, which is checked out at {at}"),
-        format!("leave branch_policy out of the contract; after the run: git -C {place} merge --ff-only {made}"),
+        format!(
+            "leave branch_policy out of the contract, for a merge after the run: git -C {place} merge --ff-only {made}"
+        ),
     )
 }
 

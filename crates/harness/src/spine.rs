@@ -61,15 +61,15 @@ pub struct RunOutcome {
 /// Reason why there is no bundle to show.
 #[derive(Debug, thiserror::Error)]
 pub enum GovernError {
-    /// It never started: nothing is left behind.
+    /// The run never started: nothing is left behind.
     #[error(transparent)]
     Open(OpenRunError),
-    /// It started and could not be sealed now; the next command tries again.
+    /// The run started and could not be sealed now; the next command tries again.
     #[error(transparent)]
     Seal(RecoverError),
     /// Another instance took it over and seals it. Evidence of this one is kept apart and counts for nothing.
     #[error(
-        "run {run_id} lost its lease, and another instance on the same ledger has sealed it; its own evidence lies in {kept}{}",
+        "run {run_id} lost its lease, and another instance on the ledger sealed it; its own evidence is in {kept}{}",
         tell_landing(landing.as_deref())
     )]
     Late { run_id: RunId, kept: PathBuf, landing: Option<Box<RecoveredLanding>> },
@@ -79,7 +79,7 @@ fn tell_landing(landing: Option<&RecoveredLanding>) -> String {
     landing.map(|landing| format!("; {}", landing.sentence())).unwrap_or_default()
 }
 
-/// Runs a task and seals what came of it. A run that cannot go on is sealed all the same, as interrupted.
+/// Runs a task and seals the result. A run that cannot go on is sealed all the same, as interrupted.
 pub fn govern(harness: &Harness, task: &Task, ask: &Ask, watch: Watch<'_>) -> Result<RunOutcome, GovernError> {
     govern_turn(harness, task, ask, watch, None)
 }
@@ -130,7 +130,7 @@ fn govern_turn(
     outcome
 }
 
-/// Tells the ledger that an epoch came too late; a ledger that cannot be told now has refused it all the same.
+/// Notes in the ledger that an epoch came too late; a ledger that cannot be reached now has refused it all the same.
 fn record_refused(harness: &Harness, run_id: &RunId, epoch: u64, detail: &Value) {
     if let Ok(clock) = RunClock::start_clock() {
         let _ = harness.ledger().late_refused(run_id, epoch, clock.started(), detail);

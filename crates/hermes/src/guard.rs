@@ -36,8 +36,8 @@ pub(crate) async fn guard_request(
     }
     let viewer = find_viewer(&state, headers);
     let pattern = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    // A path that is not in the table is answered by the router itself, and only to whoever
-    // may look.
+    // A path that is not in the table is answered by the router itself, and only to a viewer with
+    // access.
     let route = pattern.as_deref().and_then(|path| find_route(request.method(), path));
     let refusal = refuse_origin(&state, &request).or_else(|| refuse_viewer(&viewer, route, &request));
     if let Some((refusal, text)) = refusal {

@@ -1,6 +1,6 @@
-//! The sidecar of the panel in another host: a listener of its own on loopback, which gives
-//! the summary to whoever shows the host's token (`token-v1`) and tells everybody else only
-//! that it lives.
+//! The sidecar of the panel in another host: a listener of its own on loopback, which gives the
+//! summary to a client that shows the host's token (`token-v1`) and tells every other client only
+//! that it runs.
 
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;

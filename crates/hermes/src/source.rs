@@ -26,7 +26,7 @@ pub trait ConsoleSource: Send + Sync + 'static {
     fn view_overview(&self) -> Result<OverviewFacts, SourceError>;
     fn list_runs(&self, asked: &RunsAsked) -> Result<RunListFacts, SourceError>;
     /// A mark of everything that the page of a sealed run is made of, had for less than the
-    /// page; none where it cannot be told.
+    /// page; none if it is unknown.
     fn mark_run(&self, run_id: &str) -> Option<RunMark>;
     /// A run in whatever state, by id, unique beginning, suffix, `@` or `@-N`.
     fn view_run(&self, reference: &str) -> Result<RunFacts, SourceError>;

@@ -140,7 +140,7 @@ impl Bundles {
         Ok(list_folder(&self.sealed())?.into_iter().map(|dir| SealedFolder { name: name(&dir), dir }).collect())
     }
 
-    /// Puts a finished bundle in its place: one rename, made durable. `pass` is told of the rename before it is durable.
+    /// Puts a finished bundle in its place: one rename, made durable. `pass` is called after the rename, before it is durable.
     pub fn publish(
         &self,
         finished: &Path,

@@ -1,5 +1,5 @@
-//! Runs whose bundles were removed on purpose: said before it is done, and found again by
-//! whoever misses one.
+//! Runs whose bundles were removed on purpose: recorded before the removal, and found again by a
+//! reader who misses one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

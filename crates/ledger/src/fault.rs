@@ -5,7 +5,7 @@ use std::error::Error;
 /// Result of a call of the database.
 pub(crate) type StoreResult<T> = Result<T, StoreFault>;
 
-/// The database's own word, whichever it is; told only as the cause of a public error.
+/// The database's own word, whichever it is; shown only as the cause of a public error.
 pub(crate) type StoreCause = Box<dyn Error + Send + Sync>;
 
 /// A call of the database that failed.
@@ -30,7 +30,7 @@ pub(crate) enum FaultKind {
 }
 
 impl StoreFault {
-    /// A row that speaks of an entry that is not there.
+    /// A row that names an entry that is not there.
     pub(crate) fn no_entry() -> Self {
         Self { kind: FaultKind::Other, cause: "a row names an entry that is not there".into() }
     }

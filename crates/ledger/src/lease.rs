@@ -1,9 +1,9 @@
 //! Leases: the instance that a live run belongs to, for as long as it keeps saying so.
 //!
-//! Several homes may share one ledger. A run belongs to the instance that started it. When
-//! its lease has lapsed, another instance may take it over, which raises the epoch: whoever
-//! holds an older one can no longer seal. Leases are no part of the chain, since they are
-//! renewed all the time and mean nothing once a run is sealed.
+//! Several homes may share one ledger. A run belongs to the instance that started it. When its
+//! lease has lapsed, another instance may take it over, which raises the epoch: the holder of an
+//! older one can no longer seal. Leases are no part of the chain, since they are renewed all the
+//! time and mean nothing once a run is sealed.
 
 use std::time::Duration;
 

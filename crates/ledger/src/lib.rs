@@ -1,11 +1,10 @@
 //! One append-only, chained store of what happened.
 //!
-//! Owns the ledger: its entries (each carries the digest of the one before it), rows of runs and of requests, a projection of
-//! those entries that makes listing and looking up cheap; the leases of live runs; and the queue of submitted ones. `store.rs` chooses the database, and only the folder of
-//! that database speaks SQL. Beside it, [`Bundles`] owns the folders that
-//! the ledger speaks of, and [`ObjectStore`] the objects that several machines share. Decides nothing, prints nothing and reads no
-//! clock: times are passed in, and what to write is the caller's business. Tables are private; the entry format is documented in
-//! `docs/formats/ledger-entry.md`.
+//! Owns the ledger: its entries (each carries the digest of the one before it), rows of runs and of requests, a projection of those entries
+//! that makes listing and looking up cheap; the leases of live runs; and the queue of submitted ones. `store.rs` chooses the database, and
+//! only the folder of that database speaks SQL. Beside it, [`Bundles`] owns the folders that the ledger names, and [`ObjectStore`] the
+//! objects that several machines share. Decides nothing, prints nothing and reads no clock: times are passed in, and what to write is the
+//! caller's business. Tables are private; the entry format is documented in `docs/formats/ledger-entry.md`.
 
 mod bundles;
 mod by_kind;

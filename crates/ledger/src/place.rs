@@ -19,8 +19,8 @@ pub struct ServerPlace {
     pub address: ServerAddress,
     /// Password, sent to the server and to nobody else.
     pub password: Option<Zeroizing<String>>,
-    /// Certificate authorities that may vouch for the server. Without them only a server of
-    /// this machine is spoken to, in the open.
+    /// Certificate authorities that may vouch for the server. Without them only a server of this
+    /// machine is used, unencrypted.
     pub authorities: Option<PathBuf>,
 }
 

@@ -16,7 +16,7 @@ impl Ledger {
         Ok(self.store.read_head()?)
     }
 
-    /// The hash of the entry at this place, to be held against one recorded elsewhere; that
+    /// The hash of the entry at this place, for comparison with one recorded elsewhere; that
     /// of genesis before the first.
     pub fn hash_at(&self, seq: u64) -> Result<Option<Digest>, ReadLedgerError> {
         if seq == 0 {

@@ -248,7 +248,7 @@ impl Replay {
         }
     }
 
-    /// Notes what the database says of its own damage.
+    /// Notes what the database reports about its own damage.
     pub(crate) fn note_damage(&mut self, said: &str) {
         self.problem(self.head.seq, format!("the file is damaged: {said}"));
     }

@@ -327,7 +327,7 @@ impl Store {
         in_store!(self, store => store.tell_entries(replay))
     }
 
-    /// Tells a replay every entry and then every row, as of one moment, and what the database says of its own state.
+    /// Gives a replay every entry and then every row, as of one moment, and what the database reports about its own state.
     pub(crate) fn tell_replay(&self, replay: &mut Replay) -> StoreResult<()> {
         in_store!(self, store => store.tell_replay(replay))
     }

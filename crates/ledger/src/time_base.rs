@@ -23,7 +23,7 @@ impl Ledger {
         Ok(self.store.latest_time()?)
     }
 
-    /// Time of an entry for whoever judges by it: the latest that the ledger had reached with
+    /// Time of an entry for judgements: the latest that the ledger had reached with
     /// it. An entry that is dated back was written no earlier than the entries before it.
     pub fn entry_dated(&self, seq: u64, own: Stamp) -> Result<Stamp, ReadLedgerError> {
         let base = self.time_base_of(seq)?;

@@ -56,7 +56,7 @@ const PAGE: usize = 2000;
 
 impl Ledger {
     /// Copies this ledger whole into an empty one, which takes its name, and checks both before and after. This one is left as it
-    /// is: whoever uses it further makes a second ledger of the same name.
+    /// is: a home that goes on using it makes a second ledger of the same name.
     pub fn move_to(&self, to: &Ledger) -> Result<MovedLedger, MoveLedgerError> {
         let runs = self.store.open_runs()?.len();
         if runs > 0 {
@@ -72,7 +72,7 @@ impl Ledger {
         Ok(MovedLedger { ledger_id: self.ledger_id().to_owned(), head, runs: rows.runs, requests: rows.requests })
     }
 
-    /// Writes a whole copy of the ledger as a file, whoever writes to it meanwhile. The file must not exist.
+    /// Writes a whole copy of the ledger as a file, no matter who writes to it meanwhile. The file must not exist.
     pub fn copy_to(&self, path: &Path) -> Result<(), ReadLedgerError> {
         match self.store.copy_to(path) {
             Some(copied) => Ok(copied?),

@@ -24,9 +24,8 @@ impl LedgerCheck {
 }
 
 impl Ledger {
-    /// Reads the whole ledger as of one moment. A cut tail shows only against a
-    /// [`Position`] recorded elsewhere, or where rows of `runs` speak of entries that are
-    /// gone.
+    /// Reads the whole ledger as of one moment. A cut tail shows only against a [`Position`]
+    /// recorded elsewhere, or where rows of `runs` name entries that are gone.
     pub fn verify(&self) -> Result<LedgerCheck, ReadLedgerError> {
         let mut replay = Replay::new();
         self.store.tell_replay(&mut replay)?;

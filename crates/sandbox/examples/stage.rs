@@ -2,7 +2,7 @@
 //!
 //! `stage harness KEY VALUE PROGRAM ARG...` is a harness of its own, for the test that kills one;
 //! `stage sweep KEY VALUE` sweeps, for the test in which the sweeper carries the marker too;
-//! `stage confined` is a harness that reads one request as JSON and prints what came of it, so that a test can have it run as
+//! `stage confined` is a harness that reads one request as JSON and prints the result, so that a test can have it run as
 //! another user; `stage availability DIRECTORY` prints what the host can do.
 
 #![expect(clippy::disallowed_methods, reason = "an example reads files of its own")]
@@ -87,7 +87,7 @@ fn confined() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// Also tells how many processes of the program live when its end is told, before the supervisor is settled.
+/// Also tells how many processes of the program live when its end is reported, before the supervisor is settled.
 fn run_confined(
     spec: &Spec,
     ahead: bool,

@@ -189,7 +189,7 @@ fn report(row: &mut Row) {
 struct World {
     supervisor: Supervisor,
     asked: Asked,
-    /// Of the product, for its runs.
+    /// The home of the product, for its runs.
     home: tempfile::TempDir,
     workspace: tempfile::TempDir,
     bwrap: Option<PathBuf>,

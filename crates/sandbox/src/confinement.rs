@@ -94,7 +94,7 @@ pub struct HostMount {
     pub access: Access,
 }
 
-/// A decoy under the private home. Whoever opens it is recorded.
+/// A decoy under the private home. Each program that opens it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Canary {
     /// Relative to the home.

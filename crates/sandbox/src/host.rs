@@ -86,12 +86,12 @@ impl MissingFeature {
                  kernel.apparmor_restrict_unprivileged_userns=0"
             }
             Self::ProcMasked => {
-                "/proc is masked in this container; start it with an unmasked one (docker: --security-opt \
-                 systempaths=unconfined, podman: --security-opt unmask=ALL) or run on the host"
+                "start the container with an unmasked /proc (docker: --security-opt systempaths=unconfined, podman: \
+                 --security-opt unmask=ALL), or run on the host"
             }
             Self::ForbiddenByContainer => {
-                "the container's seccomp profile forbids unshare and mount; start it with one that allows them (docker: \
-                 --security-opt seccomp=unconfined) or run on the host"
+                "allow unshare and mount in the container's seccomp profile (docker: --security-opt seccomp=unconfined), or \
+                 run on the host"
             }
             Self::RootWithoutCapabilities => {
                 "run as an ordinary user, or give root CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID"
@@ -102,8 +102,8 @@ impl MissingFeature {
     }
 }
 
-/// Builds a confinement in earnest, probes it, and throws it away. `scratch` is an empty
-/// directory of the caller's own.
+/// Builds a confinement, probes it, and removes it. `scratch` is an empty directory of the caller's
+/// own.
 pub fn probe_host(supervisor: &Supervisor, scratch: &Path) -> Availability {
     let plain = try_build(supervisor, scratch, WorkspaceFrom::Directory(scratch.to_owned()));
     let built = plain.as_ref().ok();

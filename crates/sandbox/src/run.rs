@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
             disk_exceeded: self.watcher.as_mut().is_some_and(Watcher::limit_exceeded),
         };
         if self.asked.any() {
-            // If it cannot be told it is gone, which the next read notices.
+            // If the signal cannot be sent, the process is gone, which the next read notices.
             let _ = self.control.write_all(b"s");
             let overdue = Instant::now() + REPORT_GRACE;
             self.overdue = Some(self.overdue.map_or(overdue, |earlier| earlier.min(overdue)));

@@ -1,7 +1,7 @@
 //! Files without a name that the processes of a run hold: made without one (`O_TMPFILE`,
 //! memory files), or removed since.
 //!
-//! They take room, and no walk of directories meets them. The kernel shows them in the
+//! They take space, and no walk of directories meets them. The kernel shows them in the
 //! descriptor tables of the processes that hold them. A file that is only mapped, or on its
 //! way through a socket, is in no table: [`Holders::may_hide`] tells whether there is one.
 
@@ -22,7 +22,7 @@ use crate::confinement::{Confinement, Upper, WorkspaceFrom};
 use crate::kernel::process::share_descriptors;
 use crate::procs;
 
-/// Descriptors that one look asks about. Whoever holds more may hide something.
+/// Descriptors that one look asks about. A process with more may hide something.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 /// Upper bound on the text that is read of mappings and of the list of shared memory
 /// segments.
@@ -61,7 +61,7 @@ pub(crate) enum UnnamedMemory {
     Counted { segments: Option<File> },
 }
 
-/// Room that files without a name take.
+/// Space that files without a name take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Unnamed {
     pub(crate) bytes: u64,

@@ -292,7 +292,7 @@ mod tests {
             (space(101, 10), false, none, much, &[LimitKind::Disk]),
             (space(100, 11), false, none, much, &[LimitKind::Inodes]),
             (space(101, 11), false, none, much, BOTH),
-            // Somebody else's, as far as can be told.
+            // True for somebody else's process, as far as that can be known.
             (none, false, much, much, &[]),
             (none, false, much, space(100, 10), &[]),
             (none, false, much, space(99, 10), &[LimitKind::Disk]),

@@ -19,7 +19,7 @@ pub struct ObservedConduct {
 pub const ENTRIES_KEPT: usize = 256;
 
 impl ObservedConduct {
-    /// True if a recorder met more than it had room to list.
+    /// True if a recorder met more than it could list.
     pub fn is_full(&self) -> bool {
         let executions = sum_counts(self.executions.iter().map(|execution| execution.count));
         let connections = sum_counts(self.connections.iter().map(|connection| connection.count));

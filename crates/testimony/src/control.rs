@@ -37,12 +37,12 @@ use crate::results::{Runner, TestResults};
 
 /// Failing tests that the same command will run, one in each file with tests that ran. `name` is random, lower-case letters only.
 /// None where the runner is not known well enough.
-pub fn control_tests(exam: &TestResults, room: &ControlInputs<'_>, name: &str) -> Vec<ControlTest> {
+pub fn control_tests(exam: &TestResults, inputs: &ControlInputs<'_>, name: &str) -> Vec<ControlTest> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Vec::new();
     }
-    let tree = ExamView::of_exam(room);
-    let commands = Commands::of_command(room, &tree);
+    let tree = ExamView::of_exam(inputs);
+    let commands = Commands::of_command(inputs, &tree);
     let wanted = ControlRequest { exam, tree: &tree, commands: &commands, name };
     let mut controls = match exam.runner {
         Runner::Pytest => pytest::pytest_controls(&wanted),

@@ -26,11 +26,11 @@ pub enum Envelope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pipeline {
     Completed,
-    /// By which agent, where it is said.
+    /// The agent that failed, if it is named.
     Failed(Option<String>),
 }
 
-/// Everything that is said of the end.
+/// Everything that the engine reported about its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
     pub envelope: Envelope,
@@ -40,7 +40,7 @@ pub struct Ending {
     pub unread: bool,
     /// Critical findings of the last review.
     pub critical: u64,
-    /// Of the phases in its event log, whatever it says of the whole.
+    /// Result by the phases in its event log, whatever it says about the whole.
     pub phases: Phases,
     /// Its verifier was not satisfied in any cycle, and the pipeline went on.
     pub is_budget_exhausted: bool,
@@ -200,7 +200,7 @@ impl Phases {
                 continue;
             }
             let unread = said == Some(Envelope::Failed) && is_unread(end, result.as_ref());
-            // A verifier that is never satisfied does not stop the pipeline: that is said in another event.
+            // A verifier that is never satisfied does not stop the pipeline: another event reports that.
             if end.phase == "verify" && is_budget_exhausted && !unread {
                 continue;
             }

@@ -97,7 +97,7 @@ fn collect_bundle(into: &Path, bundle: &Path, key: &Path) -> Option<()> {
     list_files(bundle, Path::new(""), &mut files)?;
     let size: u64 = files.iter().map(|(_, size)| *size).sum();
     let kind = kind_of(bundle, &files).filter(|_| size <= LARGEST)?;
-    // Whoever makes the folder has its place; tests of several processes collect at once.
+    // The process that makes the folder owns it; tests of several processes collect at once.
     let mut places = (0..OF_A_KIND).map(|number| into.join(format!("{kind}-{number}")));
     let place = places.find(|place| fs::create_dir(place).is_ok())?;
     for (name, _) in &files {

@@ -31,7 +31,7 @@ pub enum StoreManner {
     Redirects,
     /// Answers with something that is no HTTP.
     Garbled,
-    /// Says of what it has that it does not have it.
+    /// Denies that it has the objects it holds.
     Forgetful,
     /// Says that it overwrites and deletes, and does so long after anybody looks.
     StaleReads,

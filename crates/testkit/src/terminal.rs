@@ -19,7 +19,7 @@ use crate::{World, search_bytes};
 /// Wide enough for everything the program prints.
 const SIZE: Winsize = Winsize { ws_row: 50, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// What came of a command on a terminal.
+/// Result of a command on a terminal.
 #[derive(Debug)]
 pub struct Shown {
     pub code: i32,

@@ -9,7 +9,7 @@ use fixtures::scripted::{Script, Stage, converse};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A scripted model that speaks TLS, with a certificate that nobody trusts but who is told of its authority.
+/// A scripted model that speaks TLS, with a certificate that only a client with its authority trusts.
 #[derive(Debug, Clone)]
 pub struct TlsModel {
     pub address: SocketAddr,

@@ -19,7 +19,7 @@ pub enum Who {
 }
 
 impl Who {
-    /// Everybody that a test can be; what cannot be tried is said.
+    /// Everybody that a test can be; what cannot be tried is printed.
     pub fn all(test: &str) -> Vec<Self> {
         if is_root() {
             return vec![Self::Root, Self::Ordinary];

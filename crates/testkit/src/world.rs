@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// With a copy of the binary that nothing else runs, so that its processes can be told from all others.
+    /// With a copy of the binary that nothing else runs, so that its processes are distinct from all others.
     #[must_use]
     pub fn with_own_binary(mut self) -> Self {
         let copy = self.path().join("cto");
@@ -174,7 +174,7 @@ impl World {
         self.dir.path()
     }
 
-    /// Leaves the folder to whoever removes it.
+    /// Leaves the folder for the caller to remove.
     pub(crate) fn keep(self) -> PathBuf {
         self.dir.keep()
     }

@@ -80,7 +80,7 @@ pub struct BoardItem {
     pub claims_execution: bool,
     /// Every other key, as written.
     pub other: serde_json::Map<String, serde_json::Value>,
-    /// True if a piece of evidence has another shape, which is told as a problem of the board.
+    /// True if a piece of evidence has another shape, which is reported as a problem of the board.
     #[serde(skip)]
     pub(crate) has_broken_evidence: bool,
     #[serde(skip)]

@@ -92,7 +92,7 @@ check_rules! {
 }
 
 impl CheckRule {
-    /// Rules that this crate cannot judge: whoever reads records and runs validators adds
+    /// Rules that this crate cannot judge: the code that reads records and runs validators adds
     /// their findings.
     pub const OF_CALLERS: &[Self] = &[Self::RecordInvalid, Self::ValidatorFailed];
 }

@@ -146,7 +146,7 @@ impl<'t> PlanningDocument<'t> {
         self.front.first_value("owner")
     }
 
-    /// Items that the document speaks of under a heading of their own.
+    /// Items that have a heading of their own in the document.
     pub fn items(&self) -> &[DocumentItem] {
         &self.items
     }

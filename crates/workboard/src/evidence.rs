@@ -1,5 +1,5 @@
-//! Evidence of items: what it names has to exist and, for a bundle, to verify. Whoever asks
-//! answers about bundles and commits.
+//! Evidence of items: what it names has to exist and, for a bundle, to verify. The caller answers
+//! about bundles and commits.
 
 mod pieces;
 

@@ -89,7 +89,7 @@ impl FrontMatter {
         for (index, line) in text.lines().enumerate().skip(1).take(length) {
             front.take_line(line, index + 1, lines.start_of(text, index + 1));
         }
-        // Lines that are no fields follow from the paste, which is told.
+        // Lines that are no fields follow from the paste, which is reported.
         if front.problems.iter().any(|problem| matches!(problem, FrontProblem::Pasted { .. })) {
             front.problems.retain(|problem| matches!(problem, FrontProblem::Pasted { .. }));
         }

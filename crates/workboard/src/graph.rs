@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::board::{BoardItem, WorkStatus, WorkType, Workboard};
 
-/// Items of told cycles together, beyond which cycles that share an item with a told one are left out.
+/// Items of reported cycles together, beyond which cycles that share an item with a reported one are left out.
 const MOST_SHARED: usize = 1_000;
 
 /// An item as `work graph` and `work next` show it.
@@ -104,14 +104,14 @@ struct Walk<'e> {
     cycles: CycleList,
 }
 
-/// Cycles that are told. Two that share an item are both told on a board of usual size; beyond that the second waits until the first
-/// is mended, as the cycles of a hostile board have together the square of its length.
+/// Cycles that are reported. Two that share an item are both reported on a board of usual size; beyond that the second waits until
+/// the first is mended, as the cycles of a hostile board have together the square of its length.
 #[derive(Default)]
 struct CycleList {
     told: Vec<Vec<usize>>,
-    /// Items of all told cycles together.
+    /// Items of all reported cycles together.
     length: usize,
-    /// Number of items at the beginning of the path of which the last stands in a told cycle.
+    /// Number of items at the beginning of the path of which the last is in a reported cycle.
     covered: usize,
 }
 

@@ -1,9 +1,9 @@
 //! Planning records of a workspace: documents with front matter, the workboard, the rules
 //! that hold for their words, and findings with file, line, column and remedy.
 //!
-//! Nothing in here is authority: a document refers to records, bundles and commits, and
-//! whoever asks for findings answers whether those hold (`EvidenceSource`). Days are given.
-//! Writes nothing but one edit of a file, under the workspace's lock.
+//! Nothing in here is authority: a document refers to records, bundles and commits, and the caller
+//! answers whether those hold (`EvidenceSource`). Days are given. Writes nothing but one edit of a
+//! file, under the workspace's lock.
 
 mod board;
 mod check_rule;

@@ -37,7 +37,7 @@ impl<'a> LinkTargets<'a> {
     fn judge_link(&self, document: &PlanningDocument<'_>, target: &str) -> Option<(CheckRule, String, &'static str)> {
         if let Some(id) = target.strip_prefix("work:").or_else(|| is_work_id(target).then_some(target)) {
             let message = format!("the link leads to {id}, which is not on the board");
-            // A board without one readable item is told once, not by every link to it.
+            // A board without one readable item is reported once, not by every link to it.
             let is_judged = !self.board.items().is_empty() || self.board.problems.is_empty();
             return (is_judged && self.board.find_item(id).is_none()).then_some((
                 CheckRule::LinkWork,

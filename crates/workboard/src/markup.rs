@@ -48,14 +48,14 @@ const NAMED: [(&str, char); 34] = [
     ("lowbar", '_'),
 ];
 
-/// Room that a tag leaves in the text around it.
+/// Space that a tag leaves in the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GapKind {
     Nothing,
     Space,
 }
 
-/// Length of the tag, comment or declaration that a text begins with, and the room it leaves; none for a plain `<`.
+/// Length of the tag, comment or declaration that a text begins with, and the space it leaves; none for a plain `<`.
 pub(crate) fn tag_at(text: &str) -> Option<(usize, GapKind)> {
     let up_to = |end: &str, from: usize| Some(text.get(from..)?.find(end)? + from + end.len());
     if text.starts_with("<!--") {

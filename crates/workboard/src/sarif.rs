@@ -25,7 +25,7 @@ pub fn sarif_document(version: &str, findings: &[Finding]) -> Value {
     })
 }
 
-/// A rule of the program says what it is about; one about words is told by its id.
+/// A rule of the program says what it is about; one about words is described by its id.
 fn sarif_rule(id: &str, remedy: &str) -> Value {
     let sentence = CheckRule::ALL.iter().find(|rule| rule.id() == id).map_or(id, |rule| rule.sentence());
     json!({"help": {"text": remedy}, "id": id, "shortDescription": {"text": sentence}})

@@ -1,5 +1,5 @@
 //! Published shapes of WORKBOARD.yaml and of front matter, for editors. Checks do not rest
-//! on them: what a person wrote otherwise is still read, and told as findings.
+//! on them: what a person wrote otherwise is still read, and reported as findings.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

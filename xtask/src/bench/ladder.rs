@@ -61,7 +61,7 @@ const SHAPED: [Shaped; 7] = [
         names: ["`cto status`, 100 answered passes", "`cto status`, 100,000 answered passes"],
         shorts: ["answered, 100", "answered, 100,000"],
     },
-    // Of the climber's own identity, and none of them decides its rung.
+    // Runs of the climber's own identity; none of them decides its rung.
     Shaped {
         shape: "collected_outages",
         words: STATUS,

@@ -16,7 +16,7 @@ use crate::process::{cargo, command_output, program, run_command, target};
 const ROUNDS: usize = 7;
 const FOLDERS: usize = 500;
 const FILES_IN_EACH: usize = 100;
-/// Of the files of the repository, what the change is made to.
+/// Files of the repository that the change is made to.
 const CHANGED: [&str; 3] =
     ["part-0/folder-3/file-7.txt", "part-2/folder-252/file-50.txt", "part-4/folder-499/file-99.txt"];
 

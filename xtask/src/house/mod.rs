@@ -22,6 +22,7 @@ use crate::process::repository_root;
 use cycles::Cycle;
 use direction::against_direction;
 pub(crate) use literals::{SourceText, read_source_texts};
+pub(crate) use tree::collect_sources;
 use tree::{MeasuredTree, Packages, measure_tree};
 
 /// The side on which a figure is better.

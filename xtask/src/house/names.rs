@@ -1,4 +1,4 @@
-//! Words by which no type and no module is named: metaphors, each with the word of the field.
+//! Words by which no type, function or module is named: metaphors, each with the word of the field.
 
 use std::path::Path;
 
@@ -15,11 +15,25 @@ const METAPHORS: &[(&str, &str)] = &[
     ("way", "route, manner, or source"),
 ];
 
-/// Complaints about the names of types and of the files in which modules are.
+/// Functions in whose names such a word is one of the field, each with its meaning.
+const ALLOWED_FUNCTIONS: &[(&str, &str)] = &[
+    ("add_cells", "cells of a table"),
+    ("cells", "columns of a terminal"),
+    ("judge_in_the_way", "what is in the way of a commit"),
+    ("in_the_way", "a file in the way of another"),
+    ("split_cells", "cells of a table"),
+    ("tape", "a test runner of npm"),
+];
+
+/// Complaints about the names of types, of functions, and of the files in which modules are.
 pub(super) fn find_metaphors<'a>(
     types: impl Iterator<Item = &'a str>,
+    functions: impl Iterator<Item = &'a str>,
     files: impl Iterator<Item = &'a Path>,
 ) -> Vec<String> {
+    let is_allowed = |name: &str| ALLOWED_FUNCTIONS.iter().any(|(allowed, _)| *allowed == name);
+    let of_function =
+        |name: &'a str| name.split('_').filter_map(move |word| complain("function", name, word)).collect::<Vec<_>>();
     let of_type = |name: &'a str| split_camel(name).into_iter().filter_map(move |word| complain("type", name, &word));
     let of_file = |file: &'a Path| {
         let parts = file.components().filter_map(|part| part.as_os_str().to_str());
@@ -27,7 +41,8 @@ pub(super) fn find_metaphors<'a>(
         let words = words.flat_map(|part| part.split('_').map(str::to_owned)).collect::<Vec<_>>();
         words.into_iter().filter_map(move |word| complain("module", &file.display().to_string(), &word))
     };
-    let mut found: Vec<String> = types.flat_map(of_type).chain(files.flat_map(of_file)).collect();
+    let functions = functions.filter(|name| !is_allowed(name)).flat_map(of_function);
+    let mut found: Vec<String> = types.flat_map(of_type).chain(functions).chain(files.flat_map(of_file)).collect();
     found.dedup();
     found
 }
@@ -58,13 +73,15 @@ mod tests {
 
     #[test]
     fn a_metaphor_is_found_as_a_word_alone() {
-        let check = |types: &[&str], files: &[&str], expected: usize| {
-            let found = find_metaphors(types.iter().copied(), files.iter().map(Path::new));
-            assert_eq!(found.len(), expected, "{types:?} {files:?} {found:?}");
+        let check = |types: &[&str], functions: &[&str], files: &[&str], expected: usize| {
+            let found = find_metaphors(types.iter().copied(), functions.iter().copied(), files.iter().map(Path::new));
+            assert_eq!(found.len(), expected, "{types:?} {functions:?} {files:?} {found:?}");
         };
-        check(&["Way", "JudgedCell", "Rooms", "StuffFate"], &[], 4);
-        check(&["Gateway", "Cellular", "BathroomTile", "Wayland"], &[], 0);
-        check(&[], &["crates/a/src/room.rs", "crates/a/src/tape/mod.rs", "crates/a/src/exam_room.rs"], 3);
-        check(&[], &["crates/a/src/headroom.rs", "crates/a/src/gateway.rs"], 0);
+        check(&["Way", "JudgedCell", "Rooms", "StuffFate"], &[], &[], 4);
+        check(&["Gateway", "Cellular", "BathroomTile", "Wayland"], &[], &[], 0);
+        check(&[], &["make_room", "cells_of_run", "way_on"], &[], 3);
+        check(&[], &["headroom_of", "split_cells", "judge_in_the_way"], &[], 0);
+        check(&[], &[], &["crates/a/src/room.rs", "crates/a/src/tape/mod.rs", "crates/a/src/exam_room.rs"], 3);
+        check(&[], &[], &["crates/a/src/headroom.rs", "crates/a/src/gateway.rs"], 0);
     }
 }

@@ -14,7 +14,7 @@ use crate::ChoreResult;
 /// Words that a doc comment should not begin with.
 const QUESTIONS: &[&str] = &["What", "Where", "Whether", "Who", "Which", "How", "Why", "When"];
 
-/// Everything counted, without tests unless said.
+/// All counts, without tests by default.
 #[derive(Debug, Default)]
 pub(super) struct MeasuredTree {
     /// Lines of each file.
@@ -30,6 +30,8 @@ pub(super) struct MeasuredTree {
     types: BTreeMap<String, usize>,
     /// Names of all types, and the files without tests.
     type_names: BTreeSet<String>,
+    /// Names of all functions without those of tests.
+    function_names: BTreeSet<String>,
     module_files: Vec<PathBuf>,
     documented: usize,
     visible: usize,
@@ -65,7 +67,7 @@ pub(super) fn measure_tree(root: &Path) -> ChoreResult<MeasuredTree> {
 }
 
 /// Adds every source file below a folder, without build products and hidden folders.
-pub(super) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreResult {
+pub(crate) fn collect_sources(folder: &Path, found: &mut Vec<PathBuf>) -> ChoreResult {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
@@ -153,6 +155,7 @@ impl MeasuredTree {
         self.unwraps += found.unwraps;
         self.clones += found.clones;
         self.functions.extend(found.functions.iter().map(|function| function.lines));
+        self.function_names.extend(found.functions.iter().map(|item| item.name.to_owned()));
         for item in found.functions.iter().filter(|item| item.is_visible) {
             self.visible_functions += 1;
             self.one_word += usize::from(!item.name.contains('_'));
@@ -180,7 +183,8 @@ impl MeasuredTree {
     /// Names that are metaphors.
     pub(super) fn metaphors(&self) -> Vec<String> {
         let types = self.type_names.iter().map(String::as_str);
-        find_metaphors(types, self.module_files.iter().map(PathBuf::as_path))
+        let functions = self.function_names.iter().map(String::as_str);
+        find_metaphors(types, functions, self.module_files.iter().map(PathBuf::as_path))
     }
 
     /// Share of visible types whose name occurs once.

@@ -1,5 +1,7 @@
-//! Two grammar checkers over every full sentence: proselint from PyPI and Harper from npm. `xtask/prose/` has their rules.
+//! Two grammar checkers over every sentence and fragment: proselint from PyPI and Harper from npm. Harper also checks the spelling.
+//! `xtask/prose/` has their rules and a dictionary of the field.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::sentences::Sentence;
@@ -11,11 +13,15 @@ use crate::tools::{agents, fill_venv};
 const PROSELINT: &str = "proselint==0.16.0";
 const HARPER: &str = "harper.js@2.10.0";
 
-/// Faults that a checker which works finds: one of them for each of the two.
-const PLANTED: [&str; 2] = ["This word is is written twice.", "An bundle is in this folder."];
+/// Faults that a working checker finds, each with the checker that must find it.
+const PLANTED: [(&str, &str); 3] = [
+    ("proselint", "This word is is written twice."),
+    ("harper", "An bundle is in this folder."),
+    ("harper", "This word is mispeled here."),
+];
 
-/// Fewest words of a sentence that is checked: cells and headings are no sentences.
-const LEAST_WORDS: usize = 4;
+/// Fewest words of a text that is checked.
+const LEAST_WORDS: usize = 3;
 
 /// A sentence and where it is.
 struct Checked<'a> {
@@ -40,19 +46,39 @@ pub(super) fn find_faults(texts: &[PlacedText]) -> ChoreResult<Vec<String>> {
 }
 
 fn choose_sentences(texts: &[PlacedText]) -> Vec<Checked<'_>> {
-    let planted = PLANTED.iter().enumerate().map(|(line, text)| Checked { place: "", line, text: (*text).to_owned() });
+    let planted = PLANTED.iter().enumerate();
+    let planted = planted.map(|(line, (_, text))| Checked { place: "", line, text: (*text).to_owned() });
     let all = texts.iter().flat_map(|text| text.sentences.iter().map(move |sentence| (text, sentence)));
-    let full = all.filter(|(_, sentence)| is_full(sentence));
-    let full = full.map(|(text, it)| Checked { place: &text.place, line: it.line, text: without_code(&it.text) });
+    let long = all
+        .filter(|(text, sentence)| sentence.count_words() >= LEAST_WORDS && (text.has_fragments || is_full(sentence)));
+    let long =
+        long.map(|(text, it)| Checked { place: &text.place, line: it.line, text: complete(&without_code(&it.text)) });
     // A literal with a hole for a value is no sentence before it is filled.
-    planted.chain(full.filter(|it| !it.text.contains('{'))).collect()
+    planted.chain(long.filter(|it| !it.text.contains('{'))).collect()
 }
 
-/// True for a sentence with an end, as opposed to a heading or a fragment in a table.
+/// Marks around a sentence.
+const MARKS: [char; 7] = ['*', '(', ')', '"', '“', '”', '`'];
+
+/// True for a sentence with a beginning and an end, as opposed to a part of a message.
 fn is_full(sentence: &Sentence) -> bool {
-    let begins = sentence.text.trim_start_matches(['*', '(', '"']).chars().next().is_some_and(char::is_uppercase);
-    let ends = sentence.text.trim_end_matches(['*', ')', '"']).ends_with(['.', '?', '!']);
-    begins && ends && sentence.count_words() >= LEAST_WORDS
+    let begins = sentence.text.trim_start_matches(MARKS).chars().next();
+    let begins = begins.is_some_and(|first| first.is_uppercase() || sentence.text.starts_with('`'));
+    begins && sentence.text.trim_end_matches(MARKS).ends_with(['.', '?', '!'])
+}
+
+/// A fragment as a sentence: a cell, a bullet, a heading or the description of an option gets a capital and a full stop.
+fn complete(text: &str) -> String {
+    let first = text.find(char::is_alphanumeric).unwrap_or(0);
+    let (before, rest) = text.split_at(first);
+    let mut letters = rest.chars();
+    let begun: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let whole = format!("{before}{begun}{}", letters.as_str());
+    let bare = whole.trim_end_matches(MARKS);
+    match bare.ends_with(['.', '?', '!']) {
+        true => whole,
+        false => format!("{}{}.", bare.trim_end_matches([',', ';', ':']), &whole[bare.len()..]),
+    }
 }
 
 /// First letters of names that follow `an`.
@@ -64,7 +90,7 @@ fn without_code(sentence: &str) -> String {
     let words = sentence.split_whitespace().map(|word| {
         let Some((before, rest)) = word.split_once('`') else { return word.replace("**", "") };
         number += 1;
-        let name = if rest.starts_with(VOWELS) { "Item" } else { "Thing" };
+        let name = if rest.trim_start_matches('$').starts_with(VOWELS) { "Item" } else { "Thing" };
         format!("{before}{name}{number}{}", rest.rsplit_once('`').map_or("", |(_, after)| after))
     });
     words.collect::<Vec<_>>().join(" ")
@@ -83,7 +109,8 @@ fn run_harper(folder: &Path, file: &Path) -> ChoreResult<String> {
     let script = place.join("harper.mjs");
     let own = repository_root().join("xtask/prose/harper.mjs");
     std::fs::copy(&own, &script).map_err(|error| format!("cannot copy {}: {error}", own.display()))?;
-    read_output(program("node", [&script]).arg(repository_root().join("xtask/prose/harper.json")).arg(file))
+    let rules = ["harper.json", "dictionary.txt"].map(|name| repository_root().join("xtask/prose").join(name));
+    read_output(program("node", [&script]).args(rules).arg(file))
 }
 
 /// What a checker printed; it ends with 1 where it found something.
@@ -98,18 +125,19 @@ fn read_output(command: &mut std::process::Command) -> ChoreResult<String> {
 /// Findings `FILE:LINE:COLUMN: TEXT`, with the place of each sentence. A checker that overlooks a planted fault does not work.
 fn read_findings(name: &str, said: &str, file: &Path, checked: &[Checked<'_>]) -> ChoreResult<Vec<String>> {
     let prefix = format!("{}:", file.display());
-    let (mut found, mut planted) = (Vec::new(), 0);
+    let (mut found, mut planted) = (Vec::new(), BTreeSet::new());
     for line in said.lines().filter_map(|line| line.strip_prefix(&prefix)) {
         let (number, text) = line.split_once(':').unwrap_or((line, ""));
         let index = number.parse::<usize>().map_err(|_| format!("{name}: {line}"))?.saturating_sub(1) / 2;
         let Some(it) = checked.get(index) else { return Err(format!("{name} found a line that is not there: {line}")) };
         if it.place.is_empty() {
-            planted += 1;
+            planted.insert(it.text.as_str());
         } else {
             found.push(format!("{}:{}: {name}: {text}\n    {}", it.place, it.line, it.text));
         }
     }
-    if planted == 0 { Err(format!("{name} does not find a fault that was planted")) } else { Ok(found) }
+    let lost = PLANTED.iter().find(|(checker, text)| *checker == name && !planted.contains(text));
+    lost.map_or(Ok(found), |(_, text)| Err(format!("{name} does not find the fault that was planted: {text}")))
 }
 
 #[cfg(test)]
@@ -118,25 +146,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_sentences_are_checked_without_their_code() {
-        let page = "# A head of four words\n\n`cto run` takes a `TASK`. Then you read a `cto show` page.\n\n| a cell of four | b |\n";
-        let texts = [PlacedText { place: "page".to_owned(), most_words: 30, sentences: split_page(page) }];
-        let chosen: Vec<String> = choose_sentences(&texts).into_iter().map(|it| it.text).collect();
-        assert_eq!(chosen[PLANTED.len()..], ["Then you read a Thing1 page."]);
+    fn sentences_and_fragments_are_checked_without_their_code() {
+        let page = "# A head of words\n\n`cto run` takes a `TASK`. Then you read it:\n\n- the newest run,\n\n| a cell (of four) | b |\n";
+        let check = |has_fragments: bool, expected: &[&str]| {
+            let sentences = split_page(page);
+            let texts = [PlacedText { has_fragments, ..PlacedText::new("page", 30, sentences) }];
+            let chosen: Vec<String> = choose_sentences(&texts).into_iter().map(|it| it.text).collect();
+            assert_eq!(chosen[PLANTED.len()..], *expected);
+        };
+        let whole =
+            ["A head of words.", "Thing1 takes a Thing2.", "Then you read it.", "The newest run.", "A cell (of four)."];
+        check(true, &whole);
+        check(false, &["Thing1 takes a Thing2."]);
     }
 
     #[test]
     fn a_checker_that_finds_nothing_planted_does_not_work() {
-        let checked = [("", "Bad bad."), ("docs/a.md", "Good one.")].map(|(place, text)| Checked {
+        let checked = [("", PLANTED[0].1), ("docs/a.md", "Good one.")].map(|(place, text)| Checked {
             place,
             line: 7,
             text: text.to_owned(),
         });
         let file = Path::new("/s.txt");
-        let found = |said: &str| read_findings("tool", said, file, &checked);
+        let found = |said: &str| read_findings("proselint", said, file, &checked);
         assert!(found("").is_err(), "control");
         assert_eq!(found("/s.txt:1:2: twice\n"), Ok(Vec::new()));
         let told = found("/s.txt:1:2: twice\nnoise\n/s.txt:3:1: fault\n");
-        assert_eq!(told, Ok(vec!["docs/a.md:7: tool: 1: fault\n    Good one.".to_owned()]));
+        assert_eq!(told, Ok(vec!["docs/a.md:7: proselint: 1: fault\n    Good one.".to_owned()]));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::sentences::{Sentence, split_page};
-use super::texts::{MOST_PAGE_WORDS, PlacedText, read_page};
+use super::texts::{MOST_PAGE_WORDS, MOST_REASON_WORDS, PlacedText, read_page};
 use crate::ChoreResult;
 use crate::house::{SourceText, read_source_texts};
 use crate::process::repository_root;
@@ -12,8 +12,17 @@ use crate::process::repository_root;
 /// Source whose literals of several lines are read as help, from the program itself.
 const HELP: &str = "crates/cto/src/args";
 
-/// Parts of literals that are queries, scripts or patches.
-const CODE: [&str; 7] = ["SELECT ", "INSERT ", "CREATE ", "UPDATE ", "DELETE ", "&&", "+++ b/"];
+/// Source whose literals are reasons, remedies and errors.
+const REASONS: [&str; 5] = [
+    "crates/contract/src",
+    "crates/evidence/src/verify",
+    "crates/gate/src",
+    "crates/harness/src",
+    "crates/sandbox/src/host.rs",
+];
+
+/// Parts of literals that are queries, scripts, patches or contracts.
+const CODE: [&str; 8] = ["SELECT ", "INSERT ", "CREATE ", "UPDATE ", "DELETE ", "&&", "+++ b/", "schema_version: "];
 
 /// Fewest words of a literal that is prose.
 const LEAST_WORDS: usize = 3;
@@ -98,7 +107,9 @@ fn find_files(folder: &str, ending: &str) -> ChoreResult<Vec<std::path::PathBuf>
 }
 
 fn place_text(place: String, sentences: Vec<Sentence>) -> PlacedText {
-    PlacedText { place, most_words: MOST_PAGE_WORDS, sentences }
+    let is_reason = REASONS.iter().any(|begin| place.starts_with(begin));
+    let most_words = if is_reason { MOST_REASON_WORDS } else { MOST_PAGE_WORDS };
+    PlacedText { has_fragments: false, ..PlacedText::new(place, most_words, sentences) }
 }
 
 fn relative(file: &Path) -> String {
@@ -119,6 +130,13 @@ mod tests {
         let expected = [(7, "The run {run} ended.".to_owned()), (9, "It has no bundle.".to_owned())];
         assert_eq!(split("The run {run} ended.\n\nIt has no bundle."), expected);
         assert!(split("two words").is_empty() && split("SELECT all of it").is_empty());
+    }
+
+    #[test]
+    fn a_literal_of_a_reason_has_fewer_words_than_one_of_a_page() {
+        let most_words = |place: &str| place_text(place.to_owned(), Vec::new()).most_words;
+        assert_eq!(most_words("crates/gate/src/rules.rs"), MOST_REASON_WORDS);
+        assert_eq!(most_words("crates/hermes/src/pages/run.rs"), MOST_PAGE_WORDS, "control");
     }
 
     #[test]

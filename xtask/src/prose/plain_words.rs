@@ -29,26 +29,72 @@ const BANNED: &[(&str, &str)] = &[
     ("thrown away", "temporary"),
     ("stands against", "blocks"),
     ("stand against", "block"),
-    ("what came of", "the result of"),
     ("whatever came of", "whatever the result of"),
     ("held again", "repeated"),
     ("believed in", "trusted"),
 ];
+
+/// Terms of the glossary with the words that pages, help and console do not use for them.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("approval", &["sign-off", "permission slip"]),
+    ("baseline", &["base commit", "base tree"]),
+    ("blind check", &["hidden check", "hidden checks", "hidden test", "hidden tests"]),
+    ("bridge", &["model proxy", "model gateway"]),
+    ("bundle", &["evidence pack", "evidence bundle", "capsule"]),
+    ("console", &["dashboard", "web ui"]),
+    ("decoy", &["canary", "canaries", "honeypot", "honeytoken", "bait"]),
+    ("exam", &["grader", "examination"]),
+    ("kill switch", &["emergency stop", "halt switch", "safety switch"]),
+    ("litter", &["debris", "junk"]),
+    ("poison control", &["poison test", "poison check"]),
+    ("queue", &["backlog", "job queue"]),
+    ("reason", &["error code", "reason code", "failure code"]),
+    ("sandbox", &["jail", "cage"]),
+    ("worker", &["worker node"]),
+    ("yardstick", &["reference engine"]),
+];
+
+/// Sentences that use another word for a term of the glossary.
+pub(super) fn find_synonyms(text: &PlacedText) -> Vec<String> {
+    let mut found = Vec::new();
+    for sentence in &text.sentences {
+        let words = plain_words(&sentence.text);
+        for (term, others) in SYNONYMS {
+            let used = others.iter().filter(|other| words.contains(&format!(" {other} ")));
+            found.extend(
+                used.map(|other| format!("{}:{}: `{other}`, say {term}: {}", text.place, sentence.line, sentence.text)),
+            );
+        }
+    }
+    found
+}
+
+/// Synonyms of something that the glossary does not have.
+fn find_unknown_terms(terms: &[&str]) -> Vec<String> {
+    let unknown = SYNONYMS.iter().filter(|(term, _)| !terms.contains(term));
+    unknown.map(|(term, _)| format!("docs/glossary.md: `{term}` has synonyms and no entry")).collect()
+}
 
 /// Sentences that use a banned word.
 pub(super) fn find_banned(text: &PlacedText) -> Vec<String> {
     let mut found = Vec::new();
     for sentence in &text.sentences {
         let words = plain_words(&sentence.text);
-        for (word, instead) in BANNED.iter().filter(|(word, _)| words.contains(&format!(" {word} "))) {
+        for (word, instead) in find_banned_words(&words, &[]) {
             found.push(format!("{}:{}: `{word}`, say {instead}: {}", text.place, sentence.line, sentence.text));
         }
     }
     found
 }
 
+/// Banned phrases and those of a further list that occur in words as [`plain_words`] gives them.
+pub(super) fn find_banned_words<'a>(words: &str, more: &'a [(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let all = BANNED.iter().chain(more);
+    all.filter(|(word, _)| words.contains(&format!(" {word} "))).copied().collect()
+}
+
 /// Words in small letters between single spaces, without punctuation and without code.
-fn plain_words(sentence: &str) -> String {
+pub(super) fn plain_words(sentence: &str) -> String {
     let words = sentence.split_whitespace().map(|word| match word.contains('`') {
         true => "`".to_owned(),
         false => word.trim_matches(|letter: char| !letter.is_alphanumeric()).to_lowercase(),
@@ -66,8 +112,9 @@ pub(super) fn find_unused_terms(texts: &[PlacedText]) -> ChoreResult<Vec<String>
     }
     let others = texts.iter().filter(|text| text.place != "docs/glossary.md").flat_map(|text| &text.sentences);
     let used: String = others.map(|sentence| plain_words(&sentence.text)).collect();
+    let unknown = find_unknown_terms(&terms);
     let unused = terms.into_iter().filter(|term| !is_used(&used, term));
-    Ok(unused.map(|term| format!("docs/glossary.md: no page uses `{term}`")).collect())
+    Ok(unused.map(|term| format!("docs/glossary.md: no page uses `{term}`")).chain(unknown).collect())
 }
 
 /// True for a term that occurs in its singular or plural.
@@ -81,7 +128,7 @@ mod tests {
     use super::*;
 
     fn count(page: &str) -> usize {
-        find_banned(&PlacedText { place: "page".to_owned(), most_words: 30, sentences: split_page(page) }).len()
+        find_banned(&PlacedText::new("page", 30, split_page(page))).len()
     }
 
     #[test]
@@ -89,6 +136,14 @@ mod tests {
         assert_eq!(count("The engine has a room, and its Cell."), 2);
         assert_eq!(count("The result is held\nagainst the run. It says so."), 1);
         assert_eq!(count("`cells[].seen` lists `room` in the bedroom; the exam runs."), 0);
+    }
+
+    #[test]
+    fn another_word_for_a_term_is_found() {
+        let find = |page: &str| find_synonyms(&PlacedText::new("page", 30, split_page(page))).len();
+        assert_eq!(find("The dashboard shows\nhidden checks."), 2);
+        assert_eq!(find("The console shows blind checks and `canary`."), 0, "control");
+        assert_eq!(find_unknown_terms(&["exam"]).len(), SYNONYMS.len() - 1);
     }
 
     #[test]

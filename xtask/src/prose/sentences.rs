@@ -126,7 +126,7 @@ fn split_cells(row: &str) -> Vec<String> {
 }
 
 fn place_words(line: usize, text: &str) -> Vec<PlacedWord> {
-    join_code(&strip_links(text)).split_whitespace().map(|word| (line, word.to_owned())).collect()
+    join_code(text).split_whitespace().map(|word| (line, word.to_owned())).collect()
 }
 
 /// A link is read as its text.
@@ -141,13 +141,30 @@ fn strip_links(text: &str) -> String {
     read.replace(['[', ']'], "")
 }
 
-/// Code between backticks is one word.
+/// Code between backticks is one word. Brackets in it are no link.
 fn join_code(text: &str) -> String {
     let join = |(index, part): (usize, &str)| match index % 2 {
-        0 => part.to_owned(),
-        _ => format!("`{}`", part.replace(char::is_whitespace, "\u{a0}").replace(['.', '?', '!'], "\u{b7}")),
+        0 => strip_links(part),
+        _ => {
+            let word = part.replace(char::is_whitespace, "\u{a0}").replace(['.', '?', '!'], "\u{b7}");
+            format!("`{}`", word.replace('`', "'"))
+        }
     };
-    text.split('`').enumerate().map(join).collect::<String>().replace('\u{a0}', "_")
+    split_code(text).into_iter().enumerate().map(join).collect::<String>().replace('\u{a0}', "_")
+}
+
+/// Text and code in turn. Code ends at as many backticks as it begins with, or with the line.
+fn split_code(text: &str) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((before, marked)) = rest.find('`').map(|at| rest.split_at(at)) {
+        let code = marked.trim_start_matches('`');
+        let mark = &marked[..marked.len() - code.len()];
+        let (code, behind) = code.split_once(mark).unwrap_or((code, ""));
+        parts.extend([before, code]);
+        rest = behind;
+    }
+    parts.push(rest);
+    parts
 }
 
 fn split_words(words: &[PlacedWord]) -> Vec<Sentence> {
@@ -195,6 +212,8 @@ mod tests {
         check("It ends. [A page](a.md) follows.", &[(1, 2), (1, 3)]);
         check("See [the long page](a/b.md#c) now.", &[(1, 5)]);
         check("`cto run TASK. Now` is one word.", &[(1, 4)]);
+        check("A rule `[a](b c` has two\nparts.", &[(1, 6)]);
+        check("A rule ``a`b. C`` is one.", &[(1, 5)]);
         check("Keys are `a`, `b`, `c` and `d`.", &[(1, 5)]);
     }
 

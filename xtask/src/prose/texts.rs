@@ -9,7 +9,7 @@ use crate::ChoreResult;
 use crate::process::{command_output, program, repository_root, target};
 
 /// Pages beside those of docs/.
-const PAGES: [&str; 3] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"];
+const PAGES: [&str; 4] = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md"];
 
 /// Sentences with the name of their place, and the words that each may have.
 #[derive(Debug)]
@@ -17,12 +17,21 @@ pub(super) struct PlacedText {
     pub(super) place: String,
     pub(super) most_words: usize,
     pub(super) sentences: Vec<Sentence>,
+    /// True if a text without a full stop is still read by itself, as a cell of a table or the description of an option.
+    pub(super) has_fragments: bool,
+}
+
+impl PlacedText {
+    /// Text of a page or of help.
+    pub(super) fn new(place: impl Into<String>, most_words: usize, sentences: Vec<Sentence>) -> Self {
+        Self { place: place.into(), most_words, sentences, has_fragments: true }
+    }
 }
 
 /// Words that a sentence of a page or of help may have.
 pub(super) const MOST_PAGE_WORDS: usize = 30;
 /// Words that a reason or a remedy may have.
-const MOST_REASON_WORDS: usize = 20;
+pub(super) const MOST_REASON_WORDS: usize = 20;
 
 /// Prose of every page, with file and line.
 pub(super) fn read_pages() -> ChoreResult<Vec<PlacedText>> {
@@ -36,7 +45,7 @@ pub(super) fn read_pages() -> ChoreResult<Vec<PlacedText>> {
 pub(super) fn read_page(file: &Path) -> ChoreResult<PlacedText> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let place = file.strip_prefix(repository_root()).unwrap_or(file).display().to_string();
-    Ok(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_page(&text) })
+    Ok(PlacedText::new(place, MOST_PAGE_WORDS, split_page(&text)))
 }
 
 fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) -> ChoreResult {
@@ -65,12 +74,17 @@ pub(super) fn read_program() -> ChoreResult<Vec<PlacedText>> {
     Ok(texts)
 }
 
+/// Usage of the chores of this repository.
+pub(super) fn read_usage() -> PlacedText {
+    PlacedText::new("cargo xtask", MOST_PAGE_WORDS, split_help(crate::USAGE))
+}
+
 /// Help of a command and of those below it. So wide a terminal breaks no line.
 fn add_help(cto: &Path, command: &[&str], texts: &mut Vec<PlacedText>) -> ChoreResult {
     let words = command.iter().chain(&["--help"]);
     let help = command_output(program(cto, words).env("COLUMNS", "2000"))?;
     let place = format!("cto {} --help", command.join(" "));
-    texts.push(PlacedText { place, most_words: MOST_PAGE_WORDS, sentences: split_help(&help) });
+    texts.push(PlacedText::new(place, MOST_PAGE_WORDS, split_help(&help)));
     for below in find_commands(&help).into_iter().filter(|below| *below != "help") {
         add_help(cto, &[command, &[below]].concat(), texts)?;
     }
@@ -125,10 +139,9 @@ struct ReasonRow {
 fn read_reasons(cto: &Path) -> ChoreResult<Vec<PlacedText>> {
     let rows = command_output(&mut program(cto, ["explain", "--json"]))?;
     let rows: Vec<ReasonRow> = serde_json::from_str(&rows).map_err(|error| format!("cto explain --json: {error}"))?;
-    let place = |row: ReasonRow| PlacedText {
-        place: format!("reason {}", row.reason),
-        most_words: MOST_REASON_WORDS,
-        sentences: [split_page(&row.sentence), split_page(&row.remedy)].concat(),
+    let place = |row: ReasonRow| {
+        let sentences = [split_page(&row.sentence), split_page(&row.remedy)].concat();
+        PlacedText::new(format!("reason {}", row.reason), MOST_REASON_WORDS, sentences)
     };
     Ok(rows.into_iter().map(place).collect())
 }

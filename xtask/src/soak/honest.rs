@@ -87,7 +87,7 @@ fn hold_pair(place: &Path, shelf: &Shelf, pair: &Pair) -> ChoreResult<Verdict> {
     }
 }
 
-/// The report of one run; an end other than 0 is told by the report.
+/// The report of one run; the report shows an end other than 0.
 fn govern(home: &Path, laid: &Laid) -> ChoreResult<Value> {
     let cto: PathBuf = target().join("debug/cto");
     let mut command = program(&cto, ["--home"]);

@@ -17,7 +17,7 @@ const CHORES: &str = "xtask";
 const PAGE_READERS: [(&str, &str); 18] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
-    // Of the example that prints the exam set.
+    // Tests of the example that prints the exam set.
     ("contract", "tests::"),
     ("cortex", "check::"),
     ("cto", "agents::quickstart::"),

@@ -1,4 +1,4 @@
-//! Durations of tests: remembered for the order of the next run, and told with `--durations`.
+//! Durations of tests: remembered for the order of the next run, and printed with `--durations`.
 //!
 //! `target/cache/durations.json` holds those of this machine. `xtask/slow-tests.txt` holds
 //! the slowest of some other run, so that the first run on a new machine begins with them.

@@ -29,7 +29,7 @@ impl MemoryFolder {
     /// An empty one, where the machine has the memory. One checkout has one, so nothing
     /// stays behind twice.
     pub(super) fn make_folder() -> ChoreResult<Option<Self>> {
-        if !has_room() {
+        if !has_free_memory() {
             return Ok(None);
         }
         let checkout = Sha256::digest(repository_root().as_os_str().as_encoded_bytes());
@@ -53,7 +53,7 @@ impl Drop for MemoryFolder {
     }
 }
 
-fn has_room() -> bool {
+fn has_free_memory() -> bool {
     let Ok(stat) = rustix::fs::statvfs(MEMORY) else { return false };
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     let unusable = StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY;

@@ -43,7 +43,7 @@ const JUDGE_PROGRAM: (&str, &str) = ("cto", "it");
 /// nothing may follow the counts.
 pub(crate) fn run_tests_chore(arguments: &[&str]) -> ChoreResult {
     let counts = run_tests(arguments)?;
-    // Nothing may follow the counts, so a failure is told by the exit code alone.
+    // Nothing may follow the counts, so only the exit code shows a failure.
     println!("{}\n{counts}", counts.unsteady_line());
     match counts.verdict() {
         Ok(()) => Ok(()),

@@ -32,7 +32,7 @@ pub(super) enum TestSuite {
 }
 
 impl TestSuite {
-    /// Each with its name, those first whose time is told first.
+    /// Each with its name, those first whose time is printed first.
     pub(super) const NAMES: [(&'static str, TestSuite); 4] = [
         ("agent suites", Self::Agents),
         ("fleet suite", Self::Fleet),

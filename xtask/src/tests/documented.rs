@@ -149,7 +149,7 @@ fn is_code_name(name: &str) -> bool {
 
 /// Names that pages use and the source does not spell out.
 const FOREIGN: &[&str] = &[
-    // Of the kernel, pip, npm and Python.
+    // Words of the kernel, pip, npm and Python.
     "RLIMIT_FSIZE",
     "O_NOATIME",
     "O_TMPFILE",
@@ -161,7 +161,7 @@ const FOREIGN: &[&str] = &[
     "GITHUB_ORG",
     "DEFAULT_SANDCASTLE_PROVIDER",
     "SANDCASTLE_REPO",
-    // Of PostgreSQL.
+    // Words of PostgreSQL.
     "pg_dump",
     "pg_terminate_backend",
     // Read by a hermes-webui.

@@ -11,7 +11,7 @@ use crate::process::repository_root;
 
 /// Dotted names and files of other programs, and names that the program makes of parts.
 const OTHERS: [&str; 8] = [
-    // Of Case's own log.
+    // Keys of Case's own log.
     "findings.critical",
     "models.default",
     // Registries of an example.

@@ -3,7 +3,7 @@
 use super::documented::{DocumentedPage, join_lines, read_page, read_pages};
 use crate::process::repository_root;
 
-/// Phrases with which pages told of things to come. `docs/limits-of-this-version.md` lists what is missing.
+/// Phrases with which pages announced things to come. `docs/limits-of-this-version.md` lists what is missing.
 const STALE: [&str; 7] = [
     "not there yet",
     "nothing raises",

@@ -10,7 +10,7 @@ use crate::process::{cache, command_output, program};
 struct Agent {
     folder: &'static str,
     packages: &'static [&'static str],
-    /// From the folder; `{arch}` is npm's name of this machine, `{bun}` Bun's.
+    /// Path below the folder; `{arch}` is npm's name of this machine, `{bun}` Bun's.
     executable: &'static str,
     /// Whose manifest must have the version.
     manifest: &'static str,

@@ -13,8 +13,8 @@ use tokio::sync::mpsc::{self, OwnedPermit};
 use crate::protocol::usage::{Outcome, Purpose, UsageRecord};
 use crate::protocol::wire::Wire;
 
-/// Room for events the observer has not taken yet.
-const ROOM: usize = 4096;
+/// Most events that the observer has not taken yet.
+const MOST_WAITING: usize = 4096;
 
 /// A request that was admitted and is about to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +81,8 @@ pub(crate) struct EventSpace {
 }
 
 impl Reporter {
-    /// Waits for room; nothing when the observer is gone, and with it the evidence.
-    pub(crate) async fn room(&self) -> Option<EventSpace> {
+    /// Waits for space in the queue; nothing if the observer is gone, and with it the evidence.
+    pub(crate) async fn reserve_events(&self) -> Option<EventSpace> {
         let requested = self.sender.clone().reserve_owned().await.ok()?;
         let ended = self.sender.clone().reserve_owned().await.ok()?;
         Some(EventSpace { requested: Some(requested), ended: Some(ended) })
@@ -93,9 +93,9 @@ impl Reporter {
 /// load events come in batches.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Starts the observer's thread, which ends when every [`Reporter`] is gone and all was told.
+/// Starts the observer's thread, which ends when every [`Reporter`] is gone and has reported everything.
 pub(crate) fn start_observer(mut observer: Observer) -> std::io::Result<(Reporter, JoinHandle<()>)> {
-    let (sender, mut receiver) = mpsc::channel(ROOM);
+    let (sender, mut receiver) = mpsc::channel(MOST_WAITING);
     let thread = thread::Builder::new().name("bridge-observer".to_owned()).spawn(move || {
         while let Some(event) = receiver.blocking_recv() {
             observer(event);

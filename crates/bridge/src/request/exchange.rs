@@ -41,9 +41,9 @@ pub(crate) async fn answer_request(
         core.count_unrecorded();
         return Err(ClosedError);
     }
-    let room = core.reporter.room().await.ok_or(ClosedError)?;
+    let space = core.reporter.reserve_events().await.ok_or(ClosedError)?;
     let (parts, body) = request.into_parts();
-    let mut ticket = Ticket::open_ticket(&core, room, Purpose::Engine, &[parts.method.as_str(), parts.uri.path()]);
+    let mut ticket = Ticket::open_ticket(&core, space, Purpose::Engine, &[parts.method.as_str(), parts.uri.path()]);
     let guess = likely_wire(parts.uri.path(), parts.headers.contains_key("anthropic-version"));
     let reply = match routed(&core, &parts.method, &parts.uri, &parts.headers) {
         Ok(Route::Model(wire)) => ask(&core, &mut ticket, wire, &parts.headers, body).await.map_err(|no| (wire, no)),

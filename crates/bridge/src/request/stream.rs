@@ -72,7 +72,7 @@ pub(crate) struct StreamBody {
     /// Bytes of the answer that are still permitted.
     pub(crate) left: usize,
     pub(crate) timer: Timer,
-    /// Gone when the end was told.
+    /// None once the end was reported.
     pub(crate) ticket: Option<Ticket>,
     /// The client's connection; a probe has none.
     pub(crate) delivery: Option<Delivery>,
@@ -218,7 +218,7 @@ impl StreamBody {
         if self.watcher.seen.error { Outcome::UpstreamError } else { Outcome::Answered }
     }
 
-    fn keep_taping(&mut self) {
+    fn keep_recording(&mut self) {
         if let Some(answer_recorder) = self.answer_recorder.take() {
             answer_recorder.keep_recording();
         }
@@ -228,7 +228,7 @@ impl StreamBody {
     fn finish(&mut self) -> Option<Bytes> {
         let last = self.translator.as_mut().map(|translator| Bytes::from(translator.end_stream()));
         let last = last.filter(|bytes| !bytes.is_empty()).map(|bytes| self.deliver(bytes));
-        self.keep_taping();
+        self.keep_recording();
         let (outcome, forwarded) = (self.outcome(), self.is_forwarded());
         if let Some(mut ticket) = self.ticket.take() {
             ticket.see(&mut self.watcher.seen);
@@ -262,7 +262,7 @@ impl Drop for StreamBody {
         let Some(mut ticket) = self.ticket.take() else { return };
         ticket.see(&mut self.watcher.seen);
         if self.last_event_at.is_some() {
-            self.keep_taping();
+            self.keep_recording();
         }
         if self.is_forwarded() {
             ticket.end_request(self.outcome(), 200);

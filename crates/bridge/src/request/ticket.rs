@@ -20,7 +20,7 @@ use crate::request::core::Core;
 pub(crate) struct Ticket {
     core: Arc<Core>,
     began: Instant,
-    room: EventSpace,
+    space: EventSpace,
     reservation: Option<Reservation>,
     response: Sha256,
     pub(crate) record: UsageRecord,
@@ -28,11 +28,11 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// Opens the record of a request. `room` guarantees space for its events.
-    pub(crate) fn open_ticket(core: &Arc<Core>, room: EventSpace, purpose: Purpose, route: &[&str]) -> Self {
+    pub(crate) fn open_ticket(core: &Arc<Core>, space: EventSpace, purpose: Purpose, route: &[&str]) -> Self {
         let (began, provider) = (Instant::now(), core.admission.provider.clone());
         let blank = UsageRecord::blank(core.next_seq(), core.clock.stamp_at(began), purpose);
         let record = UsageRecord { route: noted(route.join(" ")), provider, ..blank };
-        Self { core: Arc::clone(core), began, room, reservation: None, response: Sha256::new(), record }
+        Self { core: Arc::clone(core), began, space, reservation: None, response: Sha256::new(), record }
     }
 
     /// Time at which the request arrived.
@@ -51,7 +51,7 @@ impl Ticket {
             reservation.sent();
         }
         self.record.cost_micros = self.core.request_cost(&Tokens::default());
-        if let Some(permit) = self.room.requested.take() {
+        if let Some(permit) = self.space.requested.take() {
             permit.send(ModelEvent::Requested(Requested {
                 seq: self.record.seq,
                 wire,
@@ -64,7 +64,7 @@ impl Ticket {
 
     /// True once the request was reported as sent.
     pub(crate) fn was_sent(&self) -> bool {
-        self.room.requested.is_none()
+        self.space.requested.is_none()
     }
 
     /// Notes the time of the answer's first byte.
@@ -116,7 +116,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let Some(permit) = self.room.ended.take() else { return };
+        let Some(permit) = self.space.ended.take() else { return };
         self.record.total_ms = millis(self.began);
         if self.record.response_bytes > 0 {
             let digest: [u8; 32] = std::mem::take(&mut self.response).finalize().into();

@@ -7,8 +7,8 @@ use crate::protocol::usage::Outcome;
 use crate::request::delivery::Delivery;
 use crate::request::ticket::Ticket;
 
-/// Bytes that are handed over piece by piece, so that the room they take is claimed until
-/// the client has taken them.
+/// Bytes that are handed over piece by piece, so that their memory stays claimed until the client
+/// has taken them.
 #[derive(Debug)]
 pub(crate) struct WholeBody {
     left: Bytes,

@@ -51,8 +51,8 @@ impl ProbeResult {
 
 /// Asks the model one question through the same path as an engine's requests.
 pub(crate) async fn probe_model(core: Arc<Core>, wire: Wire) -> ProbeResult {
-    let Some(room) = core.reporter.room().await else { return ProbeResult::NotAsked };
-    let mut ticket = Ticket::open_ticket(&core, room, Purpose::Probe, &["probe"]);
+    let Some(space) = core.reporter.reserve_events().await else { return ProbeResult::NotAsked };
+    let mut ticket = Ticket::open_ticket(&core, space, Purpose::Probe, &["probe"]);
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
     let headers = HeaderMap::from_iter((wire == Wire::Messages).then_some(version));
     match exchange::exchange_request(&core, &mut ticket, wire, &headers, question(&core.admission.model, wire)).await {

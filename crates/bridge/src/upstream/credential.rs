@@ -22,7 +22,7 @@ use crate::upstream::secret::Secret;
 /// A function that gives the credential; it may block.
 pub type AskCredential = Arc<dyn Fn() -> Result<Secret, FetchCredentialError> + Send + Sync>;
 
-/// Told of each credential before it is used; false refuses it.
+/// Called with each credential before it is used; false refuses it.
 pub type WatchCredential = Arc<dyn Fn(&Secret) -> bool + Send + Sync>;
 
 /// A source of the provider's credential.

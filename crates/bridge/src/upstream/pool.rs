@@ -82,7 +82,7 @@ impl Pool {
 /// True if the connection is open and has no unsolicited bytes.
 fn is_quiet(stream: &mut UpstreamStream) -> bool {
     let mut byte = [0];
-    // The runtime has seen only what it was told of so far; the kernel knows whether the
+    // The runtime has seen only what the kernel has reported so far; the kernel knows whether the
     // other side has left or said something since.
     if !matches!(recv(stream.socket(), &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT), Err(Errno::AGAIN)) {
         return false;
@@ -111,7 +111,8 @@ mod tests {
         (pool, stream, other, listener)
     }
 
-    /// What the other side did is in the kernel, and the runtime was not told of it: nothing here yields.
+    /// The kernel knows what the other side did, and the runtime has not yet been notified: nothing here
+    /// yields.
     #[tokio::test]
     async fn a_connection_that_the_other_side_left_or_spoke_on_is_not_quiet() {
         let (_, mut open, _other, _listener) = connected().await;

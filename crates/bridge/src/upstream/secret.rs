@@ -17,7 +17,7 @@ impl Secret {
         Self(Arc::new(Zeroizing::new(value.into())))
     }
 
-    /// The value itself. Whoever asks for it keeps it out of everything that is written.
+    /// The value itself. A caller keeps it out of everything that is written.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }

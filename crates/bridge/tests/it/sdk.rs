@@ -33,7 +33,7 @@ fn run(python: &Path, script: &str, world: &World) {
 /// Milliseconds between the last event of an answer and the end of its body, one row for each round.
 const GAPS: [u64; 5] = [20, 0, 1, 5, 500];
 
-/// The gap of each round. How many there are is told by `CTO_TEST_ANSWERS`.
+/// The gap of each round. `CTO_TEST_ANSWERS` sets their number.
 fn gaps() -> impl Iterator<Item = u64> {
     GAPS.into_iter().cycle().take(testkit::times("CTO_TEST_ANSWERS", 1) as usize)
 }

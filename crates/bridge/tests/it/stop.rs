@@ -1,4 +1,4 @@
-//! After the run the token opens nothing, and everything was told.
+//! The token opens nothing after the run, and everything was reported.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -146,7 +146,7 @@ pub struct Hold {
     pub nonce: Nonce,
 }
 
-/// A person's yes, taken back. It applies to the request, whoever approved it.
+/// A person's yes, taken back. It applies to the request, no matter who approved it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Revocation")]

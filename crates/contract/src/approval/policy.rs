@@ -16,7 +16,7 @@ const DEFAULT_TTL: u64 = 8 * 3600;
 /// Terms as a person writes them. Whatever is left out is not tightened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WrittenTerms {
-    /// Number of keys that must approve; 1 unless said.
+    /// Number of keys that must approve; default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 20))]
     pub approvals_required: Option<u8>,
@@ -24,7 +24,7 @@ pub struct WrittenTerms {
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_from_requester: Option<bool>,
-    /// Seconds for which a request and its approvals are good; 28800 unless said.
+    /// Seconds for which a request and its approvals are good; default: 28800.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 60, max = 31536000))]
     pub max_ttl: Option<u64>,

@@ -36,7 +36,7 @@ impl CompareSentenceError {
         match self.found {
             None => "and the text ends there".to_owned(),
             Some(found) if found.is_ascii_graphic() => format!("found `{found}`"),
-            // A character that looks like another is told by its number.
+            // A character that looks like another is written as its number.
             Some(found) => {
                 let shown = show_controls(found.encode_utf8(&mut [0; 4]));
                 format!("found `{shown}` (U+{:04X})", u32::from(found))

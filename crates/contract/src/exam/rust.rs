@@ -1,4 +1,4 @@
-//! The exam of Rust: cargo's tests, what cargo is told before it runs them, and code that
+//! The exam of Rust: cargo's tests, cargo's settings for them, and code that
 //! building runs.
 //!
 //! Clippy and rustfmt are not part of it, since they decide how code looks and not which

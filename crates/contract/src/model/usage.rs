@@ -246,7 +246,7 @@ impl UsageRecord {
             model_asked: None,
             model_answered: None,
             served: Served::Unknown,
-            // Until something else is said: whoever asked is gone.
+            // Default until another end is reported: the client is gone.
             outcome: RequestOutcome::Disconnected,
             refused: false,
             refusal: None,

@@ -19,7 +19,7 @@ pub fn hidden_exit_code(argv: &[String]) -> Option<&'static str> {
     let mut followed = commands.iter().skip(1);
     if !pipefail && followed.any(|(operator, _)| *operator == "|") {
         return Some(
-            "a pipe ends with the exit code of its last command; leave the pipe out, or begin with `set -o pipefail` in bash",
+            "a pipe has its last command's exit code; leave the pipe out, or begin with `set -o pipefail` in bash",
         );
     }
     let (operator, last) = commands.last().filter(|_| commands.len() > 1)?;

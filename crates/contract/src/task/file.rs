@@ -20,7 +20,7 @@ pub struct TaskFile {
     pub schema_version: ContractVersion,
     #[schemars(with = "TaskId")]
     pub task_id: String,
-    /// The first line of the brief unless said.
+    /// The first line of the brief is the default.
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     pub title: Option<String>,
@@ -58,7 +58,7 @@ pub struct TaskFile {
     /// All ten unless some are named. An empty list is a refusal.
     #[serde(default)]
     pub forbidden_actions: Option<Vec<ForbiddenAction>>,
-    /// `copied-fixture` unless said: a copy of the repository and nothing else.
+    /// Default: `copied-fixture`, a copy of the repository and nothing else.
     #[serde(default)]
     pub mutation_mode: Option<MutationMode>,
     #[serde(default)]
@@ -102,7 +102,7 @@ pub struct TaskFile {
     #[schemars(inner(length(min = 1, max = 1000)))]
     pub may_stay_red: Vec<String>,
     /// Number of times that a test is repeated on both trees if it passed in the baseline
-    /// and fails with the patch; 2 unless said.
+    /// and fails with the patch; default: 2.
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
     pub flaky_retries: Option<u8>,

@@ -16,8 +16,8 @@ use crate::stage::MutationMode;
 /// Reads a file that a contract names, relative to the contract.
 pub type ReadBeside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
-const NETWORK_NEEDS_INPUTS: &str = "`setup_network` needs `setup_inputs`: a setup with network sees the files that are named there \
-                                    and nothing else of the tree; name lock files, such as `setup_inputs: [package-lock.json]`";
+const NETWORK_NEEDS_INPUTS: &str = "`setup_network` needs `setup_inputs`, the only files that such a setup sees; name lock files, such as \
+                                    `setup_inputs: [package-lock.json]`";
 
 /// Collects what is wrong with a contract whose shape is right.
 struct Resolver<'a> {

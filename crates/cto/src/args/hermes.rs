@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 pub(crate) enum HermesCommand {
     /// Ask a console for its summary and the two files of the panel; without --url a temporary one
     #[command(after_help = "\
-An answer of 200, 302 or 401 is accepted: a console without a login shows nothing and still answers.
+Status 200, 302 and 401 count as an answer, because a console that demands a login gives no page.
 
 Examples:
   cto hermes smoke

@@ -30,7 +30,7 @@ pub(crate) enum WorkCommand {
         /// The item, such as DEMO-WORK-007
         id: String,
     },
-    /// Items that can be done now: AFK without a person, HITL with a human decision
+    /// List the items that can be done now: `afk` without a person, `hitl` with a human decision
     Next,
     /// Move an item to another status, with the evidence for it
     #[command(after_help = "\
@@ -52,7 +52,7 @@ Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]
         #[arg(long, value_name = "KIND:REF", value_parser = evidence_piece)]
         evidence: Vec<(EvidenceKind, String)>,
     },
-    /// The graph of what waits for what; cycles as a path
+    /// Print the graph of dependencies between items, with the path of each cycle
     Graph {
         /// In the DOT language
         #[arg(long)]

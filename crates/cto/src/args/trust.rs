@@ -51,7 +51,7 @@ pub(crate) enum TrustWorkspaceCommand {
 pub(crate) enum TrustKeyCommand {
     /// Let a key sign
     #[command(after_help = "\
-The key counts from now on, unless --from says otherwise, for records, requests, approvals and outcomes, unless --namespaces says otherwise.
+The key may sign records, requests, approvals and outcomes; --namespaces limits this. It counts from now on, or from --from.
 
 Examples:
   cto trust key add ~/.ssh/id_ed25519.pub --name alice

@@ -20,7 +20,7 @@ use crate::output::{Output, duration};
 #[serde(rename_all = "lowercase")]
 enum Level {
     Ok,
-    /// It works without.
+    /// The program works without it.
     Warn,
     /// Nothing works without.
     Missing,

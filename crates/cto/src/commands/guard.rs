@@ -93,7 +93,7 @@ fn canonical(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Says whose a tree is where it is not the asker's own.
+/// Names the owner of a tree that belongs to another user.
 fn list_owner_problems(source: &SourceRepository) -> Vec<String> {
     let place = source.root().display();
     match source.other_owners() {

@@ -132,7 +132,7 @@ fn table(paint: Paint, climbed: &[Climbed]) -> String {
     for stage in stages_down() {
         let name = format!("  {stage} {}", stage.name());
         let cells: Vec<String> =
-            climbed.iter().filter_map(|one| rung_at(one, stage)).map(|rung| cell(paint, rung)).collect();
+            climbed.iter().filter_map(|one| rung_at(one, stage)).map(|rung| paint_rung(paint, rung)).collect();
         let _ = writeln!(text, "{name:<NAMES$}{}", cells.concat().trim_end());
     }
     text
@@ -142,7 +142,7 @@ fn blocks(paint: Paint, climbed: &[Climbed]) -> String {
     let block = |one: &Climbed| {
         let rows: String = stages_down()
             .filter_map(|stage| rung_at(one, stage))
-            .map(|rung| format!("  {} {:<25} {}\n", rung.stage, rung.stage.name(), cell(paint, rung).trim_end()))
+            .map(|rung| format!("  {} {:<25} {}\n", rung.stage, rung.stage.name(), paint_rung(paint, rung).trim_end()))
             .collect();
         format!("{}\n{rows}", one.climber.label())
     };
@@ -157,7 +157,7 @@ fn rung_at(one: &Climbed, stage: Stage) -> Option<&Rung> {
     one.ladder.rungs.iter().find(|rung| rung.stage == stage)
 }
 
-fn cell(paint: Paint, rung: &Rung) -> String {
+fn paint_rung(paint: Paint, rung: &Rung) -> String {
     let pad = " ".repeat(COLUMN.saturating_sub(rung.status.words().len()));
     format!("{}{pad}", painted(paint, rung.status))
 }

@@ -1,4 +1,4 @@
-//! `cto ledger verify`: the chain, and what it says of the bundles that are here. `cto
+//! `cto ledger verify`: the chain, and its entries about the bundles that are here. `cto
 //! ledger rebuild`: its rows made again. `cto ledger migrate`: the ledger copied to another
 //! place. `cto ledger continue`: the operator vouches for a copied or restored home, or for
 //! a clock that was wrong.
@@ -124,8 +124,7 @@ impl From<harness::ContinueLedgerError> for CommandError {
 
 fn verify(context: &Context) -> Result<u8, CommandError> {
     let output = context.output;
-    // A ledger that may be damaged is no ground to seal anything on, and whoever checks one
-    // changes nothing.
+    // A ledger that may be damaged is no ground to seal anything on, and a check changes nothing.
     let home = context.home_as_it_is()?;
     let audit = match &home {
         Some(home) => harness::audit(home)?,

@@ -48,7 +48,7 @@ fn read(bundle: &VerifiedBundle, id: &str, file: &str) -> Result<Option<Vec<u8>>
     }
 }
 
-/// Files as text that is safe to print; `none` is said where the run has none of them.
+/// Files as text that is safe to print; `none` if the run has none of them.
 fn files(
     output: Output,
     found: &FoundRun,

@@ -118,7 +118,7 @@ fn unparsed(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // It repeats what was typed, and what was typed may come from a file name.
+    // The message repeats what was typed, and what was typed may come from a file name.
     let text = contract::text::shown_lines(&error.render().to_string());
     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     let refused = CommandError::unparsed(error);

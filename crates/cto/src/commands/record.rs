@@ -1,4 +1,4 @@
-//! `cto record sign|check`: one record, for whoever answers for it.
+//! `cto record sign|check`: one record, for the person who answers for it.
 
 use std::fs;
 use std::io::Write as _;

@@ -22,7 +22,7 @@ pub(crate) fn recover_runs(context: &Context) -> Result<u8, CommandError> {
             json!({
                 "branch": landing.branch,
                 "commit": landing.commit,
-                "next": landing.way_on(),
+                "next": landing.next_step(),
                 "repository": landing.repository.display().to_string(),
                 "run_id": landing.run_id,
                 "what": landing.sentence(),
@@ -62,7 +62,7 @@ pub(crate) fn recover_runs(context: &Context) -> Result<u8, CommandError> {
         output.print(&format!("spent {run_id} it had used the approval of {request}\nnext {REQUEST_AGAIN}\n"));
     }
     for landing in &done.landings {
-        output.print(&format!("landing {} {}\nnext {}\n", landing.run_id, landing.sentence(), landing.way_on()));
+        output.print(&format!("landing {} {}\nnext {}\n", landing.run_id, landing.sentence(), landing.next_step()));
     }
     for (run_id, error) in &done.failed {
         output.print(&format!("failed {run_id} {}\n", show_controls(error)));

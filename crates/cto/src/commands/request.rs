@@ -134,7 +134,7 @@ fn show(output: Output, proposed: &ProposedRequest, record: &RequestRecord) -> R
     Ok(())
 }
 
-/// Everything that stands against a request, each with what helps.
+/// All problems of a request, each with its remedy.
 pub(super) fn refuse_request(output: Output, decision: &Decision) -> Result<(), CommandError> {
     let against: Vec<_> = decision.refusals.iter().filter(|refusal| refusal.gate != contract::Gate::Approval).collect();
     if output.json {

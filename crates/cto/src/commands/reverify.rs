@@ -1,4 +1,4 @@
-//! `cto reverify`: the verification of a sealed run, held again today.
+//! `cto reverify`: repeats the verification of a sealed run today.
 
 use std::fmt::Write as _;
 use std::path::Path;

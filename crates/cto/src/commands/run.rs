@@ -45,7 +45,7 @@ pub(crate) struct RunHow {
     pub(crate) outcome: Option<OutcomeVerdict>,
 }
 
-/// Records what a flag or a variable says of a run that passed and changed a repository; read only after its verification.
+/// Records what a flag or a variable says about a run that passed and changed a repository; read only after its verification.
 fn record_answer(context: &Context, harness: &Harness, how: &RunHow, report: &Report) -> Result<(), CommandError> {
     if report.status != Status::Pass || report.stage < Stage::OWNED_REPOSITORY {
         return Ok(());

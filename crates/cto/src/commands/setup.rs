@@ -57,7 +57,7 @@ pub(crate) fn setup_engine(context: MakeContext<'_>, arguments: &SetupArgs) -> R
     climb(context, arguments, &model, &consent, &mut steps)
 }
 
-/// The steps as they are told: one line each for people, one document at the end for programs.
+/// The steps as they are printed: one line each for people, one document at the end for programs.
 pub(super) struct SetupSteps {
     output: Output,
     told: Vec<Value>,

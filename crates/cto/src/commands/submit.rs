@@ -68,8 +68,8 @@ impl QueuedAsk {
         })
     }
 
-    /// The task as it lies on this machine, which is all that is run. Refused where it is not the one that was submitted: an order
-    /// is the word of whoever could append to the ledger, and its contract holds commands.
+    /// The task as it lies on this machine, which is all that is run. Refused where it is not the one that was submitted: anybody
+    /// who can append to the ledger can write an order, and its contract holds commands.
     pub(super) fn load_task(&self, context: &Context, order: &QueueOrder) -> Result<Task, CommandError> {
         let mut task = context.load_task(&self.task, self.repo.as_deref())?;
         let refused = |why: &str| CommandError::usage(format!("contract_invalid: {why}")).hint("submit it again");

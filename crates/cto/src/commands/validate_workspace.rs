@@ -162,7 +162,7 @@ fn split_place(problem: &str) -> ((usize, usize), String) {
 
 /// Runs the validators of harness.yaml, read-only and in the sandbox; their exit codes judge.
 /// A harness writes its key, recovers what was interrupted and keeps its work in its home. So
-/// this one has a home that nobody keeps, and whoever only looks changes nothing.
+/// this one has a home that nobody keeps, and a check changes nothing.
 pub(super) fn run_validators(
     context: &Context,
     scene: &WorkspaceScene,

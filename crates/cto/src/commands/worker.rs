@@ -137,7 +137,7 @@ impl Worker<'_> {
         self.context.output.print_note(&format!("{}\n", contract::text::shown_lines(&error.message)));
     }
 
-    /// Takes one run after the other. A fault is told and waited for: a slot ends when it drains, or with the queue.
+    /// Takes one run after the other. The worker reports a fault and waits: a slot ends when it drains, or with the queue.
     fn serve_slot(&self) -> Result<(), CommandError> {
         let (mut wait, mut trouble) = (SHORTEST_WAIT, FIRST_TROUBLE);
         let Some(ledger) = self.open_ledger() else { return Ok(()) };
@@ -212,8 +212,8 @@ impl Worker<'_> {
         ledger.queue_claimed(&ask).map_err(|error| CommandError::blocked_with(&error))
     }
 
-    /// Runs it, and tells what came of it. An order that is wrong is taken out of the queue, with the reason. Where something else
-    /// failed before the run started, the claim is given back for another try.
+    /// Runs it and reports the result. An invalid order is removed from the queue, with the reason. If something else failed
+    /// before the run started, the claim is given back for another try.
     fn run_claimed(&self, ledger: &Ledger, run: &QueuedRun) -> Result<(), CommandError> {
         let turn = ClaimedTurn { run_id: run.run_id.clone(), epoch: run.epoch };
         match self.govern(ledger, run, &turn) {
@@ -266,9 +266,9 @@ impl Worker<'_> {
                 let (status, reasons) = (report.status, &report.blocker_reasons);
                 Ok(json!({"epoch": epoch, "reasons": reasons, "run_id": run_id, "state": "sealed", "status": status}))
             }
-            // It did not start: another try may.
+            // The run did not start: another try may.
             Err(error @ GovernError::Open(_)) if !is_late(&error) => Err(CommandError::blocked_with(&error)),
-            // Whoever has the run by now ends it; a run that could not be sealed now is found by recovery.
+            // The present holder of the run ends it; a run that could not be sealed now is found by recovery.
             Err(error) => {
                 let state = if is_late(&error) { "late" } else { "failed" };
                 Ok(json!({"epoch": epoch, "run_id": run_id, "state": state, "why": error.to_string()}))

@@ -38,7 +38,7 @@ pub(crate) struct EngineFile {
     target_admission: Option<PathBuf>,
     /// Seconds it may take, if less than the contract says.
     timeout_seconds: Option<u64>,
-    /// Seconds of doing nothing before that is told; default: 60.
+    /// Seconds without activity before the engine is reported as idle; default: 60.
     idle_seconds: Option<u64>,
     /// Seconds for which a commit must stand before an engine that lingers is ended.
     settle_seconds: Option<u64>,

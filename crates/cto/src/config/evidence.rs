@@ -19,7 +19,7 @@ pub(crate) struct EvidenceFile {
     pub(crate) url: Option<String>,
     /// The server of the bucket: `https://HOST:PORT`.
     pub(crate) endpoint: Option<String>,
-    /// The region that requests are signed for; `us-east-1` unless said.
+    /// The region that requests are signed for; default: `us-east-1`.
     pub(crate) region: Option<String>,
     /// The variable of the environment that has the id of the access key.
     pub(crate) access_key_env: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct EvidenceFile {
     pub(crate) secret_key_env: Option<String>,
     /// PEM file with the certificate authorities that vouch for the server. Required for a server of another machine.
     pub(crate) ca: Option<PathBuf>,
-    /// The longest time that one object is waited for: 1 to 3600, 60 unless said.
+    /// Longest wait for one object, in seconds: 1 to 3600; default: 60.
     #[schemars(range(min = 1, max = 3600))]
     pub(crate) timeout_seconds: Option<u32>,
 }
@@ -109,7 +109,7 @@ impl EvidenceFile {
 
 fn read_variable(setting: &str, name: &str) -> Result<String, String> {
     let value = variable(name).and_then(|value| value.into_string().ok());
-    // It stands in a header: a line break would end that.
+    // The value stands in a header: a line break would end that.
     let value = value.filter(|value| value.bytes().all(|byte| byte.is_ascii_graphic()));
     value.ok_or_else(|| format!("`evidence.{setting}` names {}, which is not set", contract::text::show_controls(name)))
 }

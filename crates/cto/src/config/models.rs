@@ -109,8 +109,8 @@ fn from_command(argv: &[String]) -> Result<Secret, FetchCredentialError> {
     Ok(Secret::new(output.stdout))
 }
 
-/// All layers together; what a later one says of a name holds. Nobody else reads what they
-/// say of models, so that it is moved out.
+/// All layers together; for each name the last layer counts. Nobody else reads what they say about
+/// models, so it is moved out.
 pub(super) fn resolve_models(
     layers: &mut [Layer],
     settings: &mut Vec<EffectiveSetting>,

@@ -13,7 +13,7 @@ use super::columns::strip_escapes;
 /// Lines of output that are kept: the newest.
 const TAIL: usize = 3;
 
-/// Silence after which it is told.
+/// Silence after which an engine is shown as idle.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// Progress of one run.
@@ -154,7 +154,7 @@ impl RunBoard {
     }
 }
 
-/// Seconds that an idle word of the harness speaks of.
+/// Seconds that a note about an idle engine names.
 fn idle_time(detail: &str) -> Duration {
     let seconds = detail.split(' ').find_map(|word| word.parse().ok()).unwrap_or_default();
     Duration::from_secs(seconds)

@@ -83,12 +83,12 @@ pub(crate) enum RunDisplay {
 }
 
 impl RunDisplay {
-    /// Of a run that is about to start.
+    /// Display of a run that is about to start.
     pub(crate) fn of_run(output: Output, task: &Task, ask: &Ask, cancel: &Arc<AtomicBool>) -> Self {
         Self::titled(output, format!("{}  {}  stage {}", task.contract.task_id, ask.engine, ask.stage), cancel)
     }
 
-    /// Of a run that is over and is played back.
+    /// Display of a run that is over and is played back.
     pub(crate) fn of_recording(output: Output, report: &Report, cancel: &Arc<AtomicBool>) -> Self {
         let title = format!("{}  {}  stage {}", report.task_id, show_controls(&report.backend), report.stage);
         let subject = TimedBoard { board: RunBoard::new(title), clock: BoardClock::Told(Duration::ZERO) };

@@ -108,7 +108,7 @@ fn every_field_of_every_page_is_text() {
                 }
                 let text = page_text(&page);
                 // A list of runs has no room for text; colours of a log are classes there, and their codes are not shown.
-                // An event is cut after some characters, and the whole is told elsewhere on the page of a sealed run.
+                // An event is cut after some characters, and stands in full elsewhere on the page of a sealed run.
                 let is_whole = |payload: &&String| {
                     !(["/runs", "/runs/live"].contains(path) || path.contains("/log") && payload.contains("\x1b["))
                 };

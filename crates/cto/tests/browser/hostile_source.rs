@@ -1,4 +1,4 @@
-//! A home of which every text is the same hostile one, and which remembers the acts that it is told of.
+//! A home in which every text is the same hostile one; it records the acts that it receives.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -23,7 +23,7 @@ use views::{
 
 use crate::hostile_report::hostile_report;
 
-/// Says one text everywhere.
+/// Home with one text everywhere.
 #[derive(Debug, Default)]
 pub(crate) struct HostileSource {
     text: Mutex<String>,

@@ -28,7 +28,7 @@ struct Relay {
 }
 
 impl Relay {
-    /// A relay on a port of its own, to a server whose address is told later.
+    /// A relay on a port of its own, to a server whose address is set later.
     fn start() -> (Self, std::sync::mpsc::Sender<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
@@ -229,7 +229,7 @@ fn hidden_pages_hold_no_connection_and_catch_up_when_they_are_shown() {
         return;
     };
     let world = world();
-    // It is stopped when every page is there, however long they take.
+    // The run is stopped when every page is there, however long they take.
     lay_case(&world, "made", 1200, "0.1");
     let child = world.start(["run", "./made", "--json"]);
     let run = find_live(&world);

@@ -1,4 +1,5 @@
-//! Every page, light and dark, wide and narrow, with script and without: nothing wrong is said, asked, run or hidden from keys.
+//! Every page, light and dark, wide and narrow, with script and without: no false text, no request outside, no foreign script,
+//! nothing hidden from keys.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A run as one file, opened from disk with the network off: its own verifier says of every bundle what `cto verify` says of it.
+//! A run as one file, opened from disk with the network off: its own verifier agrees with `cto verify` on every bundle.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -123,7 +123,7 @@ fn change_byte(bytes: &[u8]) -> Vec<u8> {
     changed
 }
 
-/// Another key than the signer's is never believed, whoever wrote the file.
+/// Another key than the signer's is never believed, no matter who wrote the file.
 #[test]
 fn a_foreign_key_is_never_trusted() {
     let Some(browser) = Browser::start("a_foreign_key_is_never_trusted") else { return };

@@ -27,7 +27,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// None where there is no ssh-keygen, which is said.
+    /// None without ssh-keygen, which is printed.
     fn new(test: &str) -> Option<Self> {
         if program("ssh-keygen", Path::new("/")).arg("-?").output().is_err() {
             testkit::skip(test, "there is no ssh-keygen");
@@ -193,7 +193,7 @@ fn a_packet_says_what_is_new_and_what_stays_done() {
     assert!(fields.iter().all(|field| shown.contains(&format!("+ {field}"))), "{shown}");
 }
 
-/// The age of a request is the time since it was made, by the clock of whoever looks.
+/// The age of a request is the time since it was made, by the reader's clock.
 #[test]
 fn a_list_of_approvals_tells_their_age() {
     let test = "approvals::a_list_of_approvals_tells_their_age";

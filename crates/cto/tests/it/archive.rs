@@ -93,7 +93,7 @@ fn two_archives_of_a_run_are_the_same_bytes() {
     assert_eq!(fs::read(here.here().join(named["path"].as_str().unwrap())).unwrap(), fs::read(&first).unwrap());
 }
 
-/// Whoever has no cto of their own unpacks it with tar and checks it with what they have.
+/// A reader without cto unpacks it with tar and checks it with standard tools.
 #[test]
 fn any_tar_unpacks_a_bundle_that_verifies() {
     let world = world();
@@ -135,7 +135,7 @@ fn a_baseline_goes_along_and_is_the_one_that_was_signed() {
     let _ = without.cto(["reverify", "20"]).expect(3);
     let _ = there.cto(import(&whole, &key)).expect(0);
     assert_eq!(there.cto(["reverify", "20", "--json"]).expect(0).json()["holds"], true);
-    // From where it is now it can be handed on, repository or not.
+    // The copy can be handed on, repository or not.
     let on = there.path().join("on.tar.zst");
     let _ = there.cto(["export", "20", "--with-baseline", "-o", on.to_str().unwrap()]).expect(0);
     let kept = |archive: &Path| craft::unpack(archive)["baseline.tar"].clone();

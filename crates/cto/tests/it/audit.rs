@@ -1,4 +1,4 @@
-//! `cto ledger verify`: the chain by itself, and held against the bundles that were signed for it.
+//! `cto ledger verify`: the chain by itself, and compared with the bundles that were signed for it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
@@ -70,7 +70,7 @@ fn an_entry_that_was_changed_is_told() {
     check(&world, &["the hash is not that of the entry"]);
 }
 
-/// Whoever chains it all again deceives the chain, and not the bundles that are signed for what it was.
+/// A chain that is computed anew is valid by itself, and differs from the signed bundles.
 #[test]
 fn a_history_that_was_written_again_is_told() {
     let (world, _, raw) = scene();

@@ -1,5 +1,5 @@
-//! What engines say of themselves, in each one's own words, through the real binary: true claims are supported, false ones
-//! stand against the run, and prose never does.
+//! Claims of engines, in the words of each, through the real binary: true claims are supported, false ones block the run,
+//! and prose never does.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ fn false_claims_are_contradicted_and_only_structured_ones_block() {
     }
 }
 
-/// An engine that says that it failed claims no success, whoever reads it.
+/// An engine that says that it failed claims no success, in every reader.
 #[test]
 fn an_admitted_failure_is_shown_as_one() {
     let world = world();

@@ -18,7 +18,7 @@ use testkit::World;
 /// What a run left.
 struct Ended {
     report: Value,
-    /// What `sandbox.json` says of the environment.
+    /// Content of `sandbox.json` about the environment.
     environment: Value,
     setup_log: String,
     test_log: String,

@@ -1,4 +1,4 @@
-//! The exam set at work: which ecosystems are found, what `decide` says of it, and what becomes of a patch that touches it.
+//! The exam set at work: which ecosystems are found, the text of `decide`, and the verdict of a patch that changes it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use contract::{Decision, canonical_bytes};

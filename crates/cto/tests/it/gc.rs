@@ -113,7 +113,7 @@ fn whatever_something_rests_on_stays() {
     copy_bundle(&bundle(&plain), &bundle(&swapped));
     copy_bundle(&bundle(&plain), &bundle("20260101T000000Z-made-up-aaaa"));
     fs::create_dir(bundle("notes")).unwrap();
-    // Whoever opened this as a file would wait for ever.
+    // A reader that opened this as a file would wait for ever.
     assert!(
         program("mkfifo", &bundle("notes")).arg("matrix.json").arg("attestation.dsse.json").status().unwrap().success()
     );

@@ -68,8 +68,8 @@ impl Repository {
         }
     }
 
-    /// What the contract's environment has to say on this machine, with what saves time where much is run once; None where
-    /// a tool is missing, which is told.
+    /// What the contract's environment has to say on this machine, with what saves time where much is run once; none if a
+    /// tool is missing, which is printed.
     fn environment(self, test: &str) -> Option<Value> {
         match self {
             Self::Slugline => testkit::python_environment(test),
@@ -164,7 +164,7 @@ honest! {
     shell_tap: of(Stamp, &[(4, 4), (4, 5)]).without_control(),
 }
 
-/// A patch that does the same as an honest one and drops a test: the worst that is held against it, and what must be named.
+/// A patch that does the same as an honest one and drops a test: the worst reason against it, and the words that it must have.
 struct Twin {
     reason: &'static str,
     lost: &'static str,
@@ -222,7 +222,7 @@ fn every_folder_has_its_row_and_every_language_its_control() {
     assert!(ROWS.len() >= 30 && ROWS.iter().filter(|(_, row)| row.on_repository).count() >= 8);
 }
 
-/// Runs a patch as a case and, where the row says so, on a repository, and looks at everything that could be held against it.
+/// Runs a patch as a case and, where the row says so, on a repository, and looks at every reason that could count against it.
 fn check(patch: &str, row: &Row) {
     let Some(case) = set(patch, row.repository, "honest") else { return };
     let case_arg = case.to_str().unwrap();
@@ -289,7 +289,7 @@ fn passes(row: &Row, stage: u8, args: &[&str]) {
     compared(row, &report);
 }
 
-/// What the bundle says of the tests, and that it says no more and no less of what it does not cover.
+/// Lines of the bundle about the tests; it states exactly what it does not cover.
 fn compared(row: &Row, report: &Value) {
     let covers = |code: &str| !report["coverage"].as_array().unwrap().contains(&json!(code));
     assert_eq!(covers("tests_not_compared"), row.tests.is_some(), "{}", seen(report));

@@ -372,7 +372,7 @@ fn a_task_that_changed_after_it_was_submitted_is_not_run() {
     });
 }
 
-/// An order is the word of whoever could append it. What it says beyond its task is not run, however it is digested.
+/// Anybody who can append to the ledger can write an order. What it says beyond its task is not run, however it is digested.
 #[test]
 fn an_order_with_another_contract_than_its_task_is_not_run() {
     on_a_file(1, check_forged_order);

@@ -58,7 +58,7 @@ fn lacks_everything(scene: &Scene) {
     assert_eq!(faults(&empty), ["no_comparison", "second_owned_pass"], "{empty:#}");
 }
 
-/// Codes of everything that stands against it, sorted, each once.
+/// Codes of every reason against it, sorted, each once.
 fn faults(document: &Value) -> Vec<&str> {
     let errors = document["errors"].as_array().unwrap();
     let mut codes: Vec<&str> = errors.iter().map(|error| error["fault"].as_str().unwrap()).collect();
@@ -142,7 +142,7 @@ fn waits_for_the_comparison_alone(scene: &Scene) {
     assert!(waiting[0].contains("-stage6-candidate-default-"), "{waiting:?}");
 }
 
-/// What the document says of each pass is what its proof and its signed outcome say.
+/// The document's fields about each pass agree with its proof and its signed outcome.
 fn repeats_the_passes(scene: &Scene, document: &Value, first: &str, second: &str) {
     let passes = document["real_stage5_passes"].as_array().unwrap();
     assert_eq!(passes.iter().map(|pass| &pass["run_id"]).collect::<Vec<_>>(), [second, first], "newest first");

@@ -1,4 +1,4 @@
-//! `cto reverify`: the verdict of a sealed run, held against today, without touching its bundle.
+//! `cto reverify`: repeats the exam of a sealed run today, without touching its bundle.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;

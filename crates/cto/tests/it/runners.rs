@@ -88,7 +88,7 @@ fn check(project: &Project) {
     let _ = world.cto(["verify", "@"]).expect(0);
 }
 
-/// The output of a run's checks, for whoever reads why a test failed.
+/// The output of a run's checks, for the message of a failed test.
 fn log(world: &World, report: &Value) -> String {
     let bundle = world.bundles().join(report["run_id"].as_str().unwrap_or_default());
     std::fs::read_to_string(bundle.join("test.log")).unwrap_or_default()

@@ -170,7 +170,7 @@ fn no_secret_is_kept() {
         let world = world();
         let (report, bundle) = run(&world, row, KEY, 1);
         check(&world, row, &report, &bundle);
-        // The control: what is no secret is kept, in the same files, and nothing is held against the run.
+        // The control: what is no secret is kept, in the same files, and there is no reason against the run.
         let (report, bundle) = run(&world, row, LOOK_ALIKE, 0);
         assert_eq!((&report["secret_scan"]["status"], hits(&report).len()), (&json!("clean"), 0), "{}", row.what);
         let kept = holding(&bundle, &spellings(row, LOOK_ALIKE));

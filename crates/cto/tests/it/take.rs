@@ -108,7 +108,7 @@ fn all_but(repository: &Path, branches: &str) -> Digest {
     content_digest(repository, &[".git/objects", &format!(".git/refs/heads/{branches}")])
 }
 
-/// What a git of the operator's own says of a taken branch.
+/// What the operator's own git says about a taken branch.
 fn check_branch(repository: &Path, branch: &str, report: &Value, document: &Value) {
     let of = |what: &str| git(repository, ["rev-parse", &format!("{branch}{what}")]);
     assert_eq!(of(""), document["commit"].as_str().unwrap());

@@ -131,7 +131,7 @@ impl Corpus {
     }
 }
 
-/// Whether a failure speaks of this file and of one of these checks (any, where none is named).
+/// True if a failure names this file and one of these checks (any, if none is named).
 fn names_it(failure: &Failure, file: &str, checks: &[&str]) -> bool {
     failure.file == file && (checks.is_empty() || checks.contains(&failure.check.as_str()))
 }

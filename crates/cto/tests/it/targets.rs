@@ -36,7 +36,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// None where there is no ssh-keygen, which is said.
+    /// None without ssh-keygen, which is printed.
     pub(crate) fn new(test: &str) -> Option<Self> {
         Self::with(test, world(), |target| target.to_owned(), &[])
     }

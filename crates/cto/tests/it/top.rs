@@ -56,7 +56,7 @@ fn runs_acts_and_refusals_are_shown_at_every_width_and_the_terminal_is_given_bac
     assert_eq!(World::finish(run).code, 0, "looking ended nothing");
 }
 
-/// A ledger that cannot be read for a moment is said in the picture, and the picture goes on when it can be read again.
+/// A ledger that cannot be read for a moment is reported in the picture, and the picture goes on when it can be read again.
 #[test]
 fn a_look_that_fails_is_said_and_ends_nothing() {
     let test = "a_look_that_fails_is_said_and_ends_nothing";

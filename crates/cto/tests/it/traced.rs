@@ -69,7 +69,7 @@ fn opened_after_start(text: &str) -> Option<Vec<Opened>> {
 }
 
 impl Opened {
-    /// From `FD</directory>, "name", flags...) = ...`, or without a directory.
+    /// Reads `FD</directory>, "name", flags...) = ...`, or the same without a directory.
     fn read(arguments: &str) -> Option<Self> {
         let (before, rest) = arguments.split_once('"')?;
         let (name, how) = rest.split_once('"')?;

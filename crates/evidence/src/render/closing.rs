@@ -42,7 +42,7 @@ fn claim_line(judged: &JudgedClaim) -> String {
 pub(super) fn write_unproven(out: &mut String, report: &Report) {
     let _ = writeln!(out, "\n### What this does not prove\n");
     if report.coverage.is_empty() {
-        let _ = writeln!(out, "Nothing is missing from the list of what a bundle can leave open.");
+        let _ = writeln!(out, "No known gaps.");
     }
     for coverage in &report.coverage {
         let _ = writeln!(out, "- {} (`{}`)", coverage.sentence(), coverage.code());

@@ -2,7 +2,7 @@
 
 use super::*;
 
-// Made by `ssh-keygen -Y sign -n cto-record@v1` (OpenSSH 9.2) over MESSAGE with a key that was thrown away.
+// Made by `ssh-keygen -Y sign -n cto-record@v1` (OpenSSH 9.2) over MESSAGE with a key that nobody has.
 const MESSAGE: &[u8] = b"a record\n";
 const NAMESPACE: &str = "cto-record@v1";
 const KEY: &str = include_str!("../../tests/sshsig/signer.pub");

@@ -115,7 +115,7 @@ pub(super) fn check_controls(report: &Report, contract: &TaskContract, checks: &
     checks.count_check(holds, names::REPORT, "verification", expected, "one passed");
 }
 
-/// A failure is excused only where the contract declares it, or says that tests are held again.
+/// A failure is excused only where the contract declares it, or asks for repetitions.
 pub(super) fn check_excuses(report: &Report, contract: &TaskContract, checks: &mut Checks) {
     let tests = report.verification.passes.iter().flat_map(|pass| &pass.tests.failed);
     let unfounded = tests.filter_map(|test| test.excused).any(|excuse| match excuse {
@@ -140,7 +140,7 @@ fn check_result(report: &Report, checks: &mut Checks) {
     checks.count_check(report.tests_passed == tests, file, "tests_passed", "what the checks make", "another result");
 }
 
-/// Checks that a contradicted structured claim stands against the run.
+/// Checks that a contradicted structured claim blocks the run.
 fn check_claims(report: &Report, checks: &mut Checks) {
     let lie = report.claims.iter().find(|judged| judged.blocks());
     let listed = report.blocker_reasons.contains(&Reason::ClaimContradicted);

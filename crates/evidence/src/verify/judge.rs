@@ -95,8 +95,8 @@ pub(super) fn judge_again(tree: &Tree, statement: Option<&Statement>, checks: &m
     Some(JudgedReport { report, events: count, again })
 }
 
-/// True if this program has the rules that the run was judged by. A contract or a decision that cannot be read is held against the bundle,
-/// not passed over.
+/// True if this program has the rules that the run was judged by. A contract or a decision that cannot be read counts against the bundle
+/// and is not passed over.
 fn is_judged_again(tree: &Tree, report: &Report) -> bool {
     let contract = tree.content(names::CONTRACT).and_then(|bytes| from_json::<TaskContract>(bytes).ok());
     let mode = contract.map_or(MutationMode::None, |contract| contract.mutation_mode);

@@ -1,5 +1,5 @@
 //! The use of a model judged again: the report's sums equal those of `model-usage.jsonl`,
-//! and refusals of the bridge stand against the run.
+//! and refusals of the bridge block the run.
 
 use contract::model::{ModelReport, ModelUse, RefusalCode, UsageRecord};
 use contract::{Decision, Reason, Report};

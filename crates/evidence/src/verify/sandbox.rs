@@ -63,7 +63,7 @@ fn check_postures(document: &Document, postures: Option<&[u8]>, checks: &mut Che
     checks.count_check(placed, file, "cells", "a posture for each", "one that is not there");
 }
 
-/// The names, which are only read when they have to be told.
+/// Names, read only if a message needs them.
 fn not_refused(postures: Option<&[u8]>) -> String {
     let postures: Vec<AnyPosture<Probe>> = postures.and_then(|bytes| from_json(bytes).ok()).unwrap_or_default();
     let probes = postures.iter().flat_map(|posture| &posture.probes);

@@ -11,7 +11,7 @@ use super::checks::Checks;
 use super::sandbox::Document;
 use crate::names;
 
-/// Attempts that become events, of each that is held against a run at once.
+/// Most events of each kind of attempt that fails a run at once.
 const ATTEMPT_EVENTS: usize = 100;
 
 /// Everything that tells of the same run.

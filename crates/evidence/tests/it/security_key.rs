@@ -110,7 +110,7 @@ fn a_security_key_says_whether_its_user_was_there() {
             assert_eq!((fact.is_by_present_user(), fact.key_kind), (present, kind), "{kind} {flags}");
             assert!(ring.accepts(&token.key(), &signature, MESSAGE), "{kind} {flags}");
         }
-        // What it says of its user is signed: nobody can say it afterwards.
+        // Its flags about the user are signed: nobody can set them afterwards.
         for told in [(1, 42), (0, 43)] {
             let forged = token.sign((0, 42), told);
             assert_eq!(verify(&forged), Err(VerifySignatureError::Signature), "{kind} {told:?}");

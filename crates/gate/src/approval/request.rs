@@ -100,7 +100,7 @@ impl Weighing<'_> {
         self.again(Reason::ApprovalMismatch, format!("{} is for another plan: {first}{more}", self.name()))
     }
 
-    /// The last word on a hold counts. Whoever may not approve can hold, and cannot release.
+    /// The last statement about a hold counts. A person who may not approve can hold, and cannot release.
     pub(super) fn judge_hold(&self) -> Vec<Refusal> {
         let counts = |hold: &&RecordedDocument<Hold>| {
             hold.document.state == HoldState::Held || hold.signature.standing == SignerStanding::Allowed

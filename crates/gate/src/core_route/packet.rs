@@ -88,7 +88,7 @@ fn describe_state(state: PromotionState) -> StateConsequence {
     let consequence = match state {
         PromotionState::NotDecided => "nothing changes; the evidence stays as it is and can be looked at again",
         PromotionState::CorePromotionRequested => {
-            "a person may open a governed Core PRD route once the guard passes; nothing is promoted and no default is activated"
+            "a person may open a governed Core PRD route once the guard passes; nothing is promoted or activated"
         }
         PromotionState::CorePromotionDeferred => "no route is opened; Case stays disabled as default backend",
     };

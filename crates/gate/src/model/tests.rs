@@ -259,7 +259,7 @@ fn from_the_fifth_stage_on_the_records_are_signed() {
         record: decision(DecisionStatus::LocalProviderRequired, ProviderClass::LocalCompatible),
         signed_by,
     };
-    let pair = "find the file of p/m: cto records     then sign it with cto record sign FILE";
+    let pair = "find the file to sign for p/m: cto records";
     let provider = "cto record sign decisions/provider.yaml";
     let rows: &[(u8, bool, FoundRecord<ProviderDecision>, &[&str])] = &[
         (4, false, decided(None), &[]),
@@ -281,5 +281,6 @@ fn from_the_fifth_stage_on_the_records_are_signed() {
         assert!(refusals.iter().all(|refusal| refusal.reason == contract::Reason::ModelNotAdmitted));
         let remedies: Vec<_> = refusals.iter().map(|refusal| refusal.remedy.as_str()).collect();
         assert_eq!(remedies, *expected, "stage {number} {signed} {decision:?}");
+        assert!(remedies.into_iter().all(contract::remedy::is_one_act), "{expected:?}");
     }
 }

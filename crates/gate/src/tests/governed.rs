@@ -281,7 +281,7 @@ const GOVERNED: &[GovernedRow] = &[
         |_, i| landing(i).checked_out_at = Some("/srv/site".to_owned()),
         &[(
             "head gate_missing",
-            "leave branch_policy out of the contract; after the run: git -C /srv/site merge --ff-only cto/t/<request>",
+            "leave branch_policy out of the contract, for a merge after the run: git -C /srv/site merge --ff-only cto/t/<request>",
         )],
     ),
     (
@@ -349,6 +349,7 @@ fn stages_that_change_a_repository_refuse_with_one_remedy_each() {
         let expected: Vec<(String, &str)> =
             expected.iter().map(|(gate, remedy)| ((*gate).to_owned(), *remedy)).collect();
         assert_eq!(found, expected, "{name}");
+        assert!(found.iter().all(|(_, remedy)| contract::remedy::is_one_act(remedy)), "{name}: {found:?}");
         assert_eq!(matches!(judged, Judged::Admitted(_)), expected.is_empty(), "{name}");
         assert!(decision.approval_required, "{name}");
     }

@@ -5,7 +5,7 @@
 //! A tar in one zstd frame, written in exactly one way: plain files only, in the order of
 //! their names, every header a function of name and size. So two archives of a run are the
 //! same bytes, and reading has nothing to interpret: a header that is not the one we would
-//! have written is refused. The key is there for whoever compares it by eye; it is never
+//! have written is refused. The key is there for a person who compares it by eye; it is never
 //! checked with.
 
 mod entry;

@@ -1,9 +1,9 @@
 //! The ledger against what lies beside it: the chain by itself, and the bundles as
 //! witnesses of it.
 //!
-//! A chain whose tail was cut still holds by itself. Every bundle carries a place in the
-//! chain from before its run, so that a bundle that is here shows a cut before it; and one
-//! that no entry speaks of shows a cut behind it.
+//! A chain whose tail was cut still holds by itself. Every bundle carries a place in the chain from
+//! before its run, so that a bundle that is here shows a cut before it; and a bundle that no entry
+//! names shows a cut behind it.
 
 use std::collections::BTreeMap;
 use std::io;

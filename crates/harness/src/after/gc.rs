@@ -97,7 +97,7 @@ kept! {
 }
 
 impl Kept {
-    /// Told by name also where only numbers are wanted.
+    /// Listed by name even if the caller wants only numbers.
     pub const fn is_odd(self) -> bool {
         matches!(self, Self::Unverified | Self::Unrecorded)
     }

@@ -157,8 +157,7 @@ impl Recording<'_> {
         let bytes = canonical_bytes(document)?;
         let name = format!("{what}-{}-{}.json", self.time.compact(), random_suffix()?);
         let armour = self.signature.map(|signature| signature.armour);
-        // For whoever finds that this was cut off: a document that the ledger does not have
-        // was never said.
+        // If this is interrupted: a document that the ledger does not have does not count.
         let work = Work::make_area(&self.harness.home, STATEMENT)?;
         let begun =
             Begun { run_id: self.run_id.clone(), repository: PathBuf::new(), branch: String::new(), rolled_back: None };

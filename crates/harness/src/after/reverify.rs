@@ -1,6 +1,6 @@
-//! Holding the verification of a sealed run again: the same trees, built anew from the
-//! bundle alone, the same exam or a stricter one. The old bundle is only read; what came of
-//! it is a signed statement of its own and a ledger entry.
+//! Repeats the verification of a sealed run: the same trees, built anew from the bundle
+//! alone, the same exam or a stricter one. The old bundle is only read; the result is a signed
+//! statement of its own and a ledger entry.
 
 mod trees;
 
@@ -47,7 +47,7 @@ const FOUND_AGAIN: &[Reason] = &[
     Reason::VerificationWeakened,
 ];
 
-/// Reason why a verification cannot be held again.
+/// Reason why a verification cannot be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum ReverifyError {
     /// The run has no result that could be verified.
@@ -56,7 +56,7 @@ pub enum ReverifyError {
     /// The bundle cannot give the baseline and neither can the repository it came from.
     #[error("the baseline is not to be had: {0}")]
     NoBaseline(#[source] FindBaselineError),
-    /// The trees are not those the bundle speaks of.
+    /// The trees are not those that the bundle names.
     #[error("the {what} cannot be built again: expected tree {expected}, found {found}")]
     AnotherTree { what: &'static str, expected: String, found: String },
     /// The contract is for another task.
@@ -247,7 +247,7 @@ fn blockers(report: &Report, found: Vec<(Reason, String, &str)>, another_contrac
     blockers
 }
 
-/// An exam that was held again.
+/// A repeated exam.
 struct Held<'a> {
     contract: &'a TaskContract,
     another_contract: bool,

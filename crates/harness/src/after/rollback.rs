@@ -187,7 +187,7 @@ impl Undoing<'_> {
         }
         match source.remove_branch(branch, *commit, &work.token()).map_err(RollBackError::Target)? {
             Removal::Removed => Ok(Some(RollbackAct::BranchDeleted)),
-            // One that was cut off before anybody said why.
+            // A removal that was cut off before anybody said why.
             Removal::Gone if !is_said => Ok(Some(RollbackAct::BranchDeleted)),
             Removal::Gone => Err(RollBackError::Gone(landed.branch.clone())),
             _ if may_revert => Ok(None),

@@ -19,7 +19,7 @@ const REMEMBERED: u64 = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileSecret {
     pub file: String,
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
     /// In bytes, from 1.
     pub column: u64,

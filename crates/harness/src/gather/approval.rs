@@ -227,8 +227,8 @@ pub(crate) fn choose_request(
 ) -> Result<Option<ChosenRequest>, FindApprovalError> {
     let mut best: Option<ChosenRequest> = None;
     for row in rows {
-        // Of those that are over only the newest can matter, and nothing is nearer than an
-        // approved one for this plan.
+        // Only the newest of those that are over can matter, and nothing is nearer than an approved
+        // one for this plan.
         let is_over = !is_undecided(&row) || has_lapsed(unrequested, &row, now);
         match &best {
             Some(best) if best.rank() == NEAREST => break,

@@ -444,7 +444,7 @@ impl<'a> Gathering<'a> {
         let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
         stop::pass_place("baseline.examined");
         run.sandboxes.add_setup(setup);
-        run.add_cells(cells)?;
+        run.add_sandbox_records(cells)?;
         let mut facts = held.exam_facts(&run.task.contract);
         // A limit that the baseline's own tests reach is one that every result would reach.
         facts.unprepared = blocks.into_iter().next().map(|(_, why)| why);

@@ -1,6 +1,6 @@
-//! The plan of a run: the one document that a request puts up and a run is held against.
-//! Made from the contract, the digests of records, the target as it was observed, and
-//! settings; nothing is probed for it.
+//! Plan of a run: the one document that a request contains and that a run must equal. Made from the
+//! contract, the digests of records, the target as it was observed, and settings; making it probes
+//! nothing.
 
 use std::path::{Path, PathBuf};
 

@@ -50,7 +50,7 @@ enum BaselineFrom<'a> {
 }
 
 impl<'a> BaselineFrom<'a> {
-    /// From stage 5 on it is the admitted target, whatever files a case has.
+    /// The target at stage 5 and above is the admitted one, whatever files a case has.
     fn of(task: &'a Task, stage: Stage, settings: &'a SettingFacts) -> Self {
         match (&task.origin, &settings.target_admission) {
             (_, Some(target)) if stage >= Stage::OWNED_REPOSITORY => Self::Repository(Path::new(&target.path)),
@@ -341,7 +341,7 @@ fn facts(task: &Task, commit: Oid, copy: &Copy, mut dirty_paths: Vec<String>) ->
     }
 }
 
-/// From stage 5 on the admission says whose the repository is.
+/// Notes the owner. At stage 5 and above the admission names it.
 fn note_owner(facts: &mut TargetFacts, settings: &SettingFacts) {
     if let Some(record) = settings.target_admission.as_ref().and_then(|target| target.admission.record()) {
         facts.owner = Some(record.repository_owner.clone()).filter(|owner| !owner.trim().is_empty());

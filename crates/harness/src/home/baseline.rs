@@ -74,8 +74,8 @@ pub(crate) fn read_tar(
     let mut archive = tar::Archive::new(BufReader::new(own_files::open_file(path)?));
     let mut listing = Listing::default();
     let (mut long_name, mut long_link) = (None, None);
-    // Entry by entry as they stand: what an entry says of the next one is read here, within
-    // limits.
+    // Entry by entry as they stand: an entry's header may describe the next one, and is read here,
+    // within limits.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
         let kind = entry.header().entry_type();

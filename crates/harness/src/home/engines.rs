@@ -45,7 +45,7 @@ pub struct EngineConfig {
     /// The target admission of a run with it, where nobody names another.
     pub target_admission: Option<PathBuf>,
     pub timeout_seconds: Option<u64>,
-    /// Of doing nothing before that is told.
+    /// Seconds without output or file changes before the engine counts as idle.
     pub idle_seconds: Option<u64>,
     /// Time that a commit must stand before an engine that lingers is ended.
     pub settle_seconds: Option<u64>,

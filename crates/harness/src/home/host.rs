@@ -153,8 +153,8 @@ pub enum GatherHostError {
     Git(#[from] tree::TreeError),
 }
 
-/// The boot this machine is in; part of what the ledger says of a run, so that a restart
-/// can be told from a kill.
+/// Identity of the machine's current boot. The ledger entry of a run has it, which distinguishes a
+/// restart from a kill.
 pub(crate) fn boot_id() -> String {
     own_files::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
 }

@@ -51,7 +51,7 @@ impl Home {
     fn instance_on(&self, machine_id: Option<String>) -> Result<Digest, OpenHomeError> {
         let machine = match machine_id {
             Some(id) => id,
-            // A home that has kept none owns nothing yet: whoever only looks finds a name that no run bears.
+            // A home that has kept none owns nothing yet: a reader gets a name that no run has.
             None => self.read_identity()?.unwrap_or_else(|| "no identity".to_owned()),
         };
         Ok(Digest::of_bytes(format!("{machine}\n{}", self.describe_place()?).as_bytes()))

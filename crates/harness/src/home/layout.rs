@@ -267,7 +267,7 @@ impl Home {
         self.root.join("work")
     }
 
-    /// Programs inside see the last name of it, in what the kernel says of mounts.
+    /// Programs inside see the last name of it, in the kernel's list of mounts.
     pub fn work_run(&self, run: &RunId) -> PathBuf {
         self.work().join(run.mark())
     }

@@ -44,7 +44,7 @@ impl TrustFile {
     }
 }
 
-/// A change of a trust file: its new bytes, and what the ledger says of it.
+/// A change of a trust file: its new bytes, and its ledger entry.
 #[derive(Debug)]
 pub struct TrustEdit {
     /// New content of the file.

@@ -47,7 +47,7 @@ pub enum StepState {
     Began,
     Ended,
     Refused,
-    /// It goes on, and nothing is seen of it.
+    /// The engine is alive and silent.
     Idle,
 }
 
@@ -80,7 +80,7 @@ pub enum LiveFact {
     ProgramStarted {
         name: String,
         limit: Duration,
-        /// Since the run started, where this is told later; else it is now.
+        /// Since the run started, if the event is read later; otherwise now.
         began: Option<Duration>,
     },
     /// A line that setup or a check printed. The line is raw: it can hold control characters and secrets.

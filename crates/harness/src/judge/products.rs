@@ -107,7 +107,7 @@ mod tests {
     const PROGRAM: &[u8] = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0";
     const DATA: &[u8] = b"\x00\x01\x02\xff\xfe";
 
-    /// One file of a patch: what stands against it, and the paths that it carries by name.
+    /// One file of a patch: the reason against it, and the paths that it carries by name.
     fn judge(allowed: &str, path: &str, content: &[u8], mode: PathMode, is_new: bool) -> (Option<String>, usize) {
         let trial = Trial::new();
         let store = ObjectDatabase::create_store(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();

@@ -35,7 +35,7 @@ pub enum AttachedFact {
     Live(LiveFact),
 }
 
-/// A program of setup or of an exam, as far as it was told.
+/// A program of setup or of an exam, as far as the events name it.
 #[derive(Debug)]
 struct SeenProgram {
     name: String,
@@ -98,7 +98,7 @@ impl AttachedRun {
         Ok(facts)
     }
 
-    /// The program that runs now, if it is another one, and the newest of the lines that were not told yet.
+    /// The program that runs now, if it is another one, and the newest of the lines that were not shown yet.
     fn read_program(&mut self) -> Vec<LiveFact> {
         let Some((noted, written)) = self.journal.read_program() else {
             self.program = None;

@@ -1,5 +1,4 @@
-//! Availability of profile `strict` on this machine: tried in earnest, and remembered until
-//! the next boot.
+//! Availability of profile `strict` on this machine: tried by building a sandbox, and remembered until the next boot.
 //!
 //! Only success is remembered. A failure is tried again each time, so that a remedy works
 //! at once; and a success that no longer holds is found out when the sandbox of a run is

@@ -1,4 +1,5 @@
-//! The object store before a run and at the use of an approval: tried out before anything rests on it, asked before and told after a use.
+//! The object store before a run and at the use of an approval: tried out before anything rests on it, asked before and updated after a
+//! use.
 
 use contract::text::show_controls;
 use contract::{Digest, RunId, Stage};

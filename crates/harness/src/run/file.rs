@@ -107,7 +107,7 @@ pub(crate) enum Stopped {
     Impossible(&'static str),
 }
 
-/// The file on a run in progress: id, lock, clock, intent and growing bundle, and what stands against the run. It moves from
+/// The file on a run in progress: id, lock, clock, intent and growing bundle, and the reasons against the run. It moves from
 /// step to step; the holder of it holds the run's lock.
 pub(crate) struct RunFile<'a> {
     pub(crate) harness: &'a Harness,
@@ -283,7 +283,7 @@ impl<'a> RunFile<'a> {
         self.write_artifact(&format!("backend/{name}"), format!("{text}\n").as_bytes())
     }
 
-    /// Tells whoever looks on of a step and records what was told.
+    /// Reports a step to observers and records the report.
     pub(crate) fn step(&mut self, step: Step, state: StepState, detail: &str) -> Result<(), WriteArtifactError> {
         let now = self.clock.now();
         self.draft.add_trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;

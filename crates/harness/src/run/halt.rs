@@ -122,7 +122,7 @@ pub enum HaltError {
 #[derive(Debug)]
 pub enum HaltSet {
     Now(Halt),
-    /// It was set before, and stays as it was.
+    /// The switch was set before, and stays as it was.
     Before(Halted),
 }
 

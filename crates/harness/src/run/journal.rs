@@ -1,4 +1,4 @@
-//! Notes of a run in a folder of their own, for whoever seals it if it dies: what it found so far, and the use of its model.
+//! Notes of a run in a folder of their own, for the process that seals it if it dies: what it found so far, and the use of its model.
 //!
 //! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
 //! cannot be written is no reason to stop a run: recovery then knows only what the events say.

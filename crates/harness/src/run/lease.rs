@@ -117,7 +117,7 @@ fn is_quiet(harness: &Harness, run_id: &RunId, lease: &Lease) -> Result<bool, Er
     Ok(harness.ledger().lease(run_id)?.as_ref() == Some(lease))
 }
 
-/// Gives whoever holds one of these leases, if it has lapsed by our clock, the time to renew it.
+/// Gives the holder of one of these leases, if it has lapsed by our clock, the time to renew it.
 pub(crate) fn wait_for_renewals(harness: &Harness, leases: &[Lease]) -> Result<(), ErrorCause> {
     let now = RunClock::start_clock()?.started();
     if harness.home.ledger_place().as_file().is_some() && leases.iter().any(|lease| lease.until <= now) {
@@ -151,15 +151,15 @@ pub(crate) fn has_lost_epoch(harness: &Harness, run_id: &RunId, epoch: u64) -> b
     matches!(held, Ok(Some(lease)) if lease.epoch > epoch) || is_lost(harness, run_id)
 }
 
-/// True if the bundle that the ledger speaks of is the one that lies here.
+/// True if the bundle that the ledger names is the one that lies here.
 fn is_sealed_here(harness: &Harness, row: &RunRow) -> bool {
     let attestation = harness.home.bundles().bundle_dir(&row.run_id).join(names::ATTESTATION);
     own_files::read_file(attestation).is_ok_and(|bytes| row.attestation_sha256 == Some(Digest::of_bytes(&bytes)))
 }
 
 impl Harness {
-    /// The end of a lease that begins now, by the clock of the ledger's server where it has one. Not to be asked by whoever holds the
-    /// ledger.
+    /// The end of a lease that begins now, by the clock of the ledger's server where it has one. A caller that holds the ledger must
+    /// not ask.
     pub(crate) fn lease_end(&self) -> Result<Stamp, ReadClockError> {
         let now = RunClock::start_clock()?.started();
         Ok(self.ledger().store_time(now).unwrap_or(now).after(self.lease))

@@ -136,13 +136,13 @@ fn run(
     let confined = stage.confine_spec(spec).map_err(keep_cause)?;
     let before = confined.applied().clone();
     let ended = confined.start_program(&mut watch).map_err(keep_cause)?;
-    let mut cells = SandboxRecords::default();
-    cells.add_sandbox("sandbox", &ended);
-    let attempts = cells.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
+    let mut records = SandboxRecords::default();
+    records.add_sandbox("sandbox", &ended);
+    let attempts = records.last().map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     Ok(Looked {
         exit: exit_code(&ended),
         timed_out: ended.timed_out,
-        cell: cells.last().cloned(),
+        cell: records.last().cloned(),
         attempts,
         limit_hits: ended.limit_hits,
         applied: ended.applied.unwrap_or(before),

@@ -41,7 +41,7 @@ pub(crate) fn sandbox_document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> S
         limits: engine.limits.to_vec(),
         not_enforced: if confined { Vec::new() } else { unlimited.to_vec() },
         postures: sandboxes.postures().to_vec(),
-        cells: sandboxes.cells().to_vec(),
+        cells: sandboxes.records().to_vec(),
         attempts: sandboxes.attempts().to_vec(),
         environment: sandboxes.environment().clone(),
         leftover_processes: engine.leftovers.to_vec(),

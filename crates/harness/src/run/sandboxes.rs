@@ -57,7 +57,7 @@ impl SandboxRecords {
         }
     }
 
-    /// The cell that ended last.
+    /// The sandbox that ended last.
     pub(crate) fn last(&self) -> Option<&SandboxRecord> {
         self.cells.last()
     }
@@ -76,7 +76,7 @@ impl SandboxRecords {
             let runs = |state: &RecorderState| state.recorder == RecorderKind::Executions && state.missing.is_none();
             posture.recorders.iter().any(runs)
         };
-        // Of a sandbox that nothing came back from nobody knows what was tried in it.
+        // A sandbox that returned no record may have tried anything.
         !self.cells.is_empty() && self.postures.iter().all(sees)
     }
 }
@@ -85,7 +85,8 @@ impl SandboxRecords {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Sandboxes {
-    /// The profile that the events of a dead run say; of a living one the cells tell.
+    /// The profile that the events of a dead run name; for a live run, the recorded sandboxes have
+    /// it.
     applied: Option<Profile>,
     cells: SandboxRecords,
     attempts: Vec<Attempt>,
@@ -105,7 +106,7 @@ impl Sandboxes {
     }
 
     /// Sandboxes in the order of their start.
-    pub(crate) fn cells(&self) -> &[SandboxRecord] {
+    pub(crate) fn records(&self) -> &[SandboxRecord] {
         &self.cells.cells
     }
 
@@ -141,7 +142,7 @@ impl Sandboxes {
         }
     }
 
-    /// Takes over what an event says of them, which no note may contradict.
+    /// Takes over an event's facts about them, which no note may contradict.
     pub(crate) fn restore_event(&mut self, event: &Event) {
         if event.kind == EventKind::SandboxApplied {
             let profile = event.data.get("profile").cloned();
@@ -164,10 +165,10 @@ impl Sandboxes {
 }
 
 impl RunFile<'_> {
-    /// Adds cells, with what their recorders noted as it may be kept. Judged only
+    /// Adds sandboxes, with what their recorders noted as it may be kept. Judged only
     /// afterwards, so that it can be judged again.
-    pub(crate) fn add_cells(&mut self, cells: SandboxRecords) -> Result<(), Stopped> {
-        self.sandboxes.cells.add_all(cells);
+    pub(crate) fn add_sandbox_records(&mut self, records: SandboxRecords) -> Result<(), Stopped> {
+        self.sandboxes.cells.add_all(records);
         let cells = std::mem::take(&mut self.sandboxes.cells.cells);
         self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;
         Ok(())

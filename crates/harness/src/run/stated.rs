@@ -67,8 +67,8 @@ pub(crate) fn state<T: Serialize>(
     let folder = folder(harness, run)?;
     let file = format!("{name}.dsse.json");
     let path = folder.join(&file);
-    // Whole or not there: whoever is killed in between leaves a name that nobody takes for
-    // a statement.
+    // Whole or not there: a process killed in between leaves a name that no reader takes for a
+    // statement.
     let part = folder.join(format!("{PART}{file}"));
     let mut opened =
         OpenOptions::new().write(true).create_new(true).mode(0o600).own_open(&part).map_err(failed(&part))?;

@@ -22,7 +22,7 @@ pub(crate) const MARKER: &str = "CTO_RUN_MARK";
 /// Lies in `backend/` when the engine or a check was ended for time.
 pub(crate) const TIMEOUT_MARKER: &str = "provider-timeout.txt";
 
-/// An empty file takes room too: so much of the kernel's memory, where it lies in memory.
+/// An empty file takes space too: so much of the kernel's memory, where it lies in memory.
 const INODE_BYTES: u64 = 1024;
 const INODES_MIN: u64 = 1024;
 const INODES_MAX: u64 = 1 << 20;

@@ -20,7 +20,7 @@ pub(crate) fn used_file(harness: &Harness, request: Digest) -> PathBuf {
 /// Moment from which a mark must outlive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkDurability {
-    /// From the start: at stage 4 it alone says what a restored ledger does not.
+    /// Durable from the start: at stage 4 the mark alone shows what a restored ledger does not.
     Synced,
     /// Once the kernel has written it out: the synced memory of the last entry tells a
     /// ledger that was restored before that.

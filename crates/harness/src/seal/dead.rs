@@ -84,7 +84,7 @@ pub(crate) struct Dead<'a> {
     /// The way it ended, where that was in this very process.
     pub(crate) stopped: Option<&'a Stopped>,
     pub(crate) lease: Option<HeldLease>,
-    /// It was another instance's, whose lease has lapsed.
+    /// True for a run of another instance whose lease has lapsed.
     pub(crate) lapsed: bool,
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn finish_landing(harness: &Harness, run_id: &RunId) -> Result<Option
     let sealed = read_sealed(&dir).map_err(|error| RecoverError::Io(dir, error))?;
     let now = RunClock::start_clock().map_err(|error| RecoverError::Ledger(error.into()))?.now();
     record_landing(harness, &sealed, now).map_err(|error| RecoverError::Ledger(error.into()))?;
-    // The bundle of a run that died in its landing has told what became of it.
+    // The bundle of a run that died in its landing has a note about its landing.
     Ok(sealed.report.target_commit.is_some().then_some(landing))
 }
 

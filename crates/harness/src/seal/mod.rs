@@ -1,4 +1,4 @@
-//! From a captured result to a sealed bundle: verification, proofs of stages, report; also
+//! Turns a captured result into a sealed bundle: verification, proofs of stages, report; also
 //! of a run that died.
 
 pub(crate) mod dead;

@@ -1,4 +1,5 @@
-//! From the findings of all steps to a sealed bundle: the last events, the report, the signature.
+//! Turns the findings of all steps into a sealed bundle: the last events, the report, the
+//! signature.
 
 mod compose;
 
@@ -176,7 +177,7 @@ impl<'a> Evidence<'a> {
         expected_artifacts(&mut run);
         let probe = postures(&sandbox).and_then(|place| probe_sha256(&sandbox[place]));
         let missing = required_events(&mut run);
-        // What the report will hold is looked at before it is said what was found.
+        // Checks the content of the report before any finding is announced.
         let report = compose_report(&run, &account, missing, run.draft.censor().result(0), probe);
         let report = run.clean(names::REPORT, report)?;
         let scan = run.conclude_scan()?;
@@ -238,7 +239,7 @@ impl RunAccount {
         Ok(run.write_artifact(names::TEST_LOG, &log)?)
     }
 
-    /// Keeps what an interrupted run left of its result in its bundle; what it did not leave is said to be unknown, not empty.
+    /// Keeps what an interrupted run left of its result in its bundle; the report calls the missing parts unknown, not empty.
     fn end_interrupted(&self, run: &mut RunFile<'_>) -> Result<(), Stopped> {
         // Its folder may be gone, or lie in another home.
         let is_left = run.draft.files().keys().any(|name| name.starts_with("backend/"));

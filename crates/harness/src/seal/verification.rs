@@ -166,7 +166,7 @@ fn skip(run: &mut RunFile<'_>, why: &str) -> Examined {
 fn record(run: &mut RunFile<'_>, baseline_log: Vec<u8>, examined: Examined) -> Result<Verification, Stopped> {
     let Examined { passes, coverage, blocks, late, log, cells, attempts, setup, poisoned, products_rebuilt } = examined;
     run.sandboxes.add_setup(setup);
-    run.add_cells(cells)?;
+    run.add_sandbox_records(cells)?;
     posture::hold_against(run, attempts)?;
     let log = [baseline_log, log].concat();
     run.write_artifact(names::TEST_LOG, &log)?;

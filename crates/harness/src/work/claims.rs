@@ -17,8 +17,7 @@ use crate::run::file::RunFile;
 use crate::run::standing::RunStanding;
 use crate::work::engines::Layered;
 
-/// Claimed commit ids, and whether each is a commit of the result; None where it cannot be
-/// told.
+/// Claimed commit ids, and whether each is a commit of the result; none if that is unknown.
 pub(crate) type Commits = Vec<(String, Option<bool>)>;
 
 /// Whose words the engine's output is in.

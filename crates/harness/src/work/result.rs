@@ -113,7 +113,7 @@ impl TakenResult {
         self.source_at.as_ref()
     }
 
-    /// Takes over what an event of a dead run says of it, which no note may contradict.
+    /// Takes over facts from an event of a dead run, which no note may contradict.
     pub(crate) fn restore_event(&mut self, event: &Event) {
         if event.kind == EventKind::GitDiffChecked {
             let passed = |key: &str| event.data.get(key).and_then(Value::as_bool).unwrap_or(false);

@@ -130,7 +130,7 @@ impl Sessions {
             state.sessions.insert(value.clone(), session);
             Some((link.role, value.clone()))
         });
-        // One more session may have ended the oldest.
+        // A new session may have ended the oldest.
         self.ended.send_replace(());
         made
     }

@@ -1,4 +1,4 @@
-//! Whoever asks, and what a request's head says of them.
+//! The viewer of a request, from the facts in its head.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) const HEAD_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerAddress(pub(crate) SocketAddr);
 
-/// Whoever asks.
+/// Identity of the client.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
     pub(crate) role: Option<Role>,

@@ -1,5 +1,5 @@
 //! Bundles of all homes on one ledger, by way of the object store: handed in before the ledger calls them sealed, fetched when somebody
-//! looks. What was fetched is kept in a bounded cache and compared with its list at every look; whoever asked verifies it.
+//! looks. What was fetched is kept in a bounded cache and compared with its list at every look; the caller verifies it.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -19,7 +19,7 @@ pub struct UseObjectError {
 pub enum ObjectFault {
     #[error("this program was built without the feature fleet")]
     NoFleet,
-    /// The store is on another machine and cannot be spoken to without somebody listening.
+    /// The store is on another machine and the connection to it would not be encrypted.
     #[error("it is on another machine, and nothing protects the way: {0}")]
     Unprotected(&'static str),
     #[error("{0}")]

@@ -1,7 +1,7 @@
 //! Objects: named bytes that are created once, in a folder or in a bucket that any number of machines share.
 //!
 //! Owns the place of an object store, the few things that are asked of one, the probe that finds out if it keeps what it promises,
-//! and the witness of approvals. A store is believed in nothing that its answers do not show. Decides nothing: the caller says what a
+//! and the witness of approvals. Nothing about a store is trusted that its answers do not show. Decides nothing: the caller says what a
 //! probe or a witness means for a run.
 
 mod fault;

@@ -25,7 +25,7 @@ pub struct BucketPlace {
     pub region: String,
     /// Without it requests are not signed.
     pub access: Option<BucketAccess>,
-    /// Certificate authorities that may vouch for the store. Without them only a store of this machine is spoken to, in the open.
+    /// Certificate authorities that may vouch for the store. Without them only a store of this machine is used, unencrypted.
     pub authorities: Option<PathBuf>,
     /// The longest time that one object is waited for, all tries together.
     pub patience: Duration,

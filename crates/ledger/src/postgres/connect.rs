@@ -18,14 +18,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// their leases go on only if it is made anew before they lapse.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
 const KEEPALIVE: Duration = Duration::from_secs(5);
-/// A server that restarts is back by then; one that is not is told of.
+/// A server that restarts is back by then; one that is not is reported.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(10);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A lock is waited for so long, as in a file. A commit is in the log of the server, and of its synchronous standby where it has one,
-/// before it is said to be done, whatever the server's own setting.
+/// before it is reported as done, whatever the server's own setting.
 ///
-/// Whoever holds the change lock and says nothing for a while, since it was stopped or cut off, is disconnected by the server: the
+/// The server disconnects a client that holds the change lock and is silent for a while, since it was stopped or cut off: the
 /// others go on. The same client finds out when it asks again.
 const SESSION: &str = "SET lock_timeout = '30s'; SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
      SET idle_in_transaction_session_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; \

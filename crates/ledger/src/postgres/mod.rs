@@ -1,7 +1,7 @@
 //! A ledger in a PostgreSQL database: everything that speaks its SQL, and the only code that knows the library.
 //!
 //! No table is read or written from here: each question and each change is a call of a function of the schema `cto`, which runs
-//! with its owner's rights. The database itself checks the chain and makes the rows of an entry; whoever writes a row through
+//! with its owner's rights. The database itself checks the chain and makes the rows of an entry; a row that a client writes through
 //! [`crate::store::Change`] is only compared with it.
 
 mod check;
@@ -30,7 +30,7 @@ use postgres::{Client, Row, Statement};
 use crate::fault::{FaultKind, StoreFault, StoreResult};
 use crate::place::ServerPlace;
 
-/// Names the one lock that whoever changes a ledger holds: "ctoL".
+/// Number of the one lock that every change of a ledger holds: "ctoL".
 const CHANGE_LOCK: i64 = 0x6374_6f4c;
 
 /// The time in which what has come from the server is read.
@@ -47,7 +47,7 @@ pub(crate) struct PostgresStore {
     /// Version of its schema; a ledger that is only read may have an older one.
     version: i32,
     may_write: bool,
-    /// Changes of the queue that the server has told of.
+    /// Changes of the queue that the server has announced.
     stirs: Cell<u64>,
     /// The timeline that was read last.
     timeline: RefCell<Option<String>>,
@@ -91,7 +91,7 @@ impl Link {
         self.client.query(&statement, values)
     }
 
-    /// True if the server has told of something since it was looked.
+    /// True if the server has announced something since the last look.
     fn has_notice(&mut self) -> StoreResult<bool> {
         let told = self.client.notifications().timeout_iter(NOTICE_WAIT).count();
         told.map(|count| count > 0).map_err(|error| self.note_fault(error))

@@ -61,7 +61,7 @@ fn has_schema(client: &mut Client) -> Result<bool, postgres::Error> {
     Ok(client.query_one(sql, &[])?.get(0))
 }
 
-/// Lays out an empty database and brings an older ledger forward, all the way or not at all; whoever comes second finds it done.
+/// Lays out an empty database and brings an older ledger forward, all the way or not at all; a second client finds it done.
 pub(super) fn migrate_server(client: &mut Client, new_id: &str) -> Result<(), postgres::Error> {
     let mut change = client.transaction()?;
     change.execute("SELECT pg_advisory_xact_lock($1)", &[&CHANGE_LOCK])?;

@@ -121,8 +121,8 @@ impl QueueTurn {
     }
 }
 
-/// The run whose turn it is for a worker, of all rows after their lapse: the highest priority first, then the oldest. `is_open` says of
-/// a run that is in no row whether it goes on.
+/// The run whose turn it is for a worker, of all rows after their lapse: the highest priority first, then the oldest. `is_open` is true
+/// for a run in no row that still goes on.
 pub fn pick_turn<'a>(rows: &'a [QueuedRun], ask: &ClaimAsk, is_open: &dyn Fn(&RunId) -> bool) -> Option<&'a QueuedRun> {
     let fits = |run: &&QueuedRun| {
         run.state == QueueState::Queued

@@ -217,7 +217,7 @@ pub(super) fn create_schema(connection: &Connection, ledger_id: &str) -> rusqlit
     transaction.commit()
 }
 
-/// Brings an older ledger forward, all the way or not at all. `pass` is told each place that is passed.
+/// Brings an older ledger forward, all the way or not at all. `pass` is called at each step.
 pub(super) fn migrate_file(connection: &Connection, pass: &dyn Fn(&'static str)) -> rusqlite::Result<()> {
     pass("ledger.migrating");
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;

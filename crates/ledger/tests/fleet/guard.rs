@@ -119,7 +119,7 @@ fn what_would_break_the_chain_or_a_lease_for_good_is_refused() {
     two.attempt(&two.stolen, &claim(&digest("0b").to_string())).expect("the control");
 }
 
-/// Whoever takes a run over after its lease has lapsed ends it, and does nothing else with it.
+/// An instance that takes a run over after its lease has lapsed ends it, and does nothing else with it.
 #[test]
 fn a_run_that_was_taken_over_is_only_sealed_and_never_as_passed() {
     let two = TwoWorkers::new();

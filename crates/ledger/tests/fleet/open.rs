@@ -155,8 +155,8 @@ fn a_crash_loses_nothing_and_a_promotion_is_seen() {
     assert_eq!(ledger.append(EntryKind::HaltSet, None, *TIME, &json!({})).unwrap().seq, 2);
 }
 
-/// Whoever holds the one lock for changes and falls silent, since it was stopped or cut off, is disconnected: the others go on, and it
-/// finds out and begins anew.
+/// A client that holds the one lock for changes and falls silent, since it was stopped or cut off, is disconnected: the others go on,
+/// and it finds out and begins anew.
 #[test]
 fn a_silent_client_does_not_keep_the_lock() {
     for (silence, begins) in [(Duration::from_secs(12), 2), (Duration::from_secs(1), 1)] {

@@ -292,7 +292,7 @@ fn a_stolen_worker_reads_no_contract_of_others() {
     assert!(matches!(refused, AppendEntryError::ReadOnly), "{refused}");
 }
 
-/// From the moment in which its role may no longer log in, a stolen worker does nothing.
+/// A stolen worker does nothing once its role may no longer log in.
 #[test]
 fn a_role_that_was_dropped_does_nothing() {
     let two = TwoWorkers::new();

@@ -62,7 +62,7 @@ fn every_earlier_version_is_brought_forward_and_goes_on() {
         let shown = world.server.run_sql(&world.database, "SELECT value FROM cto.meta WHERE key = 'schema_version'");
         assert_eq!(shown.unwrap(), "5");
         opened.append(EntryKind::HaltLifted, None, TIME_TEXT.parse().unwrap(), &json!({})).unwrap();
-        // From version 3 on the ledger knows whose a run is, and this one is the operator's.
+        // The ledger knows the owner of a run since version 3, and this one is the operator's.
         if version < 3 {
             check_worker(&world, version);
         }

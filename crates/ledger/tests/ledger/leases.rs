@@ -67,7 +67,7 @@ fn an_engine_starts_on_a_lease_that_is_renewed_with_it() {
     assert_eq!(ledger.lease(&run("aaaa")).unwrap().map(|lease| lease.until), Some(until), "the control");
 }
 
-/// Of many who find the same lapsed run, one gets it.
+/// A lapsed run that many find at once goes to one of them.
 #[test]
 fn one_of_many_takes_it_over() {
     let world = World::new();

@@ -130,7 +130,7 @@ fn a_table_that_is_gone_is_damage() {
 
 #[test]
 fn a_place_nobody_may_write_is_named_as_one() {
-    // Not even root may make files here, so this holds whoever runs the test.
+    // Not even root may make files here, so this holds for every user who runs the test.
     let error = error_of(Ledger::open_file(Path::new("/sys/kernel/ledger.db")));
     assert!(matches!(error, OpenLedgerError::ReadOnly { .. }), "{error:?}");
     let error = error_of(Ledger::open_file(Path::new("/nowhere/at/all/ledger.db")));

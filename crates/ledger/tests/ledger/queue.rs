@@ -293,7 +293,7 @@ fn no_two_workers_get_one_run() {
     assert_eq!((taken.len(), taken.iter().collect::<BTreeSet<_>>().len()), (40, 40));
 }
 
-/// Limits and targets hold whoever asks at once.
+/// Limits and targets hold even if many workers ask at once.
 #[test]
 fn no_limit_is_passed_by_asking_at_once() {
     for (target, limits) in [

@@ -90,7 +90,7 @@ impl World {
         Some(world)
     }
 
-    /// Whoever finds a started run whose lease has lapsed raises the epoch and seals it.
+    /// A worker that finds a started run whose lease has lapsed raises the epoch and seals it.
     fn take_over(&self) -> Option<Self> {
         let lapsed = self.turn.state == QueueState::Started && self.turn.lease_until? <= stamp(self.now);
         let epoch = self.turn.epoch + 1;

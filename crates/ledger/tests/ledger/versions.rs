@@ -62,7 +62,7 @@ const KEPT: &[Older] = &[
         leases: true,
         answers: true,
     },
-    // Of today: the same, with the runs of a rung in the order of their entries.
+    // A ledger of today: the same, with the runs of a rung in the order of their entries.
     Older {
         name: "ledger-v7.db",
         seq: 19,

@@ -70,7 +70,7 @@ pub(crate) fn socket(family: u16, kind: c_int, protocol: c_int, word: u64) -> io
 #[expect(unsafe_code, reason = "no wrapper passes a sixth argument")]
 pub(crate) fn connect_to(socket: BorrowedFd<'_>, address: &[u8], word: u64) -> io::Result<()> {
     let socket = socket.as_raw_fd();
-    // SAFETY: the address lives as long as the call, is as long as is said, and is only read.
+    // SAFETY: the address lives as long as the call, has the given length, and is only read.
     let result =
         unsafe { libc::syscall(libc::SYS_connect, socket, address.as_ptr(), address.len(), 0_usize, 0_usize, word) };
     checked(result).map(drop)

@@ -11,7 +11,7 @@ use super::checked;
 /// description.
 pub(crate) fn take_lease(file: BorrowedFd<'_>) -> io::Result<()> {
     control(file, F_SETLEASE, F_WRLCK)?;
-    // The kernel would signal whoever took it; here it is asked.
+    // The kernel would signal the holder; here the holder polls.
     control(file, F_SETOWN, 0).map(drop)
 }
 
@@ -48,7 +48,7 @@ mod tests {
         let path = written.into_temp_path();
         take_lease(file.as_fd()).unwrap();
         assert!(!is_wanted(file.as_fd()));
-        // Who does not wait is told, and has asked for it.
+        // A reader with O_NONBLOCK gets an error at once, as it asked.
         let mut hasty = File::options();
         std::os::unix::fs::OpenOptionsExt::custom_flags(hasty.read(true), libc::O_NONBLOCK);
         assert_eq!(hasty.open(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);

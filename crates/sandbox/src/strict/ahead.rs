@@ -60,7 +60,7 @@ impl Ahead {
         grouped && confinement.uid.is_none() && confinement.home == Path::new(HOME_DEFAULT)
     }
 
-    /// Goes on with an order. `None` where it cannot be told, or its limits cannot be set here.
+    /// Goes on with an order. `None` if the order cannot be sent, or its limits cannot be set here.
     pub(super) fn go_on(
         mut self,
         order: &Order,

@@ -44,8 +44,8 @@ pub(super) fn create_process(
         }
         Forked::Parent(pid) => pid,
     };
-    // From here on a failure takes the new process with it, because the cell kills it when
-    // it is dropped.
+    // From here on a failure takes the new process with it, because dropping the confined process
+    // kills it.
     let cell = ConfinedProcess::new(init, channel, cgroup, unbuilt(identity));
     identity.write_maps(init).at(ConfineStep::IdMap, "mapping the user")?;
     if let (Some(cgroup), false) = (&cell.cgroup, is_in) {

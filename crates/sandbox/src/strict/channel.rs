@@ -134,7 +134,7 @@ impl Channel {
         send_with_fds(self.socket.as_fd(), &bytes, &[stdin]).map(|_| true)
     }
 
-    /// Waits to be told.
+    /// Waits for the order.
     pub(crate) fn hear(&self) -> io::Result<(StageMessage<Order>, OwnedFd)> {
         let (told, fds) = self.receive_any()?.ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok((told, fds.into_iter().next().ok_or(io::ErrorKind::InvalidData)?))

@@ -52,7 +52,7 @@ pub(crate) struct ConfinedProcess {
     pub(super) upper: Option<OwnedFd>,
     /// The list of shared memory segments inside.
     pub(super) segments: Option<OwnedFd>,
-    /// The harness has been told what was built.
+    /// The harness has received the facts of what was built.
     pub(super) announced: bool,
 }
 
@@ -72,7 +72,7 @@ pub(super) enum StageEvent {
 }
 
 impl ConfinedProcess {
-    /// Cell around a first process that has not reported yet.
+    /// Confined process around a first process that has not reported yet.
     pub(super) fn new(init: Pid, channel: Channel, cgroup: Option<Cgroup>, applied: Applied) -> Self {
         Self {
             init: Some(init),

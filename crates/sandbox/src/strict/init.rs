@@ -62,7 +62,7 @@ pub(crate) fn run_init(init: &Init<'_>) -> ! {
 }
 
 /// The same for one that is started before there is an order: it builds what every run has,
-/// and waits to be told.
+/// and waits for the order.
 pub(crate) fn run_ahead(identity: Identity, channel: &Channel, staging: &Path) -> ! {
     say_and_exit(channel, start_ahead(identity, channel, staging))
 }
@@ -153,7 +153,7 @@ impl Init<'_> {
             .at(ConfineStep::Canaries, "laying decoys out")?;
         root.enter().at(ConfineStep::Pivot, "entering the new root")?;
         let decoys = canary::guard_decoys(&confinement.home, &confinement.canaries).map_err(|error| error.to_string());
-        // Opened here it stays the list of this ipc namespace, whoever reads it.
+        // Opened here it stays the list of this ipc namespace, for every reader.
         let segments = own_files::open_file(SEGMENTS).ok();
         let said = InnerMessage::Built(Built {
             mounts: std::mem::take(&mut root.mounts),

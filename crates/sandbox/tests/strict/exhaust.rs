@@ -232,7 +232,7 @@ fn a_directory_of_the_host_ends_at_its_watched_limit() {
     }
 }
 
-/// Files without a name and a directory that its owner may not list take room that no walk can see. What is written beside the
+/// Files without a name and a directory that its owner may not list take space that no walk can see. What is written beside the
 /// watched directory is none of its business, though one could not be listed from the start. On a file system of their own, in a
 /// mount namespace that nobody else sees.
 #[test]

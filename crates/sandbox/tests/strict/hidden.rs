@@ -51,7 +51,7 @@ def end_this_thread(): call(60, 0)
 enum Left {
     /// A process is alive when the program ends, and is named.
     Named,
-    /// It may have ended by then.
+    /// The program may have ended by then.
     Perhaps,
 }
 
@@ -222,7 +222,7 @@ for _ in range(30): hide(linger)
 ready()
 ";
 
-/// That processes were killed is not enough: the end is told when the kernel has no process of the program any more.
+/// That processes were killed is not enough: the end is reported when the kernel has no process of the program any more.
 #[test]
 fn the_end_is_told_when_the_last_process_is_gone() {
     let world = World::new(everybody()[0]);

@@ -183,12 +183,12 @@ fn touching_a_decoy_is_recorded() {
             ("ls -la ~ ~/.ssh ~/.aws", vec![]),
             ("echo x > ~/.aws/credentials", vec![(".aws/credentials", true, false, true)]),
             ("cat ~/.*/*", vec![(".ssh/id_rsa", true, true, false), (".aws/credentials", true, true, false)]),
-            // It does not wait, and gets nothing the first time.
+            // The program does not wait, and gets nothing the first time.
             ("grep -r decoy ~", vec![(".ssh/id_rsa", true, false, false), (".aws/credentials", true, false, false)]),
             ("chmod 600 ~/.ssh/id_rsa", vec![(".ssh/id_rsa", false, false, true)]),
             ("rm ~/.aws/credentials", vec![(".aws/credentials", false, false, true)]),
             ("mv ~/.ssh/id_rsa ~/x; cat ~/x", vec![(".ssh/id_rsa", true, true, true)]),
-            // One that would rather not be seen: no time of reading, and another name.
+            // A reader that hides: no time of reading, and another name.
             ("dd if=$HOME/.ssh/id_rsa iflag=noatime", vec![(".ssh/id_rsa", true, false, false)]),
             ("ln ~/.ssh/id_rsa ~/x; dd if=$HOME/x iflag=noatime; rm ~/x", vec![(".ssh/id_rsa", true, false, true)]),
             ("cat ~/.ssh/id_rsa; touch -a -d @0 ~/.ssh/id_rsa", vec![(".ssh/id_rsa", true, false, true)]),

@@ -59,7 +59,7 @@ fn sockets_in_the_file_system_are_not_there() {
         crate::world::check_as(who, &attacks, |world: &World| {
             let socket = UnixListener::bind(world.path("docker.sock")).unwrap();
             world.give(&world.path("docker.sock"));
-            // It listens as long as this test runs.
+            // The socket listens as long as this test runs.
             std::mem::forget(socket);
             Vec::new()
         });

@@ -28,7 +28,7 @@ pub(crate) enum Who {
     Ordinary,
 }
 
-/// Everybody this test can be; what cannot be tried is said.
+/// Everybody this test can be; what cannot be tried is printed.
 pub(crate) fn everybody() -> Vec<Who> {
     if rustix::process::geteuid().is_root() {
         return vec![Who::Root, Who::Ordinary];
@@ -186,7 +186,7 @@ pub(crate) struct Outcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) leftovers: Leftovers,
-    /// Processes of the program when its end was told.
+    /// Processes of the program when its end was reported.
     pub(crate) living: usize,
     pub(crate) limits: Vec<HeldLimit>,
     pub(crate) limit_hits: Vec<LimitKind>,

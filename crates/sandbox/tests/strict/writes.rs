@@ -47,7 +47,7 @@ fn the_workspace_and_private_places_are_written() {
         assert_eq!((outcome.how, outcome.stdout.as_str()), (How::Exited { code: 0 }, "done\n"), "{}", outcome.stderr);
         assert_eq!(world.read("workspace/new"), "new\n");
         assert!(!world.path("workspace/readme").exists() && world.path("workspace/b").is_dir());
-        // Whoever the program was inside, what it wrote belongs to the harness' user.
+        // The harness' user owns what the program wrote, whatever user the program was inside.
         let owner = |path: &str| std::os::unix::fs::MetadataExt::uid(&world.path(path).metadata().unwrap());
         assert_eq!(owner("workspace/new"), owner("source/file"));
         assert!(!world.path("home/file").exists() && !std::path::Path::new("/dev/shm/file").exists());

@@ -63,7 +63,7 @@ fn what_stays_within_it_goes_on() {
 fn what_was_written_last_counts_too() {
     let ended = run_growing("exec fallocate -l 11M file");
     assert!(ended.disk_exceeded && ended.limit_hits == [LimitKind::Disk], "{ended:?}");
-    // It ends long before it is looked at, unless the machine is very busy.
+    // The program ends long before it is looked at, unless the machine is very busy.
     assert!(matches!(ended.how, How::Exited { code: 0 } | How::Signaled { signal: 9 }), "{ended:?}");
 }
 

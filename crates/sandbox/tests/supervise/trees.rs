@@ -82,7 +82,8 @@ fn a_process_that_forks_and_exits_all_the_time_is_caught() {
         let test = "trees::a_process_that_forks_and_exits_all_the_time_is_caught";
         return testkit::skip(test, "no perl to write a fast fork chain in");
     };
-    // It ends by itself some day, so that a failing test does not leave it to the machine for good.
+    // The chain ends by itself some day, so that a failing test does not leave it to the machine
+    // for good.
     let chain = "$end = time + 15; while (time < $end) { exit if fork }";
     let mut spec = program(&[perl.to_str().unwrap(), "-e", chain]);
     spec.wall = Duration::from_millis(500);

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-/// The machine and interpreter that markers are held against.
+/// The machine and interpreter that markers are compared with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MarkerPlace {
     /// Major and minor version of the interpreter, if its folder names one.

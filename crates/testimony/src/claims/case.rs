@@ -1,10 +1,9 @@
-//! Case: the `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` blocks of its output, and the results
-//! of phases in its event log, where some builds alone have them. How it ended is said by
-//! the pipeline's end and by the last of the phases that work on the change: the
-//! retrospective says that it is complete whatever happened, and so does a scout. What was
-//! made may have been said by any of them, because later phases fill the same form and
-//! leave it empty. A block that is broken claims nothing; that it is broken is judged where
-//! the engine's protocol is.
+//! Case: the `<<<AGENT_RESULT` .. `AGENT_RESULT>>>` blocks of its output, and the results of phases
+//! in its event log, where some builds alone have them. The pipeline's end and the last of the
+//! phases that work on the change say how it ended: the retrospective says that it is complete
+//! whatever happened, and so does a scout. What was made may have been said by any of them, because
+//! later phases fill the same form and leave it empty. A block that is broken claims nothing; that
+//! it is broken is judged where the engine's protocol is.
 
 use contract::claim::Saying;
 use serde_json::{Map, Value};

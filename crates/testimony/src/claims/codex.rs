@@ -38,7 +38,7 @@ pub(super) fn read_codex_claims(stdout: &[u8]) -> FoundClaims {
             }
             "turn.completed" => ended = Some(("turn.completed", true)),
             "turn.failed" => ended = Some(("turn.failed", false)),
-            // Also told of a lost connection that is made again: a later end of the turn
+            // Also sent for a lost connection that is made again: a later end of the turn
             // counts more.
             "error" => ended = Some(("error", false)),
             _ => {}

@@ -32,7 +32,7 @@ fn said(claims: Claims) -> FoundClaims {
     if let Some(id) = claims.commit {
         said.field("claims.commit", Saying::Commit(id));
     }
-    // An empty list is said on purpose here: a case leaves the key out to say nothing.
+    // An empty list is written on purpose here: a case leaves the key out to say nothing.
     if let Some(files) = claims.files_changed {
         said.field("claims.files_changed", Saying::FilesChanged(once_each(files.into_iter())));
     }

@@ -1,9 +1,9 @@
 //! Claims of engines about themselves, and their comparison with the harness's
 //! observations.
 //!
-//! Claims come from the fields of an engine's own format, a reader for each, and from a
-//! table of patterns over its last message. Both are the engine's words: a claim can stand
-//! against a run and never for one.
+//! Claims come from the fields of an engine's own format, a reader for each, and from a table of
+//! patterns over its last message. Both are the engine's words: a claim can block a run and never
+//! make one pass.
 
 pub(crate) mod case;
 mod claude;
@@ -40,7 +40,7 @@ pub struct Seen {
     /// What the verification came to; None where nothing was run.
     pub tests_passed: Option<bool>,
     /// Claimed commit ids that were looked up in the workspace: whether each is a commit whose tree is the result.
-    /// None: it cannot be told.
+    /// None: unknown.
     pub commits: Vec<(String, Option<bool>)>,
 }
 

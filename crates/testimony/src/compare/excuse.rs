@@ -30,7 +30,7 @@ pub fn too_many_excused(excused: usize, executed: u64) -> bool {
     excused > MOST_EXCUSED || excused > 1 && share > executed.saturating_mul(MOST_PER_HUNDRED)
 }
 
-/// A command that was held again on one tree: what each repetition said.
+/// A command repeated on one tree, with the result of each repetition.
 #[derive(Debug, Clone, Copy)]
 pub struct Repetitions<'a>(pub &'a [Option<TestResults>]);
 

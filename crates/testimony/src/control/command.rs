@@ -13,12 +13,12 @@ pub(super) struct Commands(Vec<Vec<String>>);
 impl Commands {
     /// Collects the command itself, the scripts inside its arguments and the package
     /// scripts that it runs.
-    pub(super) fn of_command(room: &ControlInputs<'_>, tree: &ExamView<'_>) -> Self {
-        let mut commands = vec![room.argv.to_vec()];
-        for script in room.argv.iter().filter(|argument| argument.contains(char::is_whitespace)) {
+    pub(super) fn of_command(inputs: &ControlInputs<'_>, tree: &ExamView<'_>) -> Self {
+        let mut commands = vec![inputs.argv.to_vec()];
+        for script in inputs.argv.iter().filter(|argument| argument.contains(char::is_whitespace)) {
             commands.extend(of_script(script));
         }
-        commands.extend(of_package_scripts(room.argv, tree));
+        commands.extend(of_package_scripts(inputs.argv, tree));
         Self(commands)
     }
 

@@ -36,14 +36,14 @@ const COMMANDS: [(&[&str], Runner); 17] = [
 ];
 
 /// The runners that a command starts, as far as its words say so.
-pub fn known_runners(room: &ControlInputs<'_>) -> BTreeSet<Runner> {
-    let commands = Commands::of_command(room, &ExamView::of_exam(room));
+pub fn known_runners(inputs: &ControlInputs<'_>) -> BTreeSet<Runner> {
+    let commands = Commands::of_command(inputs, &ExamView::of_exam(inputs));
     COMMANDS.iter().filter(|(words, _)| commands.after(words).is_some()).map(|(_, runner)| *runner).collect()
 }
 
 /// Every file in which the test may be declared. Empty where nothing shows it.
-pub fn declaring_files(identity: &str, runner: Runner, room: &ControlInputs<'_>) -> Vec<String> {
-    let tree = ExamView::of_exam(room);
+pub fn declaring_files(identity: &str, runner: Runner, inputs: &ControlInputs<'_>) -> Vec<String> {
+    let tree = ExamView::of_exam(inputs);
     let identity = function_of(identity);
     match runner {
         Runner::Pytest => pytest::place_of(&tree, identity).map(|(path, _)| path).into_iter().collect(),
@@ -113,7 +113,7 @@ fn holding(tree: &ExamView<'_>, folder: &str, text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn in_room<T>(argv: &str, files: &[(&str, &str)], ask: impl FnOnce(&ControlInputs<'_>) -> T) -> T {
+    fn with_inputs<T>(argv: &str, files: &[(&str, &str)], ask: impl FnOnce(&ControlInputs<'_>) -> T) -> T {
         let argv = shell_words::split(argv).expect("words");
         let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
         let read = |wanted: &str| {
@@ -136,7 +136,7 @@ mod tests {
             ("grep -q x a.txt", None),
             ("make test", None),
         ] {
-            assert_eq!(in_room(argv, &package, known_runners), BTreeSet::from_iter(expected), "{argv}");
+            assert_eq!(with_inputs(argv, &package, known_runners), BTreeSet::from_iter(expected), "{argv}");
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
             (Runner::Surefire, "ex.AppTest$Inner::adds", &["src/test/java/ex/AppTest.java"]),
             (Runner::Junit, "", &[]),
         ] {
-            let found = in_room("x", &files, |room| declaring_files(identity, runner, room));
+            let found = with_inputs("x", &files, |inputs| declaring_files(identity, runner, inputs));
             assert_eq!(found, expected, "{identity}");
         }
     }

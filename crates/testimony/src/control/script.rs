@@ -101,7 +101,7 @@ fn is_script(path: &str) -> bool {
     ending.is_some_and(|ending| matches!(ending, "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx"))
 }
 
-/// True if Jest and Vitest take the file for a test when they are told no names.
+/// True if Jest and Vitest take the file for a test if they get no names.
 fn is_default(path: &str) -> bool {
     let name = name_of(path);
     name.contains(".test.") || name.contains(".spec.") || path.split('/').any(|folder| folder == "__tests__")

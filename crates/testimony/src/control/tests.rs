@@ -24,8 +24,8 @@ fn control(runner: Runner, argv: &str, passed: &[&str], files: &[(&str, &str)]) 
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let read =
         |wanted: &str| files.iter().find(|(path, _)| *path == wanted).map(|(_, content)| content.as_bytes().to_vec());
-    let room = ControlInputs { argv: &argv, cwd: "", paths: &paths, read: &read };
-    let controls = control_tests(&results(runner, passed), &room, NAME);
+    let inputs = ControlInputs { argv: &argv, cwd: "", paths: &paths, read: &read };
+    let controls = control_tests(&results(runner, passed), &inputs, NAME);
     let distinct: std::collections::BTreeSet<&str> = controls.iter().map(|control| control.path.as_str()).collect();
     assert_eq!(distinct.len(), controls.len(), "one for each file");
     controls.into_iter().next().map(|control| {
@@ -215,8 +215,8 @@ fn every_file_gets_a_control() {
     let passed: Vec<String> = paths.iter().map(|path| format!("{path}::test_a")).collect();
     let passed: Vec<&str> = passed.iter().map(String::as_str).collect();
     let read = |_: &str| Some(b"def test_a(): pass\n".to_vec());
-    let room = ControlInputs { argv: &["pytest".to_owned()], cwd: "", paths: &paths, read: &read };
-    let controls = control_tests(&results(Runner::Pytest, &passed), &room, NAME);
+    let inputs = ControlInputs { argv: &["pytest".to_owned()], cwd: "", paths: &paths, read: &read };
+    let controls = control_tests(&results(Runner::Pytest, &passed), &inputs, NAME);
     let names: Vec<&str> = controls.iter().map(|control| control.name.as_str()).collect();
     assert_eq!((names.len(), names[0], names[26]), (30, "qvzwkxaaa", "qvzwkxaba"));
     let failed = |which: &[usize]| {
@@ -232,8 +232,9 @@ fn every_file_gets_a_control() {
 #[test]
 fn names_that_are_refused() {
     for name in ["", "Upper", "a b", "a;b", "é"] {
-        let room = ControlInputs { argv: &[], cwd: "", paths: &["test_a.py".to_owned()], read: &|_| Some(Vec::new()) };
-        assert_eq!(control_tests(&results(Runner::Pytest, &["test_a.py::test_a"]), &room, name), [], "{name}");
+        let inputs =
+            ControlInputs { argv: &[], cwd: "", paths: &["test_a.py".to_owned()], read: &|_| Some(Vec::new()) };
+        assert_eq!(control_tests(&results(Runner::Pytest, &["test_a.py::test_a"]), &inputs, name), [], "{name}");
     }
 }
 
@@ -260,15 +261,15 @@ fn seen_to_fail() {
 
 proptest! {
     #[test]
-    fn any_room(words in prop::collection::vec("[-a-z./:=*' ]{0,12}|pytest|cargo|test|node|go|-m|unittest|--test|nextest|run|-run", 0..6),
+    fn any_inputs(words in prop::collection::vec("[-a-z./:=*' ]{0,12}|pytest|cargo|test|node|go|-m|unittest|--test|nextest|run|-run", 0..6),
         paths in prop::collection::vec("([a-z_.]{0,6}/){0,3}(test_a.py|Cargo.toml|go.mod|a_test.go|a.test.js|lib.rs|package.json)", 0..6),
         identities in prop::collection::vec("\\PC{0,12}|[a-z/_]{0,6}test_a.py::test_a\\[?|x (src/lib.rs) > a|x::y > a|__main__.A.b", 0..4),
         cwd in "[a-z./]{0,6}", content in "\\PC{0,40}|node:test|module x|package x\nfunc|TestCase def test|\\[package\\]\nname = \"x", kind in 0..7_usize) {
         let runner = [Runner::Pytest, Runner::Unittest, Runner::Cargo, Runner::Nextest, Runner::Node, Runner::Go, Runner::Junit][kind];
         let identities: Vec<&str> = identities.iter().map(String::as_str).collect();
         let read = |_: &str| Some(content.clone().into_bytes());
-        let room = ControlInputs { argv: &words, cwd: &cwd, paths: &paths, read: &read };
-        for control in control_tests(&results(runner, &identities), &room, NAME) {
+        let inputs = ControlInputs { argv: &words, cwd: &cwd, paths: &paths, read: &read };
+        for control in control_tests(&results(runner, &identities), &inputs, NAME) {
             prop_assert!(control.content.len() > NAME.len());
             prop_assert!(runner == Runner::Go || paths.contains(&control.path));
         }

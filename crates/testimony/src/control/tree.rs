@@ -33,9 +33,9 @@ pub(super) struct ExamView<'a> {
 
 impl<'a> ExamView<'a> {
     /// Takes the exam's tree and the working directory of its command.
-    pub(super) fn of_exam(room: &ControlInputs<'a>) -> Self {
-        let paths = room.paths.iter().map(String::as_str).collect();
-        Self { paths, cwd: joined("", room.cwd).unwrap_or_default(), read: room.read }
+    pub(super) fn of_exam(inputs: &ControlInputs<'a>) -> Self {
+        let paths = inputs.paths.iter().map(String::as_str).collect();
+        Self { paths, cwd: joined("", inputs.cwd).unwrap_or_default(), read: inputs.read }
     }
 
     /// Working directory of the command, relative to the root.

@@ -114,7 +114,7 @@ fn block(block: Block) -> Option<Note> {
     }
 }
 
-/// Its last message was told already.
+/// The event of its last message came before.
 fn end(ended: Ended) -> Note {
     if ended.is_error || ended.subtype.as_deref() != Some("success") {
         let why = ended.result.filter(|text| !text.is_empty()).or(ended.subtype).unwrap_or_default();

@@ -97,7 +97,7 @@ fn message(message: Message) -> Option<Vec<Note>> {
     Some(notes)
 }
 
-/// The start of a tool was told; its end is news where it failed.
+/// The start of a tool was noted; its end is new only if it failed.
 fn tool_end(end: ToolEnd) -> Vec<Note> {
     if !end.is_error {
         return Vec::new();

@@ -16,7 +16,7 @@ pub(super) struct JestReader {
     names: TestNames,
     /// Files that could not be loaded.
     unloaded: BTreeSet<String>,
-    /// The line before told how many files there were.
+    /// The line before had the number of files.
     ends: bool,
     readings: Option<RunnerReading>,
 }
@@ -51,7 +51,7 @@ impl JestReader {
             "✕" | "×" => (without_duration(name), TestOutcome::Failed),
             "○" => (name.strip_prefix("skipped ").unwrap_or(name), TestOutcome::Skipped),
             "✎" => (name.strip_prefix("todo ").unwrap_or(name), TestOutcome::Skipped),
-            // The details of a failure, which was told before.
+            // The details of a failure, which was reported before.
             "●" => return self.suites.clear_open(),
             _ => return self.suites.open_suite(indent, text),
         };
@@ -60,7 +60,7 @@ impl JestReader {
         self.names.add_test(&format!("{file} > {name}"), outcome);
     }
 
-    /// The numbers of a session. Names count where all of them were told, which `--verbose`
+    /// The numbers of a session. Names count if all of them were printed, which `--verbose`
     /// or a single file does.
     fn close(&mut self, list: &str) {
         let (passed, failed) = (number_of(list, &["passed"]), number_of(list, &["failed"]));

@@ -65,7 +65,7 @@ struct Reader {
     case: Option<Case>,
 }
 
-/// A test that is being told.
+/// A test whose element is open.
 struct Case {
     attributes: Vec<u8>,
     outcome: TestOutcome,
@@ -84,7 +84,7 @@ impl Reader {
                 XmlTag::Close { name } => self.close(name),
             }
         }
-        // A document that is cut off has told of its last test what it could.
+        // A document that is cut off keeps what it had of its last test.
         self.close(b"testcase");
         self.found.then_some(self.report)
     }
@@ -170,7 +170,7 @@ fn is_aside(word: &str) -> bool {
 }
 
 /// As pytest itself names it: `file::Class::name[parameters]`. A method that a class
-/// inherits is told with the file of the base, so that file and class do not fit; then the
+/// inherits is reported with the file of the base, so that file and class do not fit; then the
 /// class alone says where it is. None for what is no test: a file that could not be
 /// collected.
 fn of_pytest(name: &str, class: &str, file: &str) -> Option<String> {

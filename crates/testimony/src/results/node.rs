@@ -20,7 +20,7 @@ const WITHIN: &str = " > ";
 pub(super) struct Nest {
     parents: Vec<Parent>,
     names: TestNames,
-    /// Files that failed before any of their tests was told.
+    /// Files that failed before any of their tests was reported.
     unloaded: BTreeSet<String>,
 }
 

@@ -90,7 +90,7 @@ impl TestOutcome {
 /// most.
 ///
 /// An identity that comes more than once is followed by ` ⟨2⟩`, ` ⟨3⟩`, those that ran
-/// first: which of the equals it was cannot be told, how many there were can.
+/// first: which of the equals it was is unknown, their number is known.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct TestResults {
     pub runner: Runner,

@@ -45,7 +45,7 @@ impl PhpunitReader {
         self.names.add_test(&format!("{} > {name}", self.class), outcome);
     }
 
-    /// Names count where all of them were told.
+    /// Names count if all of them were printed.
     fn close(&mut self, said: TestCounts) {
         let names = std::mem::take(&mut self.names);
         let names = if names.counts() == said { names } else { TestNames::default() };

@@ -56,7 +56,7 @@ impl RspecReader {
         self.names.add_test(&name, outcome);
     }
 
-    /// Names count where all of them were told.
+    /// Names count if all of them were printed.
     fn close(&mut self, said: TestCounts) {
         self.settle(0);
         let names = std::mem::take(&mut self.names);

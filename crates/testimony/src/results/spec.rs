@@ -12,7 +12,7 @@ pub(super) struct SpecReader {
     summary: NodeSummary,
     /// The begin of a name that has line breaks in it.
     broken: Option<(usize, Sign, String)>,
-    /// The line before said where a failed test stands: what follows was told already.
+    /// The line before said where a failed test stands: what follows was reported already.
     repeated: bool,
     readings: Option<RunnerReading>,
 }

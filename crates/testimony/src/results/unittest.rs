@@ -106,7 +106,7 @@ impl UnittestReader {
 
     fn flush(&mut self) {
         if let Some(Current { identity, outcome }) = self.current.take() {
-            // Where others follow and none was told, its subtests have failed.
+            // If others follow and none was reported, its subtests have failed.
             self.names.add_test(&identity, outcome.unwrap_or(TestOutcome::Failed));
         }
     }

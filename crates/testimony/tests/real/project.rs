@@ -132,8 +132,8 @@ impl Project {
         let words: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         let paths = self.paths();
         let read = |path: &str| fs::read(self.root().join(path)).ok();
-        let room = ControlInputs { argv: &words, cwd, paths: &paths, read: &read };
-        let controls = control_tests(exam.tests(), &room, NAME);
+        let inputs = ControlInputs { argv: &words, cwd, paths: &paths, read: &read };
+        let controls = control_tests(exam.tests(), &inputs, NAME);
         let control = controls.first().unwrap_or_else(|| panic!("no control: {argv:?} {exam:#?}"));
         let before = fs::read(self.root().join(&control.path)).ok();
         self.write(&control.path, &control.content);

@@ -33,7 +33,7 @@ pub fn all(random: &mut Random) -> Vec<Secret> {
     made.collect()
 }
 
-/// Those that can be told by themselves.
+/// Kinds that are recognised without context.
 const BARE: &[(&str, Make)] = &[
     ("aws access key id", |r| join(&["AK", "IA", &r.text(BASE32, 16)])),
     ("gcp service account", service_account),

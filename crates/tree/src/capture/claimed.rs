@@ -17,7 +17,7 @@ pub enum FoundCommit {
     Tree(Oid),
     /// No commit of that id was made here.
     Absent,
-    /// Objects were packed since, so that it cannot be told.
+    /// Objects were packed since, so the answer is unknown.
     Unknown,
 }
 

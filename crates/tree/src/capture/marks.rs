@@ -47,7 +47,7 @@ pub(super) fn is_whiteout(dir: &OwnedFd, name: &[u8], stat: &Stat, path: &[u8]) 
         FileType::CharacterDevice => Ok(stat.st_rdev == 0),
         FileType::RegularFile => match open_regular(dir, name) {
             Ok((file, _)) => Ok(has(&marks(&file, path)?, Mark::Whiteout) && stat.st_size == 0),
-            // Whoever reads it next refuses it.
+            // The next reader refuses it.
             Err(e) if e.kind() == ErrorKind::PermissionDenied => Ok(false),
             Err(e) => Err(e).doing_at("opening", path),
         },

@@ -74,9 +74,9 @@ impl ObjectDatabase {
         GitCall::new("comparing two trees", &self.dir, &args)
     }
 
-    /// The patch from `base` to `result`, and the tree it gives when it is applied again to
-    /// `base`. Where looking for the fewest changed lines could take long, whole blocks are
-    /// told instead. None where the patch has more than `most` bytes.
+    /// The patch from `base` to `result`, and the tree it gives when it is applied again to `base`.
+    /// Where looking for the fewest changed lines could take long, the patch has whole blocks
+    /// instead. None where the patch has more than `most` bytes.
     pub fn prove_patch(&self, base: &Listing, result: &Listing, most: usize) -> Result<Option<Proof>, TreeError> {
         let mut reader = self.reader();
         let heavy = heavy_changes(&mut reader, base, result)?;

@@ -10,7 +10,7 @@ use super::SourceRepository;
 use crate::error::{GitOutcome, TreeError};
 use crate::source_problem::SourceProblem;
 
-/// Says of an error of the operating system which file of a source could not be read.
+/// Names the file of a source that an error of the operating system is about.
 pub(super) trait BlameReading<T> {
     fn reading(self, root: &Path, file: &[u8]) -> Result<T, TreeError>;
 }
@@ -36,7 +36,7 @@ fn is_own_shortage(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::INTR))
 }
 
-/// Words of the system in git's messages that speak of where we write, never of what a
+/// Words of the system in git's messages that are about where we write, never about what a
 /// repository holds.
 const OWN_TROUBLE: &[&str] = &[
     "No space left on device",

@@ -15,7 +15,7 @@ pub type EarlierFile = (Vec<u8>, Vec<u8>);
 
 impl SourceRepository {
     /// Files of the commit before the first one of HEAD's history that has `path`, of those whose names are wanted. Nothing where no
-    /// commit has it, or where the first commit of all does. Dates are not looked at: whoever writes a commit chooses them.
+    /// commit has it, or where the first commit of all does. Dates are not looked at: the author of a commit chooses them.
     pub fn read_files_before(
         &self,
         git: &Git,

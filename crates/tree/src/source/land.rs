@@ -77,7 +77,7 @@ impl SourceRepository {
 /// group's.
 fn open_like(dir: &OwnedFd, parent: &OwnedFd) {
     let mode = fstat(parent).map(|stat| FileMode::from_raw_mode(stat.st_mode & 0o7777));
-    // Whoever may not set it keeps what the system gave.
+    // A user who may not set it keeps what the system gave.
     let _ = mode.and_then(|mode| fchmod(dir, mode));
 }
 

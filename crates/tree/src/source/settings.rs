@@ -49,7 +49,7 @@ impl GitSettings {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// The first setting that says of the repository what this crate does not know.
+    /// The first setting of the repository that this crate does not know.
     fn unknown_format(&self) -> Option<String> {
         let unknown = |(key, value): &&(String, String)| match key.strip_prefix("extensions.") {
             Some(extension) => !HARMLESS

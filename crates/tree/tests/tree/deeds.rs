@@ -226,7 +226,7 @@ pub(crate) fn node() -> impl Strategy<Value = Node> {
     ]
 }
 
-/// Deeds of a setup: nothing that no tree carries, so that they can be told from a program's, and no links, since an overlay
+/// Deeds of a setup: nothing that no tree carries, so that they are distinct from a program's, and no links, since an overlay
 /// parts hard links when it copies one up.
 pub(crate) fn setup_deed() -> impl Strategy<Value = Deed> {
     on(plain_path().boxed())

@@ -1,4 +1,4 @@
-//! A repository that runs programs for whoever looks at it runs none for the harness, and hides nothing from it.
+//! A repository that runs programs in every client that reads it runs none for the harness, and hides nothing from it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use crate::support::program;
 
-/// Mounts, says so, and then does line by line what it is told.
+/// Mounts, says so, and then does line by line its input says.
 const KEEPER: &str = "mount -t overlay overlay -o \"$1\" \"$2\" && cd \"$2\" && echo mounted 0 || exit 1\n\
                       while read -r line; do ( eval \"$line\" ) >&2; echo done $?; done";
 

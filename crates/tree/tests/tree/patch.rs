@@ -196,7 +196,7 @@ fn edited() -> impl Strategy<Value = (String, String)> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, max_shrink_iters: 200, ..ProptestConfig::default() })]
-    /// Made here and accepted by git, which is told nothing but the patch.
+    /// Made here and accepted by git, which gets nothing but the patch.
     #[test]
     fn changed_lines_survive_a_patch_that_git_did_not_make((before, after) in edited(), (more, less) in edited()) {
         let world = World::new();
@@ -362,7 +362,7 @@ fn trees_with_hostile_names_are_not_listed() {
     }
 }
 
-/// Content on which looking for the fewest changed lines takes long is told in blocks, and git makes the same tree of it.
+/// Content on which looking for the fewest changed lines takes long is written in blocks, and git makes the same tree of it.
 #[test]
 fn heavy_content_is_patched_in_linear_time() {
     // A little generator: two letters, a line each, in no order; and bytes in none.
@@ -405,7 +405,7 @@ fn heavy_content_is_patched_in_linear_time() {
             world.store.prove_patch(&base, &result, proof.patch.len() - 1).unwrap().is_none(),
             "{name}: a byte too long"
         );
-        // And by a git that nobody has told anything.
+        // And by a git without any configuration.
         let root = world.fresh("plain");
         tree::materialise(&world.store, &base, &root).unwrap();
         git(&root, &["init", "-q"]);

@@ -17,7 +17,7 @@ fn refused(path: &Path) -> SourceProblem {
     }
 }
 
-/// A good repository, spoilt, and what is said of it.
+/// A good repository, spoilt, and the error for it.
 fn check(spoil: impl Fn(&Path), expected: SourceProblem) {
     let world = World::new();
     let root = world.path("source");

@@ -154,7 +154,7 @@ fn a_device_is_not_read() {
     assert_eq!(read_plain(&world.engine(), b"f", LIMIT), None);
 }
 
-/// The kernel's own links lead anywhere, and look like files and folders to whoever follows them.
+/// The kernel's own links lead anywhere, and look like files and folders to a program that follows them.
 #[test]
 fn links_of_proc_are_not_followed() {
     let root = Path::new("/proc").join(std::process::id().to_string());
@@ -167,7 +167,7 @@ fn links_of_proc_are_not_followed() {
     assert!(!plain_names(root, b"task", 10).is_empty(), "control: a folder beside them");
 }
 
-/// A pipe that is looked at stays as it is: whoever waits to write into it still waits.
+/// A pipe that is looked at stays as it is: a process that waits to write into it still waits.
 #[test]
 fn looking_at_a_pipe_lets_no_writer_in() {
     use rustix::fs::{OFlags, openat};

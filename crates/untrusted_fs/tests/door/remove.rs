@@ -117,7 +117,7 @@ fn many_remove_together() {
     assert!(!world.engine().exists());
 }
 
-/// What another user owns stays and is told of; everything else goes.
+/// Files of another user stay and are reported; everything else goes.
 #[test]
 fn what_cannot_go_stays_alone() {
     if !geteuid().is_root() {

@@ -210,7 +210,7 @@ fn never_counts(proven: &ProvenRun) -> Option<Uncounted> {
     proven.is_unverified.then_some(Uncounted::Unverified)
 }
 
-/// True if the run stands against its rung. An interruption of the harness itself does not. A reason that only a newer program knows does:
+/// True if the run counts against its rung. An interruption of the harness itself does not. A reason that only a newer program knows does:
 /// nothing here can tell that it may be passed over.
 pub(super) fn counts_against(row: &RunRow) -> bool {
     match row.status {

@@ -12,8 +12,8 @@ use super::stages;
 use super::terms::{RungIdentity, known_identities};
 use super::walk::WalkLane;
 
-/// An identity under which no engine runs: it finds the proof that every later one is held
-/// against.
+/// An identity under which no engine runs: it finds the proof that every later one is compared
+/// with.
 const NOBODY: &str = "";
 
 impl RungSource<'_> {

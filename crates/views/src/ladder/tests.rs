@@ -206,7 +206,7 @@ impl Past {
     }
 }
 
-/// A history while it is made: what the ledger was told, and bundles and outcomes without any file.
+/// A history while it is made: its ledger entries, and bundles and outcomes without any file.
 struct Told {
     ledger: Ledger,
     runs: RefCell<BTreeMap<RunId, Past>>,

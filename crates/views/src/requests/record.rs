@@ -1,7 +1,7 @@
 //! One request as its ledger entries tell it. Every signature is checked again from the
 //! ledger's own bytes; a document whose signature does not hold, or that is about another
 //! request, is left out, and one that was recorded before is not read a second time:
-//! whoever can append entries must not repeat what a person said once.
+//! nobody who can append entries may repeat what a person signed once.
 
 use std::collections::BTreeSet;
 

@@ -17,7 +17,7 @@ const NOT_PROMOTED: &str = "not-promoted";
 
 /// Adds the findings about one document. `today` is a date of the form `yyyy-mm-dd`.
 pub(super) fn check_document(document: &PlanningDocument<'_>, today: &str, found: &mut Vec<Finding>) {
-    // Keys that are missing after a paste follow from it, and the paste is told.
+    // Keys that are missing after a paste follow from it, and the paste is reported.
     let is_pasted = document.front.problems.iter().any(|problem| matches!(problem, FrontProblem::Pasted { .. }));
     let is_read = document.front.last_line > 0 && !is_pasted;
     document.front.problems.iter().for_each(|problem| found.push(describe_problem(document, problem)));

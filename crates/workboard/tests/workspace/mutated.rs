@@ -23,7 +23,7 @@ static VALID: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     texts
 });
 
-/// Facts without which a document or an item is broken: taking one out has to be told.
+/// Facts without which a document or an item is broken: a missing one must be reported.
 const REQUIRED: [&str; 8] = [
     "name: a document\n",
     "status: draft\n",

@@ -97,7 +97,7 @@ fn a_circle_of_evidence_is_found_however_items_name_each_other() {
     assert_eq!(board(own, "DEMO-WORK-001"), Vec::<String>::new(), "control: its own closeout");
 }
 
-/// A large file beside the records is searched too, and one that is too large for that is told.
+/// A large file beside the records is searched too, and one that is too large for that is reported.
 #[test]
 fn no_file_is_left_out_of_the_search_for_secrets_in_silence() {
     let secret = ["sk_", "live_yeu5IfpoPTKgRHlpbGyrqg8F"].concat();

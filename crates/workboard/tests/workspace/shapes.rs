@@ -89,7 +89,7 @@ fn labels_of_items_in_every_form() {
     );
 }
 
-/// Boxes of an item that the board calls validated are history. The same item with a status of its own is told.
+/// Boxes of an item that the board calls validated are history. The same item with a status of its own is reported.
 #[test]
 fn unchecked_boxes_under_a_validated_item_are_no_error() {
     let with = |status: &str| {

@@ -42,7 +42,7 @@ pub(super) fn measure_secrets(bench: &Bench) -> ChoreResult<String> {
         Candidate::new(OURS, "ours", |_| found_once(ours(&[set.log()]))),
     ];
     if let Some(kingfisher) = &peers.kingfisher {
-        // It does not take the log's one secret for one; that it works at all shows in what
+        // Kingfisher does not take the log's one secret for one; that it works at all shows in what
         // it finds of the planted ones.
         candidates.push(Candidate::new(peers::KINGFISHER, "kingfisher", |_| {
             peers::kingfisher(kingfisher, &set.log()).map(drop)
@@ -121,7 +121,7 @@ fn ours(files: &[PathBuf]) -> ChoreResult<Findings> {
 fn ripgrep(set: &Set, path: &Path) -> ChoreResult<Findings> {
     let mut command: Command = program(&set.rg, ["-j1", "--no-heading", "--with-filename", "--null", "-o", "-f"]);
     command.arg(set.world.path_of("patterns")).arg(path);
-    // It ends with 1 where nothing is found.
+    // The program ends with 1 if it finds nothing.
     let told = command.output().map_err(|error| format!("cannot start rg: {error}"))?;
     let lines = told.stdout.split(|byte| *byte == b'\n').filter(|line| line.contains(&0));
     let name =
@@ -137,7 +137,7 @@ struct Judged {
     alarms: usize,
 }
 
-/// A scanner's name, and what it says of the files below a folder.
+/// A scanner's name, and its findings in the files below a folder.
 type NamedScan<'a> = (&'static str, Box<dyn Fn(&Path) -> ChoreResult<Findings> + 'a>);
 
 fn scanners<'a>(set: &'a Set, peers: &'a peers::Peers) -> Vec<NamedScan<'a>> {

@@ -70,7 +70,7 @@ pub(super) fn kingfisher(exe: &Path, path: &Path) -> ChoreResult<Findings> {
     ];
     let mut command = program(exe, words);
     command.arg(path);
-    // It ends with another code where it found something.
+    // The program ends with another code if it finds something.
     let told = command.output().map_err(|error| format!("cannot start kingfisher: {error}"))?;
     let text = String::from_utf8_lossy(&told.stdout);
     Ok(text.lines().filter_map(|line| value_of(line, "path")).collect())

@@ -18,7 +18,7 @@ pub(in crate::bench) struct BenchServer {
     child: Child,
     /// `127.0.0.1:PORT`.
     pub(in crate::bench) host: String,
-    /// Of a session that can read; empty for servers without any.
+    /// Cookie of a session that can read; empty for servers without any.
     pub(in crate::bench) cookie: String,
 }
 

@@ -20,7 +20,7 @@ pub(crate) use document::translate_document;
 pub(crate) use request::translate_request;
 pub(crate) use stream::Translator;
 
-/// Everything a translation may lose, and what becomes of it.
+/// Everything that a translation may lose, and how it is handled.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("store", "nothing is stored, and an earlier response cannot be referred to"),
     ("include", "encrypted reasoning does not exist on this wire"),

@@ -1,4 +1,4 @@
-//! Documents that do not load: one row for each way to be wrong, and what is said about it.
+//! Documents that do not load: one row for each way to be wrong, and its error.
 
 use super::sample::Sample;
 use crate::source::{Problems, Style, load};
@@ -9,7 +9,7 @@ fn refused(file: &str, text: impl AsRef<[u8]>) -> Problems {
     load::<Sample>(file, text.as_ref()).unwrap_err()
 }
 
-/// What is said about each document, which for YAML goes below a good head.
+/// The error of each document, which for YAML goes below a good head.
 fn yaml(rows: &[&str]) -> String {
     rows.iter().map(|row| refused("f", format!("{GOOD}{row}")).to_string()).collect()
 }

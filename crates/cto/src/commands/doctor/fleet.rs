@@ -87,7 +87,7 @@ fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
         Some(why) => warn(
             "continuity",
             format!("approvals are refused: {why}"),
-            "make sure that no other copy is in use, then: cto ledger continue --reason \"...\"",
+            "end every other copy before you type: cto ledger continue --reason \"...\"",
         ),
     })
 }

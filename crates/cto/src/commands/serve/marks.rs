@@ -8,8 +8,8 @@ use std::path::Path;
 use contract::{Digest, RunId, Stamp};
 use hermes::RunMark;
 
-/// Files that changed within this time may change again without another stamp, so that
-/// nothing is said of them.
+/// Files that changed within this time may change again without another stamp, so that no claim is
+/// made about them.
 const SETTLED_NANOS: i128 = 500_000_000;
 /// Files of a bundle beyond which no mark is made.
 const MOST_FILES: usize = 200;

@@ -37,7 +37,7 @@ impl Consent {
         self.output.print_note(&shown_lines(text));
     }
 
-    /// Goes on only with a yes. One that was given beforehand is told with its question, and
+    /// Goes on only with a yes. One that was given beforehand is printed with its question, and
     /// so is a price that stands in it.
     pub(super) fn require(&self, question: &str, by_hand: &str) -> Result<(), CommandError> {
         if self.given {

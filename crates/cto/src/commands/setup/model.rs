@@ -38,7 +38,7 @@ pub(super) struct ChosenModel {
 }
 
 impl ChosenModel {
-    /// From the flags alone: nothing is guessed that a person would pay for.
+    /// Chooses by the flags alone: nothing is guessed that a person would pay for.
     pub(super) fn choose_model(arguments: &SetupArgs) -> Result<Self, CommandError> {
         let example = match arguments.engine.as_str() {
             "claude" => "--key env:ANTHROPIC_API_KEY --model claude-sonnet-5",

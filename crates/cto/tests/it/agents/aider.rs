@@ -22,7 +22,7 @@ fn a_description_is_enough_for_aider() {
             "--no-pretty", "--no-stream", "--map-tokens", "0", "--chat-history-file", "{state}/chat.md",
             "--input-history-file", "{state}/input", "--llm-history-file", "{state}/llm", "strings.py"],
         "files": [{"path": "{state}/aider.yml", "text": "{}\n"}],
-        // It reads the `.env` of its home, where a decoy lies.
+        // aider reads the `.env` of its home, where a decoy lies.
         "variables": {"HOME": "{state}", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_API_KEY": "{token}"},
         "events": "aider",
     });

@@ -225,7 +225,7 @@ impl Acts {
     }
 }
 
-/// Puts a question with the agent's own key, and prints what becomes of it.
+/// Asks the model with the agent's own key, and prints the result.
 const ASK: &str = r#"python3 - <<'END'
 import os, urllib.error, urllib.request
 base = os.environ.get("CONTROL_BASE", "http://127.0.0.1:4180")

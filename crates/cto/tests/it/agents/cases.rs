@@ -32,7 +32,7 @@ fn ending_late(engine: &str, (gap, framing): (u64, BodyFraming)) -> Script {
     script
 }
 
-/// How often the second rung is climbed is told by `CTO_TEST_ANSWERS`.
+/// `CTO_TEST_ANSWERS` sets the number of climbs of the second rung.
 fn climbs(engine: &'static str) {
     let Some(mut scene) = Scene::new("agents::climbs", engine, ending_late(engine, ENDS[0])) else { return };
     let (report, _) = scene.run("r1-string-slugify", 1, &[], 0);

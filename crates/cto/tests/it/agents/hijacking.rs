@@ -26,13 +26,13 @@ for port in $TRAP, $SERVER:
         print("refused", type(error).__name__)
 END"#;
 
-/// The beginning of a port that was reached; what is said to the shell does not hold it.
+/// The beginning of a port that was reached; the command for the shell does not contain it.
 const REACHED: &str = "reached ";
 
 fn stays(engine: &'static str) {
     let test = "agents::hijacking";
     let Some(mut scene) = Scene::new(test, engine, doing(engine, &[FIX], "Done.")) else { return };
-    // One that is lost asks the wrong server again and again.
+    // An engine that lost its model asks the wrong server again and again.
     scene.give_time(Some(60));
     let trap = trap();
     let address = trap.address().to_string();
@@ -74,7 +74,7 @@ fn trap() -> ScriptedServer {
     ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap()
 }
 
-/// A shut gate stays shut, whatever the repository says of it, and wherever one stands.
+/// A shut gate stays shut, whatever the repository says about it, and in every directory.
 fn no_authority(scene: &mut Scene) {
     scene.harness = json!({});
     scene.settle();

@@ -167,7 +167,7 @@ fn ten_lines_make_an_engine() {
     }
 }
 
-/// An engine that is told of a model and names no protocol gets none, which shows when its description is read.
+/// An engine that gets a model and names no protocol is refused when its description is read.
 #[test]
 fn names_of_a_model_are_refused_where_there_is_none() {
     let mut scene = Scene::new();
@@ -211,7 +211,7 @@ fn what_an_engine_is_known_to_leave_is_no_part_of_its_work() {
     assert_eq!(fs::read_to_string(bundle.join("backend/litter/.toy/logs/a.txt")).unwrap(), "thinking\n");
 }
 
-/// What was told of an engine that sleeps, and of one that talks in its sleep.
+/// Output about an engine that sleeps, and about one that prints while it waits.
 #[test]
 fn doing_nothing_is_told_while_it_goes_on() {
     for (meanwhile, told) in [
@@ -297,7 +297,7 @@ fn a_rung_is_earned_and_lost() {
         "{}",
         testkit::outcome_of(&report)
     );
-    // It blocks nobody else: the rung of the other source stands.
+    // The failure blocks nobody else: the rung of the other source stands.
     scene.script(SCRIPT);
     let (report, _) = scene.run_task(contract.to_str().unwrap(), "3", &["--repo", repository.to_str().unwrap()], 3);
     assert_eq!(reasons(&report), ["source_not_admitted"], "{}", testkit::outcome_of(&report));
@@ -306,7 +306,7 @@ fn a_rung_is_earned_and_lost() {
 /// Knows its name and fails.
 const BROKEN: &str = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'toy 1.0.1' && exit\nexit 5\n";
 
-/// A program that is not the one that is meant: what it is, and what is said of it.
+/// A program with another identity than expected, and the error for it.
 struct Wrong {
     make: fn(&Scene),
     reason: &'static str,
@@ -463,7 +463,7 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     assert_eq!(proof["before"], proof["after"]);
     let proof = proved(&scene, &bundle, "stage2-no-target-inspection");
     assert_eq!((&proof["passed"], &proof["compared_with"]["stage"]), (&json!(true), &json!(2)), "{proof}");
-    // An engine is told of no repository: what is in its task is in its prompts.
+    // An engine gets no repository: its task is in its prompts.
     let told =
         fs::read_to_string(contract).unwrap().replace("Make repeated", &format!("In {}: make repeated", repo[1]));
     let told = scene.world.write("told.yaml", told);

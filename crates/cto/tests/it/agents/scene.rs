@@ -30,7 +30,7 @@ pub(super) struct Scene {
     pub(super) variables: Vec<(String, String)>,
     home: PathBuf,
     config: Value,
-    /// Of the workspace.
+    /// Configuration file of the workspace.
     pub(super) harness: Value,
 }
 
@@ -97,7 +97,7 @@ impl Scene {
         scene
     }
 
-    /// From here on the model follows another script.
+    /// Makes the model follow another script from here on.
     pub(super) fn follow(&mut self, script: Script) {
         self.follow_at(|_| script);
     }

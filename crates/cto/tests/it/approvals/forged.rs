@@ -275,7 +275,7 @@ fn an_entry_that_is_dated_back_brings_no_key_back() {
     });
 }
 
-/// A hold that is ended by an entry of an earlier time: whoever lost the key to end it cannot go back to when it was good.
+/// A hold that is ended by an entry of an earlier time: a person whose key was retired cannot go back to when it was good.
 #[test]
 fn a_release_that_is_dated_back_ends_no_hold() {
     let Some(scene) = Scene::new("a_release_that_is_dated_back_ends_no_hold") else { return };

@@ -1,4 +1,5 @@
-//! What people said once, said again by somebody with a hand in the ledger: it counts once, and only from whoever may say it.
+//! Statements of people, replayed by somebody who can write the ledger: each counts once, and only from a person who may make
+//! it.
 
 use contract::canonical_bytes;
 use ledger::RequestStep;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What is said of contract files with these texts; each name is also the name of its file.
+/// Errors of contract files with these texts; each name is also the name of its file.
 fn check_contracts(texts: &[(&str, &[u8])]) -> String {
     let world = world();
     world.repository("source", &[("a.txt", "one\n")]);

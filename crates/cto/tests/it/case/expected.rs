@@ -70,7 +70,7 @@ impl Expected {
         Self { reasons, exit: Some(124), stopped_by: "time limit", markers: &[TIMEOUT], ..Self::PASS }
     }
 
-    /// The engine ended by itself, and something is held against it.
+    /// The engine ended by itself, and the run has a reason against it.
     pub(super) const fn failed(reasons: &'static [&'static str], says: &'static str) -> Self {
         Self { reasons, says, ..Self::PASS }
     }

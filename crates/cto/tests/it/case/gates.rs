@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::expected::Expected;
 use super::scene::{KEY, Scene, TASK, good};
 
-/// What is taken away, and what is said of it.
+/// A missing record, and the error for it.
 struct Row {
     name: &'static str,
     change: fn(&mut Scene),
-    /// Somewhere in what is said of it.
+    /// A part of the error.
     says: &'static str,
     expected: Expected,
 }

@@ -1,5 +1,5 @@
 //! Records of an engine and its model at stage 5: each must be there, right, and signed by a key that may sign records. The rung below is
-//! missing all the while, which every row says beside its own reason; with every record right nothing else is said.
+//! missing all the while, which every row says beside its own reason; with every record right there is no other reason.
 
 mod decided;
 
@@ -62,7 +62,7 @@ impl Governed {
         )
     }
 
-    /// The operator may sign, and whoever else has a line.
+    /// The operator may sign, and every other key with a line.
     fn allow(&self, more: &str) {
         let public = fs::read_to_string(self.key.with_extension("pub")).unwrap();
         self.scene.world.write_own("trust/allowed_signers", format!("ada namespaces=\"cto-*\" {public}{more}"));

@@ -105,7 +105,7 @@ const OF_HOME: [(&str, &str); 3] = [
     ("case_stage6_real_governed_refresh", "case_stage6_real_governed_refresh"),
 ];
 
-/// Health of one named check: what is said of it.
+/// Health of one named check: its state and text.
 fn only(world: &World, check: &str, group: &str, place: Option<&Path>) -> (i32, Value) {
     let mut command = world.command(["health", "--json", "--only", check]);
     let ran = Ran::of(command.envs(place.map(|place| ("TMPDIR", place))).output().unwrap());
@@ -131,7 +131,7 @@ fn a_named_check_that_cannot_be_held_is_no_pass() {
         let missing = said["missing"].as_str().unwrap();
         assert!(missing.contains(nowhere.to_str().unwrap()), "it names what is missing: {missing}");
     });
-    // Of the controls, the one that is quickest; all eight are held without a defect by the test above.
+    // The quickest of the controls; all eight are held without a defect by the test above.
     let (code, said) = only(&world, "case_default_disabled", "case_provider_adapter", None);
     assert_eq!((code, &said["passed"]), (0, &json!(true)), "the control: {said:#}");
 }

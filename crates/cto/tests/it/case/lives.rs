@@ -50,7 +50,7 @@ fn what_a_tool_starts_does_not_outlive_the_run() {
     let command = format!("{WORK}; setsid sleep 3600 >/dev/null 2>&1 & sleep 0.2; true");
     scene.answer(working(&command, json!({})));
     let (_, bundle) = scene.check("a child with a session of its own", TASK, &Expected::PASS);
-    // It was there when the engine ended, and the harness ended it.
+    // The process was there when the engine ended, and the harness ended it.
     assert!(exited(&bundle)["leftover_processes"].as_u64().unwrap() > 0);
     // The control: without a harness it goes on living after a clean end.
     scene.answer(working(&command, json!({})));

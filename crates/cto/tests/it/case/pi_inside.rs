@@ -47,7 +47,7 @@ fn package(agent: &Agent, dir: &TempDir, broken: &str) -> PathBuf {
 fn scene(agent: &Agent, dir: &TempDir, wire: &str, broken: &str) -> Scene {
     let mut scene = Scene::new(good());
     scene.engine["wire"] = json!(wire);
-    // Of its own list, so that a broken file leaves it a model to ask for.
+    // Pi has a list of its own, so that a broken file leaves it a model to ask for.
     scene.set("CTO_HARNESS_CASE_MODEL", "gpt-4o");
     let record = scene.world.here().join("records/qwen-local.json");
     let text = fs::read_to_string(&record).unwrap().replace("qwen3.6-35b-a3b", "gpt-4o");

@@ -37,7 +37,7 @@ pub(super) struct Scene {
     pub(super) world: World,
     pub(super) server: ScriptedServer,
     pub(super) environment: Vec<(&'static str, String)>,
-    /// Of the user's configuration, for the engine.
+    /// Settings of the engine in the user's configuration.
     pub(super) engine: Value,
     /// Further engines, by their names.
     pub(super) engines: Value,

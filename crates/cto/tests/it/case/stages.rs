@@ -9,7 +9,7 @@ use testkit::{content_digest, files_of};
 use super::expected::Expected;
 use super::scene::{KEY, Scene, TASK, events, good, reasons};
 
-/// A gate that is shut, and what is said of it.
+/// A gate that is shut, and the error for it.
 struct Shut {
     allow: Option<&'static str>,
     opened: Option<&'static str>,

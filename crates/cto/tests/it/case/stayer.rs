@@ -23,7 +23,7 @@ pub(super) struct Stayer {
 pub(super) struct Stayed<'a> {
     pub(super) name: &'a str,
     pub(super) by_harness: bool,
-    /// None where something else is held against it, which is not what is looked at.
+    /// None if there is another reason against it, which this test does not look at.
     pub(super) reasons: Option<&'a [&'a str]>,
 }
 

@@ -15,7 +15,7 @@ const ASK: &str = "ca mark-tested && echo marked; [ \"$(git branch --show-curren
     [ \"$(git diff main --name-only)\" = strings.py ] && echo compared; [ -z \"$(git status --porcelain)\" ] && echo clean";
 const NEEDS: &[&str] = &["marked", "branched", "compared", "clean"];
 
-/// Answer of a tool, as the model was told.
+/// Answer of a tool, as the model got it.
 fn answered(scene: &Scene) -> Vec<&'static str> {
     let asked = scene.server.asked();
     let bodies: Vec<Value> = asked.iter().filter_map(|asked| serde_json::from_slice(&asked.body).ok()).collect();

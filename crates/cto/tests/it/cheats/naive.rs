@@ -1,5 +1,5 @@
 //! The verifier that every cheat is made for: it lets the engine work in a plain clone, runs the exam in that very tree, and
-//! believes what it is told.
+//! believes the engine's claims.
 
 use std::fs;
 use std::path::{Path, PathBuf};

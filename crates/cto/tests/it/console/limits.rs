@@ -172,7 +172,7 @@ fn ask_kept(stream: &mut TcpStream, served: &Served, cookie: &str) -> u16 {
     head.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// For some moments the server can open no file. Nobody who follows a run is told that it is lost.
+/// For some moments the server can open no file. No client that follows a run reads that it is lost.
 #[test]
 fn a_stream_outlives_moments_without_open_files() {
     let world = world();

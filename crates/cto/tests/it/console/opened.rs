@@ -43,7 +43,8 @@ fn configure(world: &World, own: &str, workspace: &str) {
     }
 }
 
-/// Whoever asks again with the tag gets nothing new, on every route of the table. Figures and liveness are never kept, and a stream has no end.
+/// A client that asks again with the tag gets nothing new, on every route of the table. Figures and liveness are never kept, and a stream
+/// has no end.
 #[test]
 fn every_route_has_a_tag_and_is_not_sent_twice() {
     let world = world();

@@ -55,7 +55,7 @@ fn connections_without_end_are_bounded_and_disturb_no_run() {
     assert_eq!(report["status"], "pass", "a run notices nothing");
     assert!(peak_memory(served.pid()) < 128 << 10, "{} KiB", peak_memory(served.pid()));
 
-    // Whoever says nothing is dropped, so that others get in again while every stranger still holds on.
+    // A silent connection is dropped, so that others are served while strangers hold theirs open.
     let began = Instant::now();
     loop {
         let text = format!("GET /health HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", served.host);
@@ -101,7 +101,7 @@ fn whoever_sends_or_takes_nothing_gives_its_place_back() {
         }
     }
     testkit::wait_for("the control: they are held", || (count_sockets(served.pid()) >= before + 100).then_some(()));
-    // Whoever is slow and honest gets an answer all the while.
+    // A slow and honest client gets an answer all the while.
     let mut slow = TcpStream::connect(&served.host).unwrap();
     slow.write_all(form(10).as_bytes()).unwrap();
     std::thread::sleep(Duration::from_secs(2));

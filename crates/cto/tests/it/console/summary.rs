@@ -234,7 +234,7 @@ fn smoke_asks_the_three_routes() {
     let _ = world.cto(["hermes", "smoke", "--url", "ftp://x"]).expect(2);
 }
 
-/// Whoever asks again with the tag gets nothing new while nothing but the time changed: the summary here and at the sidecar, and the
+/// A client that asks again with the tag gets nothing new while nothing but the time changed: the summary here and at the sidecar, and the
 /// facts of the pages.
 #[test]
 fn what_did_not_change_is_not_sent_again() {

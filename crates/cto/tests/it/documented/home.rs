@@ -1,4 +1,4 @@
-//! The state that the documentation speaks of: a workspace, three runs, two repositories, contracts, keys and an archive.
+//! The state that the documentation assumes: a workspace, three runs, two repositories, contracts, keys and an archive.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -95,7 +95,7 @@ fn a_layer_is_never_in_the_way_of_the_patch() {
     }
 }
 
-/// Two checks and their controls stand on the layer of the patched tree; it is told of once, by how it came to be.
+/// Two checks and their controls stand on the layer of the patched tree; it is reported once, with its origin.
 #[test]
 fn a_layer_of_the_patched_tree_is_told_of_once() {
     let world = crate::world();
@@ -137,7 +137,7 @@ fn a_link_that_the_baseline_has_stays() {
     }
 }
 
-/// Nothing of a setup that failed stays, also where it made folders that cannot be written to; why it failed is said.
+/// A failed setup leaves nothing, even if it made folders that cannot be written to; the cause is reported.
 #[test]
 fn a_failed_setup_leaves_nothing_and_is_told() {
     for who in Who::all("environment::failed_setup") {

@@ -139,7 +139,7 @@ fn several_ecosystems_share_a_draft() {
     }
 }
 
-/// What is said where something is missing, odd, or better known beforehand.
+/// Hints where something is missing, odd, or better known beforehand.
 #[test]
 fn notes_say_what_is_missing() {
     let test = "environment::notes_say_what_is_missing";
@@ -205,7 +205,7 @@ fn program(path: &Path) {
 #[test]
 fn a_toolchain_that_a_sandbox_does_not_show_is_mounted() {
     let system = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-    // Then the draft need not speak of one that cannot be had.
+    // Then the draft need not name one that is not available.
     let system_has_one = system.iter().any(|dir| Path::new(dir).join("go").exists());
     let world = crate::world();
     let user = fs::canonicalize(world.user()).unwrap();

@@ -9,7 +9,7 @@ use testkit::{Ran, World};
 
 use crate::world;
 
-/// Does half of the work in a clean tree and the other half in one with changes. Whatever it sees of a run before is told on stdout.
+/// Does half of the work in a clean tree and the other half in one with changes. It prints what it sees of an earlier run on stdout.
 const SCRIPT: &str = r#"#!/bin/sh
 case "$1" in
   --version) echo "toy 1.0.0"; exit 0 ;;
@@ -97,7 +97,7 @@ fn half_done_work_is_gone_on_with() {
     let second = scene.run(&["--continue", first["run_id"].as_str().unwrap()], 0);
     let said = scene.said(&second);
     assert!(said.contains("commits 1\n") && said.contains("dirty  M strings.py\n"), "{said}");
-    // Of the run before it sees the patch and nothing else: no log under any name, no answer of a blind check.
+    // Pi sees the patch of the run before and nothing else: no log under any name, no answer of a blind check.
     let seen =
         |said: &str| said.lines().filter(|line| line.starts_with("sees ")).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(seen(&said), seen(&scene.said(&first)));

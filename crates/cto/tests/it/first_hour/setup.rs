@@ -24,7 +24,7 @@ fn nobody_agrees_without_a_terminal_or_a_yes() {
     let words = ["setup", "codex", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m"];
     let refused = world.cto(words).expect(2);
     assert!(refused.stderr.contains("--yes"), "{}", refused.stderr);
-    // A mistyped engine is told first: a yes would not help.
+    // A mistyped engine is reported first: a yes would not help.
     let mistyped = world.cto(["setup", "codx"]).expect(2);
     assert!(mistyped.stderr.contains("did you mean `codex`?"), "{}", mistyped.stderr);
 

@@ -1,4 +1,4 @@
-//! `cto environment suggest --try`: environments are tried by the repository's own tests, and what was tried is said.
+//! `cto environment suggest --try`: environments are tried by the repository's own tests, and each try is reported.
 
 use std::fs;
 

@@ -51,8 +51,8 @@ fn what_one_began_the_next_one_finishes() {
     check_whole(&world, &runs);
 }
 
-/// Killed anywhere: each run is here and whole, or gone and accounted for, and the next collection brings it to an end. How
-/// often is told by `CTO_TEST_GC_KILLS`.
+/// Killed anywhere: each run is here and whole, or gone and accounted for, and the next collection brings it to an end.
+/// `CTO_TEST_GC_KILLS` sets the number of kills.
 #[test]
 fn a_collection_may_be_killed_at_any_time() {
     const RUNS: usize = 40;

@@ -1,7 +1,7 @@
 //! Honest work as agents leave it: files are changed in a shell, the tests are run, and whatever that wrote stays where it lies.
 //!
-//! The contract names the changed files one by one. Every row must pass with exactly those as its changed files: what the tools
-//! left is neither held against the work nor part of it.
+//! The contract names the changed files one by one. Every row must pass with exactly those as its changed files: files that the
+//! tools left neither count against the work nor are part of it.
 
 use std::fs;
 

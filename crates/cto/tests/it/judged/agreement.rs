@@ -171,8 +171,8 @@ fn advice(command: &str) -> (String, String) {
 fn an_author_is_told_that_a_command_hides_its_exit_code() {
     let (checked, decided) = advice("grep -qx two a.txt | cat");
     insta::assert_snapshot!(format!("{checked}\n{decided}"), @"
-    advice made exit_code verification_commands: a pipe ends with the exit code of its last command; leave the pipe out, or begin with `set -o pipefail` in bash
-    advice verification_commands 1: a pipe ends with the exit code of its last command; leave the pipe out, or begin with `set -o pipefail` in bash
+    advice made exit_code verification_commands: a pipe has its last command's exit code; leave the pipe out, or begin with `set -o pipefail` in bash
+    advice verification_commands 1: a pipe has its last command's exit code; leave the pipe out, or begin with `set -o pipefail` in bash
     ");
     assert_eq!(advice("true && grep -qx two a.txt"), (String::new(), String::new()));
 }

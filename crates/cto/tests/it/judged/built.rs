@@ -25,7 +25,7 @@ struct Row<'a> {
     says: &'a str,
     /// Path and outcome of each file that was replaced by what cannot compile.
     poisoned: &'a [(&'a str, &'a str)],
-    /// Of the codes about products, those that coverage has.
+    /// Codes about products that coverage has.
     coverage: &'a [&'a str],
 }
 
@@ -154,7 +154,7 @@ fn a_committed_product_counts_for_nothing_where_the_build_makes_it() {
     };
     let honest = format!("{GOOD_TS} && node tools/tsc.js");
     let shipped = format!("echo 'exports.add = (a: number, b: number) => a * b;' > src/add.ts; {GOOD_DIST}");
-    // Control: nothing builds here, so that the product is all that is tested. It is said.
+    // Control: nothing builds here, so that the product is all that is tested. The bundle says so.
     let unread = Row {
         poisoned: &[("src/add.ts", NOT_EXERCISED)],
         coverage: &["change_not_exercised"],

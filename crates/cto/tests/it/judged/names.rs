@@ -43,7 +43,7 @@ const NEW_MODULE: &str = "mkdir src/two && printf 'pub fn two() -> u32 {\\n    2
 #[test]
 fn a_test_file_of_a_new_module_is_source() {
     let _ = check(&row(&CRATE, NEW_MODULE, &[]));
-    // One that was there is the exam, and its tests may not go.
+    // A test that was there is the exam, and its tests may not go.
     let _ = check(&row(&CRATE, &format!("{NEW_MODULE} && echo > src/tests.rs"), &["verification_weakened"]));
 }
 
@@ -54,7 +54,7 @@ fn words_that_begin_like_tests_are_source() {
     for name in ["testing", "testimonials", "tester"] {
         let _ = check(&row(&SHOP, &adds(name), &[]));
     }
-    // What a runner loads by its name is no part of the exam's tree, and whoever imports it does not work there.
+    // What a runner loads by its name is no part of the exam's tree, and a test that imports it fails there.
     for name in ["test_more", "testmore"] {
         let _ = check(&row(&SHOP, &adds(name), &["verification_failed"]));
     }
@@ -128,7 +128,7 @@ const CHANGING_IN_NODE: Project = Project {
 
 #[test]
 fn names_that_change_with_every_run_are_counted() {
-    // One less is missed, whatever they are called.
+    // Verdict of a patch that drops a test, whatever their names are.
     const WEAKENED: &[&str] = &["verification_weakened"];
     let rows = [
         ("as many", row(&CHANGING, "echo '# more' >> shop.py", &[])),

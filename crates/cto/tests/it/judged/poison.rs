@@ -77,7 +77,7 @@ fn a_changed_file_that_is_compiled_is_exercised_and_one_that_is_not_is_named() {
     each_row(rows, |(project, does, expected)| check(project, &does, expected));
 }
 
-/// Of many changed files the largest changes are tried alone, as long as there is time.
+/// If many files changed, the largest changes are tried alone, as long as there is time.
 #[test]
 fn many_changed_files_are_tried_together_or_listed_as_not_tried() {
     let good = "printf 'int answer(void) { return 42; }\\n' > src/answer.c";

@@ -150,7 +150,7 @@ fn a_flaky_test_is_excused_and_said() {
 }
 
 /// Runs the work until the luck test falls well on the baseline, where only `test_add` fails, and badly with the patch, where
-/// `failing` tests fail, as often as it takes for one of them to fall each way when held again. No run of it excuses a test.
+/// `failing` tests fail, as often as it takes for one of them to fall each way when repeated. No run of it excuses a test.
 fn no_luck_is_excused(files: &[(&str, &str)], work: &str, failing: usize) {
     let refused = (0..60).filter(|_| {
         let world = made(files, &[("calc.py", work)], &[("flaky_retries", "6")]);

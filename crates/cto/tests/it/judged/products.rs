@@ -303,7 +303,7 @@ fn times_never_make_a_product_look_fresh() {
     }
 }
 
-/// Held again years later, a product that was carried under other rules stands against the run.
+/// In a repetition years later, a product that was carried under other rules blocks the run.
 #[test]
 fn a_carried_product_is_found_again() {
     let world =

@@ -43,7 +43,7 @@ pub(super) const KILLED_AFTER: Row = Row {
     ..Row::fails("killed-after")
 };
 
-/// Phase B reads the source to its end, and this one has none to speak of.
+/// Phase B reads the source to its end, and this one has almost none.
 pub(super) const KILLED_BEFORE: Row = Row {
     reasons: &[("harness_interrupted", "run.completed")],
     exit: -1,
@@ -185,7 +185,7 @@ pub(super) const SETUP_FAILS: Row = Row {
     ..Row::blocked("setup-fails")
 };
 
-/// A contract that says of a green test that it fails.
+/// A contract that declares a green test as failing.
 pub(super) const PREMISE_FALSE: Row = Row {
     reasons: &[("contract_premise_false", "backend.gate.blocked")],
     markers: &["fake-gate.log"],

@@ -77,7 +77,7 @@ fn neither_key_nor_endpoint_is_to_be_seen_inside() {
     }
 }
 
-/// The engine's own process, told by a word in its arguments.
+/// The engine's own process, recognised by a word in its arguments.
 fn process(word: &str) -> Option<PathBuf> {
     let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     entries.into_iter().find(|path| {

@@ -82,7 +82,7 @@ fn a_key_or_an_endpoint_that_the_engine_prints_is_a_leak() {
     let rows = [
         ("the key", KEY.to_owned(), "credential", 5, KEY.replace("key", "yek")),
         ("the endpoint's authority", place.clone(), "endpoint", 5, other.clone()),
-        // It is named twice: as a whole, and for the authority in it.
+        // The endpoint is named twice: as a whole, and for the authority in it.
         ("the endpoint", format!("http://{place}/v1"), "endpoint", 10, format!("http://{other}/v1")),
     ];
     for (name, value, rule, places, like) in rows {
@@ -90,7 +90,7 @@ fn a_key_or_an_endpoint_that_the_engine_prints_is_a_leak() {
         assert_eq!(report["blocker_reasons"], json!(["secret_leak"]), "{name}: {}", report["blockers"]);
         assert_eq!(redacted(&report, rule), places, "{name}: {}", report["secret_scan"]);
         assert_eq!(holding(&scene.world.home(), &value), Vec::<PathBuf>::new(), "{name}");
-        // The control: another value of the same shape is kept, in every encoding, and nothing is held against the run.
+        // The control: another value of the same shape is kept, in every encoding, and there is no reason against the run.
         let (report, bundle) = shouting(&scene, &like, 0);
         assert_eq!(report["secret_scan"]["status"], "clean", "{name}: {}", report["secret_scan"]);
         let said = fs::read_to_string(bundle.join("backend/stdout.log")).unwrap();

@@ -43,7 +43,7 @@ fn a_limit_that_is_reached_ends_the_run() {
     }
 }
 
-/// Asks as often as it is told, all at once.
+/// Asks as often as its argument says, all at once.
 const AT_ONCE: &str = r#"import json, os, sys, threading, urllib.error, urllib.request
 def ask(number):
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "question %d" % number}]})
@@ -215,7 +215,7 @@ fn recovery_settles_for_a_run_that_was_killed() {
         let settled = noted(&bundle, "model.settled");
         assert_eq!(settled.is_some(), *code == 0, "{name}");
         if let Some(settled) = settled {
-            // The question with the thousand tokens it was told of, the probe as estimated.
+            // The question with the thousand tokens of its budget, the probe as estimated.
             let tokens = settled["tokens"].as_u64().unwrap();
             assert!(settled["requests"] == 2 && (2000..2200).contains(&tokens), "{name}: {settled}");
         }

@@ -41,7 +41,7 @@ fn an_authority_of_the_operators_own_is_trusted_and_told() {
     let (report, _) = run(&scene, 0);
     assert!(covers(&report, "custom_ca"), "{}", report["coverage"]);
     assert_eq!(model.asked(), 2);
-    // Controls: nobody else trusts it, and where nothing is checked by it nothing is told.
+    // Controls: nobody else trusts it, and where nothing is checked by it nothing is reported.
     scene.config["models"][PAIR].as_object_mut().unwrap().remove("custom_ca");
     let (report, _) = run(&scene, 3);
     assert_eq!(report["blocker_reasons"], json!(["provider_unavailable"]), "{}", report["blockers"]);

@@ -13,7 +13,8 @@ use crate::world;
 pub(super) const PAIR: &str = "prov/m";
 pub(super) const KEY: &str = "upstream-key-0123456789abcdef";
 
-/// Asks the model as `sys.argv` says, a secret put in here so that only the traffic has it, prints the statuses, and shows its token to whoever reads backwards.
+/// Asks the model as `sys.argv` says, a secret put in here so that only the traffic has it, prints the statuses, and shows its token to a
+/// reader that reads it backwards.
 const CLIENT: &str = r#"
 import json, os, sys, urllib.error, urllib.request
 base, key = os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"]

@@ -88,14 +88,15 @@ pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
     for harried in workers {
         harried.worker.signal(Signal::TERM);
         let ran = harried.worker.finish();
-        // One that was begun while the server was down says so and ends: its service begins it again.
+        // A worker that was begun while the server was down says so and ends: its service begins it
+        // again.
         assert!(ran.code == 0 || ran.stderr.contains("cannot use the ledger"), "{}", ran.told());
     }
     yard.check();
     check_left(yard, &runs);
 }
 
-/// One bundle for each run, in the home of whoever sealed it; nothing of a run that still works; no refused epoch that sealed.
+/// One bundle for each run, in the home that sealed it; nothing of a run that still works; no refused epoch that sealed.
 fn check_left(yard: &Yard, runs: &[&str]) {
     for world in &yard.worlds {
         let _ = world.recover_killed();

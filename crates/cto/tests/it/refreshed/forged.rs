@@ -22,7 +22,7 @@ const PROOF: &str = "stage5-owned-repo-proof.json";
 /// The file and the check by which a verifier refuses a proof that contradicts the rest of its bundle.
 const PROOF_REFUSED: &str = "stage5-owned-repo-proof.json stage_proof";
 
-/// What becomes of a refresh and of a comparison.
+/// The result of a refresh and of a comparison.
 enum Verdict {
     /// Both pass.
     Holds,
@@ -181,7 +181,7 @@ fn check_verdict(scene: &Scene, home: &Path, run: &str, verdict: &Verdict) {
     match verdict {
         Holds => assert_eq!((faults(&refreshed), against(&compared)), (vec![], vec![]), "{refreshed:#}"),
         Named { fault, subject } => {
-            // The pass that it stands against counts no more.
+            // The pass that it contradicts no longer counts.
             let mut expected = [*fault, "second_owned_pass"];
             expected.sort_unstable();
             assert_eq!(faults(&refreshed), expected, "{refreshed:#}");

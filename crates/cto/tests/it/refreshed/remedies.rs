@@ -46,7 +46,7 @@ pub(super) fn paste_in(scene: &Scene, home: &Path, remedy: &str) -> Ran {
     ran
 }
 
-/// Pastes what the ladder says of a stage, which must be about this.
+/// Runs the command that the ladder prints for a stage, which must be about this.
 fn follow(scene: &Scene, stage: &str, missing: &str) -> Ran {
     let (found, remedy) = explain(scene, stage);
     assert_eq!(found, missing, "{remedy:?}");

@@ -76,7 +76,7 @@ fn a_dead_run_of_a_home_that_was_moved_is_sealed_from_its_folder() {
     });
 }
 
-/// The kill switch is a home's own: what goes on elsewhere is said, and not that it stops.
+/// The kill switch is a home's own: runs of other homes are listed, and not as stopped.
 #[test]
 fn a_kill_switch_stops_the_runs_of_its_home() {
     on_a_file(|pair| {

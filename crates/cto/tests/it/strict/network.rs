@@ -59,7 +59,7 @@ if os.wait()[1] == 0: reached()";
     ]
 }
 
-/// What is said is a secret, so that who reaches it can show it.
+/// The answer is a secret, so that a program that reached it can show it.
 fn talk(tries: &'static str, connect: &str) -> Row {
     python(tries, &format!("{connect}\nprint(s.recv(100).decode())\nreached()")).stopped_by(NETWORK)
 }
@@ -143,7 +143,7 @@ fn families() -> Vec<Row> {
     ]
 }
 
-/// Starts services of the host that tell the secret to whoever comes.
+/// Starts services of the host that send the secret to every client.
 fn serve(scene: &mut Scene) {
     let local = |address: &str| TcpListener::bind(address).unwrap();
     let (tcp, tcp6) = (local("127.0.0.1:0"), local("[::1]:0"));

@@ -36,7 +36,7 @@ pub(super) struct Scene {
     /// Where everything is; the program gets them all.
     pub(super) variables: BTreeMap<&'static str, String>,
     bystander: Child,
-    /// Of the host's, beside the world.
+    /// Files on the host, beside the world.
     planted: Vec<PathBuf>,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    /// Of a call of `cto run --json`.
+    /// Reads the bundle of a call of `cto run --json`.
     pub(super) fn read(world: &World, ran: &Ran) -> Self {
         assert!(!ran.stdout.is_empty(), "no report: {}", ran.stderr);
         let run_id = ran.json()["run_id"].as_str().unwrap().to_owned();
@@ -75,7 +75,7 @@ impl Sealed {
         self.report["coverage"].as_array().unwrap().iter().any(|known| known == code)
     }
 
-    /// The engine's own cell.
+    /// The engine's own sandbox.
     pub(super) fn cell(&self) -> &Value {
         let cells = self.sandbox["cells"].as_array().unwrap();
         cells.iter().find(|cell| cell["name"] == "engine").unwrap()

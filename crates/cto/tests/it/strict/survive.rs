@@ -174,7 +174,7 @@ fn line(output: &mut BufReader<ChildStdout>) -> String {
     line.trim_end().to_owned()
 }
 
-/// It answers after a signal that ends others.
+/// True if the program answers after a signal that ends others.
 fn is_deaf(scene: &Scene, row: &Row) -> bool {
     let (mut child, mut output, group) = started(scene, row);
     kill_process_group(group, Signal::TERM).unwrap();
@@ -199,7 +199,7 @@ fn stays_stopped(scene: &Scene, row: &Row) -> bool {
     stays
 }
 
-/// How often is told by `CTO_TEST_KILLS`.
+/// `CTO_TEST_KILLS` sets the number of kills.
 #[test]
 fn a_killed_harness_leaves_nothing() {
     kill::check("a_killed_harness_leaves_nothing");

@@ -73,7 +73,7 @@ fn nothing_is_started_without_the_sandbox() {
         assert!(!found_out.exists(), "{}: what does not work is not remembered", lack.of);
         works(&scene);
         assert!(found_out.exists(), "what works is remembered");
-        // Where it was found to work, building it is the first to fail, and who asks what is missing is told.
+        // Where it was found to work, building it is the first to fail, and a question about the missing part is answered.
         blocked(&scene, lack, "");
         works(&scene);
         scene.close();

@@ -80,7 +80,7 @@ END
     },
 ];
 
-/// Whether the user may enter and read these places, as far as that can be told for another user than the test's own.
+/// Whether the user may enter and read these places, as far as the test can know it for another user than the test's own.
 fn readable(test: &str, who: Who, places: &[&str]) -> bool {
     let open = |path: &Path| fs::metadata(path).is_ok_and(|stat| stat.permissions().mode() & 0o005 == 0o005);
     let shut = places.iter().flat_map(|place| Path::new(place).ancestors()).find(|path| !open(path));

@@ -47,7 +47,7 @@ fn at_every_place() {
     git(&scene.repository, ["fsck", "--full", "--strict"]);
 }
 
-/// How often is told by `CTO_TEST_TAKE_KILLS`.
+/// `CTO_TEST_TAKE_KILLS` sets the number of kills.
 #[test]
 fn at_any_moment() {
     let scene = Scene::with(world(), FILES, |_| {});
@@ -67,7 +67,7 @@ fn at_any_moment() {
     git(&scene.repository, ["fsck", "--full", "--strict"]);
 }
 
-/// A lock that is somebody else's is told of and stays, however often one is killed beside it.
+/// A lock of somebody else is reported and stays, however often a landing is killed beside it.
 #[test]
 fn a_lock_of_another_stays() {
     let scene = Scene::new();

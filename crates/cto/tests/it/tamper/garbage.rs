@@ -1,4 +1,4 @@
-//! Bundles of garbage, also signed garbage: whoever holds a trusted key may write anything, and the check must end with an answer.
+//! Bundles of garbage, also signed garbage: the holder of a trusted key may write anything, and the check must end with an answer.
 
 use std::fs;
 

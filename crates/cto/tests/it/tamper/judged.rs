@@ -215,7 +215,7 @@ fn strip_reasons(events: &mut [Value]) {
     }
 }
 
-/// One more reason in an event than the report has blockers.
+/// Adds a reason to an event that the report does not have as a blocker.
 fn events_say_more(forger: &Forger<'_>) {
     forger.events(|events| {
         let at = position(events, "engine.exited");

@@ -1,4 +1,4 @@
-//! Judged again: what `sandbox.json` says of the sandbox, signed by the right key and not holding together.
+//! Judged again: contradictory fields of `sandbox.json`, signed by the right key.
 
 use contract::canonical_digest;
 use evidence::names::SANDBOX;

@@ -61,7 +61,7 @@ fn with_line(text: &str, key: &str, value: Option<&str>) -> String {
     kept.chain(changed).collect()
 }
 
-/// Runs and shows that nothing started, nothing was touched, and that the reason is told in report and event.
+/// Runs and shows that nothing started, nothing was touched, and that report and event have the reason.
 fn refused(scene: &Scene, reason: &str) -> Value {
     let before = scene.untouched();
     let ran = scene.world.cto(scene.words("run", "5"));

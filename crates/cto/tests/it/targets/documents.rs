@@ -271,7 +271,7 @@ fn the_published_script_checks_bundles_and_statements_about_them() {
                 tamper(&mut edited, &mut armour);
                 let file = filed.scene.world.write("edited.json", contract::canonical_bytes(&edited).unwrap());
                 let is_about_signature = edited == text;
-                // Whoever has the key can say other things of this bundle, and never the same of another.
+                // The holder of the key can state other things about this bundle, and never the same about another.
                 if signed_again && (is_about_signature || *name == "reason") {
                     continue;
                 }

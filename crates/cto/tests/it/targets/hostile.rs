@@ -1,5 +1,5 @@
-//! Targets that stand in the way by what they are: another user's, without room, part of another repository, or beside a tree that
-//! nobody may change. The reason is told, and the target stays as it was.
+//! Targets that cannot be changed: another user's, without free space, part of another repository, or beside a tree that
+//! nobody may change. The reason is printed, and the target stays as it was.
 
 use std::fs;
 use std::os::unix::fs::lchown;

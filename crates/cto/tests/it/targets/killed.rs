@@ -188,7 +188,7 @@ fn from_the_use_to_the_ledger() {
     kill_runs("targets::killed::from_the_use_to_the_ledger", |number, used| number >= used);
 }
 
-/// Places of a landing, what recovery says of it, and whether the change is in the target then.
+/// Places of a landing, the words of recovery about it, and whether the change is in the target then.
 const LANDINGS: &[(&str, &str, bool)] = &[
     ("engine.intended", "", false),
     ("landing.noted", "did not land", false),

@@ -100,7 +100,7 @@ fn a_signature_that_holds_stays_until_it_is_replaced_by_request() {
     assert_eq!(fs::read(scene.signature()).unwrap(), kept);
     let _ = scene.cto(&["record", "sign", RECORD, "--replace", "--key", bob.to_str().unwrap()]).expect(0);
     assert!(scene.keygen_verifies("bob"));
-    // One that does not hold makes way by itself.
+    // A signature that does not hold makes way by itself.
     for text in ["no signature\n".to_owned(), String::from_utf8(kept).unwrap().replace('A', "B")] {
         fs::write(scene.signature(), text).unwrap();
         assert_eq!(scene.check()["usable"], false);

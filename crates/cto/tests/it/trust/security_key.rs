@@ -55,7 +55,7 @@ fn a_security_key_signs_records_like_any_other() {
     assert!(scene.keygen_verifies("token"));
     let checked = scene.check();
     assert_eq!((&checked["signed_by"], &checked["usable"]), (&added["fingerprint"], &json!(true)), "{checked}");
-    // Of other bytes it holds for nobody.
+    // A signature over other bytes holds for nobody.
     fs::write(scene.signature(), sign(&key, b"another record")).unwrap();
     assert!(!scene.keygen_verifies("token") && scene.check()["usable"] == false);
 }

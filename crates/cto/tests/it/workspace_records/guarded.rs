@@ -158,7 +158,8 @@ fn each_state_of_core_has_its_own_status() {
 /// A shell that waits for a person in Core, at a terminal of its own; `script` makes that, in another folder.
 fn wait_at_a_terminal(world: &World, core: &Path) -> Option<Child> {
     let (above, here) = (world.path(), world.path().join("arrived"));
-    // From a file, so that the command of `script` has no word of a validation and no path.
+    // The command is in a file, so that the command of `script` has no word of a validation and no
+    // path.
     fs::write(above.join("waits"), format!("cd '{}' && echo here > '{}' && exec sh\n", core.display(), here.display()))
         .unwrap();
     let mut command = program("script", above);

@@ -106,7 +106,7 @@ fn a_board_that_was_edited_by_hand_needs_the_same_evidence() {
     let with = |piece: &str| {
         world.write(BOARD, format!("items:\n{}    evidence: [{piece}]\n", item(FIRST, "validated")));
     };
-    // The validator that fails is told by itself too.
+    // The validator that fails is reported by itself too.
     let told = |code| errors(&world, code).into_iter().filter(|rule| rule != "validator_failed").collect::<Vec<_>>();
     for (piece, rule) in rows {
         with(piece);

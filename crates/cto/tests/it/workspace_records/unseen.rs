@@ -34,7 +34,7 @@ fn a_validation_is_seen_however_core_is_named() {
         running.kill().unwrap();
         running.wait().unwrap();
     }
-    // From another folder, by its name in the command.
+    // The validator runs in another folder, by its name in the command.
     let script = world.write("validate.sh", "sleep 60\n");
     let mut running = program("sh", Path::new("/")).arg(&script).arg(&core).spawn().unwrap();
     assert_eq!(reasons(&world), json!(["validation_process_running"]));
@@ -183,7 +183,7 @@ fn what_belongs_to_others_is_uncertain() {
     assert_eq!(told("python3 -m unittest_or_sleep 2>/dev/null || exec sleep 60"), json!([]), "control: no validation");
 }
 
-/// A run that was killed is sealed by whoever needs the home next; looking needs nothing of it.
+/// A run that was killed is sealed by the next command that needs the home; reading needs nothing of it.
 #[test]
 fn looking_seals_no_run_and_makes_no_key_where_validators_run() {
     let world = workspace();

@@ -1,4 +1,4 @@
-//! A pass of stage 4 or 5 as it would be told, and every lie in it.
+//! A pass of stage 4 or 5 in its own words, and every lie in it.
 
 use contract::task::ForbiddenAction;
 use contract::{Stamp, Statement, from_json};

@@ -161,7 +161,7 @@ fn statements(
         for entry in listed {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            // One that is not whole yet was not said.
+            // A document that is not whole yet does not count.
             if !name.starts_with(PART) {
                 found.insert(name, own_files::read_file(entry.path()).map_err(failed)?);
             }

@@ -2,7 +2,7 @@
 //! rollback, and the signature beside it.
 //!
 //! A signature has to hold and be by the key that the document names. That key's standing
-//! is not judged: it is for whoever trusts the person, and an imported run counts for
+//! is not judged: the reader who trusts the person judges it, and an imported run counts for
 //! nothing here.
 
 use contract::approval::{OutcomeSchema, OutcomeSource, OutcomeStatement, RollbackSchema, RollbackStatement};

@@ -124,7 +124,7 @@ impl Judge<'_> {
             memo: &memo,
             shared_as: self.home.shares_ledger().then(|| self.home.instance().ok()).flatten(),
             // Outcomes stand in the ledger beside the run's id, which alone keeps a bundle:
-            // no rung is lost by whoever signed.
+            // the signer of an outcome changes no rung here.
             terms: RungTerms { passes_required, standing: &|_, _, _| SignerStanding::Allowed },
         };
         let engines: BTreeSet<String> = all.iter().filter_map(|one| Some(one.row()?.engine.clone())).collect();

@@ -95,7 +95,7 @@ fn last_look(judge: &Judge<'_>, all: &mut [Present], index: usize, retention: &R
     Some(Going { index, _alone: alone, said })
 }
 
-/// Says it for all of them, then does it.
+/// Records the removal of all of them, then removes them.
 fn remove(home: &Home, ledger: &Ledger, going: &[Going]) -> Result<(), CollectError> {
     let said: Vec<RunCollected> = going.iter().map(|one| one.said.clone()).collect();
     stop::pass_place("collect.looked");

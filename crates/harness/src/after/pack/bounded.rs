@@ -1,5 +1,5 @@
-//! A stream that gives no more bytes than were allowed so far. Whoever packed the file may
-//! have named any size in it, and the reader of tar files takes whole headers into memory.
+//! A stream that gives no more bytes than were allowed so far. The file may name any size, and the
+//! reader of tar files takes whole headers into memory.
 
 use std::cell::Cell;
 use std::io::{self, Read};

@@ -287,7 +287,7 @@ fn describe_trust(home: &Home) -> Result<SentTrust, PackError> {
     })
 }
 
-/// Adds the signer to the keys that this home trusts bundles of; the ledger is told first, as of every change of trust.
+/// Adds the signer to the keys that this home trusts bundles of; the ledger entry comes first, as for every change of trust.
 fn trust_sender(home: &Home, signer: &PublicKey, now: Stamp) -> Result<(), PackError> {
     change_trust(home, TrustFile::HarnessKeys, now, |before| {
         if home.unpacked_keys().any(|known| known.key_id() == signer.key_id()) {

@@ -106,7 +106,7 @@ impl From<Stopped> for RefreshError {
     }
 }
 
-/// Refreshes, and seals what came of it, whatever that is.
+/// Refreshes, and seals the result, whatever it is.
 pub fn refresh(harness: &Harness, ask: RefreshAsk<'_>, watch: Watch<'_>) -> Result<Refreshed, RefreshError> {
     if let Some(halted) = halt::look_for_halt(&harness.switch) {
         return Err(RefreshError::Halted(halted));

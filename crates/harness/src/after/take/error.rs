@@ -13,9 +13,7 @@ use crate::home::cause::ErrorCause;
 pub enum TakeError {
     #[error("the verdict of the run is {}: {}", .0, list_codes(.1))]
     NotPass(Status, Vec<Reason>),
-    #[error(
-        "the run was of stage {0}, on a case's own files; from stage 3 on there is a repository to take the patch into"
-    )]
+    #[error("the run of stage {0} worked on a case's own files, so no repository can take the patch")]
     Stage(Stage),
     #[error(
         "its patch is redacted: without the secret that stood in it, it does not make the result that was verified"

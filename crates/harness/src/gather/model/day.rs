@@ -65,7 +65,7 @@ impl Share {
         Ok(Some((share, left)))
     }
 
-    /// From here on the run counts with what it used.
+    /// Counts the run with what it used from here on.
     pub(super) fn settle_share(&self, run: &RunFile<'_>, spent: Spent) -> Result<(), AppendEntryError> {
         let Spent { requests, tokens, money_micros } = spent;
         let used = UseLimits { requests: Some(requests), tokens: Some(tokens), money_micros: Some(money_micros) };
@@ -103,7 +103,7 @@ impl Share {
 
 /// End of the reservation of a dead run.
 pub(crate) enum DeadShare {
-    /// It had no reservation, or had settled.
+    /// The run had no reservation, or had settled.
     None,
     Settled(Spent),
     /// Its use is not known, so the whole reservation stays counted.
@@ -172,7 +172,7 @@ mod tests {
             entry(settled, "2026-03-01", "p/a", "one", 40),
             entry(settled, "2026-03-01", "p/a", "one", 40),
             entry(reserved, "2026-03-01", "p/b", "two", 300),
-            // It began the day before and ended today.
+            // The run began the day before and ended today.
             entry(settled, "2026-02-28", "p/a", "three", 900),
         ];
         let used = used(&entries, "2026-03-01");

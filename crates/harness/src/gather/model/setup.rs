@@ -51,8 +51,8 @@ pub(super) fn set_up(
     let values = Arc::new(known(token, endpoint.as_ref(), &reach));
     let credential = settings.credential_sources.get(&record.credential_source_class).cloned();
     let credential = watched(credential.unwrap_or(Credential::None), &values);
-    // Known before anything is written. One that cannot be had now is told of when the
-    // model is asked.
+    // Known before anything is written. A value that is missing now is reported when the model is
+    // asked.
     let _ = credential.check_fetch(now);
 
     let source = source(&run.ask.model, endpoint, credential, reach, setting.responses, &values)?;

@@ -277,7 +277,7 @@ impl ModelSession {
             "model.closed",
             json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
         )?;
-        // Whoever ended the engine early cannot blame the model for it.
+        // An operator who ended the engine early cannot blame the model for it.
         if run.standing.engine_started() && !run.watch.cancelled() {
             hold_missing_answer(&self.usage, &mut run.standing);
         }

@@ -36,8 +36,8 @@ impl SecretValues {
     pub(super) fn new(token: &str, places: &[String]) -> Self {
         let mut known = vec![Known::new("run-token", KnownClass::Token, token.as_bytes())];
         let inside = [PLACE, PLACE.trim_start_matches("http://")];
-        // What every engine is told is no secret, also where the model happens to be served
-        // at the same place outside.
+        // Values that every engine gets are no secret, even if the model happens to be served at
+        // the same address outside.
         let kept = places.iter().filter(|value| !inside.iter().any(|place| value.trim_end_matches("/v1") == *place));
         known.extend(kept.map(|value| Known::new("endpoint", KnownClass::Endpoint, value.as_bytes())));
         let scanner = Scanner::new(&known, RuleSet::standard());

@@ -50,7 +50,7 @@ pub(crate) fn prepare_environment(
     let mut setup = LayerMaker::new(run.setting(), run.watch, &mounts, &copy.baseline.store);
     let made = setup.baseline_layer(&copy.baseline.listing);
     let LayerMaker { cells, log, .. } = setup;
-    run.add_cells(cells)?;
+    run.add_sandbox_records(cells)?;
     run.write_artifact(SETUP_LOG, &log)?;
     // Also of a setup that was cancelled: its sandbox is part of what the run came to.
     run.note_standing();

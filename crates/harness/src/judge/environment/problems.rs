@@ -116,7 +116,7 @@ mod tests {
     use crate::home::task::TreeOrigin;
     use crate::run::tests::contract;
 
-    /// What stands against an environment, without the words before the first back-quote.
+    /// Problem of an environment, without the words before the first back-quote.
     fn found(environment: Value) -> Vec<String> {
         let origin = TreeOrigin::Repository("/nowhere".into());
         let contract =

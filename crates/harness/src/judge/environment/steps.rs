@@ -32,12 +32,12 @@ pub(super) enum SetupNetwork {
 }
 
 impl SetupNetwork {
-    /// Of a setup that sees nothing but the baseline.
+    /// Steps of a setup that sees nothing but the baseline.
     pub(super) fn of_baseline(environment: &Environment) -> Self {
         if environment.setup_network.is_empty() { Self::Absent } else { Self::Named }
     }
 
-    /// Of a setup that sees bytes of a patch. One that sees the whole tree never has any.
+    /// Steps of a setup that sees bytes of a patch. A setup that sees the whole tree never has any.
     pub(super) fn of_patch(environment: &Environment) -> Self {
         let released = environment.setup_network_for_patch && !environment.setup_inputs.is_empty();
         match Self::of_baseline(environment) {

@@ -171,7 +171,7 @@ impl Examiner<'_> {
         }
         let listing = self.with_operator_files(self.trees.baseline.clone())?;
         let tree = listing.tree_id().to_string();
-        let (mut room, mut held_commands) = (None, Vec::new());
+        let (mut exam_tree, mut held_commands) = (None, Vec::new());
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let file = self.kept_file(&tree, command)?;
             let held = match kept(&file) {
@@ -179,16 +179,16 @@ impl Examiner<'_> {
                     self.say(&format!("== baseline {}: {:?}: known from an earlier run", index + 1, command.argv));
                     held
                 }
-                None => self.hold_command(&listing, &mut room, index, command, &file)?,
+                None => self.hold_command(&listing, &mut exam_tree, index, command, &file)?,
             };
             held_commands.push(held);
-            if let Some(why) = room.as_ref().and_then(|room: &ExamTree| room.unready.as_ref()) {
+            if let Some(why) = exam_tree.as_ref().and_then(|exam_tree: &ExamTree| exam_tree.unready.as_ref()) {
                 let text = format!("the baseline cannot be set up and built: {why}");
                 self.found.blocks.push((Reason::VerificationFailed, text));
                 break;
             }
         }
-        // Rooms are of the baseline until this is known.
+        // The baseline's trees are assumed until this is known.
         self.before.commands = held_commands;
         self.before.test_files = self.has_test_files()?;
         Ok(())
@@ -202,25 +202,25 @@ impl Examiner<'_> {
         if let Some(held) = kept(&file) {
             return Ok(held.tests);
         }
-        let mut room = Some(self.room(&listing, &format!("baseline {} once more", index + 1))?);
-        Ok(self.hold_command(&listing, &mut room, index, command, &file)?.tests)
+        let mut exam_tree = Some(self.make_exam_tree(&listing, &format!("baseline {} once more", index + 1))?);
+        Ok(self.hold_command(&listing, &mut exam_tree, index, command, &file)?.tests)
     }
 
     fn hold_command(
         &mut self,
         listing: &Listing,
-        room: &mut Option<ExamTree>,
+        exam_tree: &mut Option<ExamTree>,
         index: usize,
         command: &Command,
         file: &Path,
     ) -> Result<BaselineCommand, Stopped> {
         let name = format!("baseline {}", index + 1);
-        let room = match room {
-            Some(room) => room,
-            None => room.insert(self.room(listing, "baseline")?),
+        let exam_tree = match exam_tree {
+            Some(exam_tree) => exam_tree,
+            None => exam_tree.insert(self.make_exam_tree(listing, "baseline")?),
         };
-        let ran = self.run_on_baseline(room, command, &name)?;
-        let tried: Vec<String> = room.attempts.iter().chain(&self.tried()).map(sort_of).collect();
+        let ran = self.run_on_baseline(exam_tree, command, &name)?;
+        let tried: Vec<String> = exam_tree.attempts.iter().chain(&self.tried()).map(sort_of).collect();
         let mut runners = self.runners_named_by(listing, command);
         runners.extend(ran.tests.iter().flat_map(|tests| &tests.runners));
         let mut held = BaselineCommand {
@@ -232,12 +232,12 @@ impl Examiner<'_> {
             tests: ran.tests,
             runners,
             tried,
-            hooks: room.hooks.clone(),
-            made: room.made.clone(),
+            hooks: exam_tree.hooks.clone(),
+            made: exam_tree.made.clone(),
         };
         if held.finds_none() && !self.setting.contract.verification_files.is_empty() {
-            let room = self.room(self.trees.baseline, &format!("{name} alone"))?;
-            let alone = self.run_on_baseline(&room, command, &format!("{name} without verification_files"))?;
+            let exam_tree = self.make_exam_tree(self.trees.baseline, &format!("{name} alone"))?;
+            let alone = self.run_on_baseline(&exam_tree, command, &format!("{name} without verification_files"))?;
             held.collected = alone.tests.map_or(0, |tests| tests.collected);
         }
         if held.ends() {
@@ -247,15 +247,20 @@ impl Examiner<'_> {
     }
 
     /// Runs a command on the baseline. That it is slow there is nothing the patch did.
-    pub(super) fn run_on_baseline(&mut self, room: &ExamTree, command: &Command, name: &str) -> Result<Ran, Stopped> {
+    pub(super) fn run_on_baseline(
+        &mut self,
+        exam_tree: &ExamTree,
+        command: &Command,
+        name: &str,
+    ) -> Result<Ran, Stopped> {
         let late = self.found.late.len();
-        let ran = self.command(room, command, None, name)?;
+        let ran = self.command(exam_tree, command, None, name)?;
         self.found.late.truncate(late);
         Ok(ran)
     }
 
     fn runners_named_by(&self, listing: &Listing, command: &Command) -> BTreeSet<Runner> {
-        self.with_control_room(listing, command, known_runners)
+        self.with_control_inputs(listing, command, known_runners)
     }
 
     /// True if the baseline has test files, or sources of Rust with tests in them.

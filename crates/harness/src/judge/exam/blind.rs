@@ -1,5 +1,5 @@
-//! Blind checks: input goes in, output is compared here. The expected side enters no tree,
-//! so code that does not know the answer cannot forge it.
+//! Blind checks: input goes in, output is compared here. No tree contains the expected output, so
+//! code that does not know the answer cannot forge it.
 
 use contract::Coverage;
 use contract::report::{CheckResult, PassKind, TestComparison};
@@ -21,12 +21,12 @@ impl Examiner<'_> {
         if checks.is_empty() {
             return Ok(());
         }
-        let room = self.room(exam, PassKind::Blind.as_str())?;
+        let exam_tree = self.make_exam_tree(exam, PassKind::Blind.as_str())?;
         for (index, check) in checks.iter().enumerate() {
             let name = pass_name(PassKind::Blind, index);
             let (argv, timeout_seconds) = (check.argv.clone(), check.timeout_seconds);
             let command = Command { argv, shell: false, timeout_seconds, cwd: None };
-            let ran = self.command(&room, &command, Some(check.stdin.clone().into_bytes()), &name)?;
+            let ran = self.command(&exam_tree, &command, Some(check.stdin.clone().into_bytes()), &name)?;
             let stdout_holds = check.expect_stdout_sha256.is_none_or(|expected| ran.stdout_sha256 == Some(expected));
             let holds = !ran.timed_out && ran.exit == Some(i32::from(check.expect_exit)) && stdout_holds;
             let result = if holds { CheckResult::Pass } else { CheckResult::Fail };

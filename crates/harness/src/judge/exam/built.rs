@@ -39,14 +39,19 @@ const PLUGINS_OF_PYTEST: &[u8] = b"pytest11";
 const LARGEST: u64 = 64 << 20;
 
 impl Examiner<'_> {
-    /// Builds what is under test. Where that fails, the room says why, and no command is
-    /// run in it.
-    pub(super) fn build_tested(&mut self, room: &mut ExamTree, listing: &Listing, name: &str) -> Result<(), Stopped> {
+    /// Builds what is under test. If that fails, the exam tree keeps the cause, and no command runs
+    /// in it.
+    pub(super) fn build_tested(
+        &mut self,
+        exam_tree: &mut ExamTree,
+        listing: &Listing,
+        name: &str,
+    ) -> Result<(), Stopped> {
         let contract = self.setting.contract;
         for (index, command) in contract.environment.build.iter().enumerate() {
             let name = format!("{name} build {}", index + 1);
-            let ran = self.run_logged(room, command, &name)?;
-            room.attempts.extend(self.tried());
+            let ran = self.run_logged(exam_tree, command, &name)?;
+            exam_tree.attempts.extend(self.tried());
             if ran.ended_well() {
                 continue;
             }
@@ -57,10 +62,12 @@ impl Examiner<'_> {
             };
             let end = last_lines(&ran.output).replace('\n', " | ");
             let end = if end.is_empty() { end } else { format!("; it ends with: {end}") };
-            room.unready = Some(format!("build {}: `{}` {how}{end}", index + 1, command.argv.join(" ")));
+            exam_tree.unready = Some(format!("build {}: `{}` {how}{end}", index + 1, command.argv.join(" ")));
             return Ok(());
         }
-        let Some(changes) = room.changes().filter(|_| !contract.environment.build.is_empty()) else { return Ok(()) };
+        let Some(changes) = exam_tree.changes().filter(|_| !contract.environment.build.is_empty()) else {
+            return Ok(());
+        };
         let failed = |error: io::Error| Stopped::Io(changes.to_owned(), error);
         let is_baseline = self.before.commands.is_empty();
         let restoring = Restoring {
@@ -73,7 +80,7 @@ impl Examiner<'_> {
             made: BTreeSet::new(),
         };
         let Restoring { rewritten, restored, hooks, made, .. } = restoring.restore(changes).map_err(failed)?;
-        (room.rewritten, room.hooks, room.made) = (rewritten, hooks, made);
+        (exam_tree.rewritten, exam_tree.hooks, exam_tree.made) = (rewritten, hooks, made);
         for path in restored {
             self.say(&format!("{name}: the build wrote `{path}`, which belongs to the exam and counts for nothing"));
         }

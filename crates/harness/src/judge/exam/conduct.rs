@@ -31,10 +31,10 @@ impl Examiner<'_> {
 
     /// Keeps what setup and build of a judged tree tried, as far as neither did on the
     /// baseline.
-    pub(super) fn hold_room_conduct(&mut self, room: &ExamTree) {
+    pub(super) fn judge_tree_conduct(&mut self, exam_tree: &ExamTree) {
         let commands = self.before.commands.iter().flat_map(|before| &before.tried);
         let known = commands.chain(self.furnished.layer.iter().flat_map(|layer| &layer.tried));
-        let new = new_attempts(room.attempts.clone(), known);
+        let new = new_attempts(exam_tree.attempts.clone(), known);
         self.found.attempts.extend(new);
     }
 }

@@ -78,8 +78,8 @@ impl Examiner<'_> {
         Ok(())
     }
 
-    /// False if the patch cannot be applied to what is delivered; that it cannot be applied
-    /// to the exam is held against the run.
+    /// False if the patch cannot be applied to the delivered tree. If it cannot be applied to the
+    /// exam, that counts against the run.
     fn control_by_patch(&mut self, on: Controlled, listing: &Listing, patch: &[u8]) -> Result<bool, Stopped> {
         let altered = match self.trees.store.apply_into(listing, patch) {
             Ok(altered) => altered,
@@ -92,12 +92,12 @@ impl Examiner<'_> {
                 return Ok(true);
             }
         };
-        let room = self.room(&altered, &on.pass_name(0))?;
+        let exam_tree = self.make_exam_tree(&altered, &on.pass_name(0))?;
         let first = self.found.passes.len();
         let mut refused = false;
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let name = on.pass_name(index);
-            let ran = self.command(&room, command, None, &name)?;
+            let ran = self.command(&exam_tree, command, None, &name)?;
             refused |= ran.refuses();
             self.push_control(&ran, name, command);
         }
@@ -182,8 +182,8 @@ impl Examiner<'_> {
             let mode = altered.0.get(test.path.as_bytes()).map_or(PathMode::File, |entry| entry.mode);
             altered.0.insert(test.path.clone().into_bytes(), ListingEntry { mode, oid });
         }
-        let room = self.room(&altered, name)?;
-        let mut ran = self.command(&room, controlling.command, None, name)?;
+        let exam_tree = self.make_exam_tree(&altered, name)?;
+        let mut ran = self.command(&exam_tree, controlling.command, None, name)?;
         self.hear_only_known(controlling.index, &mut ran);
         Ok(ran)
     }
@@ -254,7 +254,7 @@ impl Examiner<'_> {
         let Controlling { index, command, known, .. } = controlling;
         let listing = self.with_operator_files(self.trees.baseline.clone())?;
         let name = letters()?;
-        let controls = self.with_control_room(&listing, command, |room| control_tests(known, room, &name));
+        let controls = self.with_control_inputs(&listing, command, |inputs| control_tests(known, inputs, &name));
         let wanted = |test: &&ControlTest| only.is_none_or(|only| only.iter().any(|other| same_place(other, test)));
         let controls: Vec<&ControlTest> = controls.iter().filter(wanted).collect();
         if controls.is_empty() {

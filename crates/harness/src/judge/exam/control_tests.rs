@@ -28,13 +28,13 @@ impl Examiner<'_> {
         known: &TestResults,
     ) -> Result<Vec<ControlTest>, Stopped> {
         let name = letters()?;
-        let of_tree = self.with_control_room(listing, command, |room| control_tests(known, room, &name));
+        let of_tree = self.with_control_inputs(listing, command, |inputs| control_tests(known, inputs, &name));
         if on == Controlled::Exam {
             return Ok(of_tree);
         }
         let baseline = self.with_operator_files(self.trees.baseline.clone())?;
         let name = letters()?;
-        let of_baseline = self.with_control_room(&baseline, command, |room| control_tests(known, room, &name));
+        let of_baseline = self.with_control_inputs(&baseline, command, |inputs| control_tests(known, inputs, &name));
         let mut controls = Vec::new();
         for test in of_baseline {
             controls.extend(self.moved_to(listing, &baseline, test)?);
@@ -85,7 +85,7 @@ impl Examiner<'_> {
     }
 
     /// Asks something of a tree as the commands of the contract see it.
-    pub(super) fn with_control_room<T>(
+    pub(super) fn with_control_inputs<T>(
         &self,
         listing: &Listing,
         command: &Command,

@@ -53,7 +53,7 @@ impl Examiner<'_> {
         let runner: Option<Runner> = before.and_then(|before| Some(before.tests.as_ref()?.runner));
         let command = self.setting.contract.verification_commands.get(index);
         let (Some(runner), Some(command)) = (runner, command) else { return Vec::new() };
-        self.with_control_room(listing, command, |room| declaring_files(identity, runner, room))
+        self.with_control_inputs(listing, command, |inputs| declaring_files(identity, runner, inputs))
     }
 
     /// The rules under which the result is judged: files that the contract names one by one

@@ -1,4 +1,4 @@
-//! A fresh tree, a command in it, and what it left: exit, output, and what it says of its tests.
+//! A fresh tree, a command in it, and what it left: exit, output, and its test results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -104,7 +104,7 @@ impl Ran {
 
 impl Examiner<'_> {
     /// Lays a tree out, sets it up and builds what is under test.
-    pub(super) fn room(&mut self, listing: &Listing, short: &str) -> Result<ExamTree, Stopped> {
+    pub(super) fn make_exam_tree(&mut self, listing: &Listing, short: &str) -> Result<ExamTree, Stopped> {
         let name = self.unused_name(&format!("verify-{}", short.replace(' ', "-")));
         let root = self.setting.dir(&format!("{name}/tree"))?;
         let reports = self.setting.dir(&format!("{name}/reports"))?;
@@ -112,7 +112,7 @@ impl Examiner<'_> {
         let ages = self.ages(listing, &program_view)?;
         self.lay_out(listing, &ages, &root)?;
         let Layers { files, attempts } = self.layers(listing, &ages)?;
-        let mut room = ExamTree {
+        let mut exam_tree = ExamTree {
             root,
             program_view,
             changes: None,
@@ -127,23 +127,23 @@ impl Examiner<'_> {
         let layers = match files {
             Ok(layers) => layers,
             Err(why) => {
-                room.unready = Some(why);
-                return Ok(room);
+                exam_tree.unready = Some(why);
+                return Ok(exam_tree);
             }
         };
         if layers.is_empty() && self.setting.contract.environment.build.is_empty() {
-            return Ok(room);
+            return Ok(exam_tree);
         }
         let above = self.setting.dir(&format!("{name}/above"))?;
         let changes = above.join("upper");
         // The patched tree above: what the patch writes where setup wrote something else is what is tested.
-        let lower = [&room.root].into_iter().chain(&layers).cloned().collect();
+        let lower = [&exam_tree.root].into_iter().chain(&layers).cloned().collect();
         let from = WorkspaceFrom::Layers { lower, upper: Upper::Directory(above) };
         let seen = [&changes].into_iter().chain(&layers).cloned().collect();
-        room.program_view = room.program_view.with_layers(seen, from);
-        (room.changes, room.layers) = (Some(changes), layers);
-        self.build_tested(&mut room, listing, short)?;
-        Ok(room)
+        exam_tree.program_view = exam_tree.program_view.with_layers(seen, from);
+        (exam_tree.changes, exam_tree.layers) = (Some(changes), layers);
+        self.build_tested(&mut exam_tree, listing, short)?;
+        Ok(exam_tree)
     }
 
     /// A name in the work area that no other tree has. Exam and delivered tree may both ask for the same check on the baseline.
@@ -160,14 +160,14 @@ impl Examiner<'_> {
     /// Runs a command and logs it.
     pub(super) fn command(
         &mut self,
-        room: &ExamTree,
+        exam_tree: &ExamTree,
         command: &Command,
         stdin: Option<Vec<u8>>,
         name: &str,
     ) -> Result<Ran, Stopped> {
-        let ran = match &room.unready {
+        let ran = match &exam_tree.unready {
             Some(why) => not_started(why),
-            None => self.run(room, command, stdin, name)?,
+            None => self.run(exam_tree, command, stdin, name)?,
         };
         self.log(name, &command.argv, &ran);
         if ran.timed_out {
@@ -177,21 +177,27 @@ impl Examiner<'_> {
     }
 
     /// Runs a command that is no test, and logs it.
-    pub(super) fn run_logged(&mut self, room: &ExamTree, command: &Command, name: &str) -> Result<Ran, Stopped> {
-        let ran = self.run(room, command, Some(Vec::new()), name)?;
+    pub(super) fn run_logged(&mut self, exam_tree: &ExamTree, command: &Command, name: &str) -> Result<Ran, Stopped> {
+        let ran = self.run(exam_tree, command, Some(Vec::new()), name)?;
         self.log(name, &command.argv, &ran);
         Ok(ran)
     }
 
     /// Runs a command; without input it is asked to name its tests.
-    fn run(&mut self, room: &ExamTree, command: &Command, stdin: Option<Vec<u8>>, name: &str) -> Result<Ran, Stopped> {
+    fn run(
+        &mut self,
+        exam_tree: &ExamTree,
+        command: &Command,
+        stdin: Option<Vec<u8>>,
+        name: &str,
+    ) -> Result<Ran, Stopped> {
         if self.watch.cancelled() {
             return Err(Stopped::Cancelled);
         }
         let wall = Duration::from_secs(command.timeout_seconds);
-        let mut program_view = room.program_view.clone();
+        let mut program_view = exam_tree.program_view.clone();
         let names_tests = stdin.is_none();
-        let reports = room.reports.join(name.replace(' ', "-"));
+        let reports = exam_tree.reports.join(name.replace(' ', "-"));
         let seen_reports = program_view.show_path(&reports, "reports", Access::ReadWrite);
         fs::create_dir_all(&reports).map_err(|error| Stopped::Io(reports.clone(), error))?;
         let Some(mut spec) = self.setting.spec(&command.argv, command.cwd.as_deref(), &program_view, wall) else {
@@ -214,7 +220,7 @@ impl Examiner<'_> {
             self.found.blocks.push((Reason::BudgetExceeded, format!("the verification {what}")));
         }
         self.spent_ms += u64::try_from(ended.elapsed.as_millis()).unwrap_or_default();
-        let tests = names_tests.then(|| heard(command, room, &reports, &ended)).flatten();
+        let tests = names_tests.then(|| heard(command, exam_tree, &reports, &ended)).flatten();
         Ok(ran(&ended, tests))
     }
 
@@ -260,7 +266,7 @@ impl Examiner<'_> {
 }
 
 /// Test results of the command, from its output and its reports.
-fn heard(command: &Command, room: &ExamTree, reports: &Path, ended: &Ended) -> Option<TestResults> {
+fn heard(command: &Command, exam_tree: &ExamTree, reports: &Path, ended: &Ended) -> Option<TestResults> {
     let mut files = Vec::new();
     let names = plain_names(reports, b"", MOST_REPORTS).into_iter().filter_map(|name| String::from_utf8(name).ok());
     for name in names {
@@ -269,9 +275,9 @@ fn heard(command: &Command, room: &ExamTree, reports: &Path, ended: &Ended) -> O
     }
     let named = results::report_files(&command.argv).into_iter().take(MOST_REPORTS);
     let mut left = LARGEST_REPORT;
-    for name in named.chain(reports_left_by_runner(command, room)) {
+    for name in named.chain(reports_left_by_runner(command, exam_tree)) {
         let below = below_cwd(command, &name);
-        let places = room.changes.iter().chain([&room.root]);
+        let places = exam_tree.changes.iter().chain([&exam_tree.root]);
         let found = places.into_iter().find_map(|place| read_plain(place, below.as_bytes(), left));
         left = left.saturating_sub(found.as_ref().map_or(0, |bytes| bytes.len() as u64));
         files.extend(found.map(|bytes| (name, bytes)));
@@ -281,11 +287,11 @@ fn heard(command: &Command, room: &ExamTree, reports: &Path, ended: &Ended) -> O
 }
 
 /// Names of the reports that the command's runner leaves in folders of its own.
-fn reports_left_by_runner(command: &Command, room: &ExamTree) -> Vec<String> {
+fn reports_left_by_runner(command: &Command, exam_tree: &ExamTree) -> Vec<String> {
     let mut names = Vec::new();
     for (folder, prefix) in results::report_folders(&command.argv) {
         let below = below_cwd(command, folder);
-        let places = room.changes.iter().chain([&room.root]);
+        let places = exam_tree.changes.iter().chain([&exam_tree.root]);
         let found = places.into_iter().map(|place| plain_names(place, below.as_bytes(), MOST_LEFT_REPORTS));
         let found = found.into_iter().flatten().filter_map(|name| String::from_utf8(name).ok());
         names.extend(found.filter(|name| name.starts_with(prefix)).map(|name| format!("{folder}/{name}")));
@@ -299,7 +305,7 @@ fn below_cwd(command: &Command, name: &str) -> String {
     command.cwd.as_ref().map_or_else(|| name.to_owned(), |cwd| format!("{cwd}/{name}"))
 }
 
-/// Of a command that could not be started.
+/// Result of a command that could not be started.
 fn not_started(why: &str) -> Ran {
     Ran {
         exit: None,

@@ -31,7 +31,7 @@ impl Excused {
     }
 }
 
-/// A command held again: its results and the exit codes with which it ended.
+/// A repeated command: its results and the exit codes with which it ended.
 struct HeldAgain {
     results: Vec<Option<TestResults>>,
     exits: BTreeSet<i32>,
@@ -39,7 +39,7 @@ struct HeldAgain {
 
 impl Examiner<'_> {
     /// Excuses every failing test of a command that ended with a failure, or none of them.
-    /// A test that is not excused decides, so that nothing is held again in vain.
+    /// A test that is not excused decides, so that nothing is repeated in vain.
     pub(super) fn excuse(
         &mut self,
         kind: PassKind,
@@ -112,8 +112,8 @@ impl Examiner<'_> {
         let Some(command) = self.setting.contract.verification_commands.get(index) else { return Ok(held) };
         for repetition in 1..=self.setting.contract.flaky_retries() {
             let name = format!("{what} {} again {repetition}", index + 1);
-            let room = self.room(listing, &name)?;
-            let mut ran = self.run_on_baseline(&room, command, &name)?;
+            let exam_tree = self.make_exam_tree(listing, &name)?;
+            let mut ran = self.run_on_baseline(&exam_tree, command, &name)?;
             self.hear_only_known(index, &mut ran);
             held.exits.extend(ran.exit.filter(|exit| *exit != 0 && !ran.timed_out));
             held.results.push(ran.tests);
@@ -149,8 +149,9 @@ impl Examiner<'_> {
     /// operator's.
     fn is_of_baseline(&self, exam: &Listing, index: usize, tests: &TestResults, name: &str) -> bool {
         let Some(command) = self.setting.contract.verification_commands.get(index) else { return false };
-        let files =
-            self.with_control_room(exam, command, |room| testimony::control::declaring_files(name, tests.runner, room));
+        let files = self.with_control_inputs(exam, command, |inputs| {
+            testimony::control::declaring_files(name, tests.runner, inputs)
+        });
         let given = |path: &String| {
             let operator = self.setting.contract.verification_files.iter().any(|file| file.path == *path);
             operator || self.trees.baseline.0.get(path.as_bytes()) == exam.0.get(path.as_bytes())

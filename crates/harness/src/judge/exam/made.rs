@@ -42,11 +42,11 @@ impl Examiner<'_> {
         new.any(|path| is_there_beneath(&layer.files, path))
     }
 
-    /// Says of each whether the exam's own setup and build make the same.
-    pub(super) fn compare_with_made(&mut self, room: &ExamTree) -> Result<(), Stopped> {
+    /// Notes for each whether the exam's own setup and build make the same.
+    pub(super) fn compare_with_made(&mut self, exam_tree: &ExamTree) -> Result<(), Stopped> {
         for (path, entry) in std::mem::take(&mut self.left_out) {
             let carried = self.trees.store.blob(entry.oid)?;
-            let made = room.made_in().find_map(|place| read_plain(place, &path, LARGEST));
+            let made = exam_tree.made_in().find_map(|place| read_plain(place, &path, LARGEST));
             let how = match &made {
                 Some(made) if *made == carried => "and make it the same",
                 Some(_) => "and make it otherwise",

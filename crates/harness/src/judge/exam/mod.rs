@@ -2,7 +2,7 @@
 //! the result alone, never the tree the engine worked in.
 //!
 //! Knows no run and writes no artifact: findings are returned, so that the same exam can be
-//! held again years later.
+//! repeated years later.
 
 mod added_data;
 mod ages;
@@ -84,8 +84,8 @@ pub(crate) struct Examined {
 }
 
 impl Examined {
-    /// Says of each file of the exam that the patch alters that a control shows the suite
-    /// to fail still, and no more.
+    /// Notes for each exam file that the patch alters that a control shows the suite to fail still,
+    /// and no more.
     pub(crate) fn note_altered(&mut self, paths: &[Vec<u8>]) {
         if self.passes.is_empty() || paths.is_empty() {
             return;
@@ -244,22 +244,22 @@ impl<'a> Examiner<'a> {
     }
 
     /// Runs the contract's commands in one tree and compares their tests with the baseline's.
-    fn commands(&mut self, kind: PassKind, listing: &Listing, room: &str) -> Result<Vec<Ran>, Stopped> {
-        let room = self.room(listing, room)?;
-        self.hold_room_conduct(&room);
-        if let Some(why) = &room.unready {
+    fn commands(&mut self, kind: PassKind, listing: &Listing, exam_tree: &str) -> Result<Vec<Ran>, Stopped> {
+        let exam_tree = self.make_exam_tree(listing, exam_tree)?;
+        self.judge_tree_conduct(&exam_tree);
+        if let Some(why) = &exam_tree.unready {
             let text = format!("{}: baseline + patch cannot be set up and built: {why}", kind.as_str());
             self.found.blocks.push((Reason::VerificationFailed, text));
         }
         if kind == PassKind::Exam {
-            self.rewritten.clone_from(&room.rewritten);
-            self.compare_with_made(&room)?;
+            self.rewritten.clone_from(&exam_tree.rewritten);
+            self.compare_with_made(&exam_tree)?;
         }
         let released = self.released_changes();
         let mut all = Vec::new();
         for (index, command) in self.setting.contract.verification_commands.iter().enumerate() {
             let name = pass_name(kind, index);
-            let mut ran = self.command(&room, command, None, &name)?;
+            let mut ran = self.command(&exam_tree, command, None, &name)?;
             self.hold_conduct_against(index);
             self.hear_only_known(index, &mut ran);
             let excused = self.excuse(kind, index, listing, &ran)?;

@@ -78,8 +78,8 @@ impl Examiner<'_> {
         exam.all(|pass| pass.result == CheckResult::Pass)
     }
 
-    /// Holds the exam with these files replaced, up to its first failure. Nothing of it is
-    /// held against the run.
+    /// Runs the exam with these files replaced, up to its first failure. Its results do not count
+    /// against the run.
     fn poison_files(
         &mut self,
         clean: &Listing,
@@ -111,14 +111,14 @@ impl Examiner<'_> {
         ran: &[Ran],
         exam_ms: u64,
     ) -> Result<PoisonOutcome, Stopped> {
-        let room = self.room(poisoned, name)?;
-        if room.unready.is_some() {
+        let exam_tree = self.make_exam_tree(poisoned, name)?;
+        if exam_tree.unready.is_some() {
             return Ok(PoisonOutcome::Exercised);
         }
         let most = (2 * exam_ms).div_ceil(1000).max(LEAST_SECONDS);
         for (number, (command, before)) in self.setting.contract.verification_commands.iter().zip(ran).enumerate() {
             let command = Command { timeout_seconds: command.timeout_seconds.min(most), ..command.clone() };
-            let now = self.command(&room, &command, None, &format!("{name} command {}", number + 1))?;
+            let now = self.command(&exam_tree, &command, None, &format!("{name} command {}", number + 1))?;
             if now.timed_out {
                 return Ok(PoisonOutcome::NotTried);
             }
@@ -180,9 +180,9 @@ impl Examiner<'_> {
         let mut listing = exam.clone();
         listing.0.retain(|path, _| !absent.contains(path));
         let blocks = self.found.blocks.len();
-        let room = self.room(&listing, "rebuild")?;
+        let exam_tree = self.make_exam_tree(&listing, "rebuild")?;
         self.found.blocks.truncate(blocks);
-        let (None, Some(changes)) = (&room.unready, room.changes()) else { return Ok(BTreeSet::new()) };
+        let (None, Some(changes)) = (&exam_tree.unready, exam_tree.changes()) else { return Ok(BTreeSet::new()) };
         let made = |path: &Vec<u8>| read_plain(changes, path, LARGEST);
         let same = |path: &Vec<u8>| {
             let carried = exam.0.get(path).and_then(|entry| trees.store.blob(entry.oid).ok());

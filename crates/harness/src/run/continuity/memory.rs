@@ -88,7 +88,7 @@ fn write_slot(file: &Path, at: usize, last: &LastEntry) -> io::Result<()> {
     open.sync_data()
 }
 
-/// Forgets what was remembered. Whoever is killed leaves at most the file's name beside it.
+/// Forgets what was remembered. A process that is killed leaves at most the file's name beside it.
 pub(super) fn replace_memory(file: &Path, folder: &File, last: &LastEntry) -> io::Result<()> {
     let aside = file.with_extension("new");
     let mut open = own_files::create_file(&aside)?;

@@ -129,7 +129,7 @@ impl<'a> DeadScene<'a> {
         }
         if let Some(DeadLanding { ended, stays }) = self.landing {
             run.standing.block_run(Reason::HarnessInterrupted, ended.sentence(), names::TRACE);
-            run.marker(LANDING_MARKER, &format!("{}\nnext: {}", ended.sentence(), ended.way_on()))?;
+            run.marker(LANDING_MARKER, &format!("{}\nnext: {}", ended.sentence(), ended.next_step()))?;
             run.add_trace(
                 "landing.recovered",
                 json!({"branch": ended.branch, "commit": ended.commit, "what": ended.sentence()}),

@@ -73,7 +73,7 @@ impl RecoveredLanding {
     }
 
     /// The command that goes on from there.
-    pub fn way_on(&self) -> String {
+    pub fn next_step(&self) -> String {
         match &self.end {
             LandingEnd::NeverMade | LandingEnd::Undone => {
                 "the approval is used: request again with cto request TASK".to_owned()

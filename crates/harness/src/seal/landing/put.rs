@@ -79,7 +79,7 @@ impl Put<'_, '_, '_> {
     }
 
     /// Refuses to go on with a run that another instance may have sealed: one that was stopped for longer than its lease does not land.
-    /// Anything done between this and the branch is undone by whoever puts the late run aside.
+    /// Anything done between this and the branch is undone by the process that puts the late run aside.
     fn confirm_lease(&self, before: Option<LeaseDeadline>) -> Result<LeaseDeadline, LandChangeError> {
         match before.filter(|lease| lease.check().is_ok()) {
             Some(lease) => Ok(lease),

@@ -76,8 +76,8 @@ fn task(given: &CaseInputs<'_>) -> Value {
     json!({
         "branch": work_branch(given.task_id),
         "checkBaseline": null,
-        // It must print one number. A test command prints none, and work after which that
-        // is "unchanged" is thrown away.
+        // The command must print one number. A test command prints none, and work after which that
+        // is "unchanged" is discarded.
         "checkCommand": null,
         "checkTarget": null,
         "created": given.created,

@@ -138,7 +138,7 @@ fn settle_unused(
 fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option<Blocked> {
     let refuse = |why: String| Some(Blocked::of_approval(Reason::ApprovalConsumed, why));
     if !is_marked {
-        // It follows the use, so that a kill between the two spends nothing for nothing.
+        // The mark follows the use, so that a kill between the two spends nothing for nothing.
         match mark_used(run.harness, using.request, run.id(), MarkDurability::Written) {
             Ok(true) => {}
             Ok(false) => return Some(Blocked::of_mark(using)),
@@ -198,13 +198,13 @@ fn reason_of(why: &UnusableRequest) -> Reason {
 }
 
 impl Blocked {
-    /// Of an approval that the home says was used.
+    /// Refusal for an approval that the home says was used.
     fn of_mark(using: &ApprovalUse) -> Self {
         let why = format!("used/{} says that the approval was used", using.request);
         Self::of_approval(Reason::ApprovalConsumed, why)
     }
 
-    /// Of an approval that cannot be used any more.
+    /// Refusal for an approval that cannot be used any more.
     fn of_approval(reason: Reason, why: String) -> Self {
         Self { gate: Gate::Approval, reason, why }
     }

@@ -221,8 +221,8 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Tells the engine the task, its bounds, and how it will be judged. One that must commit
-/// is not told that it need not.
+/// Tells the engine the task, its bounds, and how it will be judged. The prompt of an engine that
+/// must commit does not say that it need not.
 fn brief(contract: &TaskContract, bounds: &TaskBounds, commits: bool) -> String {
     let mut text = format!("# {}\n\n{}\n", contract.title, contract.brief.trim_end());
     let mut list = |title: &str, items: Vec<String>| {

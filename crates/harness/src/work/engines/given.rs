@@ -69,7 +69,7 @@ impl SearchedPlaces {
 const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
 
 /// Repositories of the operator's that records, configuration and contract name: everything
-/// that the proof looks for. A place that every sandbox has of its own is told from none;
+/// that the proof looks for. A path that every sandbox has of its own cannot be distinguished;
 /// nor does the target count that the run is admitted to.
 pub(super) fn repository_paths(run: &RunFile<'_>, target: Option<&Path>) -> Result<Vec<String>, ReadTargetError> {
     let contract = &run.task.contract;

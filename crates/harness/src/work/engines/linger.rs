@@ -82,7 +82,7 @@ impl Shared {
         traffic.1 = Instant::now();
     }
 
-    /// True if the model has not been spoken to for this long.
+    /// True if the model was not asked for this long.
     fn is_quiet_for(&self, time: Duration) -> bool {
         let traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         traffic.0 == 0 && traffic.1.elapsed() >= time

@@ -1,4 +1,4 @@
-//! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is believed in
+//! Engines: one seam for all. An engine is given a laid-out copy and private places, is supervised, and is trusted in
 //! nothing: what it prints is raw material under `backend/`.
 
 mod case;
@@ -83,8 +83,7 @@ impl Layered {
     }
 }
 
-/// Reason why a run that its decision admits goes no further, from the place that knows. Everything that is said of it is made from
-/// this.
+/// Reason why a run that its decision admits goes no further, from the place that knows. Every text about it is made from this.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     /// The gate that would have refused, had it been known before.
@@ -344,17 +343,17 @@ impl Blocked {
         Self { gate: Gate::SandboxAvailable, reason: Reason::SandboxUnavailable, why }
     }
 
-    /// Of a sandbox that could not be built.
+    /// Refusal for a sandbox that could not be built.
     fn of_sandbox(asked: Profile, failure: &ConfineFailure) -> Self {
         Self::unconfined(format!("sandbox profile `{asked}` could not be built: {}", failure.text))
     }
 
-    /// Of an engine that would be told of a repository.
+    /// Reason for an engine that would have to be given a repository.
     fn of_target(why: String) -> Self {
         Self { gate: Gate::TargetAdmission, reason: Reason::TargetNotAdmitted, why }
     }
 
-    /// Of a configuration with another model than the admitted one.
+    /// Refusal for a configuration with another model than the admitted one.
     fn of_other_model(why: String) -> Self {
         Self { gate: Gate::ModelDecisionAndAdmission, reason: Reason::ModelNotAdmitted, why }
     }
@@ -430,10 +429,10 @@ fn regain(changes: Option<BorrowedFd<'_>>, roots: &[&Path]) {
 /// Records the recorders' observations of the engine, and the changes to its repository's
 /// configuration.
 fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitState) -> Result<(), Stopped> {
-    let mut cells = SandboxRecords::default();
-    cells.add_sandbox(ENGINE_CELL, ended);
-    run.add_cells(cells)?;
-    let engine = run.sandboxes.cells().last().filter(|cell| cell.name == ENGINE_CELL);
+    let mut records = SandboxRecords::default();
+    records.add_sandbox(ENGINE_CELL, ended);
+    run.add_sandbox_records(records)?;
+    let engine = run.sandboxes.records().last().filter(|cell| cell.name == ENGINE_CELL);
     let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE_CELL, before, after));
     posture::hold_against(run, attempts)

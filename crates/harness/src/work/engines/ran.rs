@@ -106,7 +106,7 @@ impl EngineRun {
         &self.writable
     }
 
-    /// Takes over what an event of a dead run says of it, which no note may contradict; the
+    /// Takes over facts from an event of a dead run, which no note may contradict; the
     /// coverage that follows.
     pub(crate) fn restore_event(&mut self, event: &Event) -> Option<Coverage> {
         let data = |key: &str| event.data.get(key);

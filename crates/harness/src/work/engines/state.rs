@@ -115,7 +115,7 @@ fn in_words(error: io::Error) -> &'static str {
         io::ErrorKind::FileTooLarge => "too many bytes",
         io::ErrorKind::TimedOut => "out of time",
         io::ErrorKind::PermissionDenied => "cannot be read",
-        // It was another kind of file when it was opened than when it was looked at.
+        // The file was of another kind when it was opened than when it was looked at.
         _ => "changed while it was read",
     }
 }

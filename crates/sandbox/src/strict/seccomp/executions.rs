@@ -1,4 +1,4 @@
-//! The list of executions: each different one once, with room of its own for each weight,
+//! The list of executions: each different one once, with space of its own for each weight,
 //! so that none that counts gives way to those that count for nothing.
 
 use std::path::PathBuf;

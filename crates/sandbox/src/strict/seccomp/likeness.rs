@@ -22,8 +22,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Reads a plain file that is held by path. Whoever has a lease on it cannot make this
-    /// wait.
+    /// Reads a plain file that is held by path. The holder of a lease on it cannot make this wait.
     pub(super) fn read_content(file: &OwnedFd) -> Option<Self> {
         let size = u64::try_from(fstat(file).ok()?.st_size).ok()?;
         let held = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file));

@@ -63,7 +63,7 @@ impl CallLog {
                 // A caller that is gone needs no answer.
                 let _ = answer_call(self.listener.as_fd(), call.id, given);
             }
-            // Ready without a call: whoever made it was killed meanwhile, or nobody is left.
+            // Ready without a call: its caller was killed meanwhile, or nobody is left.
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.over = abandoned(self.listener.as_fd()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => self.over = true,

@@ -69,7 +69,7 @@ fn binaries_are_told_on_the_other_stream() {
         "+ x_y (src/lib.rs) > tests::timed",
     ];
     check(&Left { stdout: STDOUT, stderr: STDERR, ..Left::default() }, &expected);
-    // One more binary than blocks: nothing says which is which.
+    // A binary more than blocks: nothing says which is which.
     let more = format!("{STDERR}     Running benches/b.rs (target/debug/deps/b-0123456789abcdef)\n");
     let unlabelled = [
         "cargo 11/1/3",

@@ -158,7 +158,8 @@ fn sessions_within_a_session() {
     check(&out(&outer("\n")), &both);
     check(&out(&outer(&format!("\n{inner}"))), &both);
     check(&out(&outer(&format!("\n{inner}{inner}"))), &both);
-    // One that never came to its end takes the rest of the words with it; the report still has the names.
+    // A session that never came to its end takes the rest of the words with it; the report still has the
+    // names.
     let cut = outer("\n=== test session starts ===\n");
     check(&out(&cut), &["pytest 1/1/0"]);
     let files = &[(
@@ -172,7 +173,7 @@ fn sessions_within_a_session() {
     check(&out(&captured), &["pytest 1/1/0", "- a.py::test_a"]);
 }
 
-/// Files that could not be collected are no tests, and what was collected is told beside them.
+/// Files that could not be collected are no tests, and the collected tests are reported beside them.
 #[test]
 fn files_that_could_not_be_collected() {
     let words = "=== test session starts ===\ncollected 3 items / 1 error\n\n=== ERRORS ===\n___ ERROR collecting sub/test_c.py ___\n\

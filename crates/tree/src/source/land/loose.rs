@@ -56,7 +56,7 @@ impl<'t> LooseObjects<'t> {
         let written = write(dir, &young, &compressed(kind, body)?)
             .and_then(|()| renameat(dir, &young, dir, name).doing_at("placing object", hex.as_bytes()));
         if written.is_err() {
-            // The error that is told is the one before.
+            // The earlier error is the one reported.
             let _ = unlinkat(dir, &young, AtFlags::empty());
         }
         written

@@ -331,7 +331,7 @@ impl RefLock {
 
 impl Drop for RefLock {
     fn drop(&mut self) {
-        // A destructor has nobody to tell; what stays is said by the next who wants the lock.
+        // A destructor has nobody to tell; the next process that wants the lock reports what stays.
         if !self.placed {
             let _ = unlinkat(&*self.dir, self.name.as_str(), AtFlags::empty());
         }

@@ -36,7 +36,7 @@ pub(super) fn find_checkout(folder: &Path, content: &str) -> Result<FoundCheckou
         let Some(held) = open_locked(folder, |file| file.lock_shared().map(|()| true))? else {
             return Ok(FoundCheckout::Nothing);
         };
-        // Whoever removed it may have done so while we waited.
+        // Another process may have removed it while we waited.
         if is_at(&held, folder) {
             break held;
         }

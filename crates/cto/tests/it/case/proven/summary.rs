@@ -105,7 +105,7 @@ impl Proven {
         self.has_full_summary();
     }
 
-    /// A newest refresh that rejects is said, and so is one that is damaged or gone: the older one that passed stands in for none.
+    /// A newest refresh that rejects, is damaged or is gone is reported: the older one that passed stands in for none.
     pub(super) fn has_no_older_refresh(&self, newest: &str) {
         let bundle = self.scene.world.bundles().join(newest);
         let (file, aside) = (bundle.join("report.json"), self.scene.world.path().join("aside"));

@@ -41,8 +41,8 @@ fn a_compilers_record_of_what_it_has_built_counts_for_nothing() {
     each_row(rows, |row| check(&row));
 }
 
-/// A generator that goes by content and writes where tests keep their data: the exam fails without those files and is not held
-/// again with the patch's own.
+/// A generator that goes by content and writes where tests keep their data: the exam fails without those files and is not
+/// repeated with the patch's own.
 #[test]
 fn a_record_among_data_of_tests_counts_for_nothing() {
     const SUMS: &str = "mkdir -p expected

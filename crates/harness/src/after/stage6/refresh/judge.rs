@@ -15,7 +15,7 @@ use super::facts::{
 use super::subjects::{broken_facts, held_sentence};
 use crate::after::stage6::commands::EngineCommands;
 
-/// Facts with everything that stands against them.
+/// Facts with every reason against them.
 #[derive(Debug)]
 pub(super) struct JudgedRefresh {
     pub(super) engine: String,

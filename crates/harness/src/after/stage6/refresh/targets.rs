@@ -104,7 +104,7 @@ impl TargetExaminer<'_> {
     }
 
     /// The commands and blind checks of a pass on HEAD, which is baseline and result at
-    /// once. Its control speaks of another tree.
+    /// once. Its control is about another tree.
     fn hold_exam(
         &self,
         exam: &PassExam,
@@ -124,7 +124,7 @@ impl TargetExaminer<'_> {
     }
 }
 
-/// The checks that speak of HEAD, and the first fault of them.
+/// The checks that are about HEAD, and the first fault of them.
 fn judge_head(examined: Examined) -> (Verification, Option<String>) {
     let Examined { mut passes, blocks, .. } = examined;
     passes.retain(|pass| pass.kind != PassKind::Control);
@@ -161,7 +161,7 @@ mod tests {
         Examined { passes: passes.iter().map(pass).collect(), blocks, ..Examined::default() }
     }
 
-    /// Passes and blocks of an exam, the result, and the problem that is told.
+    /// Passes and blocks of an exam, the result, and the problem that is reported.
     type ExamRow<'a> = (&'a [(PassKind, CheckResult)], &'a [(Reason, &'a str)], CheckResult, Option<&'a str>);
 
     #[test]

@@ -42,17 +42,17 @@ fn a_sort_is_the_program_and_not_the_rest_of_its_line() {
 fn what_the_build_of_the_baseline_tries_too_is_nothing_the_patch_did() {
     use AttemptVerdict::{ForbiddenAction, Note, Violation};
     let found = with_examiner(|examiner| {
-        let mut room = examiner.room(examiner.trees.result, "exam").unwrap();
-        room.attempts = vec![attempt("mount /b", Violation), attempt("ls", Note), attempt("bpf", Violation)];
-        room.attempts.push(attempt("git push", ForbiddenAction));
+        let mut exam_tree = examiner.make_exam_tree(examiner.trees.result, "exam").unwrap();
+        exam_tree.attempts = vec![attempt("mount /b", Violation), attempt("ls", Note), attempt("bpf", Violation)];
+        exam_tree.attempts.push(attempt("git push", ForbiddenAction));
         examiner.before.commands = vec![before(&[]), before(&[attempt("mount /a", Violation)])];
-        examiner.hold_room_conduct(&room);
+        examiner.judge_tree_conduct(&exam_tree);
         examiner.found.attempts.clone()
     });
     assert_eq!(kept(&found), [("bpf", Violation), ("git push", ForbiddenAction)]);
 }
 
-/// Cells of a check whose recorders saw this.
+/// Sandboxes of a check whose recorders saw this.
 fn cells(seen: Value) -> Value {
     let mut all = json!({"refused": [], "executions": [], "executions_total": 0, "connections": [], "connections_total": 0, "canaries": []});
     all.as_object_mut().unwrap().extend(seen.as_object().unwrap().clone());

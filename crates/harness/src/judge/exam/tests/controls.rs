@@ -29,7 +29,7 @@ fn failing_tests_that_do_not_fail_the_exam_weaken_it() {
     assert!(!examined.coverage.contains(&Coverage::ExamWithoutControl));
 }
 
-/// An exit code of 0 is held against the patch only where the baseline's command does not hide failures as well.
+/// An exit code of 0 counts against the patch only where the baseline's command does not hide failures as well.
 #[test]
 fn an_exit_code_that_hides_the_control_weakens_unless_the_baseline_hides_it_too() {
     let hide = |names: &'static [&'static str]| {

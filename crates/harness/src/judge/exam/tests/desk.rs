@@ -100,7 +100,7 @@ impl Desk {
     }
 }
 
-/// What stands against a result, in one line each.
+/// Reasons against a result, in one line each.
 pub(super) fn blocks(examined: &Examined) -> Vec<String> {
     examined.blocks.iter().map(|(reason, text)| format!("{}: {text}", reason.code())).collect()
 }

@@ -201,7 +201,7 @@ fn a_patch_that_passes_only_with_its_own_tests_is_told_how_to_release_them() {
     assert!(!blocks(&neither)[0].contains("exam_may_change"), "{:?}", blocks(&neither));
 }
 
-/// A patch whose own tests pass is told of them only where the exam fails without them.
+/// A patch whose own tests pass gets a hint about them only where the exam fails without them.
 #[test]
 fn a_failing_blind_check_is_no_reason_to_release_tests() {
     let more = (
