@@ -8,6 +8,7 @@ mod keys;
 mod limits;
 mod live;
 mod locked;
+mod marked;
 mod opened;
 mod pages;
 mod panel_files;

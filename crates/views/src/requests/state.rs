@@ -8,12 +8,13 @@ use contract::approval::{ApprovalSchema, PolicyTerms, Request};
 use contract::signer::SignerStanding;
 use evidence::signer_key::SignerKey;
 use ledger::{RequestRow, UnusableRequest};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::RequestRecord;
 
 /// State of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestState {
     /// It waits for approvals.
