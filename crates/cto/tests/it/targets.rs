@@ -13,6 +13,7 @@ mod killed;
 mod kinds;
 mod late;
 mod marks;
+mod own_branch;
 mod policy;
 mod redacted;
 mod replanned;
