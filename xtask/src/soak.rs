@@ -196,7 +196,10 @@ const SOAKS: &[Soak] = &[
     },
     Soak {
         name: "at-once",
-        tests: &[("cto", "approvals::used::many_processes_use_an_approval_once")],
+        tests: &[
+            ("cto", "approvals::used::many_processes_use_an_approval_once"),
+            ("cto", "targets::at_once::many_processes_land_one_commit"),
+        ],
         variable: "CTO_TEST_AT_ONCE",
         times: 64,
         tools: &["CTO_TEST_STOPPABLE"],

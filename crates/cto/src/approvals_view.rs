@@ -22,6 +22,9 @@ const MOST_REQUESTS: usize = 1000;
 /// Fields of a plan that always differ, or that another field tells better.
 const NOT_TOLD: &[&str] = &["/nonce", "/contract_digest"];
 
+/// Words of the mark that lists and runs carry after an emergency approval.
+pub(crate) const PAST_POLICY: &str = "past the policy";
+
 /// The request that a person means, and a harness to decide on it with.
 pub(crate) struct Deciding {
     pub(crate) harness: Harness,

@@ -97,6 +97,11 @@ impl Paint {
         self.with("1;31", text)
     }
 
+    /// Words about an approval past the policy, which no verdict looks like.
+    pub(crate) fn break_glass(self, text: &str) -> String {
+        self.with("1;7;31", text)
+    }
+
     /// Proof that is for something else.
     pub(crate) fn stale(self, text: &str) -> String {
         self.with("35", text)

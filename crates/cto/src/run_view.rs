@@ -7,10 +7,11 @@ use std::path::Path;
 use contract::remedy::Remedy;
 use contract::report::{CHANGED_FILES, CheckResult, Excuse, FailedTest, PassKind, PoisonOutcome, Report};
 use contract::text::{listed, show_controls};
-use contract::{Reason, Stage, Status};
+use contract::{Coverage, Reason, Stage, Status};
 use evidence::names;
 use evidence::render::{counts_text, model_text, verdict_sentence};
 
+use crate::approvals_view::PAST_POLICY;
 use crate::output::{Output, count_text, duration_text, wrap};
 
 /// Width of the column of reason codes.
@@ -137,6 +138,9 @@ fn facts(out: &mut String, output: Output, report: &Report, bundle: &Path) {
     }
     if let (Some(branch), Some(commit)) = (&report.result_branch, &report.result_commit) {
         line("landed", &format!("{} on branch {}", commit.get(..12).unwrap_or(commit), show_controls(branch)));
+    }
+    if report.coverage.contains(&Coverage::BreakGlass) {
+        line("approved", &format!("{}, in an emergency", paint.break_glass(PAST_POLICY)));
     }
     if let Some(model) = &report.model {
         line("model", &show_controls(&model_text(model)));
@@ -300,6 +304,9 @@ fn lines(report: &Report, bundle: &Path, task: &str) -> String {
     }
     if let (Some(branch), Some(commit)) = (&report.result_branch, &report.result_commit) {
         let _ = writeln!(out, "landed {commit} {}", show_controls(branch));
+    }
+    if report.coverage.contains(&Coverage::BreakGlass) {
+        out.push_str("break_glass true\n");
     }
     let _ = writeln!(out, "sandbox {}", report.sandbox.profile);
     for coverage in &report.coverage {

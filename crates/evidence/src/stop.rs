@@ -5,7 +5,8 @@
 //! `CTO_STOP_DO` say what happens at one of them: `kill`; `fill:FOLDER`, which fills the
 //! file system of the folder; or `wait:FILE`, which makes `FILE.here` and goes on once
 //! there is `FILE`. `CTO_CLOCK_OFFSET=SECONDS` sets the wall clock off, back where it is
-//! negative. `CTO_DEFECT=NAME` plants one named defect, so that a test sees who notices it.
+//! negative. `CTO_DEFECT=NAME,NAME` plants named defects, so that a test sees who notices
+//! them.
 
 /// Passes a place.
 #[cfg(not(feature = "stop-points"))]
@@ -65,7 +66,7 @@ mod stoppable {
 
     /// True if the environment plants this defect.
     pub fn has_defect(name: &str) -> bool {
-        variable("CTO_DEFECT").as_deref() == Some(name)
+        variable("CTO_DEFECT").is_some_and(|planted| planted.split(',').any(|one| one == name))
     }
 
     /// Says that the place is reached, and stays there until the test has done what it

@@ -104,6 +104,13 @@ impl Ledger {
         Ok(self.store.count_requests()?)
     }
 
+    /// The request that a run has used up.
+    pub fn request_used_by(&self, run_id: &RunId) -> Result<Option<Digest>, ReadLedgerError> {
+        let used = parse_entries(self.store.first_entry(run_id, EntryKind::ApprovalUsed)?.into_iter().collect())?;
+        let request = used.first().and_then(|entry| entry.body["request"].as_str()?.parse().ok());
+        Ok(request)
+    }
+
     /// Every entry about this request, in order.
     pub fn request_entries(&self, request: Digest) -> Result<Vec<Entry>, ReadLedgerError> {
         self.request_bytes(request)?.parse()

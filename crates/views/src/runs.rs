@@ -113,6 +113,9 @@ pub struct RunSummary {
     /// The operator's answer; absent where none is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<RunAnswer>,
+    /// It used up a request that was approved past the policy, in an emergency.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub break_glass: bool,
 }
 
 /// The removal of a bundle on purpose.
@@ -201,7 +204,8 @@ impl Views {
         let is_answered = row.stage >= Stage::OWNED_REPOSITORY && row.status == RunStatus::Pass;
         let answer = is_answered.then(|| self.view_answer(&row.run_id)).transpose()?;
         let kind = self.kind_of(&row)?;
-        Ok(RunSummary { row, kind, collected, interrupted, answer })
+        let break_glass = self.has_broken_glass(&row)?;
+        Ok(RunSummary { row, kind, collected, interrupted, answer, break_glass })
     }
 
     /// Kind of a document, as its intent has it. Only names of documents are looked up.

@@ -7,7 +7,7 @@ use contract::text::show_controls;
 use harness::{People, Policies};
 use views::{RequestQuery, RequestRules, RequestState, RequestSummary};
 
-use crate::approvals_view::age_text;
+use crate::approvals_view::{PAST_POLICY, age_text};
 use crate::args::ApprovalsArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -69,8 +69,9 @@ fn row(output: Output, request: &RequestSummary) -> String {
         RequestState::Open | RequestState::Used => state,
     };
     let target = request.target.as_deref().map_or_else(|| "?".to_owned(), show_controls);
+    let glass = if request.break_glass { format!("  {}", paint.break_glass(PAST_POLICY)) } else { String::new() };
     format!(
-        "{:<9} {state} {:>7}  {}/{}  stage {}  {}  {}\n",
+        "{:<9} {state} {:>7}  {}/{}  stage {}  {}  {}{glass}\n",
         request.request,
         age_text(request.age_seconds),
         request.approvals,
@@ -85,8 +86,9 @@ fn line(request: &RequestSummary) -> String {
     let by = request.consumed_by.as_ref().map_or_else(String::new, |by| {
         format!(" used_by={} result={}", by.run_id, by.status.map_or("running", contract::Status::as_str))
     });
+    let glass = if request.break_glass { " break_glass=true" } else { "" };
     format!(
-        "{} {} age={} task={} stage={} approvals={}/{} expires_at={} digest={}{by}\n",
+        "{} {} age={} task={} stage={} approvals={}/{} expires_at={} digest={}{by}{glass}\n",
         request.request,
         request.state.as_str(),
         request.age_seconds,

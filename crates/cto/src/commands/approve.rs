@@ -83,8 +83,9 @@ pub(super) fn show_approval(
         }));
     }
     if !output.terminal {
+        let glass = if approval.break_glass_reason.is_some() { "break_glass true\n" } else { "" };
         output.print(&format!(
-            "granted {name}\napproval {id}\nrequest_digest {}\npacket_digest {}\nactor {}\nkey {key}\nnot_before {}\nexpires_at {}\napprovals {counted} of {required}\nnext {next}\n",
+            "granted {name}\napproval {id}\n{glass}request_digest {}\npacket_digest {}\nactor {}\nkey {key}\nnot_before {}\nexpires_at {}\napprovals {counted} of {required}\nnext {next}\n",
             approval.request_digest, approval.packet_digest, show_controls(&signer), approval.not_before, approval.expires_at
         ));
         return Ok(());
@@ -92,7 +93,7 @@ pub(super) fn show_approval(
     let paint = output.paint;
     let until = age_text(seconds_until(opened.now, approval.expires_at));
     let word = match approval.break_glass_reason {
-        Some(_) => paint.error("signed past the policy"),
+        Some(_) => paint.break_glass("signed past the policy"),
         None => paint.like(Status::Pass, "signed"),
     };
     output.print(&format!(

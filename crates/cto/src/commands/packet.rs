@@ -3,19 +3,76 @@
 
 use std::fmt::Write as _;
 
-use contract::Status;
 use contract::approval::{ConsumedBy, PacketStatus, render_packet};
+use contract::decision::Refusal;
+use contract::task::ForbiddenAction;
 use contract::text::show_controls;
+use contract::{Digest, Stamp, Status};
 use harness::OpenedRequest;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use views::{RequestState, find_consumer};
 
 use crate::approvals_view::{
-    age_text, find_news, find_opened, ledger_to_read, run_command, seconds_until, sentence_of,
+    PAST_POLICY, age_text, find_news, find_opened, ledger_to_read, run_command, seconds_until, sentence_of,
 };
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::Output;
+
+/// Output of `cto packet --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Packet of a request")]
+pub(crate) struct PacketDocument {
+    /// The sentence that approves the request.
+    approval_command_text: String,
+    approval_consumed: bool,
+    /// Its approvals are enough, or a run has used them up.
+    approval_granted: bool,
+    approvals: Vec<RecordedApproval>,
+    approvals_required: u8,
+    /// Actions that no approval allows.
+    blocked_actions: Vec<ForbiddenAction>,
+    /// The run that used it up.
+    consumed_by: Option<ConsumedBy>,
+    /// A run of exactly this plan would start now.
+    execution_allowed: bool,
+    /// The end of the request itself.
+    lapses_at: Stamp,
+    /// Gates that refused when it was requested, beside that of the approval.
+    missing_gates: Vec<Refusal>,
+    /// Differences to the last approved request of the same task.
+    new_since: Option<NewFields>,
+    next_allowed_action: String,
+    /// The text that is digested and signed.
+    packet: String,
+    packet_digest: Digest,
+    packet_status: PacketStatus,
+    /// `req-<entry>`.
+    request: String,
+    request_digest: Digest,
+    state: RequestState,
+}
+
+/// One recorded approval. Whether its key counts now is the gate's question.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RecordedApproval {
+    /// `apr-<entry>`.
+    approval_id: String,
+    /// It passes over the policy, in an emergency.
+    break_glass: bool,
+    expires_at: Stamp,
+    /// Fingerprint of the key that signed it.
+    key: String,
+    sha256: Digest,
+}
+
+/// Fields of a plan that are new since an approved request.
+#[derive(Debug, Serialize, JsonSchema)]
+struct NewFields {
+    fields: Vec<String>,
+    request: String,
+}
 
 /// Prints the packet of a request and the request's state.
 pub(crate) fn show_packet(context: &Context, reference: &str) -> Result<u8, CommandError> {
@@ -92,7 +149,9 @@ impl PacketFrame<'_> {
         fact("approvals", &format!("{} of {}", counted.keys.len(), terms.approvals_required));
         for approval in &record.approvals {
             let (key, until) = (approval.signature.fingerprint(), approval.document.expires_at);
-            let glass = if approval.document.break_glass_reason.is_some() { ", past the policy" } else { "" };
+            let glass = approval.document.break_glass_reason.as_deref().map_or_else(String::new, |reason| {
+                format!(", {}: {}", output.paint.break_glass(PAST_POLICY), show_controls(reason))
+            });
             fact("approved", &format!("apr-{} {key} until {until}{glass}", approval.seq));
         }
         for denial in &record.denials {
@@ -121,41 +180,34 @@ impl PacketFrame<'_> {
         out
     }
 
-    fn document(&self, packet: &str) -> serde_json::Value {
+    fn document(&self, packet: &str) -> PacketDocument {
         let OpenedRequest { record, request, terms, counted, state, .. } = self.opened;
-        let is_granted = counted.is_enough || *state == RequestState::Used;
-        let approvals: Vec<_> = record
-            .approvals
-            .iter()
-            .map(|approval| {
-                json!({
-                    "approval_id": format!("apr-{}", approval.seq),
-                    "break_glass": approval.document.break_glass_reason.is_some(),
-                    "expires_at": approval.document.expires_at,
-                    "key": approval.signature.fingerprint(),
-                    "sha256": approval.sha256(),
-                })
-            })
-            .collect();
-        json!({
-            "approval_command_text": sentence_of(self.opened),
-            "approval_consumed": *state == RequestState::Used,
-            "approval_granted": is_granted,
-            "approvals": approvals,
-            "approvals_required": terms.approvals_required,
-            "blocked_actions": request.blocked_actions,
-            "consumed_by": self.consumer,
-            "execution_allowed": *state == RequestState::Approved,
-            "lapses_at": counted.lapses_at,
-            "missing_gates": record.missing,
-            "new_since": self.news.map(|(earlier, news)| json!({"fields": news, "request": earlier})),
-            "next_allowed_action": self.next(),
-            "packet": packet,
-            "packet_digest": request.packet_digest,
-            "packet_status": self.status(),
-            "request": record.name(),
-            "request_digest": request.request_digest,
-            "state": state,
-        })
+        let approvals = record.approvals.iter().map(|approval| RecordedApproval {
+            approval_id: format!("apr-{}", approval.seq),
+            break_glass: approval.document.break_glass_reason.is_some(),
+            expires_at: approval.document.expires_at,
+            key: approval.signature.fingerprint(),
+            sha256: approval.sha256(),
+        });
+        PacketDocument {
+            approval_command_text: sentence_of(self.opened),
+            approval_consumed: *state == RequestState::Used,
+            approval_granted: counted.is_enough || *state == RequestState::Used,
+            approvals: approvals.collect(),
+            approvals_required: terms.approvals_required,
+            blocked_actions: request.blocked_actions.clone(),
+            consumed_by: self.consumer.cloned(),
+            execution_allowed: *state == RequestState::Approved,
+            lapses_at: counted.lapses_at,
+            missing_gates: record.missing.clone(),
+            new_since: self.news.map(|(earlier, news)| NewFields { fields: news.clone(), request: earlier.clone() }),
+            next_allowed_action: self.next(),
+            packet: packet.to_owned(),
+            packet_digest: request.packet_digest,
+            packet_status: self.status(),
+            request: record.name(),
+            request_digest: request.request_digest,
+            state: *state,
+        }
     }
 }

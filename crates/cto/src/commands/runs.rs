@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use ledger::{RunStatus, SealedReason};
 use views::{ImportedRun, RunAnswer, RunPage, RunQuery, RunSummary};
 
+use crate::approvals_view::PAST_POLICY;
 use crate::args::StatusFilter;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -154,9 +155,14 @@ fn why(run: &RunSummary) -> String {
         [one] => one.to_string(),
         [first, more @ ..] => format!("{first} +{}", more.len()),
     };
-    match run.collected {
+    let why = match run.collected {
         Some(_) => format!("{why} collected").trim_start().to_owned(),
         None => why,
+    };
+    match (run.break_glass, why.as_str()) {
+        (false, _) => why,
+        (true, "") => PAST_POLICY.to_owned(),
+        (true, why) => format!("{PAST_POLICY}, {why}"),
     }
 }
 
@@ -182,8 +188,9 @@ fn line(run: &RunSummary) -> String {
         run.answer.as_ref().map(|answer| format!(" outcome={}", answer.word().replace(", ", ",").replace(' ', "-")));
     let said = said.unwrap_or_default();
     let kind = run.kind.map(|kind| format!(" kind={kind}")).unwrap_or_default();
+    let glass = if run.break_glass { " break_glass=true" } else { "" };
     format!(
-        "{} {} {} {} {} {took} {} {why}{gone}{said}{kind}\n",
+        "{} {} {} {} {} {took} {} {why}{gone}{said}{kind}{glass}\n",
         row.run_id,
         verdict(run),
         row.task_id,
@@ -241,9 +248,14 @@ fn table(output: Output, page: &RunPage) -> String {
         let (beside, below) = if taken <= output.width { (why.as_str(), "") } else { ("", why.as_str()) };
         let line =
             format!("{:<5} {painted}{pad} {task:<width$} {source} {took:>7}{when}  {beside}", row.run_id.suffix());
-        let _ = writeln!(out, "{}", line.trim_end());
+        // The colour is put in after the line is laid out: it takes no columns.
+        let mark = |text: &str| match run.break_glass {
+            true => text.replacen(PAST_POLICY, &paint.break_glass(PAST_POLICY), 1),
+            false => text.to_owned(),
+        };
+        let _ = writeln!(out, "{}", mark(line.trim_end()));
         if !below.is_empty() {
-            let _ = writeln!(out, "      {}", output.hang(6, below));
+            let _ = writeln!(out, "      {}", mark(&output.hang(6, below)));
         }
     }
     let _ = writeln!(out, "\n{}", paint.dim(&format!("{} of {total} runs", runs.len())));

@@ -34,6 +34,8 @@ fn all() -> Vec<Published> {
     all.push(published::<super::pack::PackedDocument>("packed", "`cto pack --json`"));
     all.push(published::<super::pack::UnpackedDocument>("unpacked", "`cto unpack --json`"));
     all.push(published::<Vec<super::records::RecordDocument>>("records", "`cto records --json`"));
+    all.push(published::<super::packet::PacketDocument>("packet", "`cto packet --json`"));
+    all.push(published::<views::RequestPage>("approvals", "`cto approvals --json`"));
     all.sort_by_key(|schema| schema.name);
     all
 }

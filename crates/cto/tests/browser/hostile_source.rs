@@ -111,6 +111,7 @@ impl HostileSource {
             age_seconds: 1,
             approvals: 0,
             approvals_required: 1,
+            break_glass: true,
             expires_at: now(),
             consumed_by: None,
             sentence: Some(self.text()),
@@ -260,7 +261,14 @@ impl ConsoleSource for HostileSource {
     }
 
     fn list_runs(&self, _: &RunsAsked) -> Result<RunListFacts, SourceError> {
-        let run = RunSummary { row: self.row(), kind: None, collected: None, interrupted: false, answer: None };
+        let run = RunSummary {
+            row: self.row(),
+            kind: None,
+            collected: None,
+            interrupted: false,
+            answer: None,
+            break_glass: false,
+        };
         let answered = RunSummary { collected: self.collected(), answer: Some(answer()), ..run.clone() };
         let size = SealedSize { added: 1, removed: 1, cost_micros: Some(1) };
         Ok(RunListFacts {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod at_a_terminal;
+mod broken_glass;
 mod documents;
 mod every_field;
 mod failover;
@@ -15,15 +16,17 @@ mod witness;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use contract::Stage;
 use serde_json::Value;
 use testkit::{Ran, World, program, stoppable};
 
-use crate::world;
+use crate::{targets, world};
 
-/// A world with a case that a disposable repository is made of, and an operator's key that may approve.
+/// A world with a case that a run may change, and an operator's key that may approve.
 struct Scene {
     world: World,
     key: PathBuf,
+    stage: Stage,
 }
 
 impl Scene {
@@ -36,7 +39,21 @@ impl Scene {
         let world = world();
         world.case("made", &[("mutation_mode", "candidate-default")]);
         let _ = world.cto(["key", "init"]).expect(0);
-        let scene = Self { key: world.home().join("keys/operator"), world };
+        let scene = Self { key: world.home().join("keys/operator"), world, stage: Stage::DISPOSABLE_REPOSITORY };
+        scene.allow(&[("me", &scene.key)]);
+        Some(scene)
+    }
+
+    /// The same with an admitted target, and a folder that the engine is shown.
+    fn with_target(test: &str) -> Option<Self> {
+        let world = world();
+        let mounted = world.path().join("mounted");
+        fs::create_dir(&mounted).unwrap();
+        fs::write(mounted.join("data"), "1\n").unwrap();
+        let environment = format!("{{mounts: [{{source: {}, target: /opt/data}}]}}", mounted.display());
+        let changes = [("environment", environment.as_str())];
+        let world = targets::Scene::with(test, world, Path::to_owned, &changes)?.into_world();
+        let scene = Self { key: world.home().join("keys/operator"), world, stage: Stage::OWNED_REPOSITORY };
         scene.allow(&[("me", &scene.key)]);
         Some(scene)
     }
@@ -67,9 +84,15 @@ impl Scene {
         self.world.cto(words.iter().copied())
     }
 
-    /// Requests the case at stage 4 and gives the document.
+    /// Runs a command about the case at the scene's stage.
+    fn govern(&self, command: &str) -> Ran {
+        let target: &[&str] = if self.stage == Stage::OWNED_REPOSITORY { &["--target", "target.yaml"] } else { &[] };
+        self.cto(&[&[command, "./made", "--stage", &self.stage.to_string(), "--json"], target].concat())
+    }
+
+    /// Requests the case and gives the document.
     fn request(&self) -> Value {
-        self.cto(&["request", "./made", "--stage", "4", "--json"]).expect(0).json()
+        self.govern("request").expect(0).json()
     }
 
     fn packet(&self, request: &str) -> Value {
@@ -87,7 +110,7 @@ impl Scene {
     }
 
     fn run(&self, code: i32) -> Value {
-        self.cto(&["run", "./made", "--stage", "4", "--json"]).expect(code).json()
+        self.govern("run").expect(code).json()
     }
 
     /// The reason of the only blocker of a run.

@@ -9,6 +9,7 @@ mod keys;
 mod limits;
 mod live;
 mod locked;
+mod marked;
 mod open_api;
 mod opened;
 mod pages;

@@ -3,7 +3,9 @@
 
 mod admitted;
 mod again;
+mod at_once;
 mod busy;
+mod contracts;
 mod copied;
 pub(crate) mod documents;
 mod hostile;
@@ -11,6 +13,7 @@ mod killed;
 mod kinds;
 mod late;
 mod marks;
+mod own_branch;
 mod policy;
 mod redacted;
 mod replanned;
@@ -42,7 +45,7 @@ impl Scene {
     }
 
     /// `prepare` gets a repository with a commit, and gives the one that is admitted.
-    fn with(
+    pub(crate) fn with(
         test: &str,
         world: World,
         prepare: impl FnOnce(&Path) -> PathBuf,
@@ -62,6 +65,11 @@ impl Scene {
         let scene = Self { world, target };
         scene.admit("admitted");
         Some(scene)
+    }
+
+    /// The world with the target and its admission, for a test that has words of its own.
+    pub(crate) fn into_world(self) -> World {
+        self.world
     }
 
     /// Writes and signs the target's admission with this status.

@@ -95,7 +95,7 @@ pub fn decide_only(harness: &Harness, task: &Task, ask: &Ask, scratch: &Path) ->
     let inputs = first.inputs;
     let settings = &inputs.settings;
     let mut target = inspect(harness, task, ask, settings, scratch).map_err(DecideError::Scratch)?;
-    let scene = PlanScene { harness, task, ask, settings, target: &target };
+    let scene = PlanScene { harness, task, ask, contract_digest: digest, settings, target: &target };
     let approval = look_for_approval(&scene, clock.started())?.map(|found| found.input);
     target.settle_branch(task, approval.as_ref()).map_err(DecideError::Scratch)?;
     let Target { facts, copy } = target;
@@ -373,8 +373,8 @@ impl<'a> Gathering<'a> {
         settings: &SettingFacts,
         target: &Target,
     ) -> Result<Option<ApprovalInput>, Stopped> {
-        let RunFile { harness, task, ask, .. } = self.run;
-        let scene = PlanScene { harness, task, ask, settings, target };
+        let RunFile { harness, task, ask, contract_digest, .. } = self.run;
+        let scene = PlanScene { harness, task, ask, contract_digest, settings, target };
         let began = self.run.clock.elapsed();
         let found = look_for_approval(&scene, self.run.clock.started());
         let found = found.map_err(|error| Stopped::Approval(error.into()))?;

@@ -56,6 +56,8 @@ pub(crate) struct PlanScene<'a> {
     pub(crate) harness: &'a Harness,
     pub(crate) task: &'a Task,
     pub(crate) ask: &'a Ask,
+    /// Digest of the task's contract.
+    pub(crate) contract_digest: Digest,
     pub(crate) settings: &'a SettingFacts,
     pub(crate) target: &'a Target,
 }
@@ -81,7 +83,7 @@ pub(crate) fn build_plan(
     requester_fingerprint: &str,
     nonce: Nonce,
 ) -> Result<PlanOnTerms, BuildPlanError> {
-    let PlanScene { harness, task, ask, settings, target } = scene;
+    let PlanScene { harness, task, ask, contract_digest, settings, target } = scene;
     let contract = &task.contract;
     let repository = plan_repository(scene)?;
     let listing = target.copy.as_ref().map(|copy| &copy.baseline.listing).ok_or_else(|| unread(target))?;
@@ -94,7 +96,7 @@ pub(crate) fn build_plan(
         stage: ask.stage,
         mutation_mode: ask.stage.mutation_mode(),
         work_id: contract.work_id.clone(),
-        contract_digest: contract.digest()?,
+        contract_digest: *contract_digest,
         contract: contract.clone(),
         branch: plan_branch(task, &repository)?,
         continues: task.continued.as_ref().map(ContinuedRun::facts),

@@ -142,7 +142,7 @@ pub fn propose_request(
     let target = inspect(harness, task, ask, &inputs.settings, scratch).map_err(ProposeRequestError::Target)?;
     let decision = gate::decide(&task.contract, Inputs { target: Some(target.facts.clone()), ..inputs })?;
     let settings = &decision.inputs.settings;
-    let scene = PlanScene { harness, task, ask, settings, target: &target };
+    let scene = PlanScene { harness, task, ask, contract_digest, settings, target: &target };
     let unrequested = match build_unrequested(&scene) {
         Ok(unrequested) => unrequested,
         Err(FindApprovalError::Plan(BuildPlanError::Incomplete(_))) => {

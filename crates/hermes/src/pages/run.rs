@@ -10,6 +10,7 @@ use axum::{Extension, Form};
 use contract::paths::PathVerdict;
 use contract::report::{CheckResult, Report};
 use contract::text::show_controls;
+use contract::{Coverage, EventKind};
 use ledger::RunStatus;
 use serde::Deserialize;
 
@@ -38,6 +39,7 @@ pub(super) struct RunPageText {
     word: &'static str,
     is_live: bool,
     is_sealed: bool,
+    is_past_policy: bool,
     last_seq: String,
     meta: Vec<String>,
     reasons: Vec<ReasonRow>,
@@ -222,6 +224,7 @@ impl RunPageText {
             word: word_of(&facts),
             is_live: facts.state == RunState::Running,
             is_sealed: matches!(facts.state, RunState::Sealed | RunState::Broken),
+            is_past_policy: is_past_policy(&facts),
             last_seq: facts.events.last().map_or_else(String::new, |event| event.seq.to_string()),
             meta: meta_of(&facts),
             reasons: reasons_of(&facts),
@@ -238,6 +241,12 @@ impl RunPageText {
             facts,
         }
     }
+}
+
+/// True of a run that was approved past the policy, by its report or, while it goes on, by its events.
+fn is_past_policy(facts: &RunFacts) -> bool {
+    let by_report = facts.report.as_ref().is_some_and(|report| report.coverage.contains(&Coverage::BreakGlass));
+    by_report || facts.events.iter().any(|event| event.kind == EventKind::ApprovalBreakGlass)
 }
 
 /// A name as part of an address. Askama's own filter writes to a template alone.

@@ -80,12 +80,13 @@ const fn lane_of(kind: EventKind) -> &'static str {
     }
 }
 
-/// `bad` for a failed check, `hold` for a refusal, `good` for what holds.
+/// `bad` for a failed check, `hold` for a refusal, `glass` for an approval past the policy, `good` for what holds.
 fn tone_of(event: &Event) -> &'static str {
     let has_reasons = event.data.get("reasons").and_then(Value::as_array).is_some_and(|reasons| !reasons.is_empty());
     match event.kind {
         EventKind::SandboxRefused | EventKind::ModelRefused | EventKind::BackendGateBlocked => "hold",
         EventKind::ApprovalDenied => "hold",
+        EventKind::ApprovalBreakGlass => "glass",
         _ if has_reasons => "bad",
         EventKind::RunCompleted if event.data.get("status") == Some(&Value::from("pass")) => "good",
         _ => "",
@@ -98,10 +99,11 @@ fn mark_of(event: &Event, x: String) -> TimelineMark {
         "bad" => "ev-fail",
         "hold" => "ev-refused",
         "good" => "ev-pass",
+        "glass" => "ev-glass",
         _ if lane_of(event.kind) == "model" => "ev-model",
         _ => "",
     };
-    TimelineMark { x, class, is_diamond: matches!(tone, "bad" | "hold") }
+    TimelineMark { x, class, is_diamond: matches!(tone, "bad" | "hold" | "glass") }
 }
 
 /// The facts of an event as `key value`, short.

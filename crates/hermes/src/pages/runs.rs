@@ -151,6 +151,7 @@ struct RunRowText {
     task: String,
     kind: String,
     answer: String,
+    is_past_policy: bool,
     engine: String,
     /// Empty without one.
     model: String,
@@ -228,6 +229,7 @@ impl RunRowText {
             task: row.task_id.to_string(),
             kind: run.kind.map_or_else(String::new, |kind| kind.to_string()),
             answer: run.answer.as_ref().map_or_else(String::new, views::RunAnswer::word),
+            is_past_policy: run.break_glass,
             engine: show_controls(&row.engine),
             model: model.map_or_else(String::new, |model| show_controls(&model.to_string())),
             diff: size.filter(|size| size.added + size.removed > 0).map(|size| (size.added, size.removed)),

@@ -23,6 +23,7 @@ const STATES: &[(&str, &str, &str)] = &[
     ("revoked", "blocked", "blocked"),
     ("held", "due", "blocked"),
     ("interrupted", "blocked", "blocked"),
+    ("past_the_policy", "glass", "flag"),
     ("protected", "protected", "lock"),
     ("stale", "stale", "stale"),
     ("expired", "expired", "stale"),

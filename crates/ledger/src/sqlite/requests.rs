@@ -37,10 +37,15 @@ impl SqliteStore {
         if self.version < WITH_REQUESTS {
             return Ok(Vec::new());
         }
-        let sql = format!("{} WHERE ?1 IS NULL OR task_id = ?1 ORDER BY seq DESC LIMIT ?2", select_rows());
+        // A condition on the parameter itself would be planned a second time, once it is bound.
+        let condition = if task_id.is_some() { "WHERE task_id = ?2" } else { "" };
+        let sql = format!("{} {condition} ORDER BY seq DESC LIMIT ?1", select_rows());
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let rows = statement.query_map(params![task_id.map(TaskId::as_str), limit(most)], from_row)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let rows = match task_id {
+            Some(task_id) => statement.query_map(params![limit(most), task_id.as_str()], from_row)?.collect(),
+            None => statement.query_map([limit(most)], from_row)?.collect::<Result<_, _>>(),
+        };
+        Ok(rows?)
     }
 
     /// Undecided requests, newest first.

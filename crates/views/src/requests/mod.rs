@@ -9,7 +9,7 @@ use contract::approval::{ConsumedBy, PolicyTerms, approval_sentence};
 use contract::signer::SignerStanding;
 use contract::{Digest, Stage, Stamp, TaskId};
 use evidence::signer_key::SignerKey;
-use ledger::{FoundRuns, Ledger, ReadLedgerError, RequestRow, RunStatus, UnusableRequest};
+use ledger::{FoundRuns, Ledger, ReadLedgerError, RequestRow, RunRow, RunStatus, UnusableRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,6 +34,7 @@ pub struct RequestQuery {
 
 /// One page of requests.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Requests for approval")]
 pub struct RequestPage {
     pub requests: Vec<RequestSummary>,
     /// The cursor of the next page; `None` on the last one.
@@ -60,6 +61,9 @@ pub struct RequestSummary {
     /// Approvals that count now, and how many are needed.
     pub approvals: u64,
     pub approvals_required: u64,
+    /// One of its approvals passes over the policy, in an emergency.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub break_glass: bool,
     /// The end of what is approved, else of the request itself.
     pub expires_at: Stamp,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,6 +150,16 @@ impl Views {
         }
         Ok(RequestPage { requests, next, total })
     }
+
+    /// True if a run used up a request that was approved past the policy.
+    pub(crate) fn has_broken_glass(&self, run: &RunRow) -> Result<bool, ReadLedgerError> {
+        let Some(ledger) = self.ledger().filter(|_| run.stage.mutation_mode().needs_approval()) else {
+            return Ok(false);
+        };
+        let Some(request) = ledger.request_used_by(&run.run_id)? else { return Ok(false) };
+        let Some(row) = ledger.request_row(request)? else { return Ok(false) };
+        Ok(RequestRecord::read_request(ledger, row)?.has_broken_glass())
+    }
 }
 
 /// The number in a cursor, which is the name of the last request of a page.
@@ -180,6 +194,7 @@ pub fn summarize_request(
         age_seconds: u64::try_from(age).unwrap_or(0),
         approvals: counted.keys.len() as u64,
         approvals_required: u64::from(terms.approvals_required),
+        break_glass: record.has_broken_glass(),
         expires_at: counted.ends_at,
         consumed_by: find_consumer(ledger, &record.row)?,
         sentence: plan.filter(|_| state.is_undecided()).map(approval_sentence),

@@ -176,6 +176,11 @@ impl RequestRecord {
         self.approvals.iter().any(|approval| approval.is_unprotected)
     }
 
+    /// True if one of its approvals passes over the policy.
+    pub fn has_broken_glass(&self) -> bool {
+        self.approvals.iter().any(|approval| approval.document.break_glass_reason.is_some())
+    }
+
     /// Name that commands take.
     pub fn name(&self) -> String {
         format!("req-{}", self.row.seq)

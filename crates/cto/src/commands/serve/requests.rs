@@ -87,8 +87,11 @@ fn history_of(opened: &OpenedRequest) -> Vec<[String; 4]> {
         rows.push((seq, [word.to_owned(), key, show_controls(text), time.to_string()]));
     };
     for one in &record.approvals {
-        let text = one.document.break_glass_reason.as_deref().unwrap_or("");
-        add(one.seq, "approved", one.signature.fingerprint(), text, one.recorded_at);
+        let (word, text) = match one.document.break_glass_reason.as_deref() {
+            Some(reason) => ("approved past the policy", reason),
+            None => ("approved", ""),
+        };
+        add(one.seq, word, one.signature.fingerprint(), text, one.recorded_at);
     }
     for one in &record.denials {
         add(one.seq, "denied", one.signature.fingerprint(), &one.document.reason, one.recorded_at);

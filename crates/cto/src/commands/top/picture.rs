@@ -202,7 +202,7 @@ pub(super) mod tests {
             collected_seq: None,
             outcome_seq: None,
         };
-        RunSummary { row, kind: None, collected: None, interrupted: false, answer: None }
+        RunSummary { row, kind: None, collected: None, interrupted: false, answer: None, break_glass: false }
     }
 
     pub(in crate::commands::top) fn facts(hostile: &str) -> TopFacts {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, Stage, Stamp, canonical_bytes};
+use contract::{Digest, Stamp, canonical_bytes};
 use ledger::{Ledger, RequestIntent, RequestStep};
 use serde_json::{Value, json};
 use testkit::{each_row, program};
@@ -58,7 +58,7 @@ pub(super) fn requested(scene: &Scene) -> Value {
 
 /// An approval as this key's person would sign it.
 pub(super) fn approval(scene: &Scene, request: &Value, key_fingerprint: &str) -> Value {
-    let stage = Stage::DISPOSABLE_REPOSITORY;
+    let stage = scene.stage;
     let plan = &request["plan"];
     let time = now();
     json!({
@@ -189,7 +189,7 @@ pub(super) fn record_forgery(scene: &Scene, request: &mut Value) -> String {
     let intent = RequestIntent {
         request: digest,
         task_id: "made".to_owned().try_into().unwrap(),
-        stage: Stage::DISPOSABLE_REPOSITORY,
+        stage: scene.stage,
         detail: json!({"document": document, "signature": armour}),
     };
     format!("req-{}", ledger(scene).request_recorded(now(), &intent).unwrap().seq)

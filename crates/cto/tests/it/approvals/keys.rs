@@ -20,6 +20,7 @@ const STANDINGS: &[(&str, &str, &str)] = &[
     ("over", "namespaces=\"cto-*\",valid-before=\"20200101Z\"", "was not valid any more"),
     ("not begun", "namespaces=\"cto-*\",valid-after=\"20990101Z\"", "was not valid yet"),
     ("not listed", "", "is not listed"),
+    ("compromised", "namespaces=\"cto-*\"", "was compromised by then"),
 ];
 
 fn list(scene: &Scene, options: &str, key: &Path) {
@@ -32,10 +33,14 @@ fn list(scene: &Scene, options: &str, key: &Path) {
 #[test]
 fn a_key_that_may_not_approve_is_refused_by_the_command_and_by_the_run() {
     let Some(scene) = Scene::new("a_key_that_may_not_approve_is_refused_by_the_command_and_by_the_run") else { return };
-    let other = scene.make_key("other");
-    let print = fingerprint(&scene, &other);
-    each_row(STANDINGS.iter().map(|row| (row.0, row)), |(_, options, words)| {
-        list(&scene, options, &other);
+    let (good, lost) = (scene.make_key("good"), scene.make_key("lost"));
+    each_row(STANDINGS.iter().map(|row| (row.0, row)), |(standing, options, words)| {
+        let other = if *standing == "compromised" { &lost } else { &good };
+        let print = fingerprint(&scene, other);
+        list(&scene, options, other);
+        if *standing == "compromised" {
+            let _ = scene.cto(&["trust", "key", "compromised", &print, "--since", "2026-01-01"]).expect(0);
+        }
         let request = requested(&scene);
         let name = text(&request["name"]);
         for command in ["approve", "deny", "hold", "revoke"] {
@@ -51,16 +56,16 @@ fn a_key_that_may_not_approve_is_refused_by_the_command_and_by_the_run() {
         assert_eq!(scene.packet(&name)["state"], "open", "nothing was recorded");
         // The same in the ledger, as if the command had taken it.
         let document = contract::canonical_bytes(&approval(&scene, &request, &print)).unwrap();
-        let armour = sign(&scene, &other, NAMESPACE, &document);
+        let armour = sign(&scene, other, NAMESPACE, &document);
         record(&scene, &request, RequestStep::Granted, std::str::from_utf8(&document).unwrap(), &armour);
         let report = scene.run(3);
         assert_eq!(report["blocker_reasons"], json!(["approval_missing"]));
         assert!(report["blockers"][0]["text"].as_str().unwrap().contains(words), "{}", report["blockers"]);
         let _ = scene.cto(&["revoke", &name, "--reason", "next"]).expect(0);
     });
-    list(&scene, "namespaces=\"cto-*\"", &other);
+    list(&scene, "namespaces=\"cto-*\"", &good);
     let request = requested(&scene);
-    let _ = scene.approve(&text(&request["name"]), &["--key", other.to_str().unwrap()]).expect(0);
+    let _ = scene.approve(&text(&request["name"]), &["--key", good.to_str().unwrap()]).expect(0);
     assert_eq!(scene.run(0)["status"], "pass", "the control");
 }
 
@@ -82,12 +87,19 @@ fn a_key_is_judged_at_the_time_of_its_entry() {
     assert_eq!(report["status"], "pass", "a key that was retired after its approval stays good for it");
     let third = scene.make_key("third");
     let _ = scene.cto(&["trust", "key", "add", third.to_str().unwrap()]).expect(0);
-    let next = text(&scene.request()["request"]);
-    assert_ne!(next, name);
-    let _ = scene.approve(&next, &["--key", third.to_str().unwrap()]).expect(0);
-    let said =
-        scene.cto(&["trust", "key", "compromised", "third", "--since", "2026-01-01", "--reason", "lost", "--json"]);
-    assert!(said.text().contains("approval.granted"), "what rested on it is listed: {said:?}");
+    let approve_by_third = || {
+        let name = text(&scene.request()["request"]);
+        let _ = scene.approve(&name, &["--key", third.to_str().unwrap()]).expect(0);
+        name
+    };
+    assert_ne!(approve_by_third(), name);
+    let rested = scene.run(0);
+    approve_by_third();
+    let words = ["trust", "key", "compromised", "third", "--since", "2026-01-01", "--reason", "lost", "--json"];
+    let said = scene.cto(&words).expect(3).json();
+    assert_eq!(said["runs"], json!([rested["run_id"]]), "the run that rested on it, and not that of the other key");
+    let kinds: Vec<&Value> = said["entries"].as_array().unwrap().iter().map(|entry| &entry["kind"]).collect();
+    assert_eq!(kinds, ["approval.granted"; 2], "each approval by it: {said}");
     let list = std::fs::read(scene.world.home().join("trust/compromised.json")).unwrap();
     let schema = scene.cto(&["schema", "compromised-keys"]).expect(0).json();
     let mut list: Value = serde_json::from_slice(&list).unwrap();

@@ -14,19 +14,22 @@ fn only_the_exact_sentence_approves() {
     let Some(scene) = Scene::new("only_the_exact_sentence_approves") else { return };
     let name = text(&scene.request()["request"]);
     let sentence = scene.sentence(&name);
+    assert_eq!(sentence, "I approve made against a disposable copy of made for the turn one into two.");
+    let start = "expected “I approve made”";
     let rows = [
-        ("yes", "yes\n".to_owned()),
-        ("nothing", String::new()),
-        ("a word less", sentence.replace(" the", "")),
-        ("a look-alike", sentence.replacen('a', "а", 1)),
-        ("a line before", format!("\n{sentence}\n")),
-        ("a space behind", format!("{sentence} \n")),
+        ("yes", "yes\n".to_owned(), 1, format!("{start}, found `y`")),
+        ("nothing", String::new(), 1, format!("{start}, and the text ends there")),
+        ("a word less", sentence.replace(" the", ""), 55, "expected “he turn one in”, found `u`".to_owned()),
+        ("a look-alike", sentence.replacen('a', "а", 1), 3, "expected “approve made a”, found `а` (U+0430)".to_owned()),
+        ("a line before", format!("\n{sentence}\n"), 1, format!("{start}, and the text ends there")),
+        ("a space behind", format!("{sentence} \n"), 76, "expected nothing more, found ` ` (U+0020)".to_owned()),
+        ("its end missing", sentence[..74].to_owned(), 75, "expected “.”, and the text ends there".to_owned()),
     ];
-    each_row(rows, |typed| {
+    each_row(rows.map(|(row, typed, column, differs)| (row, (typed, column, differs))), |(typed, column, differs)| {
         let ran = pipe(&scene, &name, &typed);
         assert_eq!(ran.code, 3, "{ran:?}");
-        let said = ran.text();
-        assert!(said.starts_with(&format!("blocked {name}\nmissing approval_mismatch character ")), "{said}");
+        let told = format!("character {column} differs: {differs} fix: cto approve {name}");
+        assert_eq!(ran.text(), format!("blocked {name}\nmissing approval_mismatch {told}\n"));
         assert_eq!(scene.packet(&name)["state"], "open", "nothing was signed");
     });
     assert_eq!(pipe(&scene, &name, &format!("{sentence}\n")).code, 0, "the control");

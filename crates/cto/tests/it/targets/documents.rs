@@ -18,6 +18,8 @@ struct Filed {
     unsigned: PathBuf,
     used: String,
     denied: String,
+    /// What commands print about requests and their packets.
+    printed: Vec<(&'static str, Value)>,
 }
 
 impl Filed {
@@ -45,9 +47,13 @@ impl Filed {
         let outcome = say(&["outcome", "@", "reject", "--reason", "slower", "--json"]);
         let rollback = say(&["rollback", "@", "--reason", "slower", "--json"]);
         let file = |said: &Value| PathBuf::from(said["statement"].as_str().unwrap());
+        let packets = [&denied, &revoked, &used].map(|name| ("packet", say(&["packet", name, "--json"])));
+        let open = name(&say(&scene.words("request", "5")));
+        let others = [("packet", say(&["packet", &open, "--json"])), ("approvals", say(&["approvals", "--json"]))];
+        let printed = packets.into_iter().chain(others).collect();
         let bundles = [&blocked, &disposable, &landed].map(bundle).to_vec();
         let (outcome, rollback) = (file(&outcome), file(&rollback));
-        Some(Self { bundles, outcome, rollback, unsigned, used, denied, scene }.with_revoked(&revoked))
+        Some(Self { bundles, outcome, rollback, unsigned, used, denied, printed, scene }.with_revoked(&revoked))
     }
 
     /// Keeps the documents of the request that was revoked beside those of the one that was used.
@@ -118,6 +124,7 @@ impl Filed {
         let mut all: Vec<_> = all.into_iter().map(read).collect();
         let plan = all[0].2["plan"].clone();
         all.push(("plan", "plan of the request".to_owned(), plan));
+        all.extend(self.printed.iter().map(|(schema, value)| (*schema, format!("cto {schema}"), value.clone())));
         all
     }
 }

@@ -4,10 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use testkit::git;
+use testkit::{each_row, git};
 
 use super::{Scene, bare, reasons};
 use crate::world;
+
+type Prepare = fn(&Path) -> PathBuf;
 
 fn same(target: &Path) -> PathBuf {
     target.to_owned()
@@ -29,35 +31,46 @@ fn check(test: &str, prepare: fn(&Path) -> PathBuf, changes: &[(&str, &str)], co
     Some((reasons(&report), scene.branches().len()))
 }
 
+/// Puts hooks that leave a mark into a folder.
+fn write_hooks(folder: &Path, mark: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    for hook in ["reference-transaction", "post-commit", "pre-commit", "commit-msg", "post-index-change"] {
+        let file = folder.join(hook);
+        fs::write(&file, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+/// A target whose hooks lie in its git directory, and one whose configuration names another folder of hooks.
+const HOOKED: &[(&str, Prepare)] = &[
+    ("in the git directory", |target| {
+        write_hooks(&target.join(".git/hooks"), &target.with_extension("hooked"));
+        same(target)
+    }),
+    ("where core.hooksPath says", |target| {
+        let folder = target.with_extension("hooks");
+        write_hooks(&folder, &target.with_extension("hooked"));
+        git(target, ["config", "core.hooksPath", folder.to_str().unwrap()]);
+        same(target)
+    }),
+];
+
 #[test]
 fn hooks_of_the_target_never_run() {
-    let Some(scene) = Scene::with(
-        "hooks_of_the_target_never_run",
-        world(),
-        |target| {
-            for hook in ["reference-transaction", "post-commit", "pre-commit", "commit-msg", "post-index-change"] {
-                let file = target.join(".git/hooks").join(hook);
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
-                fs::write(&file, format!("#!/bin/sh\ntouch {}\n", target.with_extension("hooked").display())).unwrap();
-                fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-            }
-            same(target)
-        },
-        &[],
-    ) else {
-        return;
-    };
-    let hooked = scene.target.with_extension("hooked");
-    scene.approve("5");
-    scene.run("5", 0);
-    assert!(!hooked.exists());
-    scene.git(&["branch", "by-git"]);
-    assert!(hooked.exists(), "control: git itself runs them");
+    each_row(HOOKED.iter().map(|row| (row.0, row.1)), |prepare| {
+        let Some(scene) = Scene::with("hooks_of_the_target_never_run", world(), prepare, &[]) else { return };
+        let hooked = scene.target.with_extension("hooked");
+        let _ = fs::remove_file(&hooked);
+        scene.approve("5");
+        assert!(scene.run("5", 0)["target_commit"].is_string());
+        assert!(!hooked.exists());
+        scene.git(&["branch", "by-git"]);
+        assert!(hooked.exists(), "control: git itself runs them");
+    });
 }
 
 #[test]
 fn packed_references_and_a_linked_worktree_are_no_hindrance() {
-    type Prepare = fn(&Path) -> PathBuf;
     let rows: &[(&str, Prepare)] = &[
         ("packed", |target| {
             git(target, ["pack-refs", "--all"]);
