@@ -39,6 +39,9 @@ struct Project {
 /// The exam proves less: no summary, or fewer tests than on the baseline.
 const WEAKENED: &[&str] = &["verification_weakened"];
 
+/// The runner notices that a test ended its process, and fails.
+const FAILED: &[&str] = &["verification_failed"];
+
 impl Project {
     fn write(&self, world: &World) -> std::path::PathBuf {
         let files: Vec<_> = self.files.iter().copied().chain([(self.source, self.broken)]).collect();

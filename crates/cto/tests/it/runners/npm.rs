@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::same_place;
 
-use super::{Project, WEAKENED, check};
+use super::{FAILED, Project, WEAKENED, check};
 
 const BROKEN: &str = "exports.add = (a, b) => a - b;\n";
 const WRONG: &str = "exports.add = (a, b) => a - b - 0;\n";
@@ -93,7 +93,7 @@ fn vitest() {
         command: json!(["node_modules/.bin/vitest", "run", "--reporter=verbose"]),
         environment,
         failing: "test/adder.test.mjs > add > adds",
-        when_it_exits: WEAKENED,
+        when_it_exits: FAILED,
         skipping: None,
     });
 }
@@ -119,7 +119,7 @@ fn ava() {
         command: json!(["node_modules/.bin/ava"]),
         environment,
         failing: "adds",
-        when_it_exits: WEAKENED,
+        when_it_exits: FAILED,
         skipping: None,
     });
 }
