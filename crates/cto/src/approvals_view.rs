@@ -6,14 +6,15 @@ use std::path::Path;
 use contract::Stamp;
 use contract::approval::{Plan, approval_sentence, differences};
 use contract::text::show_controls;
-use harness::{Harness, OpenedRequest, People, SignedStep, open_request, record_decision};
+use harness::{Harness, OpenRequestError, OpenedRequest, People, SignedStep, open_request, record_decision};
 use ledger::{Ledger, Position, RequestStep};
 use serde::Serialize;
 use serde_json::json;
-use views::RequestRecord;
+use views::{FindRequestError, RequestRecord};
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 use crate::output::Output;
 use crate::signing::OperatorKey;
 
@@ -111,8 +112,17 @@ pub(crate) fn not_allowed(fingerprint: &str, standing: contract::signer::SignerS
 /// Opens a request with nothing done to the home.
 pub(crate) fn find_opened(context: &Context, reference: &str) -> Result<OpenedRequest, CommandError> {
     let ledger = ledger_to_read(context)?;
-    let ledger = ledger.ok_or_else(|| no_request(reference))?;
-    Ok(open_request(&ledger, &context.config.records, reference)?)
+    let ledger = ledger.ok_or_else(|| no_request(reference, &[]))?;
+    open_request(&ledger, &context.config.records, reference).map_err(|error| match error {
+        OpenRequestError::Find(FindRequestError::Unknown(_)) => no_request(reference, &request_names(&ledger)),
+        error => error.into(),
+    })
+}
+
+/// Names of the newest requests; none if they cannot be read.
+pub(crate) fn request_names(ledger: &Ledger) -> Vec<String> {
+    let rows = ledger.requests_recent(None, MOST_REQUESTS).unwrap_or_default();
+    rows.iter().map(|row| format!("req-{}", row.seq)).collect()
 }
 
 /// Ledger for reading; none if the home or the ledger does not exist yet.
@@ -123,8 +133,9 @@ pub(crate) fn ledger_to_read(context: &Context) -> Result<Option<Ledger>, Comman
     })
 }
 
-fn no_request(reference: &str) -> CommandError {
-    CommandError::usage(format!("no request matches `{}`", show_controls(reference))).hint("cto approvals")
+fn no_request(reference: &str, known: &[String]) -> CommandError {
+    let meant = did_you_mean(reference, known.iter().map(String::as_str));
+    CommandError::usage(format!("no request matches `{}`{meant}", show_controls(reference))).hint("cto approvals")
 }
 
 /// Fields that are new since the last approval of the same task, with the request that was

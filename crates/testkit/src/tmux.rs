@@ -13,6 +13,16 @@ const LOOKING: Duration = Duration::from_millis(30);
 /// Rows of every terminal here.
 const ROWS: u16 = 30;
 
+/// Name of the one session of a server, and of its pane.
+const SESSION: &str = "test";
+const PANE: &str = "test:0.0";
+
+/// Times that tmux is asked before a test fails by it.
+const TRIES: usize = 3;
+
+/// Beginning of the line that tells the exit code of the binary.
+const END: &str = "ended with";
+
 /// A terminal with one command in it. It ends with this value.
 #[derive(Debug)]
 pub struct Tmux {
@@ -27,20 +37,32 @@ impl Tmux {
         columns: u16,
         args: impl IntoIterator<Item = S>,
     ) -> Option<Self> {
+        Self::start_command(test, world, columns, &world.command(args))
+    }
+
+    /// The same for a command that a test has changed, such as its environment.
+    pub fn start_command(test: &str, world: &World, columns: u16, command: &Command) -> Option<Self> {
         if program("tmux", world.path()).arg("-V").output().is_err() {
             skip(test, "tmux is not installed");
             return None;
         }
-        let number = std::sync::atomic::AtomicU32::new(0);
-        let socket = (0..).map(|_| number.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-        let socket = socket.map(|number| world.path().join(format!("tmux-{number}"))).find(|path| !path.exists());
-        let terminal = Self { socket: socket.expect("a free name") };
         // The shell outlives Ctrl-C, and the binary gets it as it is.
-        let line = format!("trap : INT; {}; echo \"ended with $?\"; exec sleep 600", shell_line(&world.command(args)));
+        let line = format!("trap : INT; {}; echo \"{END} $?\"; exec sleep 600", shell_line(command));
         let (columns, rows) = (columns.to_string(), ROWS.to_string());
         let here = world.here().display().to_string();
-        terminal.ask(&["new-session", "-d", "-x", &columns, "-y", &rows, "-c", &here, "sh", "-c", &line]);
-        Some(terminal)
+        let words = ["new-session", "-d", "-s", SESSION, "-x", &columns, "-y", &rows, "-c", &here, "sh", "-c", &line];
+        // A pane whose program is gone stays to be read, so that a test names the end and not the lost server.
+        let keep = [";", "set-option", "-g", "exit-empty", "off", ";", "set-option", "-g", "remain-on-exit", "on"];
+        let mut refusals = Vec::new();
+        // A server that did not come up has started nothing: the next one gets a socket of its own.
+        for _ in 0..TRIES {
+            let terminal = Self { socket: free_socket(world) };
+            match terminal.try_ask(&[&words[..], &keep].concat()) {
+                Ok(_) => return Some(terminal),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        panic!("tmux does not start:\n{}", refusals.join("\n"))
     }
 
     fn command(&self) -> Command {
@@ -49,10 +71,33 @@ impl Tmux {
         command
     }
 
+    fn try_ask(&self, words: &[&str]) -> Result<String, String> {
+        let output = match self.command().args(words).output() {
+            Ok(output) => output,
+            Err(error) => return Err(format!("tmux {words:?} cannot be started: {error}")),
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            return Err(format!("tmux {words:?}: {}: {}", output.status, said.trim_end()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
     fn ask(&self, words: &[&str]) -> String {
-        let output = self.command().args(words).output().expect("tmux starts");
-        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        self.try_ask(words).unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    /// Asks for something that changes nothing. A client that is lost on a busy machine is started again.
+    fn look(&self, words: &[&str]) -> String {
+        let mut refusals = Vec::new();
+        for _ in 0..TRIES {
+            match self.try_ask(words) {
+                Ok(text) => return text,
+                Err(refusal) => refusals.push(refusal),
+            }
+            std::thread::sleep(LOOKING);
+        }
+        panic!("{}", refusals.join("\n"))
     }
 
     /// Lines on the screen. A screen can be read while it is half drawn, so two readings in a row must agree.
@@ -71,7 +116,7 @@ impl Tmux {
 
     /// Lines as they are at this moment; those that the terminal had to wrap are one line here, so that they are too long.
     fn read_lines(&self) -> Vec<String> {
-        let text = self.ask(&["capture-pane", "-p", "-J"]);
+        let text = self.look(&["capture-pane", "-p", "-J", "-t", PANE]);
         search_bytes("on a screen", text.as_bytes());
         text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
     }
@@ -93,6 +138,13 @@ impl Tmux {
                     return lines;
                 }
             }
+            // What is drawn last stands below the end; a screen that is read again has it.
+            let is_over = |lines: &[String]| lines.iter().any(|line| line.starts_with(END));
+            if is_over(&lines) {
+                lines = self.lines();
+                assert!(is_shown(&lines), "the program ended without {what} on the screen: {lines:#?}");
+                return lines;
+            }
             assert!(began.elapsed() < crate::process::PATIENCE, "waited in vain for {what} on the screen: {lines:#?}");
             std::thread::sleep(LOOKING);
         }
@@ -100,11 +152,11 @@ impl Tmux {
 
     /// Presses a key, by tmux's name for it.
     pub fn press(&self, key: &str) {
-        self.ask(&["send-keys", key]);
+        self.ask(&["send-keys", "-t", PANE, key]);
     }
 
     pub fn resize(&self, columns: u16) {
-        self.ask(&["resize-window", "-x", &columns.to_string(), "-y", &ROWS.to_string()]);
+        self.ask(&["resize-window", "-t", PANE, "-x", &columns.to_string(), "-y", &ROWS.to_string()]);
     }
 }
 
@@ -112,6 +164,12 @@ impl Drop for Tmux {
     fn drop(&mut self) {
         let _ = self.command().arg("kill-server").output();
     }
+}
+
+/// A socket that no earlier terminal of the world has.
+fn free_socket(world: &World) -> PathBuf {
+    let mut sockets = (0..).map(|number: u32| world.path().join(format!("tmux-{number}")));
+    sockets.find(|path| !path.exists()).expect("a free name")
 }
 
 /// A command as a shell reads it, with its environment and nothing else of it.

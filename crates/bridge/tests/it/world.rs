@@ -40,7 +40,7 @@ pub(crate) fn always(reply: Reply) -> Script {
 
 /// A reply to requests that hold a text.
 pub(crate) fn on(contains: &str, reply: Reply) -> Step {
-    Step { when: When { wire: None, contains: Some(contains.to_owned()) }, times: None, reply }
+    Step { when: When { contains: Some(contains.to_owned()), ..When::default() }, times: None, reply }
 }
 
 pub(crate) fn live(endpoint: &str) -> Upstream {

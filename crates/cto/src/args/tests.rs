@@ -1,6 +1,7 @@
 //! Every command line that help pages, documentation and remedies show is one that this program takes.
 
 mod documented_names;
+mod hints;
 
 use std::path::{Path, PathBuf};
 

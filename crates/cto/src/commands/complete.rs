@@ -1,11 +1,15 @@
 //! `cto __complete`: words that fit where a shell asks, which only the program knows: runs,
-//! engines, cases, reasons.
+//! queued runs, engines, cases, reasons, requests, keys, work items.
 
 use clap::{Arg, Command, CommandFactory as _};
 use contract::Reason;
+use cortex::PersonSigners;
+use workboard::{Workboard, WorkspaceFiles};
 
+use crate::approvals_view::{ledger_to_read, request_names};
 use crate::args::Cli;
 use crate::context::Context;
+use crate::workspace_scene::workspace_root;
 
 /// Runs that are offered: the newest.
 const RUNS: usize = 50;
@@ -17,6 +21,12 @@ enum WordKind {
     Engine,
     Task,
     Reason,
+    /// A run of the queue.
+    Queued,
+    Request,
+    /// A key that is listed.
+    Key,
+    WorkItem,
     Nothing,
 }
 
@@ -36,8 +46,37 @@ fn known_words(context: &Context, kind: WordKind) -> Vec<String> {
         WordKind::Engine => [harness::FAKE.to_owned()].into_iter().chain(context.config.engines.ids()).collect(),
         WordKind::Task => super::case::ids(context).unwrap_or_default(),
         WordKind::Reason => Reason::ALL.iter().map(|reason| reason.code().to_owned()).collect(),
+        WordKind::Queued => known_queue(context).unwrap_or_default(),
+        WordKind::Request => known_requests(context),
+        WordKind::Key => known_keys(context),
+        WordKind::WorkItem => known_items(context).unwrap_or_default(),
         WordKind::Nothing => Vec::new(),
     }
+}
+
+fn known_queue(context: &Context) -> Option<Vec<String>> {
+    let ledger = ledger_to_read(context).ok()??;
+    let mut rows = ledger.queue_runs(true, RUNS).ok()?;
+    rows.sort_by_key(|row| std::cmp::Reverse(row.seq));
+    let runs = rows.iter().map(|row| row.run_id.suffix().to_owned());
+    Some(["@".to_owned()].into_iter().chain(runs).collect())
+}
+
+fn known_requests(context: &Context) -> Vec<String> {
+    ledger_to_read(context).ok().flatten().map(|ledger| request_names(&ledger)).unwrap_or_default()
+}
+
+/// Names of the listed keys. A name with a space is no word of a shell.
+fn known_keys(context: &Context) -> Vec<String> {
+    let Ok(people) = PersonSigners::read_lists(&context.config.records) else { return Vec::new() };
+    let names = people.allowed().lines().iter().map(|line| line.principals().to_owned());
+    names.filter(|name| !name.contains(char::is_whitespace)).collect()
+}
+
+fn known_items(context: &Context) -> Option<Vec<String>> {
+    let files = WorkspaceFiles::read_board_alone(&workspace_root(context).ok()?).ok()?;
+    let board = Workboard::read_whole(files.text_of("WORKBOARD.yaml")).ok()?;
+    Some(board.items().iter().map(|item| item.id.clone()).collect())
 }
 
 fn known_runs(context: &Context) -> Vec<String> {
@@ -52,7 +91,7 @@ fn known_runs(context: &Context) -> Vec<String> {
 /// wait for its value.
 fn wanted(root: &Command, words: &[String]) -> WordKind {
     let Some((last, before)) = words.split_last() else { return WordKind::Nothing };
-    let (mut command, mut placed, mut waiting) = (root, 0, None::<&Arg>);
+    let (mut command, mut above, mut placed, mut waiting) = (root, "", 0, None::<&Arg>);
     for word in before {
         if waiting.take().is_some() {
             continue;
@@ -62,23 +101,33 @@ fn wanted(root: &Command, words: &[String]) -> WordKind {
             let takes = |arg: &&Arg| arg.get_long() == Some(name) && arg.get_action().takes_values();
             waiting = command.get_arguments().chain(root.get_arguments()).find(takes).filter(|_| !option.contains('='));
         } else if let Some(below) = command.find_subcommand(word) {
+            above = command.get_name();
             (command, placed) = (below, 0);
         } else if !word.starts_with('-') {
             placed += 1;
         }
     }
     match waiting {
-        Some(option) => kind_of(option),
+        Some(option) => kind_of(option, above, command.get_name()),
         None if last.starts_with('-') => WordKind::Nothing,
         None => {
             let positional = || command.get_positionals();
-            positional().nth(placed).or_else(|| positional().last()).map_or(WordKind::Nothing, kind_of)
+            positional()
+                .nth(placed)
+                .or_else(|| positional().last())
+                .map_or(WordKind::Nothing, |arg| kind_of(arg, above, command.get_name()))
         }
     }
 }
 
-fn kind_of(arg: &Arg) -> WordKind {
+/// The kind of an argument of a command, which is itself below another.
+fn kind_of(arg: &Arg, above: &str, command: &str) -> WordKind {
     match arg.get_id().as_str() {
+        "run" if matches!(command, "watch" | "cancel") => WordKind::Queued,
+        "request" => WordKind::Request,
+        "id" if above == "work" => WordKind::WorkItem,
+        // `--key FILE` and `key add KEY` take files.
+        "key" if above == "key" && matches!(command, "retire" | "compromised") => WordKind::Key,
         "run" | "runs" | "bundles" | "replay_model_traffic" => WordKind::Run,
         "engine" | "engines" | "candidate" => WordKind::Engine,
         "task" => WordKind::Task,
@@ -143,6 +192,16 @@ mod tests {
             ("halt --reason ", WordKind::Nothing),
             ("show --ma", WordKind::Nothing),
             ("trust key add ", WordKind::Nothing),
+            ("trust key retire ", WordKind::Key),
+            ("trust key compromised a", WordKind::Key),
+            ("approve ", WordKind::Request),
+            ("hold req-1 --reason x --key ", WordKind::Nothing),
+            ("packet re", WordKind::Request),
+            ("work show ", WordKind::WorkItem),
+            ("work status DEMO", WordKind::WorkItem),
+            ("case new ", WordKind::Nothing),
+            ("watch ", WordKind::Queued),
+            ("cancel ", WordKind::Queued),
         ];
         for (line, expected) in rows {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

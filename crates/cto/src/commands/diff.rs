@@ -32,7 +32,10 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
     };
     let kept: Vec<&[u8]> = sections(&patch)
         .into_iter()
-        .filter(|section| changed_paths(section).is_ok_and(|paths| paths.iter().all(|path| wanted(path))))
+        .filter(|section| {
+            let is_wanted = changed_paths(section).is_ok_and(|paths| paths.iter().all(|path| wanted(path)));
+            is_wanted || (outside && is_leaving_link(section))
+        })
         .collect();
     let output = context.output;
     if output.json {
@@ -44,12 +47,35 @@ pub(crate) fn diff(context: &Context, run: &str, protected: bool, outside: bool)
         output.print_json(
             &json!({"changed_files": files, "patch": String::from_utf8_lossy(&kept.concat()), "run_id": found.id}),
         )?;
+    } else if kept.is_empty() && !patch.is_empty() {
+        output.print_note(&format!("no file of the patch is of that kind; see all of it: cto diff {}\n", found.id));
     } else if output.terminal {
         output.print(&painted(output, &kept.concat()));
     } else {
         output.print_bytes(&kept.concat());
     }
     Ok(0)
+}
+
+/// True for a link whose target is outside of the repository, wherever the link itself is.
+fn is_leaving_link(section: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(section);
+    let (head, body) = text.split_once("\n@@").unwrap_or((&text, ""));
+    let is_link = head.lines().any(|line| line.contains("mode 120000") || line.ends_with(" 120000"));
+    let target = body.lines().find_map(|line| line.strip_prefix('+')).filter(|_| is_link);
+    let depth =
+        changed_paths(section).ok().and_then(|paths| Some(paths.last()?.iter().filter(|it| **it == b'/').count()));
+    let (Some(target), Some(depth)) = (target, depth) else { return false };
+    let mut left = i64::try_from(depth).unwrap_or(i64::MAX);
+    let leaves = target.split('/').any(|part| {
+        left += match part {
+            "" | "." => 0,
+            ".." => -1,
+            _ => 1,
+        };
+        left < 0
+    });
+    target.starts_with('/') || leaves
 }
 
 /// The patch cut before each header.

@@ -53,9 +53,11 @@ fn status_text(reason: Reason) -> &'static str {
 }
 
 fn unknown(code: &str) -> CommandError {
-    let hint = match nearest(code, Reason::ALL.iter().map(|reason| reason.code())) {
-        Some(known) => format!("did you mean `{known}`? cto explain lists them all"),
-        None => "cto explain lists them all".to_owned(),
+    let (meant, hint) = match nearest(code, Reason::ALL.iter().map(|reason| reason.code())) {
+        Some(known) => {
+            (format!("; did you mean `{known}`?"), format!("cto explain {known}     cto explain lists them all"))
+        }
+        None => (String::new(), "cto explain     lists them all".to_owned()),
     };
-    CommandError::usage(format!("`{}` is not a reason", contract::text::show_controls(code))).hint(hint)
+    CommandError::usage(format!("`{}` is not a reason{meant}", contract::text::show_controls(code))).hint(hint)
 }

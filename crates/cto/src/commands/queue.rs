@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::args::QueueArgs;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 use crate::output::Output;
 
 /// Runs among which a name is looked for.
@@ -82,12 +83,14 @@ fn aligned(output: Output, row: &QueuedRun, now: Stamp) -> String {
 
 /// A run of the queue by id, suffix, a unique beginning of either, or `@`, the last that was submitted.
 pub(super) fn find_queued(ledger: &Ledger, name: &str) -> Result<QueuedRun, CommandError> {
-    let unknown = || {
-        CommandError::usage(format!("there is no run `{}` in the queue", show_controls(name))).hint("cto queue --all")
-    };
     let rows = ledger.queue_runs(true, MOST_NAMED)?;
+    let unknown = || {
+        let known = rows.iter().flat_map(|row| [row.run_id.as_str(), row.run_id.suffix()]);
+        let text = format!("there is no run `{}` in the queue{}", show_controls(name), did_you_mean(name, known));
+        CommandError::usage(text).hint("cto queue --all")
+    };
     if name == "@" {
-        return rows.into_iter().max_by_key(|row| row.seq).ok_or_else(unknown);
+        return rows.iter().max_by_key(|row| row.seq).cloned().ok_or_else(unknown);
     }
     let is_whole = |row: &&QueuedRun| row.run_id.as_str() == name || row.run_id.suffix() == name;
     let begins = |row: &&QueuedRun| row.run_id.as_str().starts_with(name) || row.run_id.suffix().starts_with(name);

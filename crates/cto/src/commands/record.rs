@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use contract::text::{shell_word, show_controls};
 use contract::{Digest, Stamp, Status};
 use cortex::{
-    CheckRecordError, GoodFor, PersonSigners, RECORD_NAMESPACE, RecordRow, SignableRecord, check_record, read_signable,
+    CheckRecordError, GoodFor, PersonSigners, RECORD_NAMESPACE, RecordRow, SignableRecord, check_record, list_records,
+    read_signable,
 };
 use evidence::signer_key::SignerKey;
 use evidence::sshsig::verify_signature;
@@ -19,6 +20,7 @@ use super::records::{now, row_document};
 use crate::args::RecordCommand;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 use crate::signing::{OperatorKey, read_key_file};
 
 /// Signs or checks one record.
@@ -30,8 +32,8 @@ pub(crate) fn run_record(context: &Context, command: &RecordCommand) -> Result<u
 }
 
 fn sign(context: &Context, file: &Path, key: Option<&Path>, replace: bool) -> Result<u8, CommandError> {
-    let record = read_signable(file)?;
     let now = now()?;
+    let record = read_signable(file).map_err(|error| suggest_record(context, error, now))?;
     let key = OperatorKey::choose_key(context, key)?;
     let people = read_people(context)?;
     require_allowed(&people, &key, now)?;
@@ -150,7 +152,9 @@ fn show_signed(
 }
 
 fn check(context: &Context, file: &Path) -> Result<u8, CommandError> {
-    let (row, good_for) = check_record(&context.config.records, file, now()?)?;
+    let now = now()?;
+    let checked = check_record(&context.config.records, file, now);
+    let (row, good_for) = checked.map_err(|error| suggest_record(context, error, now))?;
     let output = context.output;
     let (word, verdict) = verdict_of(&row, good_for);
     let code = u8::from(verdict != Status::Pass);
@@ -212,6 +216,25 @@ fn stages(good_for: GoodFor) -> String {
         Some(last) if last == good_for.first => format!("stage {last}"),
         Some(last) => format!("stages {} to {last}", good_for.first),
     }
+}
+
+/// The error of a record; of a mistyped file with the record that was likely meant.
+fn suggest_record(context: &Context, error: CheckRecordError, now: Stamp) -> CommandError {
+    let CheckRecordError::Read { file, error: cause } = &error else { return error.into() };
+    if cause.kind() != std::io::ErrorKind::NotFound {
+        return error.into();
+    }
+    let rows = list_records(&context.config.records, now).unwrap_or_default();
+    let workspace = context.config.workspace.as_deref();
+    let typed = file.display().to_string();
+    // A record is named from where the person stands, or from the workspace.
+    let known = rows.iter().flat_map(|row| {
+        let inside = workspace.and_then(|root| row.file.strip_prefix(root).ok());
+        [Some(row.file.as_path()), inside].into_iter().flatten().map(|path| path.display().to_string())
+    });
+    let known: Vec<String> = known.collect();
+    let meant = did_you_mean(&typed, known.iter().map(String::as_str));
+    CommandError::usage(format!("{error}{}", show_controls(&meant))).hint("cto records")
 }
 
 impl From<CheckRecordError> for CommandError {

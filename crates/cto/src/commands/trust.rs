@@ -16,6 +16,7 @@ use super::records::now;
 use crate::args::{TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 use crate::seek::BUNDLE_NAMESPACE;
 
 /// Changes or lists trusted workspaces and keys.
@@ -91,15 +92,17 @@ fn remove_workspace(context: &Context, dir: &Path) -> Result<u8, CommandError> {
     let full = std::fs::canonicalize(dir).or_else(|_| std::path::absolute(dir))?;
     let path = full.display().to_string();
     let home = Home::existing(&context.config.place())?;
+    let mut meant = String::new();
     let removed = change_trust(&home, TrustFile::Workspaces, now()?, |before| {
         let text = String::from_utf8_lossy(before);
+        meant = did_you_mean(&path, text.lines().filter(|line| line.starts_with('/')));
         let kept: String = text.lines().filter(|line| *line != path).map(|line| format!("{line}\n")).collect();
         let detail = json!({"workspace": path});
         let gone = text.lines().any(|line| line == path);
         Ok::<_, CommandError>(gone.then(|| TrustEdit { bytes: kept.into_bytes(), act: "workspace_removed", detail }))
     })?;
     if !removed {
-        let text = format!("{} is no workspace of this home", show_controls(&path));
+        let text = format!("{} is no workspace of this home{}", show_controls(&path), show_controls(&meant));
         return Err(CommandError::usage(text).hint("cto trust workspace list"));
     }
     tell(

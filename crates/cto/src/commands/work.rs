@@ -15,6 +15,7 @@ use super::validate_workspace::run_validators;
 use crate::args::WorkCommand;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 use crate::output::Output;
 use crate::workspace_scene::{WorkspaceScene, workspace_root};
 
@@ -39,8 +40,21 @@ pub(crate) fn work(context: &Context, command: &WorkCommand) -> Result<u8, Comma
 }
 
 fn find_item<'b>(board: &'b Workboard, id: &str) -> Result<&'b BoardItem, CommandError> {
-    let unknown = || CommandError::usage(format!("{} is not on the board", show_controls(id))).hint("cto work list");
-    board.find_item(id).ok_or_else(unknown)
+    board.find_item(id).ok_or_else(|| suggest_item(board, id))
+}
+
+/// The same for a board that was read for a change.
+fn unknown_item(scene: &WorkspaceScene, id: &str) -> CommandError {
+    match Workboard::read_whole(scene.files.text_of("WORKBOARD.yaml")) {
+        Ok(board) => suggest_item(&board, id),
+        Err(error) => CommandError::usage(error).hint("cto validate workspace"),
+    }
+}
+
+/// Error for an item that is not on the board, with the one that was likely meant.
+fn suggest_item(board: &Workboard, id: &str) -> CommandError {
+    let meant = did_you_mean(id, board.items().iter().map(|item| item.id.as_str()));
+    CommandError::usage(format!("{} is not on the board{meant}", show_controls(id))).hint("cto work list")
 }
 
 fn status_word(status: Option<WorkStatus>) -> &'static str {
@@ -153,7 +167,7 @@ fn move_item(
     let change = BoardChange { id: id.to_owned(), status, evidence: pieces.collect() };
     run_named_validators(context, &scene, &change)?;
     change_board(&scene.root, &change, |after| judge_move(&scene, &change, after)).map_err(|error| match error {
-        EditBoardError::UnknownItem(_) => CommandError::usage(error).hint("cto work list"),
+        EditBoardError::UnknownItem(_) => unknown_item(&scene, id),
         EditBoardError::Board(_) => CommandError::usage(error).hint("cto validate workspace"),
         EditBoardError::Form { .. } => {
             CommandError::blocked_with(error).hint("edit WORKBOARD.yaml by hand, then cto validate workspace")

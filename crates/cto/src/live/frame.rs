@@ -15,6 +15,10 @@ const NAME: usize = 15;
 /// Below this width a step that has ended shows no time.
 const NARROW: usize = 80;
 
+/// Answers to Ctrl-C, which fit the narrowest terminal: before the run is over, and after.
+const SEALS_AS_INTERRUPTED: &str = "ends the programs and seals the run as interrupted";
+const SEALS_ITS_END: &str = "the run is over already; it is sealed as it ended";
+
 /// Surroundings of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameStyle {
@@ -77,7 +81,7 @@ pub(crate) fn draw_steps(board: &RunBoard, style: FrameStyle, now: Duration) -> 
         }
     }
     if style.is_stopping {
-        let text = "ends the programs and seals what there is; the run ends as interrupted";
+        let text = if current == Some(Step::Seal) { SEALS_ITS_END } else { SEALS_AS_INTERRUPTED };
         lines.push(style.paint.dim(&cut_end(text, style.width)));
     }
     lines

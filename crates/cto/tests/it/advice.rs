@@ -1,61 +1,18 @@
 //! Advice that is printed works when it is pasted, in the state that printed it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
-use std::collections::{BTreeMap, BTreeSet};
+mod hints;
+mod paste;
+mod reasons;
+
+use std::collections::BTreeSet;
 
 use contract::remedy::Remedy;
 use testkit::{Ran, World};
 
 use crate::world;
 
-/// Reasons and remedies as a run prints them on a pipe, with nothing filled in by the test.
-fn printed_remedies(ran: &Ran) -> Vec<(String, String)> {
-    let lines = ran.text();
-    let rows = lines.lines().filter_map(|line| {
-        let rest = line.strip_prefix("reason ").or_else(|| line.strip_prefix("missing "))?;
-        let (text, remedy) = rest.rsplit_once(" fix: ")?;
-        Some((text.split(' ').next()?.to_owned(), remedy.to_owned()))
-    });
-    rows.collect()
-}
-
-/// Types the command of a remedy as it is printed; the words of what went wrong.
-fn paste(world: &World, reason: &str, remedy: &str) -> Option<String> {
-    let command = Remedy::parse_text(remedy).command?;
-    let words = shell_words::split(command).unwrap();
-    if words[0] != "cto" {
-        return None;
-    }
-    let ran = world.cto(&words[1..]);
-    let is_good = ran.code != 2 && ran.code != 101;
-    (!is_good).then(|| format!("{reason}: `{command}`: {}", ran.told()))
-}
-
-/// Runs that end for the same reasons print the same remedies.
-const ENOUGH_OF_A_KIND: usize = 2;
-
-/// Built-in cases that do not pass, two of each kind of end, run for real; each remedy that names a command is pasted right after.
-#[test]
-fn every_remedy_of_a_failing_case_can_be_pasted() {
-    let world = world();
-    let cases = world.cto(["case", "list", "--json"]).expect(0).json();
-    let (mut pasted, mut wrong, mut kinds) = (0, Vec::new(), BTreeMap::<String, usize>::new());
-    for case in cases.as_array().unwrap().iter().filter(|case| case["expect"]["status"] != "pass") {
-        let of_its_kind = kinds.entry(case["expect"].to_string()).or_default();
-        *of_its_kind += 1;
-        if *of_its_kind > ENOUGH_OF_A_KIND {
-            continue;
-        }
-        let id = case["case_id"].as_str().unwrap();
-        for (reason, remedy) in printed_remedies(&world.cto(["run", id])) {
-            assert!(!remedy.is_empty(), "{id}: {reason} says nothing to do");
-            pasted += usize::from(remedy.contains("cto "));
-            wrong.extend(paste(&world, &reason, &remedy));
-        }
-    }
-    assert!(pasted >= 10, "only {pasted} remedies named a command");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
+pub(crate) use self::paste::{PrintedRemedy, Shell, printed_remedies};
 
 /// A state in which a run is refused, and the words that are refused in it.
 struct Refusal {
@@ -129,22 +86,58 @@ fn every_remedy_of_a_refused_run_can_be_pasted() {
         let _ = world.cto(["init", "."]).expect(0);
         (refusal.lay)(&world);
         let ran = world.cto(refusal.words).expect(3);
-        let printed = printed_remedies(&ran);
-        assert!(!printed.is_empty(), "{}", ran.told());
-        for (reason, remedy) in printed {
-            assert!(!remedy.is_empty(), "{reason} says nothing to do");
-            pasted += usize::from(remedy.contains("cto "));
-            assert_eq!(paste(&world, &reason, &remedy), None);
-        }
+        assert!(!printed_remedies(&ran).is_empty(), "{}", ran.told());
+        let repository = world.path().join("dirty");
+        let shell = Shell { cto: &|words| world.cto(words), repository: &repository };
+        pasted += shell.paste_all(&ran, &|| world.cto(refusal.words));
     });
     assert!(pasted >= 6, "only {pasted} remedies named a command");
+}
+
+/// The remedy is typed in the repository, and what it prints is put into the contract.
+#[test]
+fn a_program_that_the_sandbox_does_not_show_is_shown_by_the_remedy() {
+    let test = "advice::a_program_that_the_sandbox_does_not_show_is_shown_by_the_remedy";
+    let Some(go) = testkit::go(test) else { return };
+    let world = world();
+    let repository = world.repository("source", &[("a.txt", "one\n"), ("go.mod", "module example.org/a\n\ngo 1.21\n")]);
+    let path = format!("{}:/usr/bin:/bin", go.parent().unwrap().display());
+    let types = |folder: &std::path::Path, words: &[&str]| {
+        Ran::of(world.command(words).env("PATH", &path).current_dir(folder).output().unwrap())
+    };
+    let case = [("verification_commands", "[[go, version]]"), ("mutation_mode", "copied-fixture")];
+    world.case("case", &case);
+    let run = || types(&world.here(), &["run", "./case", "--repo", "../source"]);
+    let ran = run().expect(3);
+    let printed = printed_remedies(&ran);
+    assert_eq!(printed.iter().map(|it| it.reason.as_str()).collect::<Vec<_>>(), ["tool_missing"], "{}", ran.told());
+    let typed = std::cell::RefCell::new(String::new());
+    let shell = Shell {
+        cto: &|words| {
+            let ran = types(&repository, words);
+            typed.borrow_mut().push_str(&ran.text());
+            ran
+        },
+        repository: &repository,
+    };
+    assert_eq!(shell.paste(&printed[0]), Some(false));
+    let draft = typed.into_inner();
+    let environment = draft.split_once("environment:").unwrap_or_else(|| panic!("{draft}")).1;
+    let indented: String = environment
+        .lines()
+        .skip(1)
+        .take_while(|line| line.starts_with(' ') || line.is_empty())
+        .map(|line| format!("{line}\n"))
+        .collect();
+    world.case("case", &[&case[..], &[("environment", &format!("\n{indented}"))]].concat());
+    let _ = run().expect(0);
 }
 
 /// The first command that is printed as a way on.
 fn first_command(ran: &Ran) -> Option<String> {
     let of_remedy = |remedy: &str| Remedy::parse_text(remedy).command.map(str::to_owned);
     let remedies = printed_remedies(ran);
-    let said = remedies.iter().find_map(|(_, remedy)| of_remedy(remedy)).or_else(|| {
+    let said = remedies.iter().find_map(|printed| of_remedy(&printed.remedy)).or_else(|| {
         let hint = ran.stderr.lines().find_map(|line| line.strip_prefix("next  "))?;
         Some(hint.split("     ").next()?.to_owned())
     });
@@ -224,24 +217,14 @@ fn a_remedy_names_the_task_as_it_was_typed() {
         assert!(request.starts_with("cto request ./TASK-folder"), "{request}");
         asked = request;
     }
-    assert_eq!(paste(&world, "approval_missing", &asked), None);
-    assert!(paste(&world, "control", "cto decide task-by-no-name").is_some(), "an unknown name is refused");
-}
-
-/// What an error says to do next is a command too.
-#[test]
-fn hints_of_errors_can_be_pasted() {
-    let world = world();
-    let _ = world.run("shell-script-rotate-logs", 0);
-    for words in [&["show", "nope"][..], &["explain", "no_dif"], &["run", "r1-string-slugfy"], &["schema", "contrat"]] {
-        let ran = world.cto(words).expect(2);
-        let said = &ran.stderr;
-        assert!(said.contains("did you mean") || said.contains("next  cto "), "{words:?}: {said}");
-        if let Some(hint) = said.lines().find_map(|line| line.strip_prefix("next  cto ")) {
-            let hint = hint.split("     ").next().unwrap();
-            assert_ne!(world.cto(shell_words::split(hint).unwrap()).code, 2, "{words:?}: {hint}");
-        }
-    }
+    let shell = Shell { cto: &|words| world.cto(words), repository: &world.here() };
+    let request = PrintedRemedy { reason: "approval_missing".to_owned(), remedy: asked };
+    assert_eq!(shell.paste(&request), Some(true));
+    let unknown = std::panic::catch_unwind(|| {
+        let shell = Shell { cto: &|words| world.cto(words), repository: &world.here() };
+        shell.paste(&PrintedRemedy { reason: "control".to_owned(), remedy: "cto decide task-by-no-name".to_owned() })
+    });
+    assert!(unknown.is_err(), "control: an unknown name is refused");
 }
 
 #[test]

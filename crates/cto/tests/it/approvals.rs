@@ -9,6 +9,7 @@ mod failover;
 mod forged;
 mod keys;
 mod refused;
+mod remedies;
 mod replayed;
 mod used;
 mod witness;

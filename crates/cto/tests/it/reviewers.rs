@@ -102,6 +102,27 @@ fn imported_runs_are_listed_apart() {
     assert_eq!((&json["status"], &json["task_id"]), (&"pass".into(), &"r1-string-slugify".into()));
 }
 
+/// A run that was imported is named by its id and by the last part of it, with neither a path nor a key.
+#[test]
+fn an_imported_run_is_named_by_its_id() {
+    let review = Review::new();
+    let named = |command: &str, id: &str| review.reviewer.cto([command, id]);
+    for (command, _) in LOOKS {
+        let ran = named(command, &review.run_id);
+        assert_eq!(ran.code, 2, "control: {command} before the import: {}", ran.told());
+    }
+    review.trust(&["--bundles"]);
+    let _ = review.reviewer.cto(["import", review.archive.to_str().unwrap()]).expect(0);
+    std::fs::remove_file(&review.archive).unwrap();
+    let suffix = review.run_id.rsplit('-').next().unwrap();
+    for (command, word) in LOOKS {
+        for id in [review.run_id.as_str(), suffix] {
+            let ran = named(command, id).expect(0);
+            assert!(ran.text().contains(word), "{command} {id}: no `{word}` in {}", ran.told());
+        }
+    }
+}
+
 #[test]
 fn ages_choose_runs() {
     let world = world();
@@ -109,6 +130,50 @@ fn ages_choose_runs() {
     assert_eq!(world.cto(["runs", "--since", "2d"]).expect(0).text().lines().count(), 1);
     assert_eq!(world.cto(["runs", "--since", "0s"]).expect(0).text(), "");
     let _ = world.cto(["runs", "--since", "2 days"]).expect(2);
+}
+
+/// Mistyped names of everything that a person names, and what was meant.
+const MISTYPED: &[(&[&str], &str)] = &[
+    (&["packet", "re-REQUEST"], "req-REQUEST"),
+    (&["approve", "rq-REQUEST"], "req-REQUEST"),
+    (&["hold", "reqq-REQUEST", "--reason", "x"], "req-REQUEST"),
+    (&["trust", "key", "retire", "adda"], "ada"),
+    (&["trust", "key", "compromised", "aad", "--since", "2026-01-01"], "ada"),
+    (&["record", "check", "admissions/source/toyy.yaml"], "admissions/source/toy.yaml"),
+    (&["work", "show", "DEMO-WORK-0001"], "DEMO-WORK-001"),
+    (&["work", "closeout", "DEMO-WORK-01"], "DEMO-WORK-001"),
+    (&["work", "status", "DEMO-WROK-001", "candidate", "--evidence", "document:CONTEXT.md"], "DEMO-WORK-001"),
+    (&["watch", "QUEUEDx"], "QUEUED"),
+    (&["cancel", "QUEUEDx"], "QUEUED"),
+    (&["race", "r1-string-slugify", "--engines", "fake,codxe"], "codex"),
+    (&["run", "r1-string-slugify", "--engine", "clade"], "claude"),
+    (&["health", "--only", "matrx"], "matrix"),
+];
+
+#[test]
+fn every_mistyped_name_is_told_with_the_one_that_is_meant() {
+    let world = world();
+    let _ = world.cto(["init", "."]).expect(0);
+    let item = "  - id: DEMO-WORK-001\n    title: the first\n    type: AFK\n    status: draft\n";
+    world.write("WORKBOARD.yaml", format!("items:\n{item}"));
+    world.write("admissions/source/toy.yaml", "status: draft\n");
+    let _ = world.cto(["key", "init"]).expect(0);
+    let key = world.home().join("keys/operator.pub");
+    let _ = world.cto(["trust", "key", "add", key.to_str().unwrap(), "--name", "ada"]).expect(0);
+    world.case("made", &[("mutation_mode", "sandbox-repo")]);
+    let request = world.cto(["request", "./made", "--stage", "4", "--json"]).expect(0).json();
+    let number = request["request"].as_str().unwrap().trim_start_matches("req-").to_owned();
+    let queued = world.cto(["submit", "shell-script-rotate-logs", "--json"]).expect(0).json();
+    let queued = queued["run_id"].as_str().unwrap().to_owned();
+    let fill = |word: &str| word.replace("REQUEST", &number).replace("QUEUED", &queued);
+    testkit::each_row(MISTYPED.iter().map(|row| (row.0.join(" "), row)), |(words, meant)| {
+        let ran = world.cto(words.iter().map(|word| fill(word)));
+        // A lane that cannot run is a row of the race, and no reason to stop the others.
+        assert_eq!(ran.code, if words[0] == "race" { 3 } else { 2 }, "{}", ran.told());
+        assert!(ran.told().contains(&format!("did you mean `{}`?", fill(meant))), "{}", ran.told());
+        let other = world.cto(words.iter().map(|word| fill(word).replace(|it: char| it.is_ascii_alphanumeric(), "z")));
+        assert!(!other.told().contains("did you mean"), "control: {}", other.told());
+    });
 }
 
 #[test]

@@ -30,7 +30,17 @@ struct Project {
     environment: Value,
     /// The runner's name for the test that the baseline fails.
     failing: &'static str,
+    /// Reasons of a process that ends with success while a test runs: a runner that notices fails, of one that does not the summary is missing.
+    when_it_exits: &'static [&'static str],
+    /// The test that stays, skipped by the patch, where a row shows that; the file is the last of [`Self::files`].
+    skipping: Option<(&'static str, &'static str)>,
 }
+
+/// The exam proves less: no summary, or fewer tests than on the baseline.
+const WEAKENED: &[&str] = &["verification_weakened"];
+
+/// The runner notices that a test ended its process, and fails.
+const FAILED: &[&str] = &["verification_failed"];
 
 impl Project {
     fn write(&self, world: &World) -> std::path::PathBuf {
@@ -82,10 +92,46 @@ fn check(project: &Project) {
     assert_eq!(failed, [&json!(project.failing)], "{}", log(&world, &wrong));
 
     let exits = project.run(&world, &repository, project.exits);
-    assert_ne!(exits["status"], "pass", "{}", log(&world, &exits));
-    let reasons = exits["blocker_reasons"].to_string();
-    assert!(reasons.contains("verification_weakened") || reasons.contains("verification_failed"), "{reasons}");
+    assert_eq!(exits["status"], "fail", "{}", log(&world, &exits));
+    assert_eq!(exits["blocker_reasons"], json!(project.when_it_exits), "{}", log(&world, &exits));
     let _ = world.cto(["verify", "@"]).expect(0);
+    if let Some(skipping) = project.skipping {
+        check_skipping(project, &world, &repository, skipping);
+    }
+}
+
+/// A patch that mends one test and skips another by its name proves less than the baseline did: the exam has one test fewer.
+fn check_skipping(
+    project: &Project,
+    world: &World,
+    repository: &std::path::Path,
+    (runs, skips): (&'static str, &'static str),
+) {
+    let (path, tests) = project.files.last().unwrap();
+    assert!(tests.contains(runs), "{}: the test is there", project.runner);
+    let allowed = json!([project.source, path]).to_string();
+    let (commands, environment) = (json!([project.command]).to_string(), project.environment.to_string());
+    let run = |tests: String| {
+        let write = |path: &str, text: &str| json!({"write": {"path": path, "text": text}});
+        let steps = json!({"steps": [write(project.source, project.mended), write(path, &tests)]}).to_string();
+        let changes = [
+            ("allowed_paths", allowed.as_str()),
+            ("exam_may_change", allowed.as_str()),
+            ("verification_commands", &commands),
+            ("environment", &environment),
+            ("fake", steps.as_str()),
+        ];
+        let case = world.case("skips", &changes);
+        world.cto(["run", case.to_str().unwrap(), "--repo", repository.to_str().unwrap(), "--json"]).json()
+    };
+    let skipped = run(tests.replace(runs, skips));
+    assert_eq!(skipped["status"], "fail", "{:#}\n{}", skipped["blockers"], log(world, &skipped));
+    assert!(skipped["blocker_reasons"].as_array().unwrap().contains(&json!("verification_weakened")), "{skipped:#}");
+    let lost = skipped["blockers"].to_string();
+    assert!(lost.contains("skip"), "{lost}");
+    // The control: the same files with nothing skipped.
+    let kept = run(format!("{tests}\n"));
+    assert_eq!(kept["status"], "pass", "{:#}\n{}", kept["blockers"], log(world, &kept));
 }
 
 /// The output of a run's checks, for the message of a failed test.

@@ -1,7 +1,5 @@
 //! `cto top` on a real terminal: what goes on, a resize, and a terminal that is given back as it was.
 
-use std::time::Duration;
-
 use testkit::{Tmux, World, content_digest};
 
 use crate::world;
@@ -37,10 +35,10 @@ fn runs_acts_and_refusals_are_shown_at_every_width_and_the_terminal_is_given_bac
     }
     for columns in [60, 120, 41] {
         terminal.resize(columns);
-        std::thread::sleep(Duration::from_millis(700));
-        let lines = terminal.lines();
-        assert!(lines.iter().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {lines:#?}");
-        assert_eq!(lines.iter().filter(|line| line.starts_with("cto top")).count(), 1, "{lines:#?}");
+        terminal.wait_until(&format!("one picture for {columns} columns"), |lines| {
+            lines.iter().all(|line| line.chars().count() <= usize::from(columns))
+                && lines.iter().filter(|line| line.starts_with("cto top")).count() == 1
+        });
     }
     terminal.press("q");
     let end = terminal.wait_for("ended with 0");

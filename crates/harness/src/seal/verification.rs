@@ -119,6 +119,8 @@ impl<'a> Captured<'a> {
         run.note_found(NotedStep::Taken, &taken);
         stop::pass_place("patch.recorded");
         let mut examined = examined?;
+        // A run that was asked to end by now ends as interrupted, also if its last check is over already.
+        run.check_cancelled()?;
         examined.note_altered(&altered);
         let verification = record(&mut run, preparation.take_baseline_log(), examined)?;
         let mut checked = CheckedResult { verification, claims: Vec::new() };

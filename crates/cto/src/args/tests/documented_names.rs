@@ -37,7 +37,7 @@ fn find_flags(command: &Command, flags: &mut BTreeSet<String>) {
 }
 
 /// Why a text such as `cto run TASK --stage N` names something that the program does not have. Words in capitals stand for values.
-fn command_problem(root: &Command, text: &str) -> Option<String> {
+pub(super) fn command_problem(root: &Command, text: &str) -> Option<String> {
     let mut words = text.split_whitespace().skip(1).peekable();
     let mut command = root;
     let mut flags = BTreeSet::from(["--help".to_owned(), "-h".to_owned(), "--version".to_owned()]);

@@ -8,6 +8,7 @@ use contract::text::show_controls;
 use super::group::Group;
 use super::{CommandError, NamedCheck, StageCheck, adapter, close_failures};
 use crate::commands::stage_checks::{CANDIDATE_CHECKS, HOME_CHECK, TRIAL_CHECK};
+use crate::nearest::did_you_mean;
 
 pub(super) const MATRIX: &str = "matrix";
 pub(super) const ADAPTER: &str = "case_provider_adapter";
@@ -47,7 +48,8 @@ impl HealthPlan {
             None => Ok(Self { only: only.to_vec() }),
             Some(name) => {
                 let names: Vec<String> = known().collect();
-                Err(CommandError::usage(format!("there is no group or named check `{}`", show_controls(name)))
+                let meant = did_you_mean(name, names.iter().map(String::as_str));
+                Err(CommandError::usage(format!("there is no group or named check `{}`{meant}", show_controls(name)))
                     .hint(format!("one of {}", names.join(", "))))
             }
         }

@@ -8,6 +8,7 @@ use evidence::signer_key::{ReadSignerKeyError, SignerKey};
 use evidence::signers::AllowedSigners;
 
 use crate::error::CommandError;
+use crate::nearest::did_you_mean;
 use crate::signing::{read_key_file, refuse_key};
 
 /// Shorter beginnings of a fingerprint are mistyped rather than meant.
@@ -30,7 +31,7 @@ pub(super) fn find_key(list: &AllowedSigners, named: &str) -> Result<SignerKey, 
         [key] => Ok((*key).clone()),
         [] => match read_named_file(named)? {
             Some((key, _)) => Ok(key),
-            None => Err(unknown_key(named)),
+            None => Err(unknown_key(list, named)),
         },
         many => {
             let prints: Vec<String> = many.iter().map(|key| key.fingerprint()).collect();
@@ -40,9 +41,10 @@ pub(super) fn find_key(list: &AllowedSigners, named: &str) -> Result<SignerKey, 
     }
 }
 
-/// Error for a key that is not listed.
-pub(super) fn unknown_key(named: &str) -> CommandError {
-    CommandError::usage(format!("no key here is called {}", show_controls(named))).hint("cto trust key list")
+/// Error for a key that is not listed, with the name that was likely meant.
+pub(super) fn unknown_key(list: &AllowedSigners, named: &str) -> CommandError {
+    let meant = did_you_mean(named, list.lines().iter().map(|line| line.principals()));
+    CommandError::usage(format!("no key here is called {}{meant}", show_controls(named))).hint("cto trust key list")
 }
 
 /// Reads a key from a file or from the line of its public half, with its comment.

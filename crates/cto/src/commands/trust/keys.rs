@@ -110,7 +110,7 @@ pub(super) fn end_key(context: &Context, named: &str, at: Option<&str>) -> Resul
         let list = AllowedSigners::parse_file(&text);
         let key = find_key(&list, named)?;
         if list.principals_of(&key).is_none() {
-            return Err(unknown_key(named));
+            return Err(unknown_key(&list, named));
         }
         print = key.fingerprint();
         let (text, changed) = retire_key(&text, &key, at);

@@ -436,7 +436,7 @@ fn an_admitted_engine_works_on_a_copy_of_ones_own_repository() {
     let (contract, repo) = (contract.to_str().unwrap(), ["--repo", repository.to_str().unwrap()]);
     let (report, _) = scene.run_task(contract, "3", &repo, 3);
     assert_eq!(reasons(&report), ["source_not_admitted"]);
-    let _ = scene.cto(&["admit", "source", "toy"]).expect(0);
+    paste_first(&scene, &report);
     let (report, _) = scene.run_task(contract, "3", &repo, 3);
     assert_eq!(reasons(&report), ["source_not_admitted"], "a draft admits nothing");
     // What only a person knows is still to be said: the word alone admits nothing.
@@ -529,6 +529,20 @@ fn tampered(scene: &Scene, contract: &str, repo: &[&str]) {
     fs::write(aside.join("tree"), SCRIPT).unwrap();
     fs::rename(&aside, folder).unwrap();
     let _ = scene.run_task(contract, "3", repo, 0);
+    // What is printed makes another copy of it; the record is filled in anew.
+    fs::remove_dir_all(folder).unwrap();
+    let (report, _) = scene.run_task(contract, "3", repo, 3);
+    paste_first(scene, &report);
+    admitted(scene);
+    let _ = scene.run_task(contract, "3", repo, 0);
+}
+
+/// Types the remedy of the first blocker as it is printed.
+fn paste_first(scene: &Scene, report: &Value) {
+    let text = |key: &str| report["blockers"][0][key].as_str().unwrap().to_owned();
+    let printed = crate::advice::PrintedRemedy { reason: text("reason"), remedy: text("remedy") };
+    let shell = crate::advice::Shell { cto: &|words| scene.cto(words), repository: &scene.world.here() };
+    assert_eq!(shell.paste(&printed), Some(true));
 }
 
 /// Records and configuration that name repositories, by what is looked for because of them.

@@ -17,7 +17,7 @@ const LANES: [(&str, Wire); 3] =
 /// Each agent by the wire it speaks: one call of its shell, then a word.
 fn answers() -> Script {
     let steps = LANES.iter().flat_map(|(engine, wire)| {
-        let when = || When { wire: Some(*wire), contains: Some(MARK.to_owned()) };
+        let when = || When { wire: Some(*wire), contains: Some(MARK.to_owned()), ..When::default() };
         [
             Step { when: when(), times: Some(1), reply: shell(engine, FIX) },
             Step { when: when(), times: None, reply: Reply::text("Done.") },

@@ -168,7 +168,7 @@ const REPLANS: &[Replan] = &[
 ];
 
 /// An honest request, out of the way, and a copy of its document that a test forges.
-fn begin_forgery(scene: &Scene) -> (Value, Value) {
+pub(super) fn begin_forgery(scene: &Scene) -> (Value, Value) {
     let honest = requested(scene);
     let _ = scene.cto(&["revoke", &text(&honest["name"]), "--reason", "forged next"]).expect(0);
     let mut forged = honest.clone();

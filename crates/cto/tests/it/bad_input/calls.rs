@@ -269,8 +269,8 @@ fn flags() {
     For more information, try '--help'.
 
     reason: 2
-    error: `no_dif` is not a reason
-    next  did you mean `no_diff`? cto explain lists them all
+    error: `no_dif` is not a reason; did you mean `no_diff`?
+    next  cto explain no_diff     cto explain lists them all
 
     schema: 2
     error: there is no schema `nope`

@@ -8,6 +8,8 @@ use testkit::content_digest;
 
 use super::expected::Expected;
 use super::plain::Plain;
+use crate::advice::Shell;
+
 use super::scene::{Scene, TASK, WORK, bash, envelope, good, role, script};
 
 /// What happens, and what it comes to.
@@ -147,7 +149,12 @@ fn the_end_is_judged_by_what_is_said_and_seen() {
     }
     for Row { name, words, answers, expected } in ROWS {
         scene.answer(answers());
-        let _ = scene.check(name, &scene.told(words), expected);
+        let (report, _) = scene.check(name, &scene.told(words), expected);
+        if super::scene::reasons(&report).contains(&"agent_protocol") {
+            let shell = Shell { cto: &|words| scene.cto(words), repository: &scene.world.here() };
+            let shown = scene.cto(&["show", "@"]);
+            assert!(shell.paste_all(&shown, &|| scene.cto(&["show", "@"])) > 0, "{name}: {}", shown.told());
+        }
         let asked = scene.server.asked().len();
         // The preflight's own question is the only one where the program has no key.
         assert!(asked == 1 || *words != "no-key", "{name}: {asked} requests");

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::{Value, json};
@@ -42,21 +42,30 @@ fn answers(engine: &str) -> Script {
     Script { steps, otherwise: Reply::text("ready") }
 }
 
+/// The provider's key, as a person exports it.
+const KEY: (&str, &str) = ("UPSTREAM_KEY", "upstream-key-0123456789abcdef");
+
 struct Scene {
     world: World,
     server: ScriptedServer,
     engine: &'static str,
     /// The agent's program, installed where no PATH leads.
     agent: Agent,
+    /// Exported variables of the person's shell.
+    exported: Vec<(&'static str, &'static str)>,
 }
 
 impl Scene {
     fn new(test: &str, engine: &'static str) -> Option<Self> {
+        Self::with_script(test, engine, answers(engine))
+    }
+
+    fn with_script(test: &str, engine: &'static str, script: Script) -> Option<Self> {
         let agent = testkit::agent(test, engine)?;
         let world = world();
         know_operator(&world);
-        let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), answers(engine)).unwrap();
-        Some(Self { world, server, engine, agent })
+        let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), script).unwrap();
+        Some(Self { world, server, engine, agent, exported: Vec::new() })
     }
 
     fn endpoint(&self) -> String {
@@ -64,7 +73,7 @@ impl Scene {
     }
 
     fn cto(&self, words: &[&str]) -> Ran {
-        self.world.cto(words)
+        Ran::of(self.world.command(words).envs(self.exported.iter().copied()).output().unwrap())
     }
 
     /// The words of setup for this agent.
@@ -74,16 +83,12 @@ impl Scene {
         let mut words = vec!["setup", self.engine, "--endpoint", &endpoint, "--model", "model-x", "--bin", &bin];
         words.extend_from_slice(more);
         let mut command = self.world.command(words);
+        command.envs(self.exported.iter().copied());
         // An interpreter is found on the PATH.
         if let Some(bin) = self.agent.interpreter.as_ref().and_then(|node| node.parent()) {
             command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
         }
-        let output = command.output().unwrap();
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ran::of(command.output().unwrap())
     }
 }
 
@@ -172,4 +177,71 @@ fn pi_is_connected_by_one_command() {
 #[test]
 fn opencode_is_connected_by_one_command() {
     check("first_hour::connected::opencode_is_connected_by_one_command", "opencode");
+}
+
+/// A server that answers nobody without the key.
+fn guarded_answers(engine: &str) -> Script {
+    let mut script = answers(engine);
+    let when = When { lacks_key: Some(KEY.1.to_owned()), ..When::default() };
+    script.steps.insert(0, Step { when, times: None, reply: Reply::error(401, "no key, no answer") });
+    script
+}
+
+/// Files below a folder that hold a text.
+fn files_with(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let bytes = fs::read(entry.path()).unwrap();
+                found.extend(bytes.windows(text.len()).any(|part| part == text.as_bytes()).then(|| entry.path()));
+            }
+        }
+    }
+    found
+}
+
+/// The lines of `docs/quickstart.md` for somebody who has a provider's key: setup, a brief, a look, the patch, the branch and the merge.
+#[test]
+fn a_key_by_its_name_is_all_that_is_needed() {
+    let test = "first_hour::connected::a_key_by_its_name_is_all_that_is_needed";
+    let Some(mut scene) = Scene::with_script(test, "codex", guarded_answers("codex")) else { return };
+    let named = ["--key", "env:UPSTREAM_KEY", "--yes"];
+    let without = scene.setup(&named);
+    assert_ne!(without.code, 0, "control: the variable is not exported yet\n{}", without.told());
+    let mut printed = vec![without.told()];
+    scene.exported.push((KEY.0, "upstream-key-of-somebody-else"));
+    let wrong = scene.setup(&named);
+    assert_ne!(wrong.code, 0, "control: the server refuses another key\n{}", wrong.told());
+    printed.push(wrong.told());
+    scene.exported = vec![KEY];
+    printed.push(scene.setup(&named).expect(0).told());
+
+    let repository = scene.world.repository("project", PROJECT);
+    let at_home = |words: &[&str]| {
+        let mut command = scene.world.command(words);
+        Ran::of(command.envs(scene.exported.iter().copied()).current_dir(&repository).output().unwrap())
+            .expect(0)
+            .told()
+    };
+    let brief = "greet(name) in greeting.py ignores its argument. Make it return \"Hello, NAME!\".";
+    let run = ["run", "--brief", brief, "--allow", "greeting.py", "--repo", ".", "--engine", "codex"];
+    printed
+        .extend([&run[..], &["show", "@"], &["diff", "@"], &["take", "@", "--branch", "greet-by-name"]].map(at_home));
+    git(&repository, ["merge", "-q", "--ff-only", "greet-by-name"]);
+    assert!(fs::read_to_string(repository.join("greeting.py")).unwrap().contains("name + "));
+
+    let shown: Vec<_> =
+        scene.server.asked().iter().map(|asked| asked.header("authorization").map(str::to_owned)).collect();
+    assert!(shown.contains(&Some(format!("Bearer {}", KEY.1))), "control: the server was shown the key");
+    printed.extend(["config", "doctor"].map(|word| scene.cto(&[word]).told()));
+    printed.push(scene.cto(&["logs", "@", "--raw"]).expect(0).told());
+    assert!(printed.iter().all(|text| !text.contains(KEY.1)), "{printed:#?}");
+    // The whole world: home with ledger and bundles, configuration, workspace, repository and what setup left in TMPDIR.
+    assert_eq!(files_with(scene.world.path(), KEY.1), [] as [PathBuf; 0]);
+    fs::write(scene.world.home().join("control"), KEY.1).unwrap();
+    assert_eq!(files_with(scene.world.path(), KEY.1), [scene.world.home().join("control")], "control");
 }

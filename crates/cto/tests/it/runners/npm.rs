@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::same_place;
 
-use super::{Project, check};
+use super::{FAILED, Project, WEAKENED, check};
 
 const BROKEN: &str = "exports.add = (a, b) => a - b;\n";
 const WRONG: &str = "exports.add = (a, b) => a - b - 0;\n";
@@ -41,6 +41,8 @@ fn mocha() {
         command: json!(["node_modules/.bin/mocha"]),
         environment,
         failing: "add > adds",
+        when_it_exits: WEAKENED,
+        skipping: Some(("it('stays'", "it.skip('stays'")),
     });
 }
 
@@ -65,6 +67,8 @@ fn jest() {
         command: json!(["node_modules/.bin/jest", "--verbose"]),
         environment,
         failing: "test/adder.test.js > add > adds",
+        when_it_exits: WEAKENED,
+        skipping: None,
     });
 }
 
@@ -89,6 +93,8 @@ fn vitest() {
         command: json!(["node_modules/.bin/vitest", "run", "--reporter=verbose"]),
         environment,
         failing: "test/adder.test.mjs > add > adds",
+        when_it_exits: FAILED,
+        skipping: None,
     });
 }
 
@@ -113,5 +119,7 @@ fn ava() {
         command: json!(["node_modules/.bin/ava"]),
         environment,
         failing: "adds",
+        when_it_exits: FAILED,
+        skipping: None,
     });
 }

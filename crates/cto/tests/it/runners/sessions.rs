@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{quick, same_place};
 
-use super::{Project, check};
+use super::{Project, WEAKENED, check};
 
 const TEST: &str = "import pytest\n\nfrom adder import add\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n\n\ndef test_stays():\n    assert add(1, 0) == 1\n\n\n@pytest.mark.skip\ndef test_later():\n    assert False\n";
 
@@ -29,6 +29,8 @@ fn project(runner: &'static str, files: &'static [(&'static str, &'static str)],
         command: json!([runner]),
         environment,
         failing: "test_adder.py::test_adds",
+        when_it_exits: WEAKENED,
+        skipping: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Stdio;
 
 use serde_json::json;
-use testkit::{Who, World};
+use testkit::{Ran, Who, World};
 
 use super::scene::Scene;
 use super::sealed::Sealed;
@@ -75,6 +75,7 @@ fn nothing_is_started_without_the_sandbox() {
         assert!(found_out.exists(), "what works is remembered");
         // Where it was found to work, building it is the first to fail, and a question about the missing part is answered.
         blocked(&scene, lack, "");
+        paste_doctor(&scene, lack.around);
         works(&scene);
         scene.close();
     }
@@ -96,6 +97,15 @@ fn blocked(scene: &Scene, lack: &Lack, remedy: &str) {
     assert_eq!(sealed.events("backend.gate.blocked")[0]["reason"], "sandbox_unavailable", "{}", told());
     assert_eq!((sealed.stdout.as_str(), sealed.text("patch.diff").as_str()), ("", ""), "{}", told());
     assert_eq!(scene.outside(), before, "{}", told());
+}
+
+/// The general remedy of the reason, pasted in the same state: it exits with 3 where something blocks runs, and says what.
+fn paste_doctor(scene: &Scene, around: &[&str]) {
+    let (program, more) = around.split_first().unwrap();
+    let mut command = scene.world.program(program);
+    let ran = Ran::of(command.args(more).arg(scene.world.binary()).arg("doctor").output().unwrap());
+    assert_eq!(ran.code, 3, "{}", ran.told());
+    assert!(ran.text().lines().any(|line| line.starts_with("missing sandbox")), "{}", ran.told());
 }
 
 /// The same without the limit, at once.

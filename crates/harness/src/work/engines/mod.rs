@@ -237,12 +237,7 @@ impl<'a> Building<'a> {
         let stage = self.run.take_stage()?;
         let mut cell = match Ready::build(stage, spec) {
             Ok(cell) => cell,
-            Err(SuperviseError::ConfineProgram { failure, probes }) => {
-                let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
-                self.run.add_trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
-                return Ok(Err(Blocked::of_sandbox(self.run.ask.sandbox, &failure)));
-            }
-            Err(error) => return Err(error.into()),
+            Err(error) => return self.refuse_unbuilt(error),
         };
         // Before anything is used up: what nobody observes could not land.
         if let Some(why) = find_blindness(self.run.ask.stage, cell.recorders()) {
@@ -259,6 +254,16 @@ impl<'a> Building<'a> {
         let detail = format!("{files} {noun} from baseline {}", commit.get(..7).unwrap_or(commit));
         self.run.step(Step::Workspace, StepState::Ended, &detail)?;
         Ok(Ok((cell, layers)))
+    }
+
+    /// Judges a sandbox that could not be built. Ctrl-C at a terminal reaches the supervising stage too: what is lost by it says
+    /// nothing about the sandbox.
+    fn refuse_unbuilt<T>(&mut self, error: SuperviseError) -> Result<Result<T, Blocked>, Stopped> {
+        self.run.check_cancelled()?;
+        let SuperviseError::ConfineProgram { failure, probes } = error else { return Err(error.into()) };
+        let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
+        self.run.add_trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
+        Ok(Err(Blocked::of_sandbox(self.run.ask.sandbox, &failure)))
     }
 
     /// Hands the socket inside the engine's network to the bridge, where the engine needs a model.
