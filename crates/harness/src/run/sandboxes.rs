@@ -167,9 +167,10 @@ impl RunFile<'_> {
     /// Adds cells, with what their recorders noted as it may be kept. Judged only
     /// afterwards, so that it can be judged again.
     pub(crate) fn add_cells(&mut self, cells: SandboxRecords) -> Result<(), Stopped> {
-        self.sandboxes.cells.add_all(cells);
-        let cells = std::mem::take(&mut self.sandboxes.cells.cells);
-        self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;
+        let kept = &mut self.sandboxes_mut().cells;
+        kept.add_all(cells);
+        let cells = std::mem::take(&mut kept.cells);
+        self.sandboxes_mut().cells.cells = self.clean(names::SANDBOX, cells)?;
         Ok(())
     }
 }
