@@ -10,7 +10,7 @@ use harness::{Harness, OpenRequestError, OpenedRequest, People, SignedStep, open
 use ledger::{Ledger, Position, RequestStep};
 use serde::Serialize;
 use serde_json::json;
-use views::{FindRequestError, RequestRecord};
+use views::{FindRequestError, RequestRecord, find_approved_before};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -18,8 +18,6 @@ use crate::nearest::did_you_mean;
 use crate::output::Output;
 use crate::signing::OperatorKey;
 
-/// Upper bound on the requests of a task that are searched for the last approved one.
-const MOST_REQUESTS: usize = 1000;
 /// Fields of a plan that always differ, or that another field tells better.
 const NOT_TOLD: &[&str] = &["/nonce", "/contract_digest"];
 
@@ -145,10 +143,7 @@ pub(crate) fn find_news(
     record: &RequestRecord,
 ) -> Result<Option<(String, Vec<String>)>, CommandError> {
     let Some(request) = &record.request else { return Ok(None) };
-    let rows = ledger.requests_recent(Some(&record.row.task_id), MOST_REQUESTS)?;
-    let is_earlier = |row: &&ledger::RequestRow| row.seq < record.row.seq && row.grants > 0;
-    let Some(row) = rows.iter().find(is_earlier) else { return Ok(None) };
-    let earlier = RequestRecord::read_request(ledger, row.clone())?;
+    let Some(earlier) = find_approved_before(ledger, record)? else { return Ok(None) };
     let Some(approved) = &earlier.request else { return Ok(None) };
     let told = differences(&approved.plan, &request.plan)?;
     let told = told.into_iter().filter(|one| !NOT_TOLD.contains(&one.field.as_str()));

@@ -122,7 +122,8 @@ impl Context {
         self.views_of(self.home_as_it_is()?)
     }
 
-    fn views_of(&self, home: Option<Home>) -> Result<(Views, Stamp), CommandError> {
+    /// Views of this home, and the moment to ask them for.
+    pub(crate) fn views_of(&self, home: Option<Home>) -> Result<(Views, Stamp), CommandError> {
         let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
         let viewed = match home {
             Some(home) => ViewedHome {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use untrusted_fs::own_files;
 
-/// A reason that a source file names has a unit test that names it: what gives a reason is shown to give it.
+/// A reason that a source file names has a unit test whose own body names it: what gives a reason is shown to give it. That the test
+/// also has a nearest case without the reason cannot be read off its text; a mutant of the judging folder shows that.
 #[test]
 fn each_reason_has_a_unit_test() {
     let (mut named, mut tested) = (BTreeSet::new(), BTreeSet::new());
@@ -14,11 +15,32 @@ fn each_reason_has_a_unit_test() {
         let is_test = path.iter().any(|part| part == "tests" || part == "tests.rs");
         let at = if is_test { 0 } else { text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len()) };
         named.extend(reasons(&text[..at]).map(str::to_owned));
-        tested.extend(reasons(&text[at..]).map(str::to_owned));
+        tested.extend(test_bodies(&text[at..]).into_iter().flat_map(reasons).map(str::to_owned));
     }
     assert!(named.len() > 30, "the sources are not read: {named:?}");
     let untested: Vec<&String> = named.difference(&tested).collect();
     assert_eq!(untested, [""; 0], "a unit test must name each of them, beside what gives it");
+}
+
+/// Bodies of the test functions in a text, by the indentation that rustfmt gives to their ends.
+fn test_bodies(text: &str) -> Vec<&str> {
+    let starts = text.match_indices("#[test]\n");
+    let body = |(at, mark): (usize, &str)| {
+        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let indent = text.get(line..at).filter(|before| before.trim().is_empty())?;
+        let rest = &text[at + mark.len()..];
+        rest.split(&format!("\n{indent}}}\n")).next()
+    };
+    starts.filter_map(body).collect()
+}
+
+#[test]
+fn a_name_outside_of_a_test_function_tests_nothing() {
+    let text = "mod tests {\n    const A: Reason = Reason::First;\n\n    #[test]\n    fn one() {\n        \
+                check(Reason::Second);\n    }\n\n    fn helper() {\n        give(Reason::Third);\n    }\n}\n";
+    let named: Vec<&str> = test_bodies(text).into_iter().flat_map(reasons).collect();
+    assert_eq!(named, ["Second"]);
+    assert_eq!(reasons(text).count(), 3, "the control");
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

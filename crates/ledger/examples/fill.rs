@@ -1,4 +1,4 @@
-//! `fill LEDGER N [SHAPE [HOME]]`: appends N made-up runs, started and sealed in 2020, so that any real run is newer. Where the shape keeps
+//! `fill LEDGER N [SHAPE [HOME]]`: appends N made-up runs, started and sealed in 2020. Where the shape keeps
 //! bundles, HOME gets an empty folder in the place of each.
 //! For `cargo xtask bench ledger` and `cargo xtask bench ladder`.
 
@@ -28,10 +28,12 @@ enum Shape {
     CollectedOutages,
     /// Outages at stage 2 whose bundles are there.
     KeptOutages,
+    /// The same of the fake engine of this build, which needs no model.
+    OwnOutages,
 }
 
 impl Shape {
-    const ALL: [(&'static str, Self); 8] = [
+    const ALL: [(&'static str, Self); 9] = [
         ("mixed", Self::Mixed),
         ("failed", Self::Failed),
         ("collected", Self::Collected),
@@ -40,6 +42,7 @@ impl Shape {
         ("sources", Self::Sources),
         ("collected_outages", Self::CollectedOutages),
         ("kept_outages", Self::KeptOutages),
+        ("own_outages", Self::OwnOutages),
     ];
 
     fn named(name: &str) -> Option<Self> {
@@ -47,7 +50,19 @@ impl Shape {
     }
 
     fn engine(self, number: u32) -> &'static str {
-        if self == Self::Mixed { ["fake", "case", "codex"][(number % 3) as usize] } else { "codex" }
+        match self {
+            Self::Mixed => ["fake", "case", "codex"][(number % 3) as usize],
+            Self::OwnOutages => "fake",
+            _ => "codex",
+        }
+    }
+
+    fn is_outage(self) -> bool {
+        matches!(self, Self::CollectedOutages | Self::KeptOutages | Self::OwnOutages)
+    }
+
+    fn keeps_bundles(self) -> bool {
+        matches!(self, Self::KeptOutages | Self::OwnOutages)
     }
 
     fn stage(self) -> Stage {
@@ -61,7 +76,7 @@ impl Shape {
         match self {
             Self::Mixed => [Status::Pass, Status::Pass, Status::Fail, Status::Blocked][(number % 4) as usize],
             Self::Failed => Status::Fail,
-            Self::CollectedOutages | Self::KeptOutages => Status::Blocked,
+            _ if self.is_outage() => Status::Blocked,
             _ => Status::Pass,
         }
     }
@@ -70,14 +85,22 @@ impl Shape {
     fn reasons(self, status: Status) -> Vec<Reason> {
         match (status, self) {
             (Status::Pass, _) => vec![],
-            (_, Self::CollectedOutages | Self::KeptOutages) => vec![Reason::ProviderUnavailable],
+            (_, shape) if shape.is_outage() => vec![Reason::ProviderUnavailable],
             _ => vec![Reason::NoDiff],
         }
     }
 
     fn source(self, number: u32) -> String {
         let engine = self.engine(number);
-        if self == Self::Sources { format!("{engine}@made-up-{number}") } else { format!("{engine}@made-up") }
+        match self {
+            Self::Sources => format!("{engine}@made-up-{number}"),
+            Self::OwnOutages => format!("{engine}@{}", env!("CARGO_PKG_VERSION")),
+            _ => format!("{engine}@made-up"),
+        }
+    }
+
+    fn model(self) -> Option<ModelPair> {
+        "made/up".parse().ok().filter(|_| self != Self::OwnOutages)
     }
 }
 
@@ -93,7 +116,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ledger = Ledger::open_file(Path::new(path))?;
     for number in 0..number.parse()? {
         let bundle = add(&ledger, number, shape)?;
-        if let Some(home) = home.filter(|_| shape == Shape::KeptOutages) {
+        if let Some(home) = home.filter(|_| shape.keeps_bundles()) {
             std::fs::create_dir_all(home.join(bundle))?;
         }
     }
@@ -134,10 +157,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<String, Box<dyn Err
         attestation_sha256,
         bundle: bundle.clone(),
         owner: None,
-        identity: Some(EngineIdentity {
-            source_id: shape.source(number),
-            model: Some("made/up".parse::<ModelPair>()?),
-        }),
+        identity: Some(EngineIdentity { source_id: shape.source(number), model: shape.model() }),
     };
     ledger.run_sealed(&RunSealed { run_id: run_id.clone(), time, epoch: None, seal })?;
     match shape {
@@ -149,7 +169,7 @@ fn add(ledger: &Ledger, number: u32, shape: Shape) -> Result<String, Box<dyn Err
             let body = json!({"operator_outcome": "accepted", "signature": "made up"});
             ledger.append(EntryKind::OutcomeRecorded, Some(&run_id), time, &body)?;
         }
-        Shape::Mixed | Shape::Failed | Shape::Waiting | Shape::Sources | Shape::KeptOutages => {}
+        _ => {}
     }
     Ok(bundle)
 }

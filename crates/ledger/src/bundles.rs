@@ -7,6 +7,7 @@ mod imports;
 mod packed;
 mod shared;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -138,6 +139,18 @@ impl Bundles {
     pub fn list_sealed(&self) -> io::Result<Vec<SealedFolder>> {
         let name = |dir: &Path| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(list_folder(&self.sealed())?.into_iter().map(|dir| SealedFolder { name: name(&dir), dir }).collect())
+    }
+
+    /// Names of the folders of sealed bundles. A link to a folder is not among them.
+    pub fn list_names(&self) -> io::Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for entry in own_files::read_dir(&self.sealed())? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
     }
 
     /// Puts a finished bundle in its place: one rename, made durable. `pass` is called after the rename, before it is durable.

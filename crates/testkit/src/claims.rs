@@ -2,8 +2,13 @@
 //!
 //! While the suite runs, each world is searched when it is dropped, worlds that are never dropped after each of their commands and with every
 //! world that is, and everything that commands print is searched at once: by [`crate::CtoCommand`], which starts them all, by terminals, and
-//! by tests that read an answer themselves. Archives and signed payloads are opened. The finds are kept beside the collected bundles, and a
-//! test reads them when all others are done.
+//! by tests that read an answer themselves. Archives, signed payloads and loose git objects are opened, and long bodies of a ledger are read
+//! by SQL, since a database lays them out in pieces. The finds are kept beside the collected bundles, and a test reads them when all others
+//! are done.
+//!
+//! These stay out: files over 64 MB, programs and packages of others, packed git objects, pages of a database that SQL no longer
+//! reaches but for their plain bytes, what a command sends over a connection that no test reads, and files that are gone before their
+//! world is dropped. The keys of a setting are not looked for in source code, in which others may name a variable like that.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,12 +20,22 @@ use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use flate2::read::ZlibDecoder;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::collected::{collecting_folder, shared_worlds};
 
-/// Keys that would claim it, each with the one value that it may have.
-pub const CLAIMS: [(&str, &str); 2] =
-    [("runtime_default_activation", "false"), ("core_promotion_status", "not-promoted")];
+/// Keys that would claim it, each with the one value that it may have; none for a setting that nobody may write.
+pub const CLAIMS: [(&str, Option<&str>); 5] = [
+    ("runtime_default_activation", Some("false")),
+    ("core_promotion_status", Some("not-promoted")),
+    ("default_engine", None),
+    ("default_backend", None),
+    ("default_model", None),
+];
+
+/// Endings of source code, in which a setting's name may be that of a variable.
+const SOURCE_CODE: [&str; 7] = ["py", "pyc", "js", "mjs", "cjs", "ts", "map"];
 
 /// Folders with programs of others, which no command wrote, by the end of their paths.
 const PROGRAMS: [&str; 3] = ["home/engines", "node_modules", "cache/layers"];
@@ -51,6 +66,9 @@ pub fn find_claims<'k>(bytes: &[u8], keys: impl IntoIterator<Item = (&'k str, Op
 /// Archives in archives and payloads in payloads that are opened.
 const DEEPEST: usize = 4;
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+const SQLITE: &[u8] = b"SQLite format 3\0";
+/// Bodies of a ledger's entries that a page of the database may not hold whole, or whose characters it does not hold as they are.
+const LONG_BODIES: &str = "SELECT body FROM entries WHERE length(CAST(body AS BLOB)) > 2000";
 /// Characters of base64 in which a claim has room.
 const SHORTEST: usize = 32;
 
@@ -60,9 +78,14 @@ fn claims_in(bytes: &[u8]) -> Vec<String> {
 }
 
 fn claims_below(bytes: &[u8], depth: usize) -> Vec<String> {
-    let mut found = find_claims(bytes, CLAIMS.map(|(key, allowed)| (key, Some(allowed))));
+    let mut found = find_claims(bytes, CLAIMS);
     if depth == 0 {
         return found;
+    }
+    if is_deflated(bytes) {
+        let mut inner = Vec::new();
+        let _ = ZlibDecoder::new(bytes).take(LARGEST).read_to_end(&mut inner);
+        found.extend(claims_below(&inner, depth - 1));
     }
     if bytes.starts_with(ZSTD) {
         // A broken archive has what came before it broke.
@@ -80,6 +103,37 @@ fn claims_below(bytes: &[u8], depth: usize) -> Vec<String> {
             found.extend(claims_below(&inner, depth - 1));
         }
     }
+    found
+}
+
+/// True for the two bytes that a zlib stream begins with, as a loose git object is one.
+fn is_deflated(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x78, flags, ..] if (0x7800 + u16::from(*flags)) % 31 == 0)
+}
+
+/// Long bodies of a ledger. A database that cannot be read has its plain bytes searched alone.
+fn claims_in_ledger(path: &Path) -> Vec<String> {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        let ledger = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let mut statement = ledger.prepare(LONG_BODIES)?;
+        let bodies = statement.query_map([], |row| row.get::<_, String>(0))?;
+        bodies.collect()
+    };
+    read().unwrap_or_default().iter().flat_map(|body| claims_in(body.as_bytes())).collect()
+}
+
+/// Claims in a file of a world.
+fn claims_in_file(path: &Path) -> Vec<String> {
+    let Some(bytes) = read_written(path) else { return Vec::new() };
+    let mut found = claims_in(&bytes);
+    if bytes.starts_with(SQLITE) {
+        found.extend(claims_in_ledger(path));
+        // What a page holds whole is found by both.
+        found.sort_unstable();
+        found.dedup();
+    }
+    let is_code = path.extension().is_some_and(|ending| SOURCE_CODE.iter().any(|code| ending == *code));
+    found.retain(|claim| !is_code || !claim.starts_with("default_"));
     found
 }
 
@@ -130,8 +184,8 @@ fn search_files(world: &Path, mut is_wanted: impl FnMut(&Path) -> bool) -> Vec<S
             if kind.is_dir() && !is_program {
                 folders.push(entry.path());
             } else if kind.is_file() && is_wanted(&entry.path()) {
-                let claims = read_written(&entry.path()).map(|bytes| claims_in(&bytes)).unwrap_or_default();
-                found.extend(claims.into_iter().map(|claim| format!("{}: {claim}", entry.path().display())));
+                let claims = claims_in_file(&entry.path()).into_iter();
+                found.extend(claims.map(|claim| format!("{}: {claim}", entry.path().display())));
             }
         }
     }
@@ -187,6 +241,8 @@ pub fn kept_claims(collected: &Path) -> Vec<(String, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use base64::engine::general_purpose::STANDARD;
 
     use super::*;
@@ -204,6 +260,7 @@ mod tests {
         write("home/engines/x/a.json", br#"{"runtime_default_activation": true}"#);
         write("home/cache/layers/x/a.json", br#"{"runtime_default_activation": true}"#);
         write("program", b"\x7fELF runtime_default_activation: true");
+        write("own.py", b"default_model = \"one\"");
         search_world(into.path(), world.path());
         assert_eq!(kept_claims(into.path()), []);
         let signed = STANDARD.encode(br#"{"core_promotion_status":"not-promoted","runtime_default_activation":false}"#);
@@ -218,6 +275,16 @@ mod tests {
         write("home/b.dsse.json", envelope.as_bytes());
         write("home/c.tar.zst", &zstd::encode_all(envelope.as_bytes(), 1).unwrap());
         write("b.yaml", b"core_promotion_status: promoted\n");
+        write("harness.yaml", b"default_engine: codex\n");
+        let mut object = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        object.write_all(b"blob 14\0default_model: m").unwrap();
+        write(".git/objects/aa/bb", &object.finish().unwrap());
+        let ledger = Connection::open(world.path().join("ledger.db")).unwrap();
+        // Two bytes a character: only SQL finds the text.
+        ledger.execute_batch("PRAGMA encoding = 'UTF-16'; CREATE TABLE entries (body TEXT)").unwrap();
+        let body = format!("{}default_backend: pi", "x ".repeat(5000));
+        ledger.execute("INSERT INTO entries VALUES (?1)", [body]).unwrap();
+        drop(ledger);
         search_world(into.path(), world.path());
         let kept = kept_claims(into.path());
         assert_eq!(kept.len(), 1);
@@ -228,7 +295,10 @@ mod tests {
             "a.json: runtime_default_activation: true",
             "b.dsse.json: runtime_default_activation: true",
             "b.yaml: core_promotion_status: promoted",
+            "bb: default_model: m",
             "c.tar.zst: runtime_default_activation: true",
+            "harness.yaml: default_engine: codex",
+            "ledger.db: default_backend: pi",
             "own.json: runtime_default_activation: true",
             "page.md: runtime_default_activation: true",
         ];

@@ -17,6 +17,7 @@ mod last_run;
 mod live;
 mod outcome;
 mod query_words;
+mod queue;
 mod requests;
 mod run;
 mod run_walk;
@@ -44,12 +45,14 @@ pub use ladder::{
     CountedOutcome, LadderView, OwnedPasses, ProvenRun, RunCount, Rung, RungGap, RungIdentity, RungProof, RungRun,
     RungSource, RungStatus, RungTerms, bundle_schema, draw_ladder, verify_run,
 };
-pub use live::{LastEvent, LeaseView, LiveRun, Liveness, RunPhase};
+pub use live::{LastEvent, LeaseView, LiveRun, Liveness, OpenRunNames, RunPhase};
 pub use outcome::{RunAnswer, read_answer};
 pub use query_words::ParseQueryError;
+pub use queue::{FindQueuedError, QueueRow, QueueView};
 pub use requests::{
     ApprovalTally, FindRequestError, ListRequestsError, RequestPage, RequestQuery, RequestRecord, RequestRules,
-    RequestState, RequestSummary, SignedDocument, count_approvals, find_consumer, find_request, summarize_request,
+    RequestState, RequestSummary, SignedDocument, count_approvals, find_approved_before, find_consumer, find_request,
+    summarize_request,
 };
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunOrder, RunPage, RunQuery, RunSummary};

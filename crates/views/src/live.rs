@@ -90,12 +90,32 @@ pub struct LastEvent {
     pub kind: EventKind,
 }
 
+/// Names of runs that were started and not sealed, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct OpenRunNames {
+    pub here: Vec<RunId>,
+    /// Those of other homes that share the ledger.
+    pub elsewhere: Vec<RunId>,
+}
+
 impl Views {
     /// Runs that were started and not sealed, oldest first. `now` tells lapsed leases.
     pub fn list_live(&self, now: Stamp) -> Result<Vec<LiveRun>, ReadLedgerError> {
         let Some(ledger) = self.ledger() else { return Ok(Vec::new()) };
         let open = ledger.runs_open()?.into_iter();
         open.filter_map(|run| self.look_at(ledger, run, now).transpose()).collect()
+    }
+
+    /// Runs that the ledger calls running, whatever became of their processes.
+    pub fn list_open(&self) -> Result<OpenRunNames, ReadLedgerError> {
+        let Some(ledger) = self.ledger() else { return Ok(OpenRunNames::default()) };
+        let is_elsewhere = |run: &OpenRun| {
+            let here = self.home.shared_as;
+            here.is_some_and(|here| run.row.owner.is_some_and(|owner| owner != here))
+        };
+        let (elsewhere, here): (Vec<_>, Vec<_>) = ledger.runs_open()?.into_iter().partition(is_elsewhere);
+        let named = |runs: Vec<OpenRun>| runs.into_iter().map(|run| run.row.run_id).collect();
+        Ok(OpenRunNames { here: named(here), elsewhere: named(elsewhere) })
     }
 
     /// True for a run that the ledger still calls running although its process is gone.

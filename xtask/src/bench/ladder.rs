@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::ledger::{FEW, MANY, check_told, shaped_home};
+use super::ledger::{FEW, MANY, check_told, covered_home, shaped_home};
 use super::rounds::{Candidate, in_turns};
 use super::world::World;
 use super::{Bench, bench_table};
@@ -15,6 +15,7 @@ const ROUNDS: usize = 40;
 /// engines, whose bundles are gone unless the shape says otherwise.
 struct Shaped {
     shape: &'static str,
+    place: RealPass,
     words: &'static [&'static str],
     /// A part of its answer.
     says: &'static str,
@@ -23,10 +24,18 @@ struct Shaped {
     shorts: [&'static str; 2],
 }
 
+/// Place of the one real run among the made-up ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RealPass {
+    Newest,
+    Oldest,
+}
+
 const STATUS: &[&str] = &["status"];
-const SHAPED: [Shaped; 7] = [
+const SHAPED: [Shaped; 10] = [
     Shaped {
         shape: "mixed",
+        place: RealPass::Newest,
         // The one real run, which had no model, is verified each time.
         words: &["ladder", "--engine", "fake"],
         says: "2 stale proof_for=model none",
@@ -35,6 +44,7 @@ const SHAPED: [Shaped; 7] = [
     },
     Shaped {
         shape: "mixed",
+        place: RealPass::Newest,
         words: STATUS,
         says: "ladder codex made/up validated=0 next=",
         names: ["`cto status`, 100 runs", "`cto status`, 100,000 runs"],
@@ -42,6 +52,7 @@ const SHAPED: [Shaped; 7] = [
     },
     Shaped {
         shape: "collected",
+        place: RealPass::Newest,
         words: STATUS,
         says: "ladder codex made/up validated=0 next=",
         names: ["`cto status`, 100 collected passes", "`cto status`, 100,000 collected passes"],
@@ -49,6 +60,7 @@ const SHAPED: [Shaped; 7] = [
     },
     Shaped {
         shape: "waiting",
+        place: RealPass::Newest,
         words: STATUS,
         says: "waiting 50 running=0",
         names: ["`cto status`, 100 passes without outcome", "`cto status`, 100,000 passes without outcome"],
@@ -56,6 +68,7 @@ const SHAPED: [Shaped; 7] = [
     },
     Shaped {
         shape: "answered",
+        place: RealPass::Newest,
         words: STATUS,
         says: "clear 0 running=0",
         names: ["`cto status`, 100 answered passes", "`cto status`, 100,000 answered passes"],
@@ -64,6 +77,7 @@ const SHAPED: [Shaped; 7] = [
     // Runs of the climber's own identity; none of them decides its rung.
     Shaped {
         shape: "collected_outages",
+        place: RealPass::Newest,
         words: STATUS,
         says: "ladder codex made/up validated=0 next=",
         names: ["`cto status`, 100 collected outages", "`cto status`, 100,000 collected outages"],
@@ -71,12 +85,40 @@ const SHAPED: [Shaped; 7] = [
     },
     Shaped {
         shape: "kept_outages",
+        place: RealPass::Newest,
         words: STATUS,
         says: "ladder codex made/up validated=0 next=",
         names: ["`cto status`, 100 outages with bundles", "`cto status`, 100,000 outages with bundles"],
         shorts: ["outages, 100", "outages, 100,000"],
     },
+    // Every engine at once.
+    Shaped {
+        shape: "mixed",
+        place: RealPass::Newest,
+        words: &["ladder"],
+        says: "2 stale proof_for=model none",
+        names: ["`cto ladder`, 100 runs", "`cto ladder`, 100,000 runs"],
+        shorts: ["every ladder, 100", "every ladder, 100,000"],
+    },
+    // A rung that is validated, by the real pass.
+    Shaped {
+        shape: "own_outages",
+        place: RealPass::Newest,
+        words: &["ladder", "--engine", "fake"],
+        says: VALIDATED,
+        names: ["`cto ladder`, a pass above 100 outages", "`cto ladder`, a pass above 100,000 outages"],
+        shorts: ["above, 100", "above, 100,000"],
+    },
+    Shaped {
+        shape: "own_outages",
+        place: RealPass::Oldest,
+        words: &["ladder", "--engine", "fake"],
+        says: VALIDATED,
+        names: ["`cto ladder`, a pass below 100 outages", "`cto ladder`, a pass below 100,000 outages"],
+        shorts: ["below, 100", "below, 100,000"],
+    },
 ];
+const VALIDATED: &str = "2 validated";
 
 /// Measures homes with few and many runs and returns the table.
 pub(super) fn measure_ladder(bench: &Bench) -> ChoreResult<String> {
@@ -94,12 +136,18 @@ pub(super) fn measure_ladder(bench: &Bench) -> ChoreResult<String> {
     Ok(bench_table(&rows, &floors))
 }
 
+type MakeHome = fn(&Bench, &World, &str, u32, &str) -> ChoreResult<PathBuf>;
+
 /// Homes with few and with many runs; two commands with runs of the same shape share them.
 fn fill_homes(bench: &Bench, world: &World, shaped: &Shaped) -> ChoreResult<[PathBuf; 2]> {
     let fill = |size: &str, runs| {
-        let name = format!("{}-{size}", shaped.shape);
+        let (prefix, make_home) = match shaped.place {
+            RealPass::Newest => ("above", shaped_home as MakeHome),
+            RealPass::Oldest => ("below", covered_home as MakeHome),
+        };
+        let name = format!("{prefix}-{}-{size}", shaped.shape);
         let made = world.path_of(&name);
-        if made.is_dir() { Ok(made) } else { shaped_home(bench, world, &name, runs, shaped.shape) }
+        if made.is_dir() { Ok(made) } else { make_home(bench, world, &name, runs, shaped.shape) }
     };
     Ok([fill("few", FEW)?, fill("many", MANY)?])
 }

@@ -41,27 +41,58 @@ pub(super) fn home(bench: &Bench, world: &World, name: &str, runs: u32) -> Chore
 
 /// The same with made-up runs of a shape that the example `fill` knows.
 pub(super) fn shaped_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> ChoreResult<PathBuf> {
-    let (home, case) = (world.path_of(name), world.path_of(&format!("{name}-case")));
-    std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
+    let home = empty_home(world, name)?;
     fill(bench, &home, runs, shape)?;
-    bench_case(&case)?;
-    let case = case.to_string_lossy();
-    cto(bench, &home, &["run", &case, "--sandbox", "none", "--json"])?;
+    run_real(bench, world, &home, name)?;
     Ok(home)
 }
 
+/// The same with the real run as the oldest.
+pub(super) fn covered_home(bench: &Bench, world: &World, name: &str, runs: u32, shape: &str) -> ChoreResult<PathBuf> {
+    let home = empty_home(world, name)?;
+    run_real(bench, world, &home, name)?;
+    fill(bench, &home, runs, shape)?;
+    Ok(home)
+}
+
+fn empty_home(world: &World, name: &str) -> ChoreResult<PathBuf> {
+    let home = world.path_of(name);
+    std::fs::create_dir(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
+    Ok(home)
+}
+
+fn run_real(bench: &Bench, world: &World, home: &Path, name: &str) -> ChoreResult<String> {
+    let case = world.path_of(&format!("{name}-case"));
+    bench_case(&case)?;
+    cto(bench, home, &["run", &case.to_string_lossy(), "--sandbox", "none", "--json"])
+}
+
+/// Endings of the files of a ledger; its write-ahead log is there while entries are not yet in the file itself.
+const LEDGER_FILES: [&str; 2] = ["", "-wal"];
+
 /// Made in memory where there is such a place, since each entry is flushed to the disk it is made on, and moved.
+/// Goes on with the ledger of the home, if it has one.
 fn fill(bench: &Bench, home: &Path, runs: u32, shape: &str) -> ChoreResult {
     let memory = Path::new("/dev/shm");
     let made_in = if memory.is_dir() { memory } else { Path::new("/tmp") };
     let made = World::new(made_in, "fill")?;
-    let temporary = made.path_of("ledger.db");
+    let (temporary, own) = (made.path_of("ledger.db"), home.join("ledger.db"));
+    for ending in LEDGER_FILES {
+        copy_if_there(&format!("{}{ending}", own.display()), &format!("{}{ending}", temporary.display()))?;
+    }
     let example = bench.example("ledger", "fill")?;
     let runs = runs.to_string();
     command_output(&mut program(example, [temporary.as_os_str(), runs.as_ref(), shape.as_ref(), home.as_os_str()]))?;
-    for ending in ["", "-wal"] {
-        let [from, to] = [&temporary, &home.join("ledger.db")].map(|path| format!("{}{ending}", path.display()));
-        std::fs::copy(&from, &to).map_err(|error| format!("cannot copy {from} to {to}: {error}"))?;
+    for ending in LEDGER_FILES {
+        let _ = std::fs::remove_file(format!("{}{ending}", own.display()));
+        copy_if_there(&format!("{}{ending}", temporary.display()), &format!("{}{ending}", own.display()))?;
+    }
+    Ok(())
+}
+
+fn copy_if_there(from: &str, to: &str) -> ChoreResult {
+    if Path::new(from).is_file() {
+        std::fs::copy(from, to).map_err(|error| format!("cannot copy {from} to {to}: {error}"))?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use harness::{Home, RunClock, ask_run_to_stop};
 use ledger::CancelledTurn;
 use serde_json::json;
+use views::QueueView;
 
-use super::queue::find_queued;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -12,7 +12,7 @@ use crate::error::CommandError;
 pub(crate) fn cancel(context: &Context, name: &str) -> Result<u8, CommandError> {
     let home = Home::create_folders(&context.config.place())?;
     let ledger = home.ledger()?;
-    let run_id = find_queued(&ledger, name)?.run_id;
+    let run_id = QueueView::of_ledger(&ledger).find_queued(name)?.run_id;
     let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let outcome =
         ledger.queue_cancelled(&run_id, now, &json!({})).map_err(|error| CommandError::blocked_with(&error))?;

@@ -1,10 +1,10 @@
 //! `cto halt` and `cto resume`: the kill switch.
 
-use contract::Status;
 use contract::text::show_controls;
+use contract::{RunId, Status};
 use harness::{HaltError, HaltSet, Halted, Home, Resumed};
-use ledger::OpenRun;
 use serde_json::json;
+use views::OpenRunNames;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -21,12 +21,10 @@ pub(crate) fn set_switch(context: &Context, reason: Option<&str>) -> Result<u8, 
     }
     let home = Home::create_to_halt(&context.config.place())?;
     let set = harness::set_halt(&home, reason)?;
-    let running = home.ledger_to_read()?.map_or(Ok(Vec::new()), |ledger| ledger.runs_open())?;
-    let here = home.shares_ledger().then(|| home.instance()).transpose()?;
-    let (elsewhere, running): (Vec<_>, Vec<_>) =
-        running.iter().partition(|run| here.is_some_and(|here| run.row.owner.is_some_and(|owner| owner != here)));
-    let named = |runs: Vec<&OpenRun>| runs.into_iter().map(|run| run.row.run_id.to_string()).collect::<Vec<_>>();
-    let (running, elsewhere) = (named(running), named(elsewhere));
+    let (views, _) = context.views_of(Some(home))?;
+    let OpenRunNames { here, elsewhere } = views.list_open()?;
+    let named = |runs: Vec<RunId>| runs.iter().map(RunId::to_string).collect::<Vec<_>>();
+    let (running, elsewhere) = (named(here), named(elsewhere));
     let (halted, before) = match set {
         HaltSet::Now(halt) => (Halted::By(halt), false),
         HaltSet::Before(halted) => (halted, true),

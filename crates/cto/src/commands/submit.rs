@@ -10,8 +10,8 @@ use harness::{Ask, Home, RunClock, Task, TreeOrigin, accept_contract, name_queue
 use ledger::{AppendEntryError, Ledger, QueueOrder};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use views::QueueView;
 
-use super::queue::find_any_run;
 use crate::args::{Asked, ProfileName, SubmitArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -105,7 +105,7 @@ impl QueuedAsk {
 pub(crate) fn submit(context: &Context, arguments: &SubmitArgs) -> Result<u8, CommandError> {
     let home = Home::create_folders(&context.config.place())?;
     let ledger = home.ledger()?;
-    let after = arguments.after.as_deref().map(|name| find_any_run(&ledger, name)).transpose()?;
+    let after = arguments.after.as_deref().map(|name| QueueView::of_ledger(&ledger).find_any_run(name)).transpose()?;
     // All of them are resolved before the first is queued.
     let tasks = arguments.tasks.iter().map(|name| resolve(context, arguments, name)).collect::<Result<Vec<_>, _>>()?;
     // Workers do not say where witnesses lie, so the machine that submits does.

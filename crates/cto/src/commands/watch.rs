@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use contract::RunId;
-use ledger::{Ledger, QueueState, QueuedRun};
+use ledger::{QueueState, RunStatus};
+use views::{QueueRow, QueueView};
 
 use super::INTERRUPTED;
-use super::queue::{find_queued, ledger_of, row_document, status_of};
+use super::queue::ledger_of;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -20,27 +21,27 @@ const MOST_FOLLOWED: usize = 10_000;
 /// Follows one queued run to its end, or the queue until it is empty.
 pub(crate) fn watch(context: &Context, name: Option<&str>) -> Result<u8, CommandError> {
     let ledger = ledger_of(context)?;
-    match (ledger, name) {
-        (Some(ledger), Some(name)) => watch_run(context, &ledger, &find_queued(&ledger, name)?.run_id),
-        (Some(ledger), None) => watch_all(context, &ledger),
+    match (ledger.as_ref().map(QueueView::of_ledger), name) {
+        (Some(queue), Some(name)) => watch_run(context, queue, &queue.find_queued(name)?.run_id),
+        (Some(queue), None) => watch_all(context, queue),
         (None, Some(_)) => Err(CommandError::usage("nothing was ever submitted here").hint("cto submit TASK")),
         (None, None) => Ok(0),
     }
 }
 
 /// Follows one run; the exit code is the run's.
-fn watch_run(context: &Context, ledger: &Ledger, run_id: &RunId) -> Result<u8, CommandError> {
+fn watch_run(context: &Context, queue: QueueView<'_>, run_id: &RunId) -> Result<u8, CommandError> {
     let mut told = None;
     loop {
         let gone = || CommandError::blocked_with(format!("{run_id} is in the queue no longer"));
-        let row = ledger.queue_run(run_id)?.ok_or_else(gone)?;
-        let state = (row.state, row.epoch, row.stopping);
+        let row = queue.view_queued(run_id)?.ok_or_else(gone)?;
+        let state = (row.run.state, row.run.epoch, row.run.stopping);
         if told != Some(state) {
-            tell(context, ledger, &row)?;
+            tell(context, &row)?;
             told = Some(state);
         }
-        match row.state {
-            QueueState::Sealed => return Ok(exit_code(status_of(ledger, &row)?)),
+        match row.run.state {
+            QueueState::Sealed => return Ok(exit_code(row.status)),
             QueueState::Cancelled => return Ok(exit_code(None)),
             _ if context.cancel.load(Ordering::Relaxed) => return Ok(INTERRUPTED),
             _ => std::thread::sleep(LOOK),
@@ -49,28 +50,30 @@ fn watch_run(context: &Context, ledger: &Ledger, run_id: &RunId) -> Result<u8, C
 }
 
 /// As the run's own command would have ended; 3 for one that never ran.
-fn exit_code(status: Option<&str>) -> u8 {
+fn exit_code(status: Option<RunStatus>) -> u8 {
     match status {
-        Some("pass") => 0,
-        Some("fail") => 1,
+        Some(RunStatus::Pass) => 0,
+        Some(RunStatus::Fail) => 1,
         _ => 3,
     }
 }
 
-fn watch_all(context: &Context, ledger: &Ledger) -> Result<u8, CommandError> {
+fn watch_all(context: &Context, queue: QueueView<'_>) -> Result<u8, CommandError> {
     let mut told: BTreeMap<RunId, (QueueState, u64)> = BTreeMap::new();
     loop {
-        let rows = ledger.queue_runs(false, MOST_FOLLOWED)?;
+        let rows = queue.list_queued(false, MOST_FOLLOWED)?;
         for row in &rows {
-            if told.insert(row.run_id.clone(), (row.state, row.epoch)) != Some((row.state, row.epoch)) {
-                tell(context, ledger, row)?;
+            let state = (row.run.state, row.run.epoch);
+            if told.insert(row.run.run_id.clone(), state) != Some(state) {
+                tell(context, row)?;
             }
         }
-        let ended: Vec<RunId> = told.keys().filter(|id| !rows.iter().any(|row| row.run_id == **id)).cloned().collect();
+        let is_listed = |id: &RunId| rows.iter().any(|row| row.run.run_id == *id);
+        let ended: Vec<RunId> = told.keys().filter(|id| !is_listed(id)).cloned().collect();
         for run_id in ended {
             told.remove(&run_id);
-            if let Some(row) = ledger.queue_run(&run_id)? {
-                tell(context, ledger, &row)?;
+            if let Some(row) = queue.view_queued(&run_id)? {
+                tell(context, &row)?;
             }
         }
         if rows.is_empty() {
@@ -83,13 +86,14 @@ fn watch_all(context: &Context, ledger: &Ledger) -> Result<u8, CommandError> {
     }
 }
 
-fn tell(context: &Context, ledger: &Ledger, row: &QueuedRun) -> Result<(), CommandError> {
+fn tell(context: &Context, row: &QueueRow) -> Result<(), CommandError> {
     let output = context.output;
     if output.json {
-        return output.print_json(&row_document(ledger, row)?);
+        return output.print_json(row);
     }
-    let state = if row.stopping && row.state == QueueState::Started { "stopping" } else { row.state.as_str() };
-    let word = status_of(ledger, row)?.unwrap_or(state);
-    output.print(&format!("{word} {}\n", row.run_id));
+    let QueueRow { run, status } = row;
+    let state = if run.stopping && run.state == QueueState::Started { "stopping" } else { run.state.as_str() };
+    let word = status.map_or(state, RunStatus::as_str);
+    output.print(&format!("{word} {}\n", run.run_id));
     Ok(())
 }

@@ -6,6 +6,7 @@ mod climb;
 mod compiled;
 mod ends;
 mod expected;
+mod followed;
 mod gates;
 mod governed;
 mod health;

@@ -54,6 +54,11 @@ fn a_halted_home_runs_nothing_and_says_what_lifts_it() {
         let ran = world.cto(words).expect(3);
         assert!(ran.stderr.contains(said) && ran.stderr.contains("next  cto resume"), "{words:?}: {ran:?}");
     }
+    let status = world.cto(["status", "--json"]).expect(0).json();
+    let waits: Vec<&Value> =
+        status["waiting"].as_array().unwrap().iter().filter(|row| row["waits_for"] == "resume").collect();
+    assert_eq!((waits.len(), &status["status"], &waits[0]["remedy"]), (1, &json!("waiting"), &json!("cto resume")));
+    assert!(waits[0]["text"].as_str().unwrap().contains("the disks"), "{status:#}");
     let matrix = world.cto(["matrix", "--json"]).expect(1).json();
     let ended = |row: &Value| row["reasons"].as_array().unwrap().contains(&json!("halted"));
     assert!(matrix["cases"].as_array().unwrap().iter().all(ended), "{matrix}");
@@ -62,6 +67,8 @@ fn a_halted_home_runs_nothing_and_says_what_lifts_it() {
     let _ = world.cto(["decide", "r1-string-slugify"]).expect(0);
     let doctor = world.cto(["doctor"]).expect(0).text();
     assert!(!doctor.contains("kill switch"), "{doctor}");
+    let status = world.cto(["status", "--json"]).expect(0).json();
+    assert!(!status["waiting"].as_array().unwrap().iter().any(|row| row["waits_for"] == "resume"), "{status:#}");
     let _ = world.run("shell-script-rotate-logs", 0);
 }
 

@@ -88,7 +88,7 @@ fn collect<T: Serialize>(
     let evidence: Evidence<'_> = match run.decide_document(kind)? {
         DecidedRun::Preflight(mut preflight) => {
             let run = preflight.run_mut();
-            let at = run.clock.now();
+            let at = run.clock().now();
             run.draft.write_json(file, document, at)?;
             if let Some(CollectionProblem { reason, text }) = wrong {
                 run.standing.block_run(reason, text, file);

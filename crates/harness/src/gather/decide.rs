@@ -296,7 +296,8 @@ impl<'a> Gathering<'a> {
     fn decide(mut self, hold_beside: HoldBeside<'_>) -> Result<DecidedRun<'a>, Stopped> {
         self.run.step(Step::Gates, StepState::Began, "")?;
         self.run.add_event(EventKind::RunStarted, self.run.started_data())?;
-        let (settings, equipped) = settings(self.run.harness, self.run.task, self.run.ask, self.run.clock.started());
+        let (settings, equipped) =
+            settings(self.run.harness(), self.run.task(), self.run.ask(), self.run.clock().started());
         self.preparation.equipped = equipped;
         self.run.conceal_target(settings.target_admission.as_ref());
         let first = self.judge(&settings, Reached::default())?;
@@ -345,14 +346,14 @@ impl<'a> Gathering<'a> {
         stop::pass_place("work.making");
         self.run.make_work()?;
         stop::pass_place("work.made");
-        let mut target = inspect(self.run.harness, self.run.task, self.run.ask, settings, &self.run.work)?;
+        let mut target = inspect(self.run.harness(), self.run.task(), self.run.ask(), settings, self.run.work())?;
         target.facts.baseline_run = self.run_baseline(settings, hold_beside)?;
         if let Some(copy) = &target.copy {
             let reader = baseline_reader(copy.baseline.store.clone(), copy.commit);
             self.run.draft.censor_mut().compare_with(reader);
         }
         let approval = self.look_for_approval(settings, &target)?;
-        target.settle_branch(self.run.task, approval.as_ref())?;
+        target.settle_branch(self.run.task(), approval.as_ref())?;
         self.run.add_trace("preflight.target", json!(target.facts))?;
         let mut reached = Reached { target: Some(&target.facts), approval, ..Reached::default() };
         let mut judged = self.judge(settings, reached.clone())?;
@@ -373,15 +374,15 @@ impl<'a> Gathering<'a> {
         settings: &SettingFacts,
         target: &Target,
     ) -> Result<Option<ApprovalInput>, Stopped> {
-        let RunFile { harness, task, ask, contract_digest, .. } = self.run;
-        let scene = PlanScene { harness, task, ask, contract_digest, settings, target };
-        let began = self.run.clock.elapsed();
-        let found = look_for_approval(&scene, self.run.clock.started());
+        let (harness, task, ask) = (self.run.harness(), self.run.task(), self.run.ask());
+        let scene = PlanScene { harness, task, ask, contract_digest: self.run.contract_digest(), settings, target };
+        let began = self.run.clock().elapsed();
+        let found = look_for_approval(&scene, self.run.clock().started());
         let found = found.map_err(|error| Stopped::Approval(error.into()))?;
         let Some(FoundApproval { input, coverage, record }) = found else { return Ok(None) };
         self.preparation.approval_coverage = coverage;
         self.preparation.approval_record = record;
-        let took = self.run.clock.elapsed().saturating_sub(began);
+        let took = self.run.clock().elapsed().saturating_sub(began);
         self.run.add_trace("approval.found", json!({"micros": took.as_micros()}))?;
         Ok(Some(input))
     }
@@ -394,11 +395,11 @@ impl<'a> Gathering<'a> {
         hold_beside: HoldBeside<'_>,
     ) -> Result<Option<BaselineRun>, Stopped> {
         let run = &self.run;
-        if run.ask.engine == FAKE {
+        if run.ask().engine == FAKE {
             return Ok(None);
         }
-        if run.ask.stage != Stage::ARTIFICIAL_FIXTURE {
-            let proof = settings.engine.as_ref().and_then(|engine| ladder::proof(run.harness, engine));
+        if run.ask().stage != Stage::ARTIFICIAL_FIXTURE {
+            let proof = settings.engine.as_ref().and_then(|engine| ladder::proof(run.harness(), engine));
             self.preparation.compared_with = proof;
             return Ok(None);
         }
@@ -408,12 +409,12 @@ impl<'a> Gathering<'a> {
             timeout_seconds: None,
             keep_workspace: false,
             model: ModelAsk::default(),
-            ..run.ask.clone()
+            ..run.ask().clone()
         };
-        let watch = Watch { cancel: run.watch.cancel, observer: &Quiet };
+        let watch = Watch { cancel: run.watch().cancel, observer: &Quiet };
         // The yardstick solves the whole case, whatever the engine begins with.
-        let whole = Task { continued: None, ..run.task.clone() };
-        let report = hold_beside(run.harness, &whole, &ask, watch).map_err(Stopped::Baseline)?;
+        let whole = Task { continued: None, ..run.task().clone() };
+        let report = hold_beside(run.harness(), &whole, &ask, watch).map_err(Stopped::Baseline)?;
         run.check_cancelled()?;
         let reason = report.blocker_reasons.first().copied();
         let baseline = BaselineRun { run_id: report.run_id.clone(), status: report.status, reason };
@@ -435,17 +436,17 @@ impl<'a> Gathering<'a> {
             Err(why) => return Ok(BaselineExamFacts { unprepared: Some(why), ..BaselineExamFacts::default() }),
         };
         stop::pass_place("environment.prepared");
-        let rules = settings.path_rules(&run.task.contract, &facts.ecosystems)?;
+        let rules = settings.path_rules(&run.task().contract, &facts.ecosystems)?;
         let listing = &copy.baseline.listing;
         let trees = Trees { store: &copy.baseline.store, baseline: listing, result: listing, rules: &rules };
-        let mounts = run.sandboxes.environment().mounts.clone();
+        let mounts = run.sandboxes().environment().mounts.clone();
         let furnished = Furnished { mounts, layer: layer.clone(), baseline: None };
-        let examiner = Examiner::new(run.setting(), run.watch, trees, None, furnished);
+        let examiner = Examiner::new(run.setting(), run.watch(), trees, None, furnished);
         let (held, Examined { log, cells, setup, blocks, .. }) = examiner.examine_baseline()?;
         stop::pass_place("baseline.examined");
-        run.sandboxes.add_setup(setup);
+        run.sandboxes_mut().add_setup(setup);
         run.add_sandbox_records(cells)?;
-        let mut facts = held.exam_facts(&run.task.contract);
+        let mut facts = held.exam_facts(&run.task().contract);
         // A limit that the baseline's own tests reach is one that every result would reach.
         facts.unprepared = blocks.into_iter().next().map(|(_, why)| why);
         run.add_trace("preflight.baseline_exam", json!(facts))?;
@@ -465,21 +466,21 @@ impl<'a> Gathering<'a> {
         };
         let run = &mut self.run;
         let inputs = Inputs {
-            contract_digest: run.contract_digest,
-            engine: run.ask.engine.clone(),
-            stage: run.ask.stage,
-            purpose: run.ask.purpose,
+            contract_digest: run.contract_digest(),
+            engine: run.ask().engine.clone(),
+            stage: run.ask().stage,
+            purpose: run.ask().purpose,
             kind: None,
-            time: run.clock.started(),
+            time: run.clock().started(),
             settings: settings.clone(),
             target: target.cloned(),
             answer,
             baseline_exam,
-            approval: approval.or_else(|| defer_approval(run.ask)),
+            approval: approval.or_else(|| defer_approval(run.ask())),
         };
         let inputs = run.clean(names::DECISION, inputs)?;
         let _ = run.journal().note_inputs(&inputs);
-        let judged = gate::judge_request(run.id(), &run.task.contract, inputs)?;
+        let judged = gate::judge_request(run.id(), &run.task().contract, inputs)?;
         let decision = judged.decision();
         let data = json!({"missing": decision.missing_gates, "not_evaluated": decision.not_evaluated, "passed": decision.passed_gates, "phase": phase});
         run.add_trace("preflight.judged", data)?;
@@ -490,11 +491,11 @@ impl<'a> Gathering<'a> {
 impl RunFile<'_> {
     fn started_data(&self) -> serde_json::Value {
         json!({
-            "engine": self.ask.engine,
-            "harness_version": self.harness.host.harness_version,
-            "purpose": self.ask.purpose,
-            "stage": self.ask.stage,
-            "task_id": self.task.contract.task_id,
+            "engine": self.ask().engine,
+            "harness_version": self.harness().host.harness_version,
+            "purpose": self.ask().purpose,
+            "stage": self.ask().stage,
+            "task_id": self.task().contract.task_id,
         })
     }
 
@@ -503,8 +504,8 @@ impl RunFile<'_> {
         for refusal in &decision.refusals {
             self.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);
         }
-        let at = self.clock.now();
-        self.draft.write_json(names::CONTRACT, &self.task.contract, at)?;
+        let at = self.clock().now();
+        self.draft.write_json(names::CONTRACT, &self.task().contract, at)?;
         self.draft.write_json(names::DECISION, decision, at)?;
         self.announce_decision(decision)
     }
@@ -512,7 +513,7 @@ impl RunFile<'_> {
     fn announce_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
         self.add_event(
             EventKind::TaskContractCreated,
-            json!({"contract_digest": self.contract_digest, "task_id": decision.task_id}),
+            json!({"contract_digest": self.contract_digest(), "task_id": decision.task_id}),
         )?;
         let decided = json!({
             "allowed_mutation_mode": decision.allowed_mutation_mode,
@@ -545,14 +546,14 @@ impl RunFile<'_> {
         self.announce_refused_approval(decision)?;
         for refusal in &decision.refusals {
             let data = json!({
-                "backend": self.ask.engine,
+                "backend": self.ask().engine,
                 "case_executed": false,
                 "engine_executed": false,
                 "gate": refusal.gate,
-                "mutation_mode": self.task.contract.mutation_mode,
+                "mutation_mode": self.task().contract.mutation_mode,
                 "reason": refusal.reason,
             });
-            let at = self.clock.now();
+            let at = self.clock().now();
             self.draft.add_event(at, EventKind::BackendGateBlocked, data)?;
         }
         self.write_gate_markers(decision)
@@ -578,7 +579,7 @@ impl RunFile<'_> {
             .iter()
             .map(|refusal| format!("{} {}: {}", refusal.gate, refusal.reason, refusal.text))
             .collect();
-        let name = format!("{}-gate.log", self.ask.engine);
+        let name = format!("{}-gate.log", self.ask().engine);
         self.marker(&name, &gate_log.join("\n"))?;
         for (name, text) in markers_of(&decision.refusals) {
             self.marker(name, text)?;

@@ -24,7 +24,7 @@ pub(crate) struct SeenRoot {
 
 /// Looks at every tree that the configuration protects.
 pub(crate) fn look_at_roots(run: &RunFile<'_>) -> Result<Vec<SeenRoot>, Stopped> {
-    let roots = &run.harness.named_repositories.protected_roots;
+    let roots = &run.harness().named_repositories.protected_roots;
     let look = |(number, path): (usize, &PathBuf)| {
         let (state, digest) = look_at_root(run, path, None, &format!("protected/before-{number}"))?;
         Ok(SeenRoot { path: path.clone(), state, digest })
@@ -82,7 +82,7 @@ fn read_root(
         opened => opened?,
     };
     let digest = source.digest(earlier)?;
-    let status = source.dirty_paths(&run.harness.git, scratch)?;
+    let status = source.dirty_paths(&run.harness().git, scratch)?;
     let state = RootState {
         head: Some(source.head_commit().to_string()),
         clean: Some(status.dirty.is_empty() && status.unfinished.is_empty()),

@@ -108,7 +108,13 @@ mod tests {
     const DATA: &[u8] = b"\x00\x01\x02\xff\xfe";
 
     /// One file of a patch: the reason against it, and the paths that it carries by name.
-    fn judge(allowed: &str, path: &str, content: &[u8], mode: PathMode, is_new: bool) -> (Option<String>, usize) {
+    fn judge(
+        allowed: &str,
+        path: &str,
+        content: &[u8],
+        mode: PathMode,
+        is_new: bool,
+    ) -> (Option<(Reason, String)>, usize) {
         let trial = Trial::new();
         let store = ObjectDatabase::create_store(&trial.folder().join("store"), trial.harness.git.clone()).unwrap();
         let rules = contract(json!({"allowed_paths": [allowed]})).path_rules(&[contract::Ecosystem::Python]).unwrap();
@@ -116,19 +122,18 @@ mod tests {
         let after = Some(ListingEntry { mode, oid: store.put_blob(content).unwrap() });
         let products =
             judge_products(&store, &rules, &[PathChange { path: path.as_bytes().to_vec(), before, after }]).unwrap();
-        let blocker = products.blocker();
-        assert!(blocker.iter().all(|(reason, _)| *reason == Reason::BuildProductInPatch));
-        (blocker.map(|(_, text)| text), products.carried.len())
+        (products.blocker(), products.carried.len())
     }
 
     #[test]
     fn what_builds_make_is_refused_unless_the_contract_names_it() {
-        let (text, carried) = judge("**", "app", PROGRAM, FILE, true);
-        assert!(text.is_some_and(|text| text.starts_with("the patch carries what builds make: `app` (")));
-        assert_eq!(carried, 0);
+        let (blocker, carried) = judge("**", "app", PROGRAM, FILE, true);
+        let (reason, text) = blocker.unwrap();
+        assert!(text.starts_with("the patch carries what builds make: `app` ("), "{text}");
+        assert_eq!((reason, carried), (Reason::BuildProductInPatch, 0));
         assert_eq!(judge("app", "app", PROGRAM, FILE, true), (None, 1), "named");
         assert_eq!(judge("**", "app.py", b"text\n", FILE, true), (None, 0), "control: text");
-        let leftover = judge("**", "a/__pycache__/b", b"text\n", FILE, true).0.unwrap();
+        let (_, leftover) = judge("**", "a/__pycache__/b", b"text\n", FILE, true).0.unwrap();
         assert!(leftover.ends_with("`a/__pycache__/b` (compiled modules of Python)"), "{leftover}");
         assert_eq!(judge("a/__pycache__/b", "a/__pycache__/b", b"text\n", FILE, true), (None, 0), "named, and text");
     }
@@ -141,8 +146,11 @@ mod tests {
             ("tests/data/a.bin", FILE, false),
             ("tests/data/a.bin", PathMode::Executable, true),
         ] {
-            let (text, _) = judge("**", path, DATA, mode, is_new);
-            assert!(text.is_some_and(|text| text.contains("neither text nor a picture")), "{path} {mode:?} {is_new}");
+            let (blocker, _) = judge("**", path, DATA, mode, is_new);
+            assert!(
+                blocker.is_some_and(|(_, text)| text.contains("neither text nor a picture")),
+                "{path} {mode:?} {is_new}"
+            );
         }
     }
 }

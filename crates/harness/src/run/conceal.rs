@@ -30,12 +30,12 @@ impl RunFile<'_> {
     /// Conceals the target that contract, command or record name, unless the run is
     /// admitted to it.
     pub(crate) fn conceal_target(&mut self, target: Option<&TargetAdmissionFacts>) {
-        if is_admitted(self.ask.stage, target) {
+        if is_admitted(self.ask().stage, target) {
             return;
         }
         let of_record = target.and_then(|target| target.admission.record()).map(|it| it.target_repository_path.clone());
         let of_facts = target.map(|target| target.path.clone());
-        let named = self.task.contract.target_repository.clone().into_iter().chain(self.task.target());
+        let named = self.task().contract.target_repository.clone().into_iter().chain(self.task().target());
         let mut paths: Vec<String> = named.chain(of_record).chain(of_facts).collect();
         let resolved: Vec<String> = paths
             .iter()
@@ -49,7 +49,7 @@ impl RunFile<'_> {
         paths.sort();
         paths.dedup();
         for path in &paths {
-            let instead = salted_digest(&self.canary, path);
+            let instead = salted_digest(self.confinement().canary(), path);
             self.draft.censor_mut().conceal(path, &instead);
         }
         if !paths.is_empty() {

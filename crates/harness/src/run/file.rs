@@ -1,12 +1,10 @@
 //! A run that has started: its id, its lock, its intent in the ledger and its growing bundle.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use contract::sandbox::Posture;
 use contract::statement::SignedLedger;
 use contract::{CollectionKind, Digest, EventKind, RunId, Stamp, TaskContract, TaskId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
@@ -27,15 +25,16 @@ use crate::home::task::Task;
 use crate::home::token::{canary, random_suffix};
 use crate::home::watch::{LiveFact, Step, StepReport, StepState, Watch};
 use crate::run::about::DocumentSubject;
+use crate::run::confinement::RunConfinement;
 use crate::run::evidence_store::{CheckEvidenceError, check_evidence};
 use crate::run::halt::Halted;
 use crate::run::harness::Harness;
-use crate::run::journal::NotedStep;
+use crate::run::journal::StepNotes;
 use crate::run::lease::{ClaimedTurn, HeldLease};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::scan::{ContractSecret, allowances, censor, secret_in};
 use crate::run::standing::RunStanding;
-use crate::run::supervise::{self, SupervisionTerms};
+use crate::run::supervise::SupervisionTerms;
 
 /// Reason why a run did not start. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -108,34 +107,40 @@ pub(crate) enum Stopped {
 }
 
 /// The file on a run in progress: id, lock, clock, intent and growing bundle, and the reasons against the run. It moves from
-/// step to step; the holder of it holds the run's lock.
+/// step to step; the holder of it holds the run's lock. Bundle and reasons are types with methods of their own.
 pub(crate) struct RunFile<'a> {
+    harness: &'a Harness,
+    task: &'a Task,
+    ask: &'a Ask,
+    /// Set where the bundle is a document about others and no run.
+    document: Option<DocumentSubject>,
+    watch: Watch<'a>,
+    clock: RunClock,
+    /// None for a run of a program that knew no leases.
+    lease: Option<HeldLease>,
+    ledger_at_start: SignedLedger,
+    contract_digest: Digest,
+    pub(crate) draft: Draft,
+    /// Everything short-lived: the engine's copy, private homes, the harness's own object store, verification trees.
+    work: PathBuf,
+    /// Given back when the run is sealed.
+    reserve: Option<Reserve>,
+    pub(crate) standing: RunStanding,
+    confinement: RunConfinement,
+    notes: StepNotes,
+}
+
+/// The parts of a run that another process began and this one seals.
+pub(crate) struct RunRemains<'a> {
     pub(crate) harness: &'a Harness,
     pub(crate) task: &'a Task,
     pub(crate) ask: &'a Ask,
-    /// Set where the bundle is a document about others and no run.
     pub(crate) document: Option<DocumentSubject>,
     pub(crate) watch: Watch<'a>,
     pub(crate) clock: RunClock,
-    /// None for a run of a program that knew no leases.
     pub(crate) lease: Option<HeldLease>,
     pub(crate) ledger_at_start: SignedLedger,
-    pub(crate) contract_digest: Digest,
     pub(crate) draft: Draft,
-    /// Everything short-lived: the engine's copy, private homes, the harness's own object store, verification trees.
-    pub(crate) work: PathBuf,
-    /// Supervising stages that are ready before they are needed; only an ungated request never gets any.
-    pub(crate) stages: VecDeque<SandboxStage>,
-    /// Given back when the run is sealed.
-    pub(crate) reserve: Option<Reserve>,
-    /// Content of the decoys in this run's sandboxes.
-    pub(crate) canary: String,
-    /// The engine's sandbox as it was probed before the engine started.
-    pub(crate) posture: Option<Posture>,
-    pub(crate) standing: RunStanding,
-    pub(crate) sandboxes: Sandboxes,
-    /// Notes of the steps that are done, for the recovery of a run that dies.
-    pub(crate) found: BTreeMap<NotedStep, Value>,
 }
 
 /// Linux's file system in memory.
@@ -239,14 +244,118 @@ impl<'a> RunFile<'a> {
             contract_digest,
             draft,
             work,
-            stages: VecDeque::new(),
-            canary,
-            posture: None,
             reserve: Some(reserve),
             standing: RunStanding::default(),
-            sandboxes: Sandboxes::default(),
-            found: BTreeMap::new(),
+            confinement: RunConfinement::with_canary(canary),
+            notes: StepNotes::default(),
         })
+    }
+
+    /// Opens the file of a run whose program died. Nothing is started for it any more.
+    pub(crate) fn of_remains(remains: RunRemains<'a>) -> Result<Self, serde_json::Error> {
+        let RunRemains { harness, task, ask, document, watch, clock, lease, ledger_at_start, draft } = remains;
+        Ok(Self {
+            contract_digest: task.contract.digest()?,
+            work: harness.home.work_run(draft.run_id()),
+            harness,
+            task,
+            ask,
+            document,
+            watch,
+            clock,
+            lease,
+            ledger_at_start,
+            draft,
+            reserve: None,
+            standing: RunStanding::default(),
+            confinement: RunConfinement::with_canary(String::new()),
+            notes: StepNotes::default(),
+        })
+    }
+
+    /// The home and the tools that the run works with.
+    pub(crate) fn harness(&self) -> &'a Harness {
+        self.harness
+    }
+
+    /// The task that is worked on.
+    pub(crate) fn task(&self) -> &'a Task {
+        self.task
+    }
+
+    /// The wish that began it: engine, stage, sandbox and limits.
+    pub(crate) fn ask(&self) -> &'a Ask {
+        self.ask
+    }
+
+    /// Subject of a document about other bundles; none of a run.
+    pub(crate) fn document(&self) -> Option<&DocumentSubject> {
+        self.document.as_ref()
+    }
+
+    /// Observer and cancellation signal.
+    pub(crate) fn watch(&self) -> Watch<'a> {
+        self.watch
+    }
+
+    /// The run's own time.
+    pub(crate) fn clock(&self) -> RunClock {
+        self.clock
+    }
+
+    /// The claim on the run; none where its program knew no leases.
+    pub(crate) fn lease(&self) -> Option<HeldLease> {
+        self.lease
+    }
+
+    /// The ledger as it was before the run.
+    pub(crate) fn ledger_at_start(&self) -> &SignedLedger {
+        &self.ledger_at_start
+    }
+
+    /// Digest of the contract.
+    pub(crate) fn contract_digest(&self) -> Digest {
+        self.contract_digest
+    }
+
+    /// Folder of everything short-lived.
+    pub(crate) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// Gives back the space that was kept for the seal.
+    pub(crate) fn release_reserve(&mut self) {
+        self.reserve = None;
+    }
+
+    /// Confinement of what the run starts.
+    pub(crate) fn confinement(&self) -> &RunConfinement {
+        &self.confinement
+    }
+
+    /// The same, to change it.
+    pub(crate) fn confinement_mut(&mut self) -> &mut RunConfinement {
+        &mut self.confinement
+    }
+
+    /// Record of the run's sandboxes.
+    pub(crate) fn sandboxes(&self) -> &Sandboxes {
+        self.confinement.sandboxes()
+    }
+
+    /// The same, to add to it.
+    pub(crate) fn sandboxes_mut(&mut self) -> &mut Sandboxes {
+        self.confinement.sandboxes_mut()
+    }
+
+    /// Findings that the steps have noted so far.
+    pub(crate) fn notes(&self) -> &StepNotes {
+        &self.notes
+    }
+
+    /// The same, to add to them.
+    pub(crate) fn notes_mut(&mut self) -> &mut StepNotes {
+        &mut self.notes
     }
 
     /// Id of the run.
@@ -299,7 +408,7 @@ impl<'a> RunFile<'a> {
             run_id: self.id(),
             work: &self.work,
             profile: self.ask.sandbox,
-            canary: &self.canary,
+            canary: self.confinement.canary(),
         }
     }
 
@@ -311,16 +420,12 @@ impl<'a> RunFile<'a> {
     /// Starts the stages of engine and verification ahead of their use: they are ready by the time the programs to run are
     /// known.
     pub(crate) fn prepare_stages(&mut self) -> Result<(), Stopped> {
-        for _ in 0..2 {
-            self.stages.push_back(supervise::prepare_stage(&self.harness.supervisor, self.ask.sandbox)?);
-        }
-        Ok(())
+        Ok(self.confinement.prepare_stages(self.harness, self.ask.sandbox)?)
     }
 
     /// Runs a program in a stage that is ready, or in a new one.
     pub(crate) fn take_stage(&mut self) -> Result<SandboxStage, Stopped> {
-        let prepare = || supervise::prepare_stage(&self.harness.supervisor, self.ask.sandbox);
-        Ok(self.stages.pop_front().map_or_else(prepare, Ok)?)
+        Ok(self.confinement.take_stage(self.harness, self.ask.sandbox)?)
     }
 
     /// Makes the work area. A small case that is not to be kept works in memory, where there is such a place, and its

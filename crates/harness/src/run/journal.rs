@@ -46,7 +46,7 @@ pub(crate) struct NotedFindings {
     /// Events that stood in its chain.
     pub(crate) events: u64,
     /// Findings of each step, each apart from the others.
-    pub(crate) findings: BTreeMap<NotedStep, Value>,
+    pub(crate) findings: StepNotes,
     /// The engine's sandbox as it was probed before the engine started.
     pub(crate) posture: Option<Posture>,
     pub(crate) secrets: Vec<SecretHit>,
@@ -64,10 +64,22 @@ pub(crate) enum NotedStep {
     Checked,
 }
 
-impl NotedFindings {
+/// Findings of the steps that are done, as they are written down: the steps come after this folder, and their types are theirs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct StepNotes(BTreeMap<NotedStep, Value>);
+
+impl StepNotes {
+    /// Keeps what a step has found, in place of what it had found before.
+    pub(crate) fn keep_found(&mut self, step: NotedStep, found: &impl Serialize) {
+        if let Ok(found) = serde_json::to_value(found) {
+            self.0.insert(step, found);
+        }
+    }
+
     /// Takes out the findings of a step, in its own type; those of a step that noted none are empty. None if they cannot be read.
     pub(crate) fn take_findings<T: DeserializeOwned + Default>(&mut self, step: NotedStep) -> Option<T> {
-        self.findings.remove(&step).map_or_else(|| Some(T::default()), |found| serde_json::from_value(found).ok())
+        self.0.remove(&step).map_or_else(|| Some(T::default()), |found| serde_json::from_value(found).ok())
     }
 }
 
@@ -225,33 +237,27 @@ pub(crate) fn noted_runs(home: &Home) -> BTreeSet<RunId> {
     names.filter_map(|name| RunId::try_from(name.rsplit_once('.')?.0.to_owned()).ok()).collect()
 }
 
-fn keep_found(findings: &mut BTreeMap<NotedStep, Value>, step: NotedStep, found: &impl Serialize) {
-    if let Ok(found) = serde_json::to_value(found) {
-        findings.insert(step, found);
-    }
-}
-
 impl RunFile<'_> {
     /// Notes of this run.
     pub(crate) fn journal(&self) -> Journal {
-        Journal::of_run(&self.harness.home, self.id())
+        Journal::of_run(&self.harness().home, self.id())
     }
 
     /// Notes what the run has found so far, with what a step has found of its own.
     pub(crate) fn note_found(&mut self, step: NotedStep, found: &impl Serialize) {
-        keep_found(&mut self.found, step, found);
+        self.notes_mut().keep_found(step, found);
         self.note_standing();
     }
 
     /// Notes what the run has found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
     pub(crate) fn note_standing(&mut self) {
-        let mut findings = self.found.clone();
-        keep_found(&mut findings, NotedStep::Standing, &self.standing);
-        keep_found(&mut findings, NotedStep::Sandboxes, &self.sandboxes);
+        let mut findings = self.notes().clone();
+        findings.keep_found(NotedStep::Standing, &self.standing);
+        findings.keep_found(NotedStep::Sandboxes, self.sandboxes());
         let noted = NotedFindings {
             events: self.draft.head().count,
             findings,
-            posture: self.posture.clone(),
+            posture: self.confinement().posture().cloned(),
             secrets: self.draft.censor().result(0).hits,
             patch_redacted: self.draft.censor().is_patch_redacted(),
         };
@@ -265,24 +271,26 @@ impl RunFile<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde_json::{Value, json};
 
-    use super::{NotedFindings, NotedStep, keep_found};
+    use super::{NotedFindings, NotedStep, StepNotes};
 
     #[test]
     fn fields_of_one_name_in_two_steps_stay_apart() {
-        let mut findings = BTreeMap::new();
-        keep_found(&mut findings, NotedStep::Engine, &json!({"status": 1}));
-        keep_found(&mut findings, NotedStep::Taken, &json!({"status": 2}));
+        let mut findings = StepNotes::default();
+        findings.keep_found(NotedStep::Engine, &json!({"status": 1}));
+        findings.keep_found(NotedStep::Taken, &json!({"status": 2}));
         let noted = NotedFindings { findings, ..NotedFindings::default() };
         let bytes = serde_json::to_vec(&noted).unwrap();
         let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(read.take_findings::<Value>(NotedStep::Engine), Some(json!({"status": 1})));
-        assert_eq!(read.take_findings::<Value>(NotedStep::Taken), Some(json!({"status": 2})));
-        assert_eq!(read.take_findings::<Vec<u8>>(NotedStep::Checked), Some(Vec::new()), "a step that noted nothing");
+        assert_eq!(read.findings.take_findings::<Value>(NotedStep::Engine), Some(json!({"status": 1})));
+        assert_eq!(read.findings.take_findings::<Value>(NotedStep::Taken), Some(json!({"status": 2})));
+        assert_eq!(
+            read.findings.take_findings::<Vec<u8>>(NotedStep::Checked),
+            Some(Vec::new()),
+            "a step that noted nothing"
+        );
         let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(read.take_findings::<Vec<u8>>(NotedStep::Engine), None, "not of this type");
+        assert_eq!(read.findings.take_findings::<Vec<u8>>(NotedStep::Engine), None, "not of this type");
     }
 }

@@ -23,15 +23,15 @@ fn read_boot_time() -> Duration {
 impl LeaseDeadline {
     /// Begins the time; the lease is renewed by the change that needs it.
     pub(crate) fn begin_now(run: &RunFile<'_>) -> Self {
-        let most = if run.lease.is_some() { run.harness.lease / 2 } else { Duration::MAX };
+        let most = if run.lease().is_some() { run.harness().lease / 2 } else { Duration::MAX };
         Self { renewed: read_boot_time(), most }
     }
 
     /// Renews the lease: others could take the run over once it has lapsed. Refused where somebody has.
     pub(crate) fn begin_lease(run: &RunFile<'_>) -> Result<Self, Stopped> {
         let deadline = Self::begin_now(run);
-        let Some(lease) = run.lease else { return Ok(deadline) };
-        match run.harness.keep_lease(run.id(), lease.epoch).map_err(Stopped::Lease)?.is_held {
+        let Some(lease) = run.lease() else { return Ok(deadline) };
+        match run.harness().keep_lease(run.id(), lease.epoch).map_err(Stopped::Lease)?.is_held {
             true => Ok(deadline),
             false => Err(Stopped::LeaseDeadline),
         }

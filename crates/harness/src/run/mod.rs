@@ -5,6 +5,7 @@ pub(crate) mod attached;
 pub(crate) mod availability;
 pub(crate) mod commit_words;
 pub(crate) mod conceal;
+pub(crate) mod confinement;
 pub(crate) mod continuity;
 pub(crate) mod evidence_store;
 pub(crate) mod file;

@@ -26,15 +26,15 @@ pub(crate) struct EngineLimits<'a> {
 
 /// `sandbox.json` of this run.
 pub(crate) fn sandbox_document(run: &RunFile<'_>, engine: EngineLimits<'_>) -> SandboxDocument {
-    let sandboxes = &run.sandboxes;
+    let sandboxes = run.sandboxes();
     let confined = sandboxes.applied() != Profile::None;
     let unlimited = ["processes", "disk_bytes_of_the_tree"].map(str::to_owned);
     SandboxDocument {
         schema_version: contract::BUNDLE_VERSION.to_owned(),
-        asked: run.ask.sandbox,
+        asked: run.ask().sandbox,
         applied: sandboxes.applied(),
         engine_ran: run.standing.engine_started(),
-        kernel: run.harness.host.kernel.clone(),
+        kernel: run.harness().host.kernel.clone(),
         path: run.setting().path().iter().map(|dir| dir.display().to_string()).collect(),
         variables: run.setting().variables(),
         wall_seconds: engine.wall_seconds.unwrap_or(wall_limit(run).as_secs()),
@@ -76,9 +76,9 @@ pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Res
         if let (true, Some(data)) = (more > 0 && number + 1 == ATTEMPT_EVENTS, data.as_object_mut()) {
             data.insert("more".to_owned(), json!(more));
         }
-        run.draft.add_event(run.clock.now(), EventKind::SandboxRefused, data)?;
+        run.draft.add_event(run.clock().now(), EventKind::SandboxRefused, data)?;
     }
-    run.sandboxes.add_attempts(attempts);
+    run.sandboxes_mut().add_attempts(attempts);
     Ok(())
 }
 

@@ -168,9 +168,10 @@ impl RunFile<'_> {
     /// Adds sandboxes, with what their recorders noted as it may be kept. Judged only
     /// afterwards, so that it can be judged again.
     pub(crate) fn add_sandbox_records(&mut self, records: SandboxRecords) -> Result<(), Stopped> {
-        self.sandboxes.cells.add_all(records);
-        let cells = std::mem::take(&mut self.sandboxes.cells.cells);
-        self.sandboxes.cells.cells = self.clean(names::SANDBOX, cells)?;
+        let kept = &mut self.sandboxes_mut().cells;
+        kept.add_all(records);
+        let cells = std::mem::take(&mut kept.cells);
+        self.sandboxes_mut().cells.cells = self.clean(names::SANDBOX, cells)?;
         Ok(())
     }
 }

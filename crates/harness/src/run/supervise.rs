@@ -215,6 +215,6 @@ pub(crate) fn limits_exceeded(ended: &Ended, limits: &Limits) -> Option<String> 
 
 /// The smaller of the contract's limit and the one asked for.
 pub(crate) fn wall_limit(run: &RunFile<'_>) -> Duration {
-    let contract = run.task.contract.limits.wall_seconds;
-    Duration::from_secs(run.ask.timeout_seconds.map_or(contract, |asked| asked.min(contract)))
+    let contract = run.task().contract.limits.wall_seconds;
+    Duration::from_secs(run.ask().timeout_seconds.map_or(contract, |asked| asked.min(contract)))
 }

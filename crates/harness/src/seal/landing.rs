@@ -104,7 +104,7 @@ impl<'a> Verified<'a> {
             run.standing.block_run(reason, text, names::REPORT);
         }
         judge_again(&mut run, &engine, preparation.equipped())?;
-        if let Some((reason, text)) = judge_observation(run.ask.stage, run.sandboxes.gaps()) {
+        if let Some((reason, text)) = judge_observation(run.ask().stage, run.sandboxes().gaps()) {
             run.standing.block_with(reason, text, OBSERVATION_REMEDY, names::SANDBOX);
         }
         if let Some(material) = material {
@@ -162,7 +162,7 @@ impl LandedResult {
         };
         let scratch = run.work_dir("landing-end")?;
         let look = || -> Result<_, TreeError> {
-            let status = source.dirty_paths(&run.harness.git, &scratch)?;
+            let status = source.dirty_paths(&run.harness().git, &scratch)?;
             Ok((source.head_now()?, source.digest(Some(before))?, status))
         };
         match look() {
@@ -206,7 +206,7 @@ fn stands_anything_against(run: &RunFile<'_>) -> bool {
     seen.extend([EventKind::SecretScanCompleted, EventKind::RunCompleted]);
     run.standing.is_blocked()
         || run.draft.censor().result(0).hits.iter().any(|hit| is_leak(hit.class))
-        || first_missing(&run.task.required_events, &seen).is_some()
+        || first_missing(&run.task().required_events, &seen).is_some()
 }
 
 /// The approval that a decision rests on, where it rests on one.

@@ -21,12 +21,12 @@ pub(crate) fn write_proofs(run: &mut RunFile<'_>, account: &RunAccount) -> Resul
     if !run.standing.engine_started() {
         return Ok(());
     }
-    if run.ask.stage >= Stage::OWNED_REPOSITORY {
+    if run.ask().stage >= Stage::OWNED_REPOSITORY {
         run.standing.skip_part(names::STAGE_2, "the run has an admitted target");
     } else {
         no_target_inspection(run, account)?;
     }
-    if run.ask.stage >= Stage::DISPOSABLE_REPOSITORY {
+    if run.ask().stage >= Stage::DISPOSABLE_REPOSITORY {
         run.standing.skip_part(names::STAGE_3, "the stage has a proof of its own");
         return landed::write_proof(run, account);
     }
@@ -42,8 +42,8 @@ fn no_target_inspection(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(
     let proof = NoTargetInspection {
         schema_version: BUNDLE_VERSION.to_owned(),
         run_id: run.id().clone(),
-        stage: run.ask.stage,
-        engine: run.ask.engine.clone(),
+        stage: run.ask().stage,
+        engine: run.ask().engine.clone(),
         passed: places.iter().all(|looked| looked.occurrences == 0),
         looked_for,
         places,
@@ -58,7 +58,7 @@ fn no_target_inspection(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(
         comparison: compare(run, account, other),
     };
     let proof = run.clean(names::STAGE_2, proof)?;
-    let at = run.clock.now();
+    let at = run.clock().now();
     Ok(run.draft.write_json(names::STAGE_2, &proof, at)?)
 }
 
@@ -135,23 +135,23 @@ fn copied_repository(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), 
         return Ok(());
     };
     let (before, after) = (before.clone(), after.cloned());
-    let contract = &run.task.contract;
+    let contract = &run.task().contract;
     let target = account.decision().inputs.target.as_ref();
     let clean_start = target.is_some_and(|target| target.dirty_paths.is_empty());
     let unchanged = after.as_ref() == Some(&before);
     let clean_end = account.taken().dirty_paths().is_empty();
-    let source = run.task.repository().and_then(|path| own_files::canonicalize(path).ok()).unwrap_or_default();
+    let source = run.task().repository().and_then(|path| own_files::canonicalize(path).ok()).unwrap_or_default();
     if stop::has_defect("source_touched") {
         let _ = own_files::write_file(source.join(".git/touched"), "");
     }
-    let below = |path: &PathBuf| path.strip_prefix(&run.work).ok().map(|below| below.display().to_string());
+    let below = |path: &PathBuf| path.strip_prefix(run.work()).ok().map(|below| below.display().to_string());
     let writable: Vec<Option<String>> = account.engine().writable().iter().map(below).collect();
-    let never_writable = writable.iter().all(Option::is_some) && !overlap(&run.work, &source);
+    let never_writable = writable.iter().all(Option::is_some) && !overlap(run.work(), &source);
     let proof = CopiedRepository {
         schema_version: BUNDLE_VERSION.to_owned(),
         run_id: run.id().clone(),
         stage: Stage::COPIED_REPOSITORY,
-        engine: run.ask.engine.clone(),
+        engine: run.ask().engine.clone(),
         owner: contract.source_owner.clone(),
         classification: contract.source_classification.map(|_| "owned_local".to_owned()),
         before,
@@ -164,7 +164,7 @@ fn copied_repository(run: &mut RunFile<'_>, account: &RunAccount) -> Result<(), 
         passed: unchanged && clean_start && clean_end && never_writable,
     };
     let proof = run.clean(names::STAGE_3, proof)?;
-    let at = run.clock.now();
+    let at = run.clock().now();
     Ok(run.draft.write_json(names::STAGE_3, &proof, at)?)
 }
 

@@ -166,12 +166,12 @@ impl<'a> Evidence<'a> {
         let Self { mut run, mut account, ending } = self;
         account.complete(&mut run, ending)?;
         run.step(Step::Seal, StepState::Began, "")?;
-        run.reserve = None;
+        run.release_reserve();
         stop::pass_place("report.beginning");
         account.cover(&mut run);
         keep_baseline(&mut run, &account.taken)?;
         stop::pass_place("baseline.kept");
-        let (sandbox, at) = (posture::sandbox_document(&run, account.engine.limits()), run.clock.now());
+        let (sandbox, at) = (posture::sandbox_document(&run, account.engine.limits()), run.clock().now());
         let sandbox = run.draft.write_document(names::SANDBOX, &sandbox, at)?;
         proof::write_proofs(&mut run, &account)?;
         expected_artifacts(&mut run);
@@ -209,7 +209,7 @@ impl RunAccount {
                 run.add_trace("refused", decision)?;
             }
             Ending::Preflight => {
-                let why = match run.document {
+                let why = match run.document() {
                     None => "stage 1 checks the gates and starts no engine",
                     Some(_) => "a document about other bundles starts no engine",
                 };
@@ -276,7 +276,8 @@ impl RunAccount {
     fn cover(&self, run: &mut RunFile<'_>) {
         let started = run.standing.engine_started();
         if started {
-            run.standing.cover_all(run.sandboxes.gaps());
+            let gaps: Vec<Coverage> = run.sandboxes().gaps().collect();
+            run.standing.cover_all(gaps);
         }
         if self.decision.inputs.approval.is_none() {
             run.standing.skip_part("approval.requested", "this stage needs no approval");
@@ -303,41 +304,42 @@ impl Reported<'_> {
     /// Signs, makes durable, moves into place, tells the ledger, clears the work area.
     pub(crate) fn seal_run(self, sealed_by: SealedBy) -> Result<Sealed, Stopped> {
         let Self { run, report } = self;
+        let (harness, ask, clock, watch, held) = (run.harness(), run.ask(), run.clock(), run.watch(), run.lease());
         // Before the bundle takes its place: one that comes too late counts for nothing.
-        let is_late = |lease: HeldLease| has_lost_epoch(run.harness, run.id(), lease.epoch);
-        if run.lease.map_or_else(|| is_lost(run.harness, run.id()), is_late) {
+        let is_late = |lease: HeldLease| has_lost_epoch(harness, run.id(), lease.epoch);
+        if held.map_or_else(|| is_lost(harness, run.id()), is_late) {
             return Err(Stopped::Cancelled);
         }
-        let signing = Signing { key: &run.harness.key, ledger: run.ledger_at_start, sealed_by };
+        let signing = Signing { key: &harness.key, ledger: run.ledger_at_start().clone(), sealed_by };
         // The work area is scratch and everything worth keeping is in the draft: it goes while the bundle is made durable.
         let sealed = std::thread::scope(|scope| {
-            if !run.ask.keep_workspace {
+            if !ask.keep_workspace {
                 let run_id = report.run_id.clone();
-                scope.spawn(move || remove_work(&run.harness.home, &run_id));
+                scope.spawn(move || remove_work(&harness.home, &run_id));
             }
-            let bundles = run.harness.home.bundles();
+            let bundles = harness.home.bundles();
             seal_draft(run.draft, report, signing, |finished, run_id| {
                 let placed = bundles.publish(finished, run_id, &|place| stop::pass_place(place));
                 placed.map_err(|PlaceBundleError { path, error }| SealBundleError::Sync(path, error))
             })
         })?;
         // First, so that a run that the ledger calls sealed can be looked at from every home.
-        run.harness.home.bundles().hand_in(&sealed.report.run_id, sealed.attestation_sha256)?;
+        harness.home.bundles().hand_in(&sealed.report.run_id, sealed.attestation_sha256)?;
         stop::pass_place("bundle.handed_in");
         // Only now: a run that the ledger calls sealed has nothing left that its recovery would remove.
         stop::pass_place("ledger.telling");
-        let told = run.harness.ledger().run_sealed(&ledger_entry(&sealed, run.clock.now(), run.lease));
+        let told = harness.ledger().run_sealed(&ledger_entry(&sealed, clock.now(), held));
         if let Err(AppendEntryError::AlreadySealed { .. } | AppendEntryError::LeaseLost { .. }) = &told {
             // Another instance took the run over since it was looked for: what stands among the bundles would count for nothing.
-            let draft = run.harness.home.active_run(&sealed.report.run_id);
-            let _ = run.harness.home.bundles().keep_late(&sealed.report.run_id, &draft);
+            let draft = harness.home.active_run(&sealed.report.run_id);
+            let _ = harness.home.bundles().keep_late(&sealed.report.run_id, &draft);
         }
         told?;
         stop::pass_place("ledger.landing");
-        record_landing(run.harness, &sealed, run.clock.now())?;
-        Journal::of_run(&run.harness.home, &sealed.report.run_id).remove_notes();
+        record_landing(harness, &sealed, clock.now())?;
+        Journal::of_run(&harness.home, &sealed.report.run_id).remove_notes();
         stop::pass_place("ledger.told");
-        run.watch.observer.step(&replay::sealed(&sealed.report));
+        watch.observer.step(&replay::sealed(&sealed.report));
         Ok(sealed)
     }
 }
@@ -383,8 +385,8 @@ fn skip_missing_events(run: &mut RunFile<'_>, why: &str) {
 
 /// Bundles of cases hold their baseline, so that anybody can build the trees again.
 fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopped> {
-    let is_own = run.ask.stage < Stage::OWNED_REPOSITORY;
-    if let (TreeOrigin::Case(files), Some(_), true) = (&run.task.origin, taken.tree(), is_own) {
+    let is_own = run.ask().stage < Stage::OWNED_REPOSITORY;
+    if let (TreeOrigin::Case(files), Some(_), true) = (&run.task().origin, taken.tree(), is_own) {
         let mut archive = TarWriter::new(TarForm::BundleBaseline, Vec::new());
         for (path, file) in files {
             let kind = if file.executable { TarKind::Executable } else { TarKind::File };
@@ -395,7 +397,7 @@ fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopp
         if files.values().any(|file| !run.draft.censor().is_clean(&file.bytes)) {
             run.standing.skip_part(names::BASELINE, "it holds what looks like a secret");
         } else {
-            run.draft.write_clean(names::BASELINE, &bytes, run.clock.now())?;
+            run.draft.write_clean(names::BASELINE, &bytes, run.clock().now())?;
         }
     } else {
         run.standing.skip_part(names::BASELINE, "only runs of cases whose result was captured keep it");
@@ -406,7 +408,7 @@ fn keep_baseline(run: &mut RunFile<'_>, taken: &TakenResult) -> Result<(), Stopp
 /// Extra artifacts the contract demands.
 fn expected_artifacts(run: &mut RunFile<'_>) {
     let files = run.draft.files();
-    let missing = judge_artifacts(&run.task.contract.evidence_expectations, |name| files.contains_key(name));
+    let missing = judge_artifacts(&run.task().contract.evidence_expectations, |name| files.contains_key(name));
     for (reason, text) in missing {
         run.standing.block_run(reason, text, names::REPORT);
     }
@@ -429,14 +431,14 @@ fn describe_unverified<'w>(standing: &RunStanding, why: &'w str) -> &'w str {
 
 /// The report with the present moment as its end.
 fn at_the_end(run: &RunFile<'_>, report: Report) -> Report {
-    Report { run_finished_at: run.clock.now(), duration_ms: duration_ms(run), ..report }
+    Report { run_finished_at: run.clock().now(), duration_ms: duration_ms(run), ..report }
 }
 
 /// The first required event that is missing. Judged before the last two are written, which always come.
 fn required_events(run: &mut RunFile<'_>) -> Option<EventKind> {
     let mut seen = run.draft.events_seen().to_vec();
     seen.extend([EventKind::SecretScanCompleted, EventKind::RunCompleted]);
-    let missing = first_missing(&run.task.required_events, &seen)?;
+    let missing = first_missing(&run.task().required_events, &seen)?;
     if let Some((reason, text)) = judge_missing_event(&run.standing, missing) {
         run.standing.block_run(reason, text, names::EVENTS);
     }

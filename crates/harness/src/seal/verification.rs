@@ -88,11 +88,11 @@ impl<'a> Captured<'a> {
         if ending.is_ok() {
             run.step(Step::Verify, StepState::Began, "")?;
         }
-        let no_command = run.task.contract.verification_commands.is_empty();
+        let no_command = run.task().contract.verification_commands.is_empty();
         let skipped = unverifiable.or_else(|| no_command.then_some("the contract says why there is no test"));
-        let stage = run.stages.pop_front();
+        let stage = run.confinement_mut().take_ready_stage();
         let (layer, baseline_exam) = preparation.take_baseline();
-        let mounts = run.sandboxes.environment().mounts.clone();
+        let mounts = run.sandboxes().environment().mounts.clone();
         let furnished = Furnished { mounts, layer, baseline: baseline_exam };
         let (patch, examined) = std::thread::scope(|scope| {
             let patch = scope.spawn(|| match oversize {
@@ -105,7 +105,7 @@ impl<'a> Captured<'a> {
                 (Ok(()), None) => {
                     let trees =
                         Trees { store: &baseline.store, baseline: &baseline.listing, result: &listing, rules: &rules };
-                    Examiner::new(run.setting(), run.watch, trees, stage, furnished).examine_all()
+                    Examiner::new(run.setting(), run.watch(), trees, stage, furnished).examine_all()
                 }
             };
             (patch.join(), examined)
@@ -152,8 +152,8 @@ pub(crate) fn altered_files(patch: &[u8], rules: &PathRules) -> Vec<Vec<u8>> {
 
 fn skip(run: &mut RunFile<'_>, why: &str) -> Examined {
     let mut examined = Examined::default();
-    let sentence = match &run.task.contract.no_test_rationale {
-        Some(rationale) if run.task.contract.verification_commands.is_empty() => {
+    let sentence = match &run.task().contract.no_test_rationale {
+        Some(rationale) if run.task().contract.verification_commands.is_empty() => {
             examined.coverage.insert(Coverage::NoVerification);
             format!("No verification: {rationale}")
         }
@@ -167,7 +167,7 @@ fn skip(run: &mut RunFile<'_>, why: &str) -> Examined {
 /// Makes what the exam found part of the run.
 fn record(run: &mut RunFile<'_>, baseline_log: Vec<u8>, examined: Examined) -> Result<Verification, Stopped> {
     let Examined { passes, coverage, blocks, late, log, cells, attempts, setup, poisoned, products_rebuilt } = examined;
-    run.sandboxes.add_setup(setup);
+    run.sandboxes_mut().add_setup(setup);
     run.add_sandbox_records(cells)?;
     posture::hold_against(run, attempts)?;
     let log = [baseline_log, log].concat();

@@ -24,7 +24,7 @@ pub(crate) type Commits = Vec<(String, Option<bool>)>;
 pub(crate) fn output_speech(run: &RunFile<'_>, equipped: Option<&Equipped>) -> Speech {
     match equipped {
         Some(equipped) => equipped.engine.definition.events,
-        None => run.task.fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
+        None => run.task().fake.as_ref().and_then(|fake| fake.speaks).unwrap_or(Speech::Fake),
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn judge_claims(
 ) -> Vec<JudgedClaim> {
     let seen = Seen {
         changed_files: changed_files.to_vec(),
-        diff_required: run.task.contract.diff_required,
+        diff_required: run.task().contract.diff_required,
         tests_passed: tests_passed(&run.standing, verification),
         commits,
     };

@@ -177,7 +177,7 @@ impl<'a> Worked<'a> {
     pub(crate) fn capture(self) -> Result<Captured<'a>, Stopped> {
         let (mut run, admission, preparation, engine, WorkedIn { copy, layers }) = self.into_parts();
         run.step(Step::Diff, StepState::Began, "")?;
-        let rules = admission.decision().path_rules(&run.task.contract)?;
+        let rules = admission.decision().path_rules(&run.task().contract)?;
         let mut taken = TakenResult::default();
         let (listing, mut unverifiable) =
             taken.take(&mut run, preparation.equipped(), &copy, layers.as_ref(), &rules)?;
@@ -487,7 +487,7 @@ fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize)
         run.standing.block_run(reason, text, names::PATCH);
     }
     let patch = run.draft.censor_mut().bytes(names::PATCH, &proof.patch);
-    run.draft.write_clean(names::PATCH, &patch, run.clock.now())?;
+    run.draft.write_clean(names::PATCH, &patch, run.clock().now())?;
     if !patch.is_empty() {
         let sha256 = Digest::of_bytes(&patch);
         let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
@@ -507,7 +507,7 @@ fn judge_proof(found: &str, result: Oid) -> Option<(Reason, String)> {
 /// verify.
 fn no_change(run: &mut RunFile<'_>, engine: &EngineRun) -> Option<&'static str> {
     run.standing.skip_part(EventKind::PatchApplied.name(), "nothing changed");
-    if !run.task.contract.diff_required {
+    if !run.task().contract.diff_required {
         return None;
     }
     if let Some((reason, text)) = judge_no_change(&run.standing, engine.has_ended_well()) {

@@ -11,6 +11,7 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus};
 use super::count::{RunCount, Weighed, weigh_run};
 use super::evidence::{BundleState, RunEvidence, RungSource};
 use super::gap::RungGap;
+use super::listed::ListedEvidence;
 use super::other::find_other;
 use super::rung::{Rung, RungStatus, Tally, Terms, compute_lower_rung, tally_runs};
 use super::terms::RungIdentity;
@@ -39,9 +40,10 @@ pub(super) fn compute_rung(
     stage: Stage,
     terms: Terms,
 ) -> Result<Rung, ReadLedgerError> {
+    let evidence = ListedEvidence::of_evidence(evidence);
     match stage {
-        Stage::CANDIDATE_DEFAULT => compute_candidate(ledger, evidence, identity, terms),
-        stage => compute_lower_rung(ledger, evidence, identity, stage, terms),
+        Stage::CANDIDATE_DEFAULT => compute_candidate(ledger, &evidence, identity, terms),
+        stage => compute_lower_rung(ledger, &evidence, identity, stage, terms),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bundles and outcomes that support rungs, each examined anew.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
@@ -128,6 +129,8 @@ pub(super) enum BundleState {
 pub(super) trait RunEvidence {
     /// True if the folder of a run's bundle is here.
     fn has_bundle(&self, row: &RunRow) -> bool;
+    /// Names of the runs whose folders are here now.
+    fn list_bundles(&self) -> BTreeSet<String>;
     /// The bundle, verified.
     fn look_at_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError>;
     /// Absence of a bundle whose folder is not here.
@@ -139,6 +142,11 @@ pub(super) trait RunEvidence {
 impl RunEvidence for RungSource<'_> {
     fn has_bundle(&self, row: &RunRow) -> bool {
         self.bundles.bundle_dir(&row.run_id).own_is_dir()
+    }
+
+    fn list_bundles(&self) -> BTreeSet<String> {
+        // A folder that cannot be listed may still be asked for each bundle.
+        self.bundles.list_names().unwrap_or_default()
     }
 
     fn look_at_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {

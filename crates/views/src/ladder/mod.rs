@@ -3,7 +3,7 @@
 //!
 //! The ledger finds the runs of a rung by engine, stage and identity; the bundle of each
 //! that matters is verified and must say the same. `evidence.rs` looks at bundles and
-//! outcomes, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung,
+//! outcomes, `listed.rs` lists bundles where there are very many outages, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung,
 //! newest first, `rung.rs` computes it, `candidate.rs` computes that of stage 6, `other.rs`
 //! looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on,
 //! `picture.rs` draws a ladder.
@@ -12,6 +12,7 @@ mod candidate;
 mod count;
 mod evidence;
 mod gap;
+mod listed;
 mod other;
 mod picture;
 mod rest;

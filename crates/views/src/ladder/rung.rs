@@ -121,7 +121,7 @@ impl Terms {
     }
 }
 
-/// Three pages of runs.
+/// The runs of the first two pages.
 const SEARCHED: usize = 96;
 
 /// The rung of a stage below 6.

@@ -6,7 +6,7 @@ mod model;
 mod order;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use contract::approval::OutcomeVerdict;
@@ -22,7 +22,7 @@ use super::evidence::{BundleState, ProvenRun, RunEvidence};
 use super::rest::find_resting;
 use super::rung::Terms;
 use super::{Rung, RungGap, RungIdentity, RungStatus};
-use model::model_status;
+use model::{AGAINST, model_status};
 
 const ENGINE: &str = "pi";
 const STAGES: [Stage; 2] = [Stage::ARTIFICIAL_FIXTURE, Stage::OWNED_REPOSITORY];
@@ -99,15 +99,22 @@ struct Past {
 
 impl Past {
     fn roll(dice: &mut Dice, number: usize) -> Self {
-        use Reason::{BudgetExceeded, GateMissing, HarnessInterrupted, NoDiff, ProviderUnavailable, Timeout};
+        use Reason::{
+            BudgetExceeded, GateMissing, HarnessInterrupted, LifecycleTimeoutAfterValidPatch, NoDiff,
+            ProviderUnavailable, ReviewerRejected, Timeout,
+        };
         let (status, reason) = dice.pick(&[
             (Status::Pass, None),
             (Status::Pass, None),
             (Status::Pass, None),
+            (Status::Pass, None),
             (Status::Fail, Some(NoDiff)),
+            (Status::Fail, Some(LifecycleTimeoutAfterValidPatch)),
             (Status::Fail, Some(HarnessInterrupted)),
             (Status::Blocked, Some(Timeout)),
+            (Status::Blocked, Some(LifecycleTimeoutAfterValidPatch)),
             (Status::Blocked, Some(BudgetExceeded)),
+            (Status::Blocked, Some(ReviewerRejected)),
             (Status::Blocked, Some(GateMissing)),
             (Status::Blocked, Some(ProviderUnavailable)),
         ]);
@@ -212,7 +219,7 @@ struct Told {
     runs: RefCell<BTreeMap<RunId, Past>>,
     knows_identities: bool,
     required: u32,
-    /// Folders of bundles that were looked for.
+    /// Folders of bundles that were looked for, and lists of them.
     looks: Cell<usize>,
     _folder: tempfile::TempDir,
 }
@@ -222,6 +229,13 @@ impl RunEvidence for Told {
         self.looks.set(self.looks.get() + 1);
         let past = &self.runs.borrow()[&row.run_id];
         !past.is_deleted && !past.is_collected
+    }
+
+    fn list_bundles(&self) -> BTreeSet<String> {
+        self.looks.set(self.looks.get() + 1);
+        let runs = self.runs.borrow();
+        let here = runs.values().filter(|past| !past.is_deleted && !past.is_collected);
+        here.map(|past| past.run_id.to_string()).collect()
     }
 
     fn look_at_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
@@ -443,5 +457,32 @@ fn validation_runs_and_negative_fixtures_never_count() {
             told.add(past);
             assert_eq!(told.rung(PINS[0], STAGES[0], 1).status, expected, "{what}: {status}");
         }
+    }
+}
+
+/// Every reason of a blocked run that the rules name ends its rung, and no other does.
+#[test]
+fn a_blocked_run_counts_against_its_rung_for_the_named_reasons_alone() {
+    for reason in Reason::ALL.iter().copied() {
+        let told = Told::new(true, 1);
+        let counting = |number, status, reason| Past {
+            stage: STAGES[0],
+            pin: PINS[0],
+            purpose: Purpose::Governed,
+            is_negative: false,
+            is_break_glass: false,
+            is_from_commit: false,
+            is_continued: false,
+            is_unverified: false,
+            is_sealed: true,
+            status,
+            reason,
+            ..Past::roll(&mut Dice(1), number)
+        };
+        told.add(counting(0, Status::Pass, None));
+        assert_eq!(told.rung(PINS[0], STAGES[0], 1).status, RungStatus::Validated, "control");
+        told.add(counting(1, Status::Blocked, Some(reason)));
+        let expected = if AGAINST.contains(&reason) { RungStatus::Blocked } else { RungStatus::Validated };
+        assert_eq!(told.rung(PINS[0], STAGES[0], 1).status, expected, "{reason}");
     }
 }

@@ -9,8 +9,9 @@ use ledger::{EngineIdentity, Ledger, ReadLedgerError, RunRow, RunStatus, RungPar
 
 use super::count::counts_against;
 
-/// Runs that are read from the ledger at a time.
+/// Runs that are read from the ledger at first; each later page is twice as long as the one before.
 pub(super) const PAGE: usize = 32;
+const LARGEST_PAGE: usize = 1024;
 
 /// Governed runs of an engine at a stage, newest first: those of an identity, and those
 /// whose identity the ledger does not know.
@@ -67,6 +68,7 @@ pub(super) struct WalkLane<'a> {
     runs: RungRuns<'a>,
     page: VecDeque<RunRow>,
     before: Option<u64>,
+    next_page: usize,
     is_over: bool,
 }
 
@@ -76,7 +78,7 @@ impl<'a> WalkLane<'a> {
         let is_defective = stop::has_defect("validation_counted");
         let purpose = if is_defective { Purpose::Validation } else { Purpose::Governed };
         let runs = RungRuns { engine, purpose, stage, identity, of };
-        Self { runs, page: VecDeque::new(), before: None, is_over: false }
+        Self { runs, page: VecDeque::new(), before: None, next_page: PAGE, is_over: false }
     }
 
     /// Next older run of this part; none at the end.
@@ -89,8 +91,9 @@ impl<'a> WalkLane<'a> {
         if self.is_over || !self.page.is_empty() {
             return Ok(());
         }
-        self.page = ledger.rung_runs(&self.runs, self.before, PAGE)?.into();
-        self.is_over = self.page.len() < PAGE;
+        self.page = ledger.rung_runs(&self.runs, self.before, self.next_page)?.into();
+        self.is_over = self.page.len() < self.next_page;
+        self.next_page = LARGEST_PAGE.min(self.next_page * 2);
         if let Some(row) = self.page.back() {
             self.before = Some(row.seq);
         }

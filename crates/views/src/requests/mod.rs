@@ -105,6 +105,16 @@ pub enum FindRequestError {
     Ledger(#[from] ReadLedgerError),
 }
 
+/// Requests of a task among which one that was approved is looked for.
+const MOST_EARLIER: usize = 1000;
+
+/// The newest request of the same task before this one that somebody approved.
+pub fn find_approved_before(ledger: &Ledger, record: &RequestRecord) -> Result<Option<RequestRecord>, ReadLedgerError> {
+    let rows = ledger.requests_recent(Some(&record.row.task_id), MOST_EARLIER)?;
+    let is_earlier = |row: &RequestRow| row.seq < record.row.seq && row.grants > 0;
+    rows.into_iter().find(is_earlier).map(|row| RequestRecord::read_request(ledger, row)).transpose()
+}
+
 impl Views {
     /// One page of requests in their state at `now` or at the time of the last entry,
     /// whichever is later.

@@ -91,6 +91,7 @@ fn ask(views: &Views, query: &str, sealed: &str) -> Value {
             views.count_sealed(&mut tally).unwrap();
             words(tally)
         }
+        "list_open" => document(views.list_open().unwrap()),
         "list_live" => document(views.list_live(now()).unwrap()),
         "list_requests" => words(views.list_requests(&RequestQuery::default(), &rules(), now()).unwrap()),
         "find_key_use" => words(views.find_key_use("SHA256:none", at("2026-01-01T00:00:00Z")).unwrap()),
@@ -130,6 +131,7 @@ const QUERIES: &[&str] = &[
     "verify_again",
     "view_spend",
     "count_sealed",
+    "list_open",
     "list_live",
     "list_requests",
     "find_key_use",

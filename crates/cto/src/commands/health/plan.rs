@@ -141,6 +141,8 @@ fn all_groups() -> Vec<(String, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn plan(only: &[&str]) -> HealthPlan {
@@ -211,6 +213,33 @@ mod tests {
         assert_eq!(both[&group()].status, contract::Status::Fail, "the fault that ended the work keeps its weight");
         let control = plan(&[held, lost]).arrange(found(&[held, lost]));
         assert!(control[&group()].passed, "a trial that nobody asked for decides nothing");
+    }
+
+    const PAGE: &str = include_str!("../../../../../docs/health.md");
+
+    /// Names in the first column of a table of the page.
+    fn first_column(head: &str) -> BTreeSet<String> {
+        let table = PAGE.split(head).nth(1).unwrap().lines().skip(2).take_while(|line| line.starts_with('|'));
+        let cells = table.map(|line| line.split('|').nth(1).unwrap());
+        let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+        cells
+            .flat_map(|cell| match (names(cell).as_slice(), cell.contains(" to ")) {
+                ([first, last], true) => {
+                    let number = |name: &str| name.trim_start_matches("case_stage").parse::<u8>().unwrap();
+                    (number(first)..=number(last)).map(|stage| format!("case_stage{stage}")).collect()
+                }
+                (names, _) => names.to_vec(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_page_lists_every_group_and_every_named_check() {
+        let groups: BTreeSet<String> = all_groups().into_iter().map(|(group, _)| group).collect();
+        assert_eq!(first_column("| group | shows | rests on |"), groups);
+        let mut checks: BTreeSet<String> = named_checks().into_iter().map(|(_, name)| name).collect();
+        checks.insert(REFRESH.to_owned());
+        assert_eq!(first_column("| named check | holds when |"), checks);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use contract::stage6::comparison::{COMPARISON_TASK, CandidateComparison};
 use contract::stage6::refresh::{REFRESH_TASK, RefreshComparison};
-use contract::{CollectionKind, Reason, Stage, Status, TaskId};
+use contract::{CollectionKind, Reason, Report, RunId, Stage, Status, TaskId};
 use evidence::verify::VerifiedBundle;
 use harness::FAKE;
 use ledger::TaskRuns;
@@ -11,7 +11,7 @@ use views::{BindRunError, FoundRun};
 
 use super::check::{NamedCheck, StageCheck, TrialStop, not_refused_for};
 use super::classes::classes_of;
-use super::earned::pass_of_rung;
+use super::earned::{EarnedRung, pass_of_rung};
 use super::trial_home::TrialHome;
 use super::{PASS_CASE, read_document};
 use crate::context::Context;
@@ -37,27 +37,50 @@ pub(super) fn check_candidate(context: &Context, engine: &str) -> Result<Vec<Nam
         (None, Some((_, dir))) => Some(read_document(&dir.join(CollectionKind::Comparison.file()))?),
         _ => None,
     };
-    let lane = match &compared {
-        _ if owned.gap.is_some() => StageCheck::blocked_by(owned.missing),
-        Some(comparison) => StageCheck::fact(judge_lane(comparison, engine)),
-        None => check_newest_lane(context, engine).unwrap_or_else(|| StageCheck::blocked_by(rung.missing.clone())),
+    let newest = if compared.is_none() { NewestComparison::find_newest(context, engine) } else { None };
+    let lane = match (&compared, &newest) {
+        _ if owned.gap.is_some() => owned.check_earned(),
+        (Some(comparison), _) => StageCheck::fact(judge_lane(comparison, engine)),
+        (None, Some(newest)) => newest.check_lane(engine),
+        (None, None) => rung.check_earned(),
     };
-    let comparison = match &compared {
-        Some(comparison) => StageCheck::fact(judge_comparison(comparison)),
-        None => StageCheck::blocked_by(rung.missing),
+    let comparison = match (&compared, &newest) {
+        (Some(comparison), _) => StageCheck::fact(judge_comparison(comparison)),
+        (None, Some(newest)) if newest.failed_rung(&rung) => StageCheck::fact(judge_comparison(&newest.document)),
+        (None, _) => rung.check_earned(),
     };
     Ok(vec![(format!("{engine}_lane_passes"), lane), ("candidate_default_comparison".to_owned(), comparison)])
 }
 
-/// The engine's lane where no comparison counts: that of the newest one. None if that is not there or does not verify.
-fn check_newest_lane(context: &Context, engine: &str) -> Option<StageCheck> {
-    let (found, bound) = find_newest(context, engine, COMPARISON_TASK, CollectionKind::Comparison).ok()??;
-    let status = bound.ok()?.report().status;
-    let comparison: CandidateComparison = read_document(&found.bundle.join(CollectionKind::Comparison.file())).ok()?;
-    Some(match (judge_lane(&comparison, engine), status) {
-        (Some(wrong), Status::Blocked) => StageCheck::blocked_by(wrong),
-        (wrong, _) => StageCheck::fact(wrong),
-    })
+/// The newest comparison of an engine, where none counts.
+struct NewestComparison {
+    run_id: RunId,
+    status: Status,
+    document: CandidateComparison,
+}
+
+impl NewestComparison {
+    /// None if it is not there or does not verify.
+    fn find_newest(context: &Context, engine: &str) -> Option<Self> {
+        let (found, bound) = find_newest(context, engine, COMPARISON_TASK, CollectionKind::Comparison).ok()??;
+        let bound = bound.ok()?;
+        let Report { run_id, status, .. } = bound.report();
+        let document = read_document(&found.bundle.join(CollectionKind::Comparison.file())).ok()?;
+        Some(Self { run_id: run_id.clone(), status: *status, document })
+    }
+
+    /// The engine's lane in it.
+    fn check_lane(&self, engine: &str) -> StageCheck {
+        match (judge_lane(&self.document, engine), self.status) {
+            (Some(wrong), Status::Blocked) => StageCheck::blocked_by(wrong),
+            (wrong, _) => StageCheck::fact(wrong),
+        }
+    }
+
+    /// True if it is the one that took the rung away because it failed.
+    fn failed_rung(&self, rung: &EarnedRung) -> bool {
+        self.status == Status::Fail && rung.blamed.as_ref() == Some(&self.run_id)
+    }
 }
 
 /// A run of the operator's home, and its bundle if that verifies.

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use contract::engine::climb_command;
+use contract::engine::{RungLack, climb_command};
 use contract::{RunId, Stage};
 use views::RungStatus;
 
+use super::check::StageCheck;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ladder_view::LadderScene;
@@ -18,8 +19,22 @@ pub(in crate::commands) struct EarnedRung {
     pub(in crate::commands) gap: Option<&'static str>,
     /// The same in words, with the command that mends it.
     pub(in crate::commands) missing: String,
+    /// The run that shows the gap.
+    pub(in crate::commands) blamed: Option<RunId>,
     /// Runs that it rests on, newest first, with their bundles.
     pub(in crate::commands) bundles: Vec<(RunId, PathBuf)>,
+}
+
+impl EarnedRung {
+    /// The check that the rung is earned. A bundle that is there and does not verify is wrong; everything else is
+    /// still to be earned.
+    pub(in crate::commands) fn check_earned(&self) -> StageCheck {
+        match self.gap {
+            None => StageCheck::fact(None),
+            Some(gap) if gap == RungLack::BundleDamaged.code() => StageCheck::fact(Some(self.missing.clone())),
+            Some(_) => StageCheck::blocked_by(self.missing.clone()),
+        }
+    }
 }
 
 /// The rung of an engine in a home: of the model for which it is validated, else of its first.
@@ -31,7 +46,7 @@ pub(in crate::commands) fn pass_of_rung(
     if !context.config.home.is_dir() {
         let gap = format!("there is no home at {}", context.config.home.display());
         let missing = describe_gap(engine, stage, Some(gap), Some(climb_command(engine, stage)));
-        return Ok(EarnedRung { gap: Some("no_pass"), missing, bundles: Vec::new() });
+        return Ok(EarnedRung { gap: Some("no_pass"), missing, blamed: None, bundles: Vec::new() });
     }
     let scene = LadderScene::open_scene(context)?;
     let bundles = ledger::Bundles::in_home(&context.config.home);
@@ -45,6 +60,7 @@ pub(in crate::commands) fn pass_of_rung(
         let earned = EarnedRung {
             gap: (!is_validated).then(|| gap.as_ref().map_or("no_pass", |(code, _)| code)),
             missing: describe_gap(engine, stage, gap.map(|(_, text)| text), remedy),
+            blamed: rung.gap.as_ref().and_then(|gap| gap.run_id().cloned()),
             bundles: found.collect(),
         };
         if is_validated {

@@ -171,10 +171,7 @@ fn rest_on_rung(
     findings: &mut StageFindings,
 ) -> Result<(), CommandError> {
     let rung = pass_of_rung(context, engine, stage)?;
-    let check = match rung.gap {
-        None => StageCheck::fact(None),
-        Some(_) => StageCheck::blocked_by(rung.missing),
-    };
+    let check = rung.check_earned();
     let is_earned = check.passed;
     findings.add(&format!("{engine}_pass"), check);
     if !is_earned {

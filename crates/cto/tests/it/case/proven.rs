@@ -2,6 +2,7 @@
 //! each of the three proofs broken.
 
 mod summary;
+mod whole;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ const CHECKS: [(&str, &str); 3] = [
 ];
 const ACTIONS: &str = "[push, merge, deploy, close, pr_open, issue_close, public_publication, credential_change, \
                        vendor_source_mutation, cortex_core_mutation]";
+
+/// Work item of the second case; the first has none.
+const WORK_ITEM: &str = "DEMO-WORK-001";
 
 struct Proven {
     scene: Scene,
@@ -43,8 +47,10 @@ impl Proven {
         let world = &scene.world;
         fs::write(world.user().join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.invalid\n").unwrap();
         let target = world.repository("target", &[("a.txt", "one\n")]);
-        for case in ["made", "second"] {
-            let changes = [("task_id", case), ("mutation_mode", "candidate-default"), ("forbidden_actions", ACTIONS)];
+        for (case, work_id) in [("made", None), ("second", Some(WORK_ITEM))] {
+            let mut changes =
+                vec![("task_id", case), ("mutation_mode", "candidate-default"), ("forbidden_actions", ACTIONS)];
+            changes.extend(work_id.map(|work_id| ("work_id", work_id)));
             let _ = world.case(case, &changes);
         }
         let mut call = |stage: u8, words: &[&str]| Self::call(&scene, stage, words);
@@ -129,20 +135,48 @@ fn admission_of(target: &Path) -> String {
     )
 }
 
-/// Result of a check whose proof is damaged.
-struct Broken {
-    code: i32,
-    /// The key with the reason, and the one that is not there.
-    key: &'static str,
-    other: &'static str,
-    says: &'static str,
+/// Words about each damaged proof.
+const DAMAGED: [&str; 3] = ["does not verify", "does not verify", "stage6-real-governed-refresh"];
+/// Words about each proof that is gone.
+const GONE: [&str; 3] = ["is gone", "is gone", "stage6-real-governed-refresh"];
+
+impl Proven {
+    /// A check comes to this, with the reason under the right key alone.
+    fn says(&self, (check, group): (&str, &str), code: i32, says: &str) {
+        let (status, key, other) = if code == 1 { ("fail", "why", "missing") } else { ("blocked", "missing", "why") };
+        let document = self.health(&[check], code);
+        let said = &document[group]["checks"][check];
+        assert_eq!((&document["status"], &said["passed"]), (&json!(status), &json!(false)), "{document:#}");
+        let text = said[key].as_str().unwrap_or_else(|| panic!("{check} has no {key}: {said:#}"));
+        assert!(text.contains(says), "{check}: {text}");
+        assert_eq!(said.get(other), None, "{said:#}");
+    }
 }
 
-/// A rung that lost its bundle is one that cannot be shown now, as without any pass.
-const LOST: Broken = Broken { code: 3, key: "missing", other: "why", says: "does not verify" };
-/// A refresh is read itself, and its bundle is no evidence any more.
-const TAMPERED: Broken = Broken { code: 1, key: "why", other: "missing", says: "stage6-real-governed-refresh" };
-const BROKEN: [Broken; 3] = [LOST, LOST, TAMPERED];
+/// Runs something while one word of a bundle's report is another.
+fn while_damaged(bundle: &Path, run: impl FnOnce()) {
+    let file = bundle.join("report.json");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, String::from_utf8_lossy(&whole).replacen("\"status\":\"pass\"", "\"status\":\"Pass\"", 1))
+        .unwrap();
+    assert_ne!(fs::read(&file).unwrap(), whole, "the proof is broken");
+    run();
+    fs::write(&file, whole).unwrap();
+}
+
+/// A comparison that failed is a check that was held and is wrong; a newer one that the operator accepts mends it.
+fn a_comparison_that_failed_fails(proven: &Proven) {
+    while_damaged(&proven.bundles[0], || {
+        let words = ["compare", "--candidate", "case", "--json"];
+        let failed = Proven::call(&proven.scene, 5, &words).expect(1).json();
+        assert_eq!(failed["status"], "fail", "{failed:#}");
+    });
+    proven.says(CHECKS[1], 1, "artifact_completeness is fail");
+    let again = proven.say(5, &["compare", "--candidate", "case"]);
+    proven.says(CHECKS[1], 3, "operator outcome");
+    let run = again["run_id"].as_str().unwrap();
+    let _ = proven.say(5, &["outcome", run, "accept", "--reason", "the candidate holds again"]);
+}
 
 /// An honest refresh that rejects is a check that was held and is wrong; a newer one that passes mends it.
 fn a_refresh_that_rejects_fails(proven: &Proven) {
@@ -177,31 +211,24 @@ fn proofs_of_case_hold_until_one_is_broken() {
     let control = proven.health(&names, 0);
     assert_eq!(control["status"], "pass", "the control: {control:#}");
     each_row(
-        CHECKS.iter().zip(proven.bundles.iter().zip(&BROKEN)).map(|(row, broken)| (row.0, (row, broken))),
-        |((check, group), (bundle, broken))| {
+        CHECKS
+            .iter()
+            .zip(proven.bundles.iter().zip(DAMAGED.iter().zip(&GONE)))
+            .map(|(row, broken)| (row.0, (row, broken))),
+        |(row, (bundle, (damaged, gone)))| {
+            let (check, group) = *row;
             assert_eq!(control[group]["checks"][check]["passed"], true, "the control");
-            let file = bundle.join("report.json");
-            let whole = fs::read(&file).unwrap();
-            fs::write(&file, String::from_utf8_lossy(&whole).replacen("\"status\":\"pass\"", "\"status\":\"Pass\"", 1))
-                .unwrap();
-            assert_ne!(fs::read(&file).unwrap(), whole, "the proof is broken");
-            let health = Proven::call(&proven.scene, 5, &["health", "--json", "--only", check]);
-            fs::write(&file, whole).unwrap();
-            let document = health.json();
-            let said = &document[group]["checks"][check];
-            assert_eq!((health.code, &said["passed"]), (broken.code, &json!(false)), "{document:#}");
-            assert_eq!(document["status"], if broken.code == 1 { "fail" } else { "blocked" }, "{document:#}");
-            assert!(said[broken.key].is_string(), "{check} has no {}: {said:#}", broken.key);
-            let text = said[broken.key].as_str().unwrap();
-            assert!(text.contains(broken.says), "{check}: {text}");
-            assert_eq!(said.get(broken.other), None, "{said:#}");
+            while_damaged(bundle, || proven.says(*row, 1, damaged));
+            let aside = proven.scene.world.path().join("aside");
+            fs::rename(bundle, &aside).unwrap();
+            proven.says(*row, 3, gone);
+            fs::rename(&aside, bundle).unwrap();
         },
     );
     a_refresh_that_rejects_fails(&proven);
+    a_comparison_that_failed_fails(&proven);
     assert_eq!(proven.health(&names, 0)["status"], "pass", "mended");
-    let validated = Proven::call(&proven.scene, 5, &["validate", "stage", "2", "--engine", "case", "--json"]);
-    let document = validated.expect(0).json();
-    let baseline = document["baseline"]["report"].as_str().unwrap();
-    assert!(Path::new(baseline).is_file(), "the run of fake beside Case's pass: {baseline}");
-    assert!(document["pass_reports"].as_array().unwrap().iter().any(|row| row["engine"] == "case"), "{document:#}");
+    proven.is_validated_to_stage_6();
+    proven.passes_all_health();
+    proven.keeps_rungs_without_projection();
 }

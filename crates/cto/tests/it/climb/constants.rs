@@ -22,19 +22,51 @@ const STAGES: [StageConstants; 6] = [
     ("candidate-default", "scoped real-repo use only", &["stage6-owned-repo-proof"]),
 ];
 
-/// Facts of the proofs of stages 3 to 6 that are the same in every pass.
-const FACTS: [(&str, bool); 10] = [
-    ("unchanged", true),
-    ("clean_start", true),
-    ("clean_end", true),
-    ("never_writable", true),
-    ("repository_start_clean", true),
-    ("repository_ending_clean", true),
+/// Facts of a proof that are the same in every pass.
+type ProofFacts = &'static [(&'static str, bool)];
+
+/// The facts of each proof. Each must be there; the proofs of stages 4 to 6 have scope and mode besides.
+const FACTS: [(&str, ProofFacts); 5] = [
+    ("stage2-no-target-inspection", &[("passed", true)]),
+    (
+        "stage3-copied-repo-proof",
+        &[("unchanged", true), ("clean_start", true), ("clean_end", true), ("never_writable", true)],
+    ),
+    (
+        "stage4-disposable-sandbox-proof",
+        &[
+            ("repository_start_clean", true),
+            ("repository_ending_clean", true),
+            ("no_forbidden_actions", true),
+            ("public_publication_attempted", false),
+            ("push_merge_deploy_close_pr_open_attempted", false),
+            ("runtime_default_activation", false),
+        ],
+    ),
+    ("stage5-owned-repo-proof", OWNED),
+    ("stage6-owned-repo-proof", OWNED),
+];
+const OWNED: ProofFacts = &[
     ("target_repository_start_clean", true),
     ("target_repository_ending_clean", true),
+    ("no_forbidden_actions", true),
     ("public_publication_attempted", false),
     ("push_merge_deploy_close_pr_open_attempted", false),
+    ("runtime_default_activation", false),
 ];
+
+/// Fields of a proof that are absent or not as they must be.
+fn differing(proof: &Value, name: &str, stage: u8) -> Vec<String> {
+    let (mode, scope, _) = STAGES[usize::from(stage) - 1];
+    let (_, facts) = FACTS.iter().find(|(known, _)| *known == name).unwrap();
+    let mut constants: Vec<(&str, Value)> = facts.iter().map(|(field, value)| (*field, json!(value))).collect();
+    constants.push(("stage", json!(stage)));
+    if ["stage4", "stage5", "stage6"].iter().any(|start| name.starts_with(start)) {
+        constants.extend([("mutation_mode", json!(mode)), ("allowed_mutation_scope", json!(scope))]);
+    }
+    let differs = |(field, value): &(&str, Value)| proof.get(field) != Some(value);
+    constants.iter().filter(|row| differs(row)).map(|(field, _)| (*field).to_owned()).collect()
+}
 
 impl Climber<'_> {
     /// Holds a report, and after a pass every proof of its stage, to the constants.
@@ -53,19 +85,14 @@ impl Climber<'_> {
             for (field, expected) in [("run_id", &report["run_id"]), ("engine", &report["backend"])] {
                 assert_eq!(&proof[field], expected, "{name} {field}");
             }
-            let said = |field: &str| proof.get(field).cloned();
-            let constants = [
-                ("stage", json!(stage)),
-                ("mutation_mode", json!(mode)),
-                ("allowed_mutation_scope", json!(scope)),
-                ("runtime_default_activation", json!(false)),
-            ];
-            let facts = FACTS.map(|(field, value)| (field, json!(value)));
-            for (field, value) in constants.into_iter().chain(facts) {
-                assert!(said(field).is_none_or(|found| found == value), "{name} {field}: {proof:#}");
+            assert_eq!(differing(&proof, name, stage), [""; 0], "{name}: {proof:#}");
+            // The control: each fact that is absent is missed.
+            let (_, facts) = FACTS.iter().find(|(known, _)| known == name).unwrap();
+            for (field, _) in *facts {
+                let mut without = proof.clone();
+                without.as_object_mut().unwrap().remove(*field);
+                assert_eq!(differing(&without, name, stage), [*field], "{name}");
             }
-            let has_scope = ["stage4", "stage5", "stage6"].iter().any(|start| name.starts_with(start));
-            assert_eq!(said("allowed_mutation_scope").is_some(), has_scope, "{name}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Pages say what the command line says, show foreign text as text, and change nothing.
 
-use serde_json::json;
-use testkit::content_digest;
+use serde_json::{Value, json};
+use testkit::{World, contents, left_running, wait_for};
 
 use super::Served;
 use crate::workspace_records::sized;
@@ -149,18 +149,46 @@ fn hostile_text_stays_text() {
 #[test]
 fn looking_changes_nothing() {
     let world = world();
-    world.run("r1-string-slugify", 0);
+    let (sealed, _) = world.run("r1-string-slugify", 0);
+    let sealed = sealed["run_id"].as_str().unwrap();
+    let dead = leave_dead_run(&world);
     let served = Served::start(&world, &["--read-only"]);
     let cookie = served.log_in();
-    // The write-ahead log's index of an open ledger is no content.
-    let leave = ["ledger.db-shm", "ledger.db-wal"];
-    let before = content_digest(&world.home(), &leave);
-    for page in
-        ["/", "/runs", "/runs/@", "/runs/@/verify", "/approvals", "/compare?runs=@", "/records", "/spend", "/metrics"]
-    {
-        assert_eq!(served.get(page, &cookie).status, 200, "{page}");
+    // SQLite's memory of locks and of where the log's pages are. It holds no entry, and readers write into it.
+    let before = contents(&world.home(), &["ledger.db-shm"]);
+    assert!(before.keys().any(|path| path.starts_with("active/") && path.contains(&dead)), "control: {before:?}");
+    let of_run = ["", "/verify", "/log?name=report.json"].map(|part| format!("/runs/{sealed}{part}"));
+    let pages = ["/", "/runs", "/approvals", "/records", "/spend", "/metrics"].map(str::to_owned);
+    for page in pages.into_iter().chain(of_run).chain([format!("/compare?runs={sealed}")]) {
+        assert_eq!(served.get(&page, &cookie).status, 200, "{page}");
+        assert_eq!(contents(&world.home(), &["ledger.db-shm"]), before, "{page}");
     }
-    assert_eq!(content_digest(&world.home(), &leave), before);
+    // Whatever is said of a run that died, it is left as it is.
+    for part in ["", "/verify", "/log?name=report.json"] {
+        let _ = served.get(&format!("/runs/{dead}{part}"), &cookie);
+        assert_eq!(contents(&world.home(), &["ledger.db-shm"]), before, "{part}");
+    }
+    // The control: a recovery seals the dead run, and the same comparison shows that.
+    let _ = world.cto(["recover"]).expect(0);
+    assert_ne!(contents(&world.home(), &["ledger.db-shm"]), before);
+    assert!(world.bundles().join(&dead).is_dir());
+}
+
+/// Leaves a run whose program was killed while its engine worked; gives its id.
+fn leave_dead_run(world: &World) -> String {
+    world.case("dies", &[("fake", r#"{"steps": [{"run": {"argv": ["sleep", "86398"]}}]}"#)]);
+    let status = || world.cto(["status", "--json"]).expect(0).json();
+    let mut child = world.start(["run", "./dies", "--json"]);
+    let working = |status: &Value| {
+        let run = &status["running"][0];
+        (run["phase"] == "working").then(|| run["run_id"].as_str().unwrap().to_owned())
+    };
+    let run = wait_for("its engine", || working(&status()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("its end", || (status()["running"] == json!([])).then_some(()));
+    wait_for("the end of what it started", || left_running(&run).is_empty().then_some(()));
+    run
 }
 
 #[test]

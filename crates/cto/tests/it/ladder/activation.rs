@@ -12,17 +12,8 @@ use testkit::{World, git};
 
 use crate::targets::Scene;
 
-/// Keys that would say so, and the one value that each may have; none where no file may have the key.
-const CLAIMS: [(&str, Option<&str>); 5] = [
-    (testkit::CLAIMS[0].0, Some(testkit::CLAIMS[0].1)),
-    (testkit::CLAIMS[1].0, Some(testkit::CLAIMS[1].1)),
-    ("default_engine", None),
-    ("default_backend", None),
-    ("default_model", None),
-];
-
 fn claims_in(bytes: &[u8]) -> Vec<String> {
-    testkit::find_claims(bytes, CLAIMS)
+    testkit::find_claims(bytes, testkit::CLAIMS)
 }
 
 /// Claims in a file, and in everything that is packed into it.
@@ -193,7 +184,7 @@ fn no_byte_that_a_command_writes_activates_or_promotes() {
 fn control(world: &World) {
     let bundle = fs::read_dir(world.bundles()).unwrap().next().unwrap().unwrap().path();
     let mut planted: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
-    for (number, (key, allowed)) in CLAIMS.into_iter().enumerate() {
+    for (number, (key, allowed)) in testkit::CLAIMS.into_iter().enumerate() {
         planted.insert(bundle.join(format!("planted-{number}.json")), format!("{{\"{key}\": true}}").into());
         planted.insert(bundle.join(format!("planted-{number}.yaml")), format!("a:\n  {key}: 'yes'\n").into());
         let payload = base64::engine::general_purpose::STANDARD.encode(format!("{{\"{key}\":null}}"));
@@ -246,6 +237,7 @@ const AROUND: &[(&str, &[(&str, &str)])] = &[
         ".binary()",
         &[
             ("agents/quickstart.rs", "linked into a folder of programs, for a shell of the world"),
+            ("case/followed.rs", "linked into a folder of programs, for a shell of the world"),
             ("climb/page.rs", "linked into a folder of programs, for a shell of the world"),
             ("completions.rs", "named to a shell of the world"),
             ("private.rs", "called for its refusals, by a program of the world"),

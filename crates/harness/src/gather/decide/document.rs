@@ -17,14 +17,14 @@ impl<'a> RunFile<'a> {
     pub(crate) fn decide_document(mut self, kind: CollectionKind) -> Result<DecidedRun<'a>, Stopped> {
         self.step(Step::Gates, StepState::Began, "")?;
         self.add_event(EventKind::RunStarted, self.started_data())?;
-        let halted = halt::look_for_halt(&self.harness.switch).is_some();
+        let halted = halt::look_for_halt(&self.harness().switch).is_some();
         let inputs = Inputs {
-            contract_digest: self.contract_digest,
-            engine: self.ask.engine.clone(),
-            stage: self.ask.stage,
-            purpose: self.ask.purpose,
+            contract_digest: self.contract_digest(),
+            engine: self.ask().engine.clone(),
+            stage: self.ask().stage,
+            purpose: self.ask().purpose,
             kind: Some(kind),
-            time: self.clock.started(),
+            time: self.clock().started(),
             settings: SettingFacts { halted, ..SettingFacts::unknown(Profile::None) },
             target: None,
             answer: None,
@@ -33,7 +33,7 @@ impl<'a> RunFile<'a> {
         };
         let inputs = self.clean(names::DECISION, inputs)?;
         let _ = self.journal().note_inputs(&inputs);
-        let judged = gate::judge_request(self.id(), &self.task.contract, inputs)?;
+        let judged = gate::judge_request(self.id(), &self.task().contract, inputs)?;
         stop::pass_place("decision.made");
         self.record_decision(judged.decision())?;
         stop::pass_place("decision.recorded");

@@ -45,18 +45,18 @@ impl Share {
         pair: &ModelPair,
         contract: UseLimits,
     ) -> Result<Option<(Self, UseLimits)>, AppendEntryError> {
-        let settings = &run.harness.models;
+        let settings = &run.harness().models;
         let pair = pair.to_string();
         let of_pair = settings.models.get(&pair).map(|setting| setting.limits_per_day).unwrap_or_default();
         let of_all = settings.limits_per_day;
-        if run.ask.model.replay.is_some() || (of_pair == UseLimits::default() && of_all == UseLimits::default()) {
+        if run.ask().model.replay.is_some() || (of_pair == UseLimits::default() && of_all == UseLimits::default()) {
             return Ok(None);
         }
-        let now = run.clock.now();
+        let now = run.clock().now();
         let day = day_of(now);
         let share = Self { day, pair, run: run.id().to_string() };
         let mut left = UseLimits::default();
-        run.harness.ledger().model_reserved(now, start_of_day(now), |entries| {
+        run.harness().ledger().model_reserved(now, start_of_day(now), |entries| {
             let used = used(entries, &share.day);
             let of_this = |account: &ModelAccount| account.pair == share.pair;
             left = least(rest(of_all, &used, |_| true), rest(of_pair, &used, of_this));
@@ -69,13 +69,13 @@ impl Share {
     pub(super) fn settle_share(&self, run: &RunFile<'_>, spent: Spent) -> Result<(), AppendEntryError> {
         let Spent { requests, tokens, money_micros } = spent;
         let used = UseLimits { requests: Some(requests), tokens: Some(tokens), money_micros: Some(money_micros) };
-        run.harness.ledger().append(EntryKind::ModelSettled, None, run.clock.now(), &self.account(used)).map(drop)
+        run.harness().ledger().append(EntryKind::ModelSettled, None, run.clock().now(), &self.account(used)).map(drop)
     }
 
     /// Reservation of a dead run that was not settled.
     fn open(run: &RunFile<'_>) -> Result<Option<Self>, AppendEntryError> {
         // A run reserves on the day it starts or later.
-        let entries = run.harness.ledger().model_entries(start_of_day(run.clock.started()))?;
+        let entries = run.harness().ledger().model_entries(start_of_day(run.clock().started()))?;
         let accounts = |kind: EntryKind| -> Vec<ModelAccount> {
             let of_kind = entries.iter().filter(|entry| entry.is_kind(kind));
             let read = of_kind.filter_map(|entry| serde_json::from_value::<ModelAccount>(entry.body.clone()).ok());
@@ -116,7 +116,7 @@ pub(crate) fn settle_dead(run: &RunFile<'_>, same_boot: bool) -> Result<DeadShar
     if !same_boot {
         return Ok(DeadShare::Kept("the machine was restarted, and what the run had used last may be lost"));
     }
-    let Some(spent) = account::read_spent(&run.work) else {
+    let Some(spent) = account::read_spent(run.work()) else {
         return Ok(DeadShare::Kept("the run left no account of what it used"));
     };
     share.settle_share(run, spent)?;

@@ -48,7 +48,7 @@ impl ModelLink {
     /// endpoint are redacted from everything that is written.
     pub(crate) fn start_bridge(run: &mut RunFile<'_>, facts: &ModelFacts) -> Result<Self, String> {
         let token = random_token().map_err(|error| format!("no random numbers: {error}"))?;
-        let recording = run.ask.model.record.then(|| run.work.join("model-traffic.jsonl"));
+        let recording = run.ask().model.record.then(|| run.work().join("model-traffic.jsonl"));
         let setup::BridgeSetup { config, values, share } = setup::set_up(run, facts, &token, recording.as_deref())?;
         run.draft.censor_mut().know(values.take_new());
         let (sender, events) = mpsc::channel();

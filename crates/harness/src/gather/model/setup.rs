@@ -41,12 +41,12 @@ pub(super) fn set_up(
     let (Some(pair), Some(record)) = (&facts.requested, facts.admission.record()) else {
         return Err("no pair is admitted".to_owned());
     };
-    let settings = &run.harness.models;
+    let settings = &run.harness().models;
     let setting = settings.models.get(&pair.to_string()).cloned().unwrap_or_default();
-    let endpoint = facts::endpoint(settings, &run.ask.model, pair, &facts.decision).and_then(Result::ok);
-    let now = run.clock.now();
+    let endpoint = facts::endpoint(settings, &run.ask().model, pair, &facts.decision).and_then(Result::ok);
+    let now = run.clock().now();
     // A recording stands for the upstream, and for all that lies on the way to it.
-    let is_live = run.ask.model.replay.is_none();
+    let is_live = run.ask().model.replay.is_none();
     let reach = if is_live { Reach::read_setting(&setting, now)? } else { Reach::default() };
     let values = Arc::new(known(token, endpoint.as_ref(), &reach));
     let credential = settings.credential_sources.get(&record.credential_source_class).cloned();
@@ -55,7 +55,7 @@ pub(super) fn set_up(
     // asked.
     let _ = credential.check_fetch(now);
 
-    let source = source(&run.ask.model, endpoint, credential, reach, setting.responses, &values)?;
+    let source = source(&run.ask().model, endpoint, credential, reach, setting.responses, &values)?;
     let class = settings.network_classes.get(&record.allowed_network_class).cloned();
     let network = class.unwrap_or_else(NetworkClass::default);
     let mut admission = AdmittedPair::new(&pair.provider, &pair.model);
@@ -63,14 +63,14 @@ pub(super) fn set_up(
     admission.sent_as = setting.sent_as;
     let token = RunToken::new(&Secret::new(token));
     let mut config = BridgeConfig::new(admission, network, source, token, now);
-    let limits = &run.task.contract.limits;
+    let limits = &run.task().contract.limits;
     config.limits = UseLimits {
         requests: Some(limits.model_requests.unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS)),
         tokens: limits.model_tokens,
         money_micros: limits.money_micros,
     };
     config.prices = PriceTable { currency: String::new(), prices: setting.price.into_iter().collect() };
-    config.forbidden = vec![Secret::new(run.canary.as_bytes())];
+    config.forbidden = vec![Secret::new(run.confinement().canary().as_bytes())];
     config.shim = setting.shape;
     config.recorder = recording.map(|path| recorder(path, &values)).transpose()?;
     let reserved = Share::reserve_share(run, pair, config.limits).map_err(|error| error.to_string())?;
@@ -84,7 +84,7 @@ pub(super) fn set_up(
 }
 
 fn kept_account(run: &RunFile<'_>, share: &Share) -> Result<Bookkeeper, String> {
-    account::keep_account(&run.work).map_err(|error| {
+    account::keep_account(run.work()).map_err(|error| {
         // Nothing was asked, so nothing is held of the day either.
         let settled = share.settle_share(run, Spent::default());
         let why = settled.err().map_or_else(|| error.to_string(), |error| error.to_string());

@@ -238,7 +238,7 @@ impl ModelSession {
                 return Ok(answer_fact(result));
             }
             self.note_reported(run)?;
-            if run.watch.cancelled() {
+            if run.watch().cancelled() {
                 self.close_bridge(run)?;
                 return Err(Stopped::Cancelled);
             }
@@ -253,8 +253,8 @@ impl ModelSession {
     }
 
     fn note_events(&mut self, run: &mut RunFile<'_>, events: Vec<ModelEvent>) -> Result<(), Stopped> {
-        let journal = run.journal();
-        let mut log = EventLog { draft: &mut run.draft, clock: run.clock, journal, failed: None };
+        let (journal, clock) = (run.journal(), run.clock());
+        let mut log = EventLog { draft: &mut run.draft, clock, journal, failed: None };
         for event in events {
             log.add_model(event, &mut self.usage);
         }
@@ -278,7 +278,7 @@ impl ModelSession {
             json!({"recording_incomplete": summary.recording_incomplete, "unrecorded": summary.unrecorded}),
         )?;
         // An operator who ended the engine early cannot blame the model for it.
-        if run.standing.engine_started() && !run.watch.cancelled() {
+        if run.standing.engine_started() && !run.watch().cancelled() {
             hold_missing_answer(&self.usage, &mut run.standing);
         }
         self.hold_usage(run)?;
@@ -347,7 +347,7 @@ impl ModelSession {
     pub(crate) fn gaps(&self, run: &RunFile<'_>, inputs: &Inputs) -> Vec<Coverage> {
         let Some(facts) = &inputs.settings.model else { return Vec::new() };
         let class = facts.admission.record().map(|record| &record.allowed_network_class);
-        let network = class.and_then(|class| run.harness.models.network_classes.get(class));
+        let network = class.and_then(|class| run.harness().models.network_classes.get(class));
         let used = ModelUse::of_records(&self.usage);
         let own_ca = facts.requested.as_ref().is_some_and(|pair| !facts.replayed && trusts_own_ca(run, facts, pair));
         let rows = [
@@ -387,11 +387,11 @@ fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
         return Ok(());
     }
     let data = json!({
-        "backend": run.ask.engine,
+        "backend": run.ask().engine,
         "case_executed": true,
         "engine_executed": true,
         "gate": Gate::CredentialSourcePresent,
-        "mutation_mode": run.task.contract.mutation_mode,
+        "mutation_mode": run.task().contract.mutation_mode,
     });
     Ok(run.add_event(EventKind::BackendGateBlocked, data)?)
 }
@@ -413,9 +413,9 @@ fn keep_recording(run: &mut RunFile<'_>, path: &Path) -> Result<(), Stopped> {
 
 /// True if a certificate of an authority of the operator's own would have been taken.
 fn trusts_own_ca(run: &RunFile<'_>, facts: &ModelFacts, pair: &ModelPair) -> bool {
-    let settings = &run.harness.models;
+    let settings = &run.harness().models;
     let has_own = settings.models.get(&pair.to_string()).is_some_and(|setting| setting.custom_ca.is_some());
-    let endpoint = endpoint(settings, &run.ask.model, pair, &facts.decision);
+    let endpoint = endpoint(settings, &run.ask().model, pair, &facts.decision);
     has_own && endpoint.is_some_and(|endpoint| endpoint.is_ok_and(|endpoint| endpoint.uses_tls()))
 }
 

@@ -33,21 +33,21 @@ pub(crate) fn prepare_environment(
     run: &mut RunFile<'_>,
     copy: &Copy,
 ) -> Result<Result<Option<Layer>, String>, Stopped> {
-    let environment = &run.task.contract.environment;
-    let mounts = match digests(run.harness, &environment.mounts) {
+    let environment = &run.task().contract.environment;
+    let mounts = match digests(run.harness(), &environment.mounts) {
         Err(Stopped::Io(path, error)) => {
             return Ok(Err(format!("environment.mounts `{}` cannot be read: {error}", path.display())));
         }
         digests => digests?,
     };
-    run.sandboxes.note_mounts(mounts.clone());
+    run.sandboxes_mut().note_mounts(mounts.clone());
     if environment.setup.is_empty() {
         return Ok(Ok(None));
     }
     if !environment.setup_network.is_empty() {
         run.standing.cover(Coverage::SetupWithNetwork);
     }
-    let mut setup = LayerMaker::new(run.setting(), run.watch, &mounts, &copy.baseline.store);
+    let mut setup = LayerMaker::new(run.setting(), run.watch(), &mounts, &copy.baseline.store);
     let made = setup.baseline_layer(&copy.baseline.listing);
     let LayerMaker { cells, log, .. } = setup;
     run.add_sandbox_records(cells)?;
@@ -57,11 +57,11 @@ pub(crate) fn prepare_environment(
     match made? {
         MadeLayer::Failed(failed) => {
             let why = format!("the environment could not be set up: {failed}");
-            run.sandboxes.add_setup([failed.record]);
+            run.sandboxes_mut().add_setup([failed.record]);
             Ok(Err(why))
         }
         MadeLayer::Layer(layer) => {
-            run.sandboxes.add_setup([layer.record.clone()]);
+            run.sandboxes_mut().add_setup([layer.record.clone()]);
             Ok(Ok(Some(layer)))
         }
     }

@@ -1,7 +1,6 @@
 //! Remains of a dead run, taken over: the unbroken beginning of its events, its files, and
 //! the decision it rested on.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -26,10 +25,8 @@ use crate::home::layout::Home;
 use crate::home::task::Task;
 use crate::home::watch::Watch;
 use crate::run::about::DocumentSubject;
-use crate::run::file::{RunFile, Stopped};
+use crate::run::file::{RunFile, RunRemains, Stopped};
 use crate::run::harness::Harness;
-use crate::run::sandboxes::Sandboxes;
-use crate::run::standing::RunStanding;
 use crate::seal::landing::{DeadLanding, LandedResult};
 
 /// Lies in `backend/` where a run died while it landed its change.
@@ -93,12 +90,7 @@ impl<'a> DeadScene<'a> {
         let id = self.harness.ledger().ledger_id().to_owned();
         let head = started.prev.parse().unwrap_or(Digest::ZERO);
         let ledger_at_start = SignedLedger { id, head, seq: started.seq.saturating_sub(1) };
-        let contract_digest = self.task.contract.digest()?;
-        let work = self.harness.home.work_run(run_id);
-        let mut run = RunFile {
-            canary: String::new(),
-            posture: None,
-            reserve: None,
+        let mut run = RunFile::of_remains(RunRemains {
             harness: self.harness,
             task: self.task,
             ask: self.ask,
@@ -107,14 +99,8 @@ impl<'a> DeadScene<'a> {
             clock,
             lease: dead.lease,
             ledger_at_start,
-            contract_digest,
             draft,
-            work,
-            stages: VecDeque::new(),
-            standing: RunStanding::default(),
-            sandboxes: Sandboxes::default(),
-            found: BTreeMap::new(),
-        };
+        })?;
         run.draft.continue_chain(kept, last)?;
         if engine.is_some() {
             run.standing.note_engine_started();
@@ -204,7 +190,7 @@ fn adopt(run: &mut RunFile<'_>, old: Option<&Path>) -> Result<(), Stopped> {
             let failed = |error| Stopped::Io(old.join(below), error);
             let (file, _) = open_regular(entry.dir, entry.name).map_err(failed)?;
             let bytes = read_limited(file, u64::MAX).map_err(failed)?;
-            let at = run.clock.now();
+            let at = run.clock().now();
             run.draft.adopt(&bytes, &old.join(below), &format!("backend/recovered/{below}"), at)?;
         }
         Ok(Next::Enter)

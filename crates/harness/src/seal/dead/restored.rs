@@ -60,11 +60,11 @@ impl Noted {
     fn read(journal: &Journal) -> Option<Self> {
         let mut rest = journal.read_findings()?;
         let steps = NotedSteps {
-            standing: rest.take_findings(NotedStep::Standing)?,
-            sandboxes: rest.take_findings(NotedStep::Sandboxes)?,
-            engine: rest.take_findings(NotedStep::Engine)?,
-            taken: rest.take_findings(NotedStep::Taken)?,
-            checked: rest.take_findings(NotedStep::Checked)?,
+            standing: rest.findings.take_findings(NotedStep::Standing)?,
+            sandboxes: rest.findings.take_findings(NotedStep::Sandboxes)?,
+            engine: rest.findings.take_findings(NotedStep::Engine)?,
+            taken: rest.findings.take_findings(NotedStep::Taken)?,
+            checked: rest.findings.take_findings(NotedStep::Checked)?,
         };
         Some(Self { steps, rest })
     }
@@ -180,18 +180,18 @@ impl DeadRemains {
         }
         let NotedSteps { standing, sandboxes, mut engine, mut taken, checked } = steps;
         run.standing = standing;
-        run.sandboxes = sandboxes;
+        run.confinement_mut().restore_sandboxes(sandboxes);
         if started {
             run.standing.note_engine_started();
         }
-        posture.into_iter().for_each(|posture| run.sandboxes.add_lost(posture));
+        posture.into_iter().for_each(|posture| run.sandboxes_mut().add_lost(posture));
         for event in events {
-            run.sandboxes.restore_event(event);
+            run.sandboxes_mut().restore_event(event);
             run.standing.cover_all(engine.restore_event(event));
             taken.restore_event(event);
         }
         let seen = |kind: EventKind| events.iter().any(|event| event.kind == kind);
-        let at = run.clock.now();
+        let at = run.clock().now();
         if let Some(patch) = patch.filter(|_| seen(EventKind::GitDiffChecked)) {
             taken.restore_patch(&patch);
             run.draft.write_clean(names::PATCH, &patch, at)?;
@@ -214,13 +214,13 @@ fn tells_of(event: &Event, attempt: &Attempt) -> bool {
 /// Decision of the run, or one that says that there was none.
 fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<Decision, Stopped> {
     let unknown = || Inputs {
-        contract_digest: run.contract_digest,
-        engine: run.ask.engine.clone(),
-        stage: run.ask.stage,
-        purpose: run.ask.purpose,
-        kind: run.document.as_ref().map(|document| document.kind),
-        time: run.clock.started(),
-        settings: SettingFacts::unknown(run.ask.sandbox),
+        contract_digest: run.contract_digest(),
+        engine: run.ask().engine.clone(),
+        stage: run.ask().stage,
+        purpose: run.ask().purpose,
+        kind: run.document().map(|document| document.kind),
+        time: run.clock().started(),
+        settings: SettingFacts::unknown(run.ask().sandbox),
         target: None,
         answer: None,
         baseline_exam: None,
@@ -228,11 +228,11 @@ fn settle_decision(run: &mut RunFile<'_>, restored: Option<Decision>) -> Result<
     };
     let decision = match restored {
         Some(decision) => decision,
-        None => gate::decide(&run.task.contract, unknown())?,
+        None => gate::decide(&run.task().contract, unknown())?,
     };
     run.conceal_target(decision.inputs.settings.target_admission.as_ref());
-    let at = run.clock.now();
-    run.draft.write_json(names::CONTRACT, &run.task.contract, at)?;
+    let at = run.clock().now();
+    run.draft.write_json(names::CONTRACT, &run.task().contract, at)?;
     run.draft.write_json(names::DECISION, &decision, at)?;
     for refusal in &decision.refusals {
         run.standing.block_with(refusal.reason, refusal.text.clone(), &refusal.remedy, names::DECISION);

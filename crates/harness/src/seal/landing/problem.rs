@@ -95,11 +95,11 @@ impl LandChangeError {
         run.add_trace("landing.failed", json!({"error": self.to_string(), "reason": reason}))?;
         if reason.event() == EventKind::BackendGateBlocked {
             let data = json!({
-                "backend": run.ask.engine,
+                "backend": run.ask().engine,
                 "case_executed": true,
                 "engine_executed": true,
                 "gate": Gate::Approval,
-                "mutation_mode": run.task.contract.mutation_mode,
+                "mutation_mode": run.task().contract.mutation_mode,
                 "reason": reason,
             });
             run.add_event(EventKind::BackendGateBlocked, data)?;

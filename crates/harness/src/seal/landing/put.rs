@@ -48,7 +48,7 @@ impl Put<'_, '_, '_> {
             parents: &[*base],
             name: &author.name,
             email: &author.email,
-            unix_time: self.run.clock.now().unix_seconds(),
+            unix_time: self.run.clock().now().unix_seconds(),
             message: &message,
         };
         let commit = store.put_commit(&spec)?;
@@ -112,23 +112,23 @@ impl Put<'_, '_, '_> {
 
     /// True if the branch that HEAD names is to be moved, instead of a new one made.
     fn is_moving(&self) -> bool {
-        let is_current = self.run.task.contract.branch_policy == CURRENT;
+        let is_current = self.run.task().contract.branch_policy == CURRENT;
         is_current && self.material.repository.kind == RepositoryKind::Admitted
     }
 
     fn branch(&self) -> Result<BranchName, LandChangeError> {
-        let policy = self.run.task.contract.branch_policy.as_str();
+        let policy = self.run.task().contract.branch_policy.as_str();
         if self.is_moving() {
             return self.material.repository.source.current_branch().ok_or(LandChangeError::NoBranch);
         }
         let policy = if policy == CURRENT { PATTERN } else { policy };
-        let (request, task) = (request_part(self.request), &self.run.task.contract.task_id);
+        let (request, task) = (request_part(self.request), &self.run.task().contract.task_id);
         let run = self.run.id().suffix();
         Ok(BranchPlaces { task, request: Some(&request), run: Some(run) }.name_branch(policy)?)
     }
 
     fn message(&self) -> String {
-        let contract = &self.run.task.contract;
+        let contract = &self.run.task().contract;
         let patch = self.run.draft.files().get(names::PATCH).map_or(Digest::of_bytes(b""), |written| written.sha256);
         let words = CommitWords {
             title: &contract.title,
@@ -137,7 +137,7 @@ impl Put<'_, '_, '_> {
             verification: self.checked.verification(),
             unproven: None,
             run: self.run.id(),
-            contract: self.run.contract_digest,
+            contract: self.run.contract_digest(),
             patch,
         };
         words.message()

@@ -26,7 +26,7 @@ pub(super) fn write_proof(run: &mut RunFile<'_>, account: &RunAccount) -> Result
     let Some(request) = approval_of(account.decision()).and_then(|facts| facts.request.as_ref()) else {
         return Ok(());
     };
-    let at = run.clock.now();
+    let at = run.clock().now();
     match seen.kind {
         RepositoryKind::Disposable => {
             let proof = disposable(run, account, seen, request);
@@ -35,7 +35,7 @@ pub(super) fn write_proof(run: &mut RunFile<'_>, account: &RunAccount) -> Result
         }
         RepositoryKind::Admitted => {
             let Some(proof) = owned(run, account, seen, request) else { return Ok(()) };
-            let file = names::owned_proof(run.ask.stage);
+            let file = names::owned_proof(run.ask().stage);
             let proof = run.clean(file, proof)?;
             Ok(run.draft.write_json(file, &proof, at)?)
         }
@@ -43,16 +43,16 @@ pub(super) fn write_proof(run: &mut RunFile<'_>, account: &RunAccount) -> Result
 }
 
 fn proof_subject(run: &RunFile<'_>, account: &RunAccount) -> ProofSubject {
-    let contract = &run.task.contract;
+    let contract = &run.task().contract;
     ProofSubject {
         schema_version: BUNDLE_VERSION.to_owned(),
         run_id: run.id().clone(),
         task_id: contract.task_id.clone(),
         work_id: contract.work_id.clone(),
-        stage: run.ask.stage,
-        engine: run.ask.engine.clone(),
+        stage: run.ask().stage,
+        engine: run.ask().engine.clone(),
         mutation_mode: account.decision().allowed_mutation_mode,
-        allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
+        allowed_mutation_scope: run.ask().stage.allowed_mutation_scope().to_owned(),
     }
 }
 
@@ -62,15 +62,15 @@ fn disposable(
     seen: &LandedIn,
     request: &RequestFact,
 ) -> DisposableRepositoryProof {
-    let contract = &run.task.contract;
+    let contract = &run.task().contract;
     let (before, after) = account.taken().source();
-    let kind = match run.task.origin {
+    let kind = match run.task().origin {
         TreeOrigin::Case(_) => CreationKind::CaseFiles,
         TreeOrigin::Repository(_) | TreeOrigin::Target(_) => CreationKind::SourceRepository,
     };
     let target = account.decision().inputs.target.as_ref();
     let (actions, paths) = (action_proof(run), path_proof(account));
-    let shown_dir = run.harness.home.work_run(run.id()).join(crate::gather::landing::DISPOSABLE);
+    let shown_dir = run.harness().home.work_run(run.id()).join(crate::gather::landing::DISPOSABLE);
     let passed = is_passed(run, account, seen, &actions);
     DisposableRepositoryProof {
         subject: proof_subject(run, account),
@@ -83,10 +83,10 @@ fn disposable(
             before: before.cloned(),
             after: after.cloned(),
         },
-        disposal_note: disposal_note(run.ask.keep_workspace).to_owned(),
+        disposal_note: disposal_note(run.ask().keep_workspace).to_owned(),
         branch_policy: contract.branch_policy.clone(),
         approval: approval_proof(account.decision(), request),
-        no_target_proof: (run.ask.engine != FAKE).then(|| names::STAGE_2.to_owned()),
+        no_target_proof: (run.ask().engine != FAKE).then(|| names::STAGE_2.to_owned()),
         actions,
         paths,
         repository_head_before: seen.before.head.clone(),
@@ -114,7 +114,7 @@ fn owned(
     seen: &LandedIn,
     request: &RequestFact,
 ) -> Option<OwnedRepositoryProof> {
-    let contract = &run.task.contract;
+    let contract = &run.task().contract;
     let target = account.decision().inputs.settings.target_admission.as_ref()?;
     let counted = counted_approvals(&account.decision().inputs)?;
     let first = counted.approvals.first()?;
@@ -192,11 +192,11 @@ const OUTWARD: &[ForbiddenAction] = &[
 ];
 
 fn action_proof(run: &RunFile<'_>) -> ActionProof {
-    let attempts = run.sandboxes.attempts().iter().filter(|it| it.judged == AttemptVerdict::ForbiddenAction);
+    let attempts = run.sandboxes().attempts().iter().filter(|it| it.judged == AttemptVerdict::ForbiddenAction);
     let tried: Vec<Option<ForbiddenAction>> = attempts.map(|attempt| attempt.action).collect();
     let is_tried = |action: &ForbiddenAction| tried.contains(&Some(*action));
     ActionProof {
-        forbidden_actions: run.task.contract.forbidden_actions.clone(),
+        forbidden_actions: run.task().contract.forbidden_actions.clone(),
         no_forbidden_actions: tried.is_empty() && !run.standing.coverage().contains(&Coverage::ActionsNotObserved),
         public_publication_attempted: is_tried(&ForbiddenAction::PublicPublication),
         push_merge_deploy_close_pr_open_attempted: OUTWARD.iter().any(is_tried),

@@ -26,7 +26,7 @@ use crate::work::engines::RUNTIME_PROVIDER;
 
 /// Duration of the run so far in milliseconds.
 pub(super) fn duration_ms(run: &RunFile<'_>) -> u64 {
-    u64::try_from(run.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(run.clock().elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Everything but what only the seal knows.
@@ -37,17 +37,17 @@ pub(super) fn compose_report(
     secret_scan: SecretScan,
     probe_sha256: Option<Digest>,
 ) -> Report {
-    let contract = &run.task.contract;
+    let contract = &run.task().contract;
     let RunAccount { decision, engine, taken, checked, landing, .. } = account;
     let target = decision.inputs.target.as_ref();
     let request = approval_of(decision).and_then(|facts| facts.request.as_ref());
     let request = request.filter(|_| decision.passed_gates.contains(&Gate::Approval));
-    let is_target = run.ask.stage >= Stage::OWNED_REPOSITORY;
-    let finished = run.clock.now();
-    let bundle = run.harness.home.bundles().bundle_dir(run.id()).display().to_string();
+    let is_target = run.ask().stage >= Stage::OWNED_REPOSITORY;
+    let finished = run.clock().now();
+    let bundle = run.harness().home.bundles().bundle_dir(run.id()).display().to_string();
     let exit = engine.exit();
     let worst = run.standing.blockers().first();
-    let attempts = run.sandboxes.attempts();
+    let attempts = run.sandboxes().attempts();
     let mut report = Report {
         schema_version: BUNDLE_VERSION.to_owned(),
         rules_version: RULES_VERSION.to_owned(),
@@ -58,25 +58,30 @@ pub(super) fn compose_report(
         title: contract.title.clone(),
         run_id: run.id().clone(),
         status: Status::Blocked,
-        kind: run.document.as_ref().map(|document| document.kind),
-        bundles: run.document.as_ref().map(|document| document.bundles.clone()).unwrap_or_default(),
-        subject_model: run.document.as_ref().and_then(|document| document.model.clone()),
-        backend: run.ask.engine.clone(),
-        stage: run.ask.stage,
-        purpose: run.ask.purpose,
-        expected_status: run.task.expect.as_ref().map(|expect| expect.status).filter(|status| *status != Status::Pass),
+        kind: run.document().map(|document| document.kind),
+        bundles: run.document().map(|document| document.bundles.clone()).unwrap_or_default(),
+        subject_model: run.document().and_then(|document| document.model.clone()),
+        backend: run.ask().engine.clone(),
+        stage: run.ask().stage,
+        purpose: run.ask().purpose,
+        expected_status: run
+            .task()
+            .expect
+            .as_ref()
+            .map(|expect| expect.status)
+            .filter(|status| *status != Status::Pass),
         fixture_set: contract::version::recorded_fixture_set(),
         allowed_mutation_mode: decision.allowed_mutation_mode,
-        allowed_mutation_scope: run.ask.stage.allowed_mutation_scope().to_owned(),
-        contract_digest: run.contract_digest,
+        allowed_mutation_scope: run.ask().stage.allowed_mutation_scope().to_owned(),
+        contract_digest: run.contract_digest(),
         decision_id: decision.decision_id,
-        run_started_at: run.clock.started(),
+        run_started_at: run.clock().started(),
         run_finished_at: finished,
         duration_ms: duration_ms(run),
         backend_exit_code: exit,
         artifacts_dir: bundle.clone(),
         run_artifact_dir: bundle,
-        runtime_workspace_root: run.harness.home.work_run(run.id()).join("tree").display().to_string(),
+        runtime_workspace_root: run.harness().home.work_run(run.id()).join("tree").display().to_string(),
         disposable_repository_dir: disposable_dir(run, decision),
         baseline_commit: target.and_then(|target| target.baseline_commit.clone()),
         baseline_tree: target.and_then(|target| target.baseline_tree.clone()),
@@ -88,7 +93,7 @@ pub(super) fn compose_report(
         allowed_writes_passed: taken.has_allowed_writes_only(),
         forbidden_paths_passed: taken.has_no_forbidden_path(),
         forbidden_actions_attempted: posture::forbidden_actions(attempts),
-        required_events: run.task.required_events.clone(),
+        required_events: run.task().required_events.clone(),
         required_events_passed: missing.is_none(),
         missing_events: missing.into_iter().collect(),
         approval_status: approval_status(run, decision),
@@ -99,13 +104,13 @@ pub(super) fn compose_report(
         verification: checked.verification().clone(),
         blockers: run.standing.blockers().to_vec(),
         blocker_reasons: run.standing.reasons(),
-        failure_reason: worst.map(|blocker| failure_reason(blocker.reason, &blocker.text, &run.ask.engine, exit)),
+        failure_reason: worst.map(|blocker| failure_reason(blocker.reason, &blocker.text, &run.ask().engine, exit)),
         coverage: run.standing.coverage(),
         claims: checked.claims().to_vec(),
         source_admission_status: source_status(run, decision),
         source_repository_mutated: taken.is_source_mutated(),
         source_at: taken.source_at().cloned(),
-        continues: run.task.continued.as_ref().map(ContinuedRun::facts),
+        continues: run.task().continued.as_ref().map(ContinuedRun::facts),
         target_repository_admission_status: target_status(decision),
         target_commit: landing.commit().filter(|_| is_target).map(|landed| landed.commit.clone()),
         result_branch: landing.commit().map(|landed| landed.branch.clone()),
@@ -114,8 +119,8 @@ pub(super) fn compose_report(
         case: case_report(run, account),
         model: account.model_report(run),
         sandbox: SandboxSummary {
-            asked: run.ask.sandbox,
-            profile: run.sandboxes.applied(),
+            asked: run.ask().sandbox,
+            profile: run.sandboxes().applied(),
             probe_sha256,
             violations: posture::violations(attempts),
         },
@@ -124,7 +129,7 @@ pub(super) fn compose_report(
         operator_outcome: OperatorOutcome::Pending,
         success_criteria: contract.success_criteria.clone(),
         rollback_expectation: contract.rollback_expectation.clone(),
-        host: run.harness.host.clone(),
+        host: run.harness().host.clone(),
         not_applicable: run.standing.not_applicable().clone(),
         artifact_paths: std::collections::BTreeMap::new(),
         artifact_digests: std::collections::BTreeMap::new(),
@@ -138,8 +143,8 @@ pub(super) fn compose_report(
 
 /// Repository that was made for the run at stage 4, once the target was read.
 fn disposable_dir(run: &RunFile<'_>, decision: &Decision) -> Option<String> {
-    let is_made = run.ask.stage == Stage::DISPOSABLE_REPOSITORY && decision.inputs.target.is_some();
-    is_made.then(|| run.harness.home.work_run(run.id()).join(DISPOSABLE).display().to_string())
+    let is_made = run.ask().stage == Stage::DISPOSABLE_REPOSITORY && decision.inputs.target.is_some();
+    is_made.then(|| run.harness().home.work_run(run.id()).join(DISPOSABLE).display().to_string())
 }
 
 /// Granted where the run rests on an approval and started, or was only stopped by something
@@ -178,7 +183,7 @@ fn case_report(run: &RunFile<'_>, account: &RunAccount) -> Option<CaseReport> {
         Some(pair) if stop::has_defect("one_provider_name") => pair.provider.clone(),
         _ => RUNTIME_PROVIDER.to_owned(),
     };
-    (run.ask.engine == CASE && run.document.is_none()).then(|| CaseReport {
+    (run.ask().engine == CASE && run.document().is_none()).then(|| CaseReport {
         case_process_started: run.standing.engine_started(),
         case_model_provider: pair.map(|pair| pair.provider.clone()),
         case_model: pair.map(|pair| pair.model.clone()),
@@ -188,7 +193,7 @@ fn case_report(run: &RunFile<'_>, account: &RunAccount) -> Option<CaseReport> {
 }
 
 fn tests_command(run: &RunFile<'_>) -> Option<String> {
-    let commands = &run.task.contract.verification_commands;
+    let commands = &run.task().contract.verification_commands;
     (!commands.is_empty())
         .then(|| commands.iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>().join(" && "))
 }
@@ -197,11 +202,11 @@ fn tests_command(run: &RunFile<'_>) -> Option<String> {
 pub(super) fn source_status(run: &RunFile<'_>, decision: &Decision) -> SourceAdmissionStatus {
     let inputs = &decision.inputs;
     // The harness itself writes it.
-    if run.document.is_some() {
+    if run.document().is_some() {
         return SourceAdmissionStatus::BuiltIn;
     }
     // A run that died before its engine was looked at.
-    if inputs.settings.engine.is_none() && run.ask.engine != FAKE {
+    if inputs.settings.engine.is_none() && run.ask().engine != FAKE {
         return SourceAdmissionStatus::NotAdmitted;
     }
     gate::engine::source_status(inputs.settings.engine.as_ref(), inputs.stage, inputs.time)
@@ -209,7 +214,7 @@ pub(super) fn source_status(run: &RunFile<'_>, decision: &Decision) -> SourceAdm
 
 /// Facts of the engine that a document is about: nothing of it was started for the document.
 fn subject_facts(run: &RunFile<'_>, document: &DocumentSubject) -> EngineFacts {
-    let (id, host) = (run.ask.engine.clone(), &run.harness.host);
+    let (id, host) = (run.ask().engine.clone(), &run.harness().host);
     let facts = document.engine.as_ref();
     let (version, source_id, executable_sha256) = match facts {
         Some(facts) => (facts.version.clone(), facts.source_id.clone(), facts.executable_sha256),
@@ -237,28 +242,28 @@ fn subject_facts(run: &RunFile<'_>, document: &DocumentSubject) -> EngineFacts {
 }
 
 fn engine_facts(run: &RunFile<'_>, account: &RunAccount) -> EngineFacts {
-    if let Some(document) = &run.document {
+    if let Some(document) = run.document() {
         return subject_facts(run, document);
     }
     let engine = &account.engine;
-    let host = &run.harness.host;
+    let host = &run.harness().host;
     let setting = account.decision.inputs.settings.engine.as_ref();
     let found = setting.and_then(EngineSetting::found);
     let unknown = || "unknown".to_owned();
     let (version, source_id) = match (setting, found) {
         (_, Some(found)) => (found.version.clone(), found.source_id.clone()),
-        (Some(_), None) => (unknown(), format!("{}@unknown", run.ask.engine)),
-        (None, None) if run.ask.engine != FAKE => (unknown(), format!("{}@unknown", run.ask.engine)),
-        (None, None) => (host.harness_version.clone(), format!("{}@{}", run.ask.engine, host.harness_version)),
+        (Some(_), None) => (unknown(), format!("{}@unknown", run.ask().engine)),
+        (None, None) if run.ask().engine != FAKE => (unknown(), format!("{}@unknown", run.ask().engine)),
+        (None, None) => (host.harness_version.clone(), format!("{}@{}", run.ask().engine, host.harness_version)),
     };
     EngineFacts {
-        id: run.ask.engine.clone(),
+        id: run.ask().engine.clone(),
         version,
         source_id,
         executable_sha256: match (setting, found) {
             (_, Some(found)) => found.executable_sha256,
             (Some(_), None) => Digest::ZERO,
-            (None, None) if run.ask.engine != FAKE => Digest::ZERO,
+            (None, None) if run.ask().engine != FAKE => Digest::ZERO,
             (None, None) => host.harness_sha256,
         },
         tree_sha256: found.map(|found| found.tree_sha256),

@@ -45,7 +45,7 @@ pub(super) struct CaseInputs<'a> {
 /// traffic would never be found again. The program's data are new in each run, so no
 /// earlier task has this name.
 pub(super) fn task_id(run: &RunFile<'_>) -> String {
-    format!("{}-{}", run.task.contract.task_id, &run.contract_digest.to_string()[..8])
+    format!("{}-{}", run.task().contract.task_id, &run.contract_digest().to_string()[..8])
 }
 
 /// Place of the task file below its state: in the data directory, where the program looks

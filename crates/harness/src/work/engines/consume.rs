@@ -29,7 +29,7 @@ pub(super) fn record_start<'scope, 'env: 'scope>(
     approval: Option<&CountedRequest>,
     beside: &'scope Scope<'scope, 'env>,
 ) -> Result<Result<(), Blocked>, Stopped> {
-    let needs_approval = run.ask.stage.mutation_mode().needs_approval();
+    let needs_approval = run.ask().stage.mutation_mode().needs_approval();
     let approval = match (needs_approval, approval) {
         (false, _) => None,
         (true, Some(approval)) => Some(approval),
@@ -41,7 +41,7 @@ pub(super) fn record_start<'scope, 'env: 'scope>(
         return Ok(Err(blocked));
     }
     let using = approval.map(|approval| &approval.using);
-    let marked = using.filter(|_| run.ask.stage == Stage::DISPOSABLE_REPOSITORY);
+    let marked = using.filter(|_| run.ask().stage == Stage::DISPOSABLE_REPOSITORY);
     if let Some(using) = marked
         && let Some(blocked) = mark_before_use(run, using)?
     {
@@ -53,7 +53,7 @@ pub(super) fn record_start<'scope, 'env: 'scope>(
         Ok(position) => {
             if let Some(using) = using {
                 stop::pass_place("approval.used");
-                let harness: &'env Harness = run.harness;
+                let harness: &'env Harness = run.harness();
                 // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
                 beside.spawn(move || note_entry(harness, position));
                 if let Some(blocked) = leave_word(run, using, marked.is_some()) {
@@ -73,24 +73,25 @@ fn look_again(run: &RunFile<'_>, decision: &Decision, approval: &CountedRequest)
     if let Some(refusal) = weigh_again(run, decision, approval)? {
         return Ok(Some(Blocked::of_approval(refusal.reason, refusal.text)));
     }
-    let Some(store) = run.harness.home.bundles().store() else { return Ok(None) };
+    let Some(store) = run.harness().home.bundles().store() else { return Ok(None) };
     let forgotten = ask_witness(store, approval.using.request, run.id())?;
     Ok(forgotten.map(|why| Blocked::of_approval(Reason::ApprovalConsumed, why)))
 }
 
 /// At stage 4 the home's mark alone says what a restored ledger does not, so that it comes first.
 fn mark_before_use(run: &RunFile<'_>, using: &ApprovalUse) -> Result<Option<Blocked>, Stopped> {
-    let is_made = mark_used(run.harness, using.request, run.id(), MarkDurability::Synced);
-    let is_made = is_made.map_err(|error| Stopped::Io(run.harness.home.root().join("used"), error))?;
+    let is_made = mark_used(run.harness(), using.request, run.id(), MarkDurability::Synced);
+    let is_made = is_made.map_err(|error| Stopped::Io(run.harness().home.root().join("used"), error))?;
     Ok((!is_made).then(|| Blocked::of_mark(using)))
 }
 
 /// The one transaction: it starts the engine, renews the lease of the run and uses the approval up.
 fn use_up(run: &RunFile<'_>, intent: &Value, using: Option<&ApprovalUse>) -> Result<Position, UseApprovalError> {
-    let lease = run.lease.map(|lease| run.harness.lease_end().map(|until| LeaseRenewal { epoch: lease.epoch, until }));
+    let lease =
+        run.lease().map(|lease| run.harness().lease_end().map(|until| LeaseRenewal { epoch: lease.epoch, until }));
     let lease = lease.transpose().map_err(|error| UseApprovalError::Lease(error.into()))?;
     // The ledger is let go before anything else asks for it.
-    Ok(run.harness.ledger().engine_starting(run.id(), lease, run.clock.now(), intent, using)?)
+    Ok(run.harness().ledger().engine_starting(run.id(), lease, run.clock().now(), intent, using)?)
 }
 
 /// Failure of the one transaction.
@@ -139,14 +140,14 @@ fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option
     let refuse = |why: String| Some(Blocked::of_approval(Reason::ApprovalConsumed, why));
     if !is_marked {
         // The mark follows the use, so that a kill between the two spends nothing for nothing.
-        match mark_used(run.harness, using.request, run.id(), MarkDurability::Written) {
+        match mark_used(run.harness(), using.request, run.id(), MarkDurability::Written) {
             Ok(true) => {}
             Ok(false) => return Some(Blocked::of_mark(using)),
             Err(error) => return refuse(format!("the approval is used up, and no mark can be left of it: {error}")),
         }
         stop::pass_place("approval.remembered");
     }
-    let store = run.harness.home.bundles().store()?;
+    let store = run.harness().home.bundles().store()?;
     tell_witness(store, using.request, run.id()).and_then(refuse)
 }
 
@@ -155,9 +156,9 @@ fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option
 fn weigh_again(run: &RunFile<'_>, decision: &Decision, approval: &CountedRequest) -> Result<Option<Refusal>, Stopped> {
     let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(None) };
     let target = decision.inputs.settings.target_admission.as_ref().map(|target| target.path.as_str());
-    let now = refresh_approval(run.harness, run.task, run.ask.stage, target, facts, &approval.record);
+    let now = refresh_approval(run.harness(), run.task(), run.ask().stage, target, facts, &approval.record);
     let now = now.map_err(|error| Stopped::Approval(error.into()))?;
-    Ok(judge_refreshed(facts, &now, run.ask.stage, run.clock.now()))
+    Ok(judge_refreshed(facts, &now, run.ask().stage, run.clock().now()))
 }
 
 /// The first refusal of the facts of now, or that of an approval which the decision counted and which counts no longer.
@@ -180,7 +181,7 @@ fn judge_refreshed(decided: &ApprovalFacts, now: &ApprovalFacts, stage: Stage, c
 /// The mark of a use that did not happen would spend the approval for nothing.
 fn unmark(run: &RunFile<'_>, marked: Option<&ApprovalUse>) {
     if let Some(using) = marked {
-        let _ = unmark_used(run.harness, using.request);
+        let _ = unmark_used(run.harness(), using.request);
     }
 }
 

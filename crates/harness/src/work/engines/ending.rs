@@ -27,7 +27,7 @@ pub(super) fn has_protocol(equipped: Option<&Equipped>) -> bool {
 /// True if the contract forbids what a closer is for, or the target's admission, which
 /// always does.
 pub(super) fn is_close_out_forbidden(run: &RunFile<'_>) -> bool {
-    forbids_close_out(&run.task.contract.forbidden_actions, run.ask.stage)
+    forbids_close_out(&run.task().contract.forbidden_actions, run.ask().stage)
 }
 
 fn forbids_close_out(forbidden: &[ForbiddenAction], stage: Stage) -> bool {
@@ -57,7 +57,7 @@ pub(super) fn judge_output(
 }
 
 fn hold_against(run: &mut RunFile<'_>, ending: &Ending, how: EndedHow, code: i32) -> Result<bool, Stopped> {
-    let Some((reason, text)) = judge_ending(ending, how, &run.ask.engine, code) else { return Ok(false) };
+    let Some((reason, text)) = judge_ending(ending, how, &run.ask().engine, code) else { return Ok(false) };
     match reason {
         Reason::AgentProtocol => break_protocol(run, &text)?,
         Reason::ReviewerRejected => run.standing.block_run(reason, text, log::KEPT),
@@ -112,7 +112,7 @@ fn judge_kept(ending: &Ending, how: EndedHow) -> Option<String> {
 }
 
 fn kept(run: &RunFile<'_>, name: &str) -> Vec<u8> {
-    own_files::read_file(run.harness.home.active_run(run.id()).join(name)).unwrap_or_default()
+    own_files::read_file(run.harness().home.active_run(run.id()).join(name)).unwrap_or_default()
 }
 
 #[cfg(test)]

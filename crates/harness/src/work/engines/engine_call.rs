@@ -84,7 +84,7 @@ fn values(
     program_view: &mut ProgramView,
     state: &Path,
 ) -> Result<Values, Stopped> {
-    let brief = brief(&run.task.contract, bounds, equipped.engine.id == CASE);
+    let brief = brief(&run.task().contract, bounds, equipped.engine.id == CASE);
     let task = run.work_dir("engine")?.join(TASK);
     own_files::write_file(&task, &brief).map_err(|error| Stopped::Io(task.clone(), error))?;
     run.write_artifact("backend/task.md", brief.as_bytes())?;
@@ -164,8 +164,8 @@ fn case_given<'a>(
     let value = |name| values.get(name).map(String::as_str).unwrap_or_default();
     case::CaseInputs {
         task_id,
-        created: run.clock.started().to_string(),
-        contract: &run.task.contract,
+        created: run.clock().started().to_string(),
+        contract: &run.task().contract,
         bounds,
         is_close_out_forbidden: is_close_out_forbidden(run),
         brief: value("brief"),

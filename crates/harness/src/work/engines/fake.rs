@@ -23,7 +23,7 @@ pub(super) fn prepare_fake(
     program_view: &mut ProgramView,
     state: &Path,
 ) -> Result<EngineCall, Stopped> {
-    let mut steps = run.task.fake.clone().unwrap_or_default();
+    let mut steps = run.task().fake.clone().unwrap_or_default();
     if stop::has_defect("fake_does_nothing") {
         steps.steps.clear();
     }
@@ -31,7 +31,7 @@ pub(super) fn prepare_fake(
     let script = Script { steps: steps.steps, claims: steps.claims, speaks: steps.speaks, state_dir };
     let path = run.work_dir("engine")?.join("script.json");
     own_files::write_file(&path, canonical_bytes(&script)?).map_err(|error| Stopped::Io(path.clone(), error))?;
-    let exe = program_view.show_path(&run.harness.exe, "engine", Access::ReadOnly);
+    let exe = program_view.show_path(&run.harness().exe, "engine", Access::ReadOnly);
     let path = program_view.show_path(&path, "script.json", Access::ReadOnly);
     let argv = vec![exe.display().to_string(), "__fake".to_owned(), path.display().to_string()];
     let (configuration, brief) = (String::new(), String::new());

@@ -33,15 +33,15 @@ pub(super) fn supervise_engine(
     linger: Option<&Linger<'_>>,
     places: Vec<PathBuf>,
 ) -> Result<(Ended, Option<&'static str>), Stopped> {
-    let observer = run.watch.observer;
+    let observer = run.watch().observer;
     let mut idle = preparation.equipped().map(|equipped| {
         let after = equipped.engine.config.idle_seconds.map_or(idle::AFTER, Duration::from_secs);
-        Idle::new(after, places, run.clock.elapsed())
+        Idle::new(after, places, run.clock().elapsed())
     });
     let stirred = Cell::new(false);
     let mut listener = Listener::new(claims::output_speech(run, preparation.equipped()), observer);
     let mut used = LiveUsage::NONE;
-    let (clock, cancel) = (run.clock, run.watch.cancel);
+    let (clock, cancel) = (run.clock(), run.watch().cancel);
     let (link, usage) = preparation.model_mut().parts();
     let over = link.map(ModelLink::over);
     let (stop, shared) = (AtomicBool::new(false), Shared::new());
@@ -121,7 +121,7 @@ pub(super) fn record_end(
 ) -> Result<(), Stopped> {
     let settled = engine.end.ended_by_harness.clone();
     let exit = if settled.is_some() { Some(0) } else { exit_code(ended) };
-    let exceeded = limits_exceeded(ended, &run.task.contract.limits);
+    let exceeded = limits_exceeded(ended, &run.task().contract.limits);
     let started = !matches!(ended.how, How::SpawnFailed(_));
     let end = &mut engine.end;
     end.exit = exit;
@@ -130,7 +130,7 @@ pub(super) fn record_end(
     end.leftovers = ended.leftovers.names.clone();
     end.limits = ended.limits.clone();
     end.ended_itself = started && exceeded.is_none() && !ended.timed_out && !ended.cancelled && !ended.stopped;
-    let name = run.ask.engine.clone();
+    let name = run.ask().engine.clone();
     if let Some(why) = &settled {
         run.standing.cover(Coverage::EngineEndedByHarness);
         if !stop::has_defect("lingering_engine_unmarked") {

@@ -39,7 +39,7 @@ impl SearchedPlaces {
         handed: &Handed<'_>,
         paths: &[String],
     ) -> Result<(Self, Option<LookedAt>), Stopped> {
-        let mut contract = run.task.contract.clone();
+        let mut contract = run.task().contract.clone();
         contract.source_repository = None;
         contract.target_repository = None;
         let environment: String = handed.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -60,7 +60,7 @@ impl SearchedPlaces {
             })
             .collect();
         let found = places.iter().find(|looked| looked.occurrences > 0).map(|looked| looked.place);
-        let salted = |path: &String| salted_digest(&run.canary, path);
+        let salted = |path: &String| salted_digest(run.confinement().canary(), path);
         Ok((Self { places, looked_for: paths.iter().map(salted).collect(), writable: handed.writable.clone() }, found))
     }
 }
@@ -72,10 +72,10 @@ const OWN: &[&str] = &[TREE, GIVEN, sandbox::HOME_DEFAULT, "/tmp"];
 /// that the proof looks for. A path that every sandbox has of its own cannot be distinguished;
 /// nor does the target count that the run is admitted to.
 pub(super) fn repository_paths(run: &RunFile<'_>, target: Option<&Path>) -> Result<Vec<String>, ReadTargetError> {
-    let contract = &run.task.contract;
+    let contract = &run.task().contract;
     let of_contract = contract.target_repository.iter().chain(&contract.source_repository).cloned();
-    let named = run.harness.named_repositories.paths()?;
-    let opened = run.task.repository().map(Path::to_owned);
+    let named = run.harness().named_repositories.paths()?;
+    let opened = run.task().repository().map(Path::to_owned);
     let text = |path: PathBuf| path.display().to_string();
     let all = of_contract.chain(named.into_iter().chain(opened).map(text));
     let mut paths: Vec<String> = all.map(|path| path.trim_end_matches('/').to_owned()).collect();

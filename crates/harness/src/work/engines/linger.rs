@@ -124,8 +124,8 @@ impl<'a> Linger<'a> {
             None
         } else {
             let litter = PathSet::rooted(&engine.definition.litter)?;
-            let store = ObjectDatabase::create_store(&run.work.join("linger"), run.harness.git.clone())?;
-            Some(CommitLook { litter, store, scratch: run.work.join("linger-ignore") })
+            let store = ObjectDatabase::create_store(&run.work().join("linger"), run.harness().git.clone())?;
+            Some(CommitLook { litter, store, scratch: run.work().join("linger-ignore") })
         };
         Ok(Some(Self { copy, layers, settle: engine.settle(), commit }))
     }

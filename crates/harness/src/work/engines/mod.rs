@@ -240,7 +240,7 @@ impl<'a> Building<'a> {
             Err(error) => return self.refuse_unbuilt(error),
         };
         // Before anything is used up: what nobody observes could not land.
-        if let Some(why) = find_blindness(self.run.ask.stage, cell.recorders()) {
+        if let Some(why) = find_blindness(self.run.ask().stage, cell.recorders()) {
             return Ok(Err(Blocked::unconfined(why)));
         }
         if let Err(why) = self.serve_model(&mut cell) {
@@ -263,7 +263,7 @@ impl<'a> Building<'a> {
         let SuperviseError::ConfineProgram { failure, probes } = error else { return Err(error.into()) };
         let open: Vec<_> = probes.iter().filter(|probe| !probe.refused).map(|probe| &probe.name).collect();
         self.run.add_trace("sandbox.failed", json!({"failure": failure, "open": open}))?;
-        Ok(Err(Blocked::of_sandbox(self.run.ask.sandbox, &failure)))
+        Ok(Err(Blocked::of_sandbox(self.run.ask().sandbox, &failure)))
     }
 
     /// Hands the socket inside the engine's network to the bridge, where the engine needs a model.
@@ -276,7 +276,7 @@ impl<'a> Building<'a> {
     fn announce(&mut self, copy: &Copy) -> Result<usize, Stopped> {
         let run = &mut self.run;
         let files = copy.baseline.listing.0.len();
-        let contract = &run.task.contract;
+        let contract = &run.task().contract;
         let bounds = TaskBounds::of_contract(contract, self.admission.decision());
         let mut plan = json!({
             "allowed_paths": bounds.allowed,
@@ -308,8 +308,8 @@ impl<'a> Building<'a> {
             Ready::Open(..) => 0,
             Ready::Confined(confined) => confined.applied().posture.probes.len(),
         };
-        run.posture = cell.posture().cloned();
-        let applied = json!({"asked": run.ask.sandbox, "probes_refused": refused, "profile": run.ask.sandbox});
+        run.confinement_mut().note_posture(cell.posture().cloned());
+        let applied = json!({"asked": run.ask().sandbox, "probes_refused": refused, "profile": run.ask().sandbox});
         run.add_event(EventKind::SandboxApplied, applied)?;
         run.note_found(NotedStep::Engine, &self.engine);
         Ok(())
@@ -321,11 +321,11 @@ impl<'a> Building<'a> {
         let Blocked { gate, reason, why } = &blocked;
         run.standing.block_run(*reason, show_controls(why), names::TRACE);
         let data = json!({
-            "backend": run.ask.engine,
+            "backend": run.ask().engine,
             "case_executed": false,
             "engine_executed": false,
             "gate": gate,
-            "mutation_mode": run.task.contract.mutation_mode,
+            "mutation_mode": run.task().contract.mutation_mode,
             "reason": reason,
         });
         if *reason == Reason::ApprovalDenied {
@@ -376,30 +376,28 @@ impl<'a> EngineWorkspace<'a> {
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "")?;
         let inputs = &admission.decision().inputs;
-        let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask.engine, "inputs": inputs});
+        let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask().engine, "inputs": inputs});
         stop::pass_place("engine.intending");
-        let began = run.clock.elapsed();
+        let began = run.clock().elapsed();
         if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval(), beside)? {
             drop(cell);
             // The sandbox stood ready, as its event says, and nothing came back from it.
-            if let Some(posture) = run.posture.clone() {
-                run.sandboxes.add_lost(posture);
-            }
+            run.confinement_mut().keep_lost_posture();
             preparation.model_mut().close_bridge(&mut run)?;
             let building = Building { run, admission, preparation, engine };
             return Ok(Attempted::Blocked(building.block(blocked, Step::Engine)?));
         }
         if preparation.approval().is_some() {
-            let took = run.clock.elapsed().saturating_sub(began);
+            let took = run.clock().elapsed().saturating_sub(began);
             run.add_trace("approval.used", json!({"micros": took.as_micros()}))?;
         }
         stop::pass_place("engine.intended");
         run.standing.note_engine_started();
         let seconds = wall_limit(&run).as_secs();
-        run.add_event(EventKind::EngineStarted, json!({"engine": run.ask.engine, "wall_seconds": seconds}))?;
+        run.add_event(EventKind::EngineStarted, json!({"engine": run.ask().engine, "wall_seconds": seconds}))?;
         stop::pass_place("engine.starting");
-        let started = LiveFact::ProgramStarted { name: run.ask.engine.clone(), limit: wall_limit(&run), began: None };
-        run.watch.observer.live(&started);
+        let started = LiveFact::ProgramStarted { name: run.ask().engine.clone(), limit: wall_limit(&run), began: None };
+        run.watch().observer.live(&started);
         let linger = Linger::for_engine(&run, preparation.equipped(), &copy, layers.as_ref())?;
         let places = vec![layers.as_ref().map_or_else(|| copy.root.clone(), Layered::path)];
         let (ended, settled) = supervise_engine(&mut run, &mut preparation, cell, linger.as_ref(), places)?;
@@ -437,7 +435,7 @@ fn conduct(run: &mut RunFile<'_>, ended: &Ended, before: &GitState, after: &GitS
     let mut records = SandboxRecords::default();
     records.add_sandbox(ENGINE_CELL, ended);
     run.add_sandbox_records(records)?;
-    let engine = run.sandboxes.records().last().filter(|cell| cell.name == ENGINE_CELL);
+    let engine = run.sandboxes().records().last().filter(|cell| cell.name == ENGINE_CELL);
     let mut attempts = engine.map(|cell| judge_conduct(&cell.name, &cell.seen)).unwrap_or_default();
     attempts.extend(judge_git_changes(ENGINE_CELL, before, after));
     posture::hold_against(run, attempts)

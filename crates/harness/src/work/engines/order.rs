@@ -36,13 +36,13 @@ pub(super) fn order(
     let prepared = prepare(run, equipped, copy, is_layered)?;
     if is_layered {
         let lower = prepared.iter().chain(layers).chain([&copy.root]).cloned().collect();
-        let space = space(&run.task.contract.limits);
+        let space = space(&run.task().contract.limits);
         program_view =
             program_view.with_layers(layers.to_vec(), WorkspaceFrom::Layers { lower, upper: Upper::Memory(space) });
     }
     let facts = decision.inputs.settings.model.as_ref();
     let link = preparation.model().link();
-    let bounds = TaskBounds::of_contract(&run.task.contract, decision);
+    let bounds = TaskBounds::of_contract(&run.task().contract, decision);
     let engine_call = match equipped {
         Some(equipped) => {
             match engine_call::fill_definition(run, equipped, &bounds, link.zip(facts), &mut program_view, state)? {

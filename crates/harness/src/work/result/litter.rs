@@ -32,7 +32,7 @@ impl TakenResult {
         let new: Vec<Vec<u8>> = listing.0.keys().filter(|path| !baseline.0.contains_key(*path)).cloned().collect();
         let store = &copy.baseline.store;
         let marked = marked_folders(store, baseline, &listing, &new)?;
-        let scratch = |name: &str| run.work.join(format!("ignore-{name}"));
+        let scratch = |name: &str| run.work().join(format!("ignore-{name}"));
         let by_baseline = tree::ignored(store, baseline, &new, &scratch("baseline"))?;
         let by_result = tree::ignored(store, &listing, &new, &scratch("result"))?;
         for ((path, by_baseline), dirt) in new.iter().zip(by_baseline).zip(by_result) {

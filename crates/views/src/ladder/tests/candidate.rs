@@ -7,7 +7,7 @@ use contract::approval::OutcomeVerdict;
 use contract::{CollectionKind, Purpose, Stage, Status};
 
 use super::super::RungStatus;
-use super::model::model_status;
+use super::model::{model_status, speaks_against};
 use super::{Dice, PINS, Past, STAGES, Told};
 
 const CASES: [&str; 3] = ["one", "two", "three"];
@@ -62,10 +62,7 @@ fn falls(past: &Past) -> bool {
         _ if past.is_deleted => true,
         Status::Pass if past.is_collected => false,
         Status::Pass => past.is_damaged || is_rejected && !earns_nothing(past),
-        _ => {
-            past.reason.is_some_and(|reason| super::model::AGAINST.contains(&reason))
-                && !(is_readable(past) && past.is_exempt())
-        }
+        _ => speaks_against(past) && !(is_readable(past) && past.is_exempt()),
     }
 }
 

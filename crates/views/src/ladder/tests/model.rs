@@ -6,7 +6,15 @@ use contract::{Purpose, Reason, Stage, Status};
 use super::super::RungStatus;
 use super::{PINS, Past, Pin, STAGES};
 
-pub(super) const AGAINST: [Reason; 3] = [Reason::NoDiff, Reason::Timeout, Reason::BudgetExceeded];
+/// Reasons that count against a rung whatever the status is, beside a failure for any reason.
+pub(super) const AGAINST: [Reason; 4] =
+    [Reason::Timeout, Reason::LifecycleTimeoutAfterValidPatch, Reason::BudgetExceeded, Reason::ReviewerRejected];
+
+/// True for a run that speaks against its rung, if no bundle clears the rung of it.
+pub(super) fn speaks_against(past: &Past) -> bool {
+    let is_failure = past.status == Status::Fail && past.reason != Some(Reason::HarnessInterrupted);
+    is_failure || past.reason.is_some_and(|reason| AGAINST.contains(&reason))
+}
 
 /// The state of a rung while the history is read.
 #[derive(Default)]
@@ -40,7 +48,7 @@ impl Standing {
             _ if past.is_deleted => true,
             Status::Pass if past.is_collected => false,
             Status::Pass => past.is_damaged || is_rejected && !earns_nothing,
-            _ => past.reason.is_some_and(|reason| AGAINST.contains(&reason)) && !is_exempt,
+            _ => speaks_against(past) && !is_exempt,
         };
         let is_pass = past.status == Status::Pass && is_readable(past) && !earns_nothing && !falls;
         if falls {

@@ -5,9 +5,10 @@ use ledger::{EngineIdentity, RunStatus, RungPart, RungRuns};
 
 use super::super::candidate::compute_rung;
 use super::super::count::counts_against;
+use super::super::listed::LOOKED_FOR;
 use super::super::rung::Terms;
-use super::super::{RungIdentity, RungStatus};
-use super::{Dice, ENGINE, PINS, Past, STAGES, Told};
+use super::super::{RungGap, RungIdentity, RungStatus};
+use super::{Dice, ENGINE, PINS, Past, STAGES, Told, run_id_of};
 
 /// A pass that was made while a clock was ahead, or on a faster machine, stays older than the failures that the ledger has after it.
 #[test]
@@ -63,24 +64,28 @@ fn every_run_that_counts_is_in_the_index_of_deciding_runs() {
     assert!(deciding.len() < all.len(), "control: outages are not in it");
 }
 
-/// Old outages are passed over where no older run would earn the rung, and looked for where one would.
+/// Runs below the outages of the next test.
+const DEEP: usize = 600;
+
+/// Old outages are passed over where no older run would earn the rung. Where one would, the bundle of each is asked for, by one
+/// list of them all.
 #[test]
-fn outages_cost_nothing_where_nothing_is_earned() {
+fn outages_cost_one_list_of_bundles_at_most() {
     let plain = |number: usize| {
         let roll = Past::roll(&mut Dice(1), number);
-        let counts =
-            Past { is_negative: false, is_break_glass: false, is_from_commit: false, is_unverified: false, ..roll };
-        Past { stage: STAGES[0], pin: PINS[0], purpose: Purpose::Governed, is_sealed: true, ..counts }
+        let counts = Past { is_negative: false, is_break_glass: false, is_from_commit: false, ..roll };
+        let counts = Past { is_continued: false, is_unverified: false, is_sealed: true, ..counts };
+        Past { stage: STAGES[0], pin: PINS[0], purpose: Purpose::Governed, ..counts }
     };
     let oldest = [
         ("an outage", Status::Blocked, Some(Reason::ProviderUnavailable), RungStatus::NotStarted, 0..=100),
         ("a failure", Status::Fail, Some(Reason::NoDiff), RungStatus::Blocked, 0..=100),
-        ("a pass", Status::Pass, None, RungStatus::Validated, 300..=400),
+        ("a pass", Status::Pass, None, RungStatus::Validated, LOOKED_FOR..=LOOKED_FOR + 10),
     ];
     for (what, status, reason, expected, looks) in oldest {
         let told = Told::new(true, 1);
         told.add(Past { status, reason, ..plain(0) });
-        for number in 1..300 {
+        for number in 1..DEEP {
             told.add(Past { status: Status::Blocked, reason: Some(Reason::ProviderUnavailable), ..plain(number) });
         }
         let look = |terms| {
@@ -93,7 +98,13 @@ fn outages_cost_nothing_where_nothing_is_earned() {
         assert_eq!((rung.status, rung.runs.len(), rung.older_runs), (expected, 20, true), "{what}");
         assert!(looks.contains(&looked), "{what}: {looked} bundles were looked for");
         let (rung, looked) = look(Terms::whole(1));
-        assert_eq!((rung.status, rung.runs.len()), (expected, 300), "{what}: the control");
-        assert!(looked >= 299, "{what}: the control: {looked}");
+        assert_eq!((rung.status, rung.runs.len()), (expected, DEEP), "{what}: the control");
+        assert!((LOOKED_FOR..=LOOKED_FOR + 10).contains(&looked), "{what}: the control: {looked}");
+        // The bundle of one outage among those that are listed is gone.
+        told.runs.borrow_mut().get_mut(&run_id_of(DEEP / 4)).unwrap().is_deleted = true;
+        let (rung, _) = look(Terms::whole(1));
+        assert_eq!(rung.gap.as_ref().map(RungGap::code), Some("bundle_missing"), "{what}");
+        let (rung, _) = look(Terms::bounded(1, 20));
+        assert_ne!(rung.status, RungStatus::Validated, "{what}");
     }
 }

@@ -6,7 +6,7 @@ use contract::{Digest, Purpose, RunId, Stage, Status};
 use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
 use serde_json::{Value, json};
 
-use super::Proven;
+use super::{Proven, WORK_ITEM};
 
 /// Fields that are copied from the refresh under the same name.
 const COPIED: [&str; 9] = [
@@ -63,6 +63,9 @@ impl Proven {
             assert!(!document[field].is_null(), "{field}");
             assert_eq!(summary[field], document[field], "{field}");
         }
+        let passes = document["real_stage5_passes"].as_array().unwrap().iter();
+        let work: Vec<(&Value, Option<&Value>)> = passes.map(|pass| (&pass["case_id"], pass.get("work_id"))).collect();
+        assert_eq!(work, [(&json!("second"), Some(&json!(WORK_ITEM))), (&json!("made"), Some(&Value::Null))]);
         for field in &COPIED[..4] {
             assert!(path(field).is_file(), "{field}");
         }
