@@ -64,8 +64,9 @@ fn fill_python(home: &Path) -> ChoreResult {
     let head = "[project]\nname = \"primer\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"";
     write(&project, "pyproject.toml", &format!("{head}\ndependencies = [{}]\n", quoted(&PYTHON_TREE)))?;
     run(home, &project, &uv, &["sync", "--quiet", "--python", super::SYSTEM_PYTHON])?;
-    // What a build in isolation gets, so that projects with that backend can be built.
-    run(home, &project, &uv, &[&["pip", "install", "--quiet"][..], &BACKENDS].concat())?;
+    // By name, as without a lock file: uv then keeps the metadata of this machine's wheels.
+    let by_name = ["pip", "install", "--quiet", "--reinstall"];
+    run(home, &project, &uv, &[&by_name[..], &PYTHON_TREE, &BACKENDS].concat())?;
 
     let project = home.join("projects/poetry");
     let lines: Vec<String> = PYTHON_TREE.iter().map(|pin| format!("{}\n", pin.replace("==", " = \"") + "\"")).collect();
