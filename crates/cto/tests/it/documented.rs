@@ -118,6 +118,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cto demo", "smoke runs it"),
     ("cto matrix", "matrix runs it"),
     ("cto health", "a matrix of its own; validated runs it"),
+    ("cto request task.yaml", "needs the contract of a target; targets runs it"),
     ("cto guard --json", "needs a Core in harness.yaml; audit runs it"),
     ("cto work status DEMO-WORK-007", "speaks of an item of a board; workspace_records runs it"),
     ("cto validate stage", "holds every failure class of a stage; validated runs it"),

@@ -153,7 +153,7 @@ impl DocumentedHome {
     fn fill(&self, line: &str) -> String {
         let mut line = line.replace("20261115T003955Z-r1-string-slugify-b9tc", &self.runs[0]);
         // A stick that no test has, and a number of runs that takes long.
-        line = line.replace("/media/stick/", "").replace("-n 10", "-n 2").replace("-n 8", "-n 2");
+        line = line.replace("/media/stick/", "stick-").replace("-n 10", "-n 2").replace("-n 8", "-n 2");
         // The branch has the name of a run that the page itself made.
         line = line.replace("cto/usage-line/b9tc", "$(git -C site branch --list 'cto/*' --format='%(refname:short)')");
         for (known, run) in KNOWN_RUNS.iter().zip(&self.runs) {
