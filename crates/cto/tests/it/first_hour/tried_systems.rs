@@ -125,8 +125,10 @@ fn check_draft(desks: &(Desk, Desk), name: &str, files: &[File], fix: &str, need
     let document = filled.call(&["environment", "suggest", text(&repository), "--try", "--json"]).expect(0).json();
     let tried = document["tried"].as_array().unwrap();
     assert_eq!((tried.len(), &tried[0]["works"]), (1, &json!(true)), "{document:#}");
-    let held = empty.hold_drafted(&empty.lay(name, files, fix));
-    assert_eq!(held["status"] != "pass", needs_packages, "{:#}", held["blockers"]);
+    if needs_packages {
+        let held = empty.hold_drafted(&empty.lay(name, files, fix));
+        assert_ne!(held["status"], "pass", "{:#}", held["blockers"]);
+    }
     document["draft"]["environment"].clone()
 }
 
