@@ -2,6 +2,7 @@
 //! a Python with the libraries that our formats are checked against.
 
 pub(crate) mod agents;
+mod homes;
 pub(crate) mod models;
 mod objects;
 
@@ -117,6 +118,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     ("CTO_TEST_VITEST", agents::vitest),
     ("CTO_TEST_AVA", agents::ava),
     ("CTO_TEST_MANAGERS", agents::managers),
+    ("CTO_TEST_USER_HOME", homes::user_home),
     ("CTO_TEST_SESSIONS", models::sessions),
     ("CTO_TEST_STOPPABLE", stoppable),
     ("CTO_TEST_BROWSER", crate::browser::modules),

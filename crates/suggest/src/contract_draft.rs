@@ -4,6 +4,7 @@
 mod checks;
 mod ci;
 mod sources;
+mod variants;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,9 +13,11 @@ use contract::task::Command;
 use untrusted_fs::own_files;
 
 use crate::environment::{EnvironmentDraft, SuggestEnvironmentError, draft_environment};
-use crate::machine::MachineTools;
+use crate::machine::{DraftChoice, MachineTools};
 use crate::repository::list_project_folders;
 use crate::yaml::{scalar, write_comment};
+
+pub use variants::{EnvironmentVariant, VariantSearch};
 
 /// The part of a contract that a repository does not know.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ pub struct ContractDraft {
 pub fn draft_contract(dir: &Path, tools: &MachineTools) -> Result<ContractDraft, SuggestEnvironmentError> {
     let root = own_files::canonicalize(dir).map_err(SuggestEnvironmentError::Look)?;
     let folders = list_project_folders(&root).map_err(SuggestEnvironmentError::Look)?;
-    let environment = draft_environment(&folders, tools);
+    let environment = draft_environment(&folders, tools, DraftChoice::USUAL);
     Ok(ContractDraft {
         checks: checks::find_checks(&folders),
         sources: folders.first().map(sources::find_sources).unwrap_or_default(),
@@ -66,32 +69,7 @@ const NO_SOURCES: &str =
 const UNSAID: &str = "Unless said: title is the first line of the brief, mutation_mode is copied-fixture, forbidden_actions are all ten. The \
                       owner is who git says you are. cto decide shows what the contract resolves to.";
 
-/// A draft of an environment, and what tells it from the others.
-#[derive(Debug)]
-pub struct EnvironmentVariant {
-    pub label: &'static str,
-    /// Environment; none if nothing in the repository needs one.
-    pub draft: Option<EnvironmentDraft>,
-}
-
 impl ContractDraft {
-    /// Environments to be tried one after the other, the likeliest first.
-    pub fn variants(&self) -> Vec<EnvironmentVariant> {
-        let Some(draft) = &self.environment else {
-            return vec![EnvironmentVariant { label: "what every sandbox shows", draft: None }];
-        };
-        let others = [
-            ("from what this machine has", Some(draft.clone())),
-            ("the same without the build", draft.unbuilt_draft()),
-            ("with network for setup", draft.online_draft()),
-            ("without setup and build", draft.bare_draft()),
-        ];
-        let variant = |(label, draft): (&'static str, Option<EnvironmentDraft>)| {
-            draft.map(|draft| EnvironmentVariant { label, draft: Some(draft) })
-        };
-        others.into_iter().filter_map(variant).collect()
-    }
-
     /// The same contract in another environment.
     pub fn in_environment(self, environment: Option<EnvironmentDraft>) -> Self {
         Self { environment, ..self }

@@ -6,6 +6,7 @@ mod draft;
 mod go;
 mod node;
 mod python;
+mod python_cache;
 mod python_lock;
 mod python_marker;
 mod rust;
@@ -16,7 +17,7 @@ use std::path::Path;
 
 use untrusted_fs::own_files;
 
-use crate::machine::{Machine, MachineTools};
+use crate::machine::{DraftChoice, Machine, MachineTools};
 use crate::repository::{ProjectFolder, list_project_folders};
 
 pub use draft::EnvironmentDraft;
@@ -57,7 +58,7 @@ impl SuggestEnvironmentError {
 pub fn suggest_environment(dir: &Path, tools: &MachineTools) -> Result<EnvironmentDraft, SuggestEnvironmentError> {
     let root = own_files::canonicalize(dir).map_err(SuggestEnvironmentError::Look)?;
     let folders = list_project_folders(&root).map_err(SuggestEnvironmentError::Look)?;
-    let draft = draft_environment(&folders, tools);
+    let draft = draft_environment(&folders, tools, DraftChoice::USUAL);
     match draft.count_projects() {
         0 => Err(SuggestEnvironmentError::NothingFound),
         _ => Ok(draft),
@@ -65,8 +66,12 @@ pub fn suggest_environment(dir: &Path, tools: &MachineTools) -> Result<Environme
 }
 
 /// Drafts from folders that were listed before; empty where nothing is known.
-pub(crate) fn draft_environment(folders: &[ProjectFolder<'_>], tools: &MachineTools) -> EnvironmentDraft {
-    let machine = Machine::new(tools);
+pub(crate) fn draft_environment(
+    folders: &[ProjectFolder<'_>],
+    tools: &MachineTools,
+    choice: DraftChoice,
+) -> EnvironmentDraft {
+    let machine = Machine::new(tools, choice);
     let mut draft = EnvironmentDraft::default();
     for folder in folders {
         if draft.count_projects() >= MOST_PROJECTS {

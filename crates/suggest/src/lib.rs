@@ -7,9 +7,10 @@
 mod contract_draft;
 mod environment;
 mod machine;
+mod node_manager;
 mod repository;
 mod yaml;
 
-pub use contract_draft::{ContractDraft, ContractWords, EnvironmentVariant, draft_contract, task_id_of};
+pub use contract_draft::{ContractDraft, ContractWords, EnvironmentVariant, VariantSearch, draft_contract, task_id_of};
 pub use environment::{EnvironmentDraft, SuggestEnvironmentError, suggest_environment};
 pub use machine::MachineTools;

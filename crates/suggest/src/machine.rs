@@ -57,21 +57,43 @@ pub struct MachineTools {
     pub sandbox_home: PathBuf,
 }
 
+/// Choice between drafts that a repository and a machine allow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DraftChoice {
+    /// Installs the versions of a lock file, if there is one.
+    pub(crate) holds_to_locks: bool,
+    /// Takes the second of several caches.
+    pub(crate) takes_other_cache: bool,
+}
+
+impl DraftChoice {
+    /// The likeliest.
+    pub(crate) const USUAL: Self = Self { holds_to_locks: true, takes_other_cache: false };
+}
+
 /// Operator's machine, seen through facts that the caller gathered.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     tools: &'a MachineTools,
+    pub(crate) choice: DraftChoice,
 }
 
 impl<'a> Machine<'a> {
     /// Wraps the gathered facts.
-    pub(crate) fn new(tools: &'a MachineTools) -> Self {
-        Self { tools }
+    pub(crate) fn new(tools: &'a MachineTools, choice: DraftChoice) -> Self {
+        Self { tools, choice }
     }
 
     /// Finds a program that a sandbox shows, or can be made to show.
     pub(crate) fn find_program(&self, toolchain: &Toolchain) -> Option<FoundProgram> {
         self.first_on_path(toolchain).or_else(|| self.programs(toolchain).into_iter().next())
+    }
+
+    /// Finds a program that is one file and needs nothing beside it.
+    pub(crate) fn find_single(&self, name: &str) -> Option<FoundProgram> {
+        let usual = self.tools.operator_home.iter().map(|home| home.join(".local/bin"));
+        let dirs = self.tools.operator_path.iter().filter(|dir| dir.is_absolute() && !dir.ends_with("shims")).cloned();
+        dirs.chain(usual).find_map(|dir| self.known(&dir.join(name)).or_else(|| lone_file(&dir.join(name), name)))
     }
 
     /// The one that the operator's shell would start, or the next on their PATH that can be
@@ -170,6 +192,21 @@ impl<'a> Machine<'a> {
     pub(crate) fn toolchains(&self) -> Option<PathBuf> {
         folder(&self.tools.rustup_home.as_ref()?.join("toolchains"))
     }
+}
+
+/// A program whose file alone is shown.
+fn lone_file(program: &Path, name: &str) -> Option<FoundProgram> {
+    let real = is_program(program).then(|| own_files::canonicalize(program).ok()).flatten()?;
+    if real.file_name()? != name {
+        return None;
+    }
+    let target = format!("/opt/{name}/bin/{name}");
+    Some(FoundProgram {
+        prefix: real.parent()?.to_owned(),
+        mount: Some((path_text(&real)?, target.clone())),
+        path: None,
+        inside: target,
+    })
 }
 
 /// `None` for a path that a contract cannot name.

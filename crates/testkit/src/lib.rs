@@ -48,7 +48,7 @@ pub use tmux::Tmux;
 pub use tools::{
     Agent, NodeRunner, agent, aider, bun, cargo, cargo_home, cmake, go, go_apart, go_cache, go_environment, moment,
     nextest, node, node_environment, node_managers, node_runner, npm_cache, open_api_python, python_environment, quick,
-    same_place, sessions_python, stoppable, times, tsc, tsc_environment, wheels,
+    same_place, sessions_python, stoppable, times, tsc, tsc_environment, user_home, wheels,
 };
 pub use upstream::{ConnectProxy, TlsModel};
 pub use who::{Who, copy_to_change, tested_as_ordinary_user};

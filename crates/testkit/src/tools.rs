@@ -167,6 +167,11 @@ pub fn node_managers(test: &str) -> Option<PathBuf> {
     made(test, "CTO_TEST_MANAGERS")
 }
 
+/// A home in which every package manager has installed a tree of packages once; its `bin` has uv.
+pub fn user_home(test: &str) -> Option<PathBuf> {
+    made(test, "CTO_TEST_USER_HOME")
+}
+
 /// The Python of an environment that has tox and nox.
 pub fn sessions_python(test: &str) -> Option<PathBuf> {
     made(test, "CTO_TEST_SESSIONS")

@@ -2,6 +2,7 @@
 //! that are checked after the install: npm on an older Node quietly takes an older package.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use super::{is_marked, mark};
 use crate::ChoreResult;
@@ -187,6 +188,8 @@ const PRIMER: &str = "{\"name\": \"primer\", \"private\": true, \"dependencies\"
 
 /// Package managers of Node, installed at their pinned versions.
 pub(super) fn managers() -> ChoreResult<PathBuf> {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _held = super::hold(&MAKING);
     let node = node()?;
     let folder = cache()?.join("managers");
     let wanted = format!("{}\n{NODE}", MANAGERS.join("\n"));

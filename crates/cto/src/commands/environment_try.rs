@@ -13,8 +13,9 @@ use evidence::names;
 use harness::{Ask, FAKE, Harness, Task, list_unloaded};
 use serde::Serialize;
 use serde_json::json;
-use suggest::{ContractDraft, ContractWords, EnvironmentVariant};
+use suggest::{ContractDraft, ContractWords, EnvironmentVariant, VariantSearch};
 
+use super::environment::{machine_tools, no_draft};
 use super::{INTERRUPTED, new};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -27,6 +28,8 @@ const MOST_LACKS: usize = 5;
 #[derive(Debug, Serialize)]
 struct TriedEnvironment {
     environment: &'static str,
+    /// Line of the failure before it that chose it.
+    because: Option<String>,
     works: bool,
     /// Cause of a failure, in the words of the run that tried it.
     why: Option<String>,
@@ -52,20 +55,26 @@ pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, Comm
     }
     let scratch = tempfile::tempdir()?;
     let harness = context.harness_at(&scratch.path().to_owned().into())?;
-    let variants = drafted.variants();
+    let mut search =
+        VariantSearch::new(&repository, &machine_tools(context)).map_err(|error| no_draft(&repository, &error))?;
+    let mut variants: Vec<EnvironmentVariant> = Vec::new();
     let mut tried: Vec<TriedEnvironment> = Vec::new();
-    for EnvironmentVariant { label, draft } in &variants {
-        context.output.print_note(&format!("trying {label}\n"));
-        let whole = drafted.clone().in_environment(draft.clone());
-        let Some(result) = try_one(context, &harness, label, &whole, &repository)? else { return Ok(INTERRUPTED) };
+    let mut next = Some(search.first_variant());
+    while let Some(variant) = next {
+        context.output.print_note(&format!("trying {}\n", variant.label));
+        if let Some(because) = &variant.because {
+            context.output.print_note(&format!("  since it says: {}\n", show_controls(because)));
+        }
+        let whole = drafted.clone().in_environment(variant.draft.clone());
+        let Some((result, said)) = try_one(context, &harness, &variant, &whole, &repository)? else {
+            return Ok(INTERRUPTED);
+        };
         if let Some(why) = &result.why {
             context.output.print_note(&format!("  {}\n", show_controls(why)));
         }
-        let is_green = result.is_green;
+        next = if result.is_green { None } else { search.next_variant(&said) };
         tried.push(result);
-        if is_green {
-            break;
-        }
+        variants.push(variant);
     }
     match pick_environment(&tried) {
         Some(at) => tell(context, &tried, variants[at].draft.as_ref()),
@@ -81,15 +90,15 @@ fn pick_environment(tried: &[TriedEnvironment]) -> Option<usize> {
     working.rev().max_by_key(|(_, row)| (row.is_green, row.passed)).map(|(at, _)| at)
 }
 
-/// Holds the exam of the baseline as a run does, with an engine that changes nothing. None
-/// if a signal ended it.
+/// Holds the exam of the baseline as a run does, with an engine that changes nothing. Gives
+/// the output of setup and tests too. None if a signal ended it.
 fn try_one(
     context: &Context,
     harness: &Harness,
-    label: &'static str,
+    variant: &EnvironmentVariant,
     drafted: &ContractDraft,
     repository: &Path,
-) -> Result<Option<TriedEnvironment>, CommandError> {
+) -> Result<Option<(TriedEnvironment, String)>, CommandError> {
     let words =
         ContractWords { task_id: "environment", brief: "Change nothing.", allowed_paths: &[], repository: None };
     let mut task = Task::from_text("the draft", &drafted.yaml(&words), repository)?;
@@ -106,18 +115,21 @@ fn try_one(
         at: Some("HEAD".to_owned()),
         ..context.plain_ask(FAKE, &task, Purpose::Validation)?
     };
-    let display = RunDisplay::titled(context.output, format!("trying {label}"), &context.cancel);
+    let display = RunDisplay::titled(context.output, format!("trying {}", variant.label), &context.cancel);
     let outcome = display.watch_run(harness, &task, &ask, &context.cancel)?;
     if outcome.interrupted {
         return Ok(None);
     }
-    let log = fs::read(outcome.sealed.dir.join(names::TEST_LOG)).unwrap_or_default();
-    Ok(Some(judge(label, &outcome.sealed.report, list_unloaded(&log))))
+    let read = |name: &str| fs::read(outcome.sealed.dir.join(name)).unwrap_or_default();
+    let (setup, log) = (read(names::SETUP_LOG), read(names::TEST_LOG));
+    let said = [&setup[..], b"\n", &log].concat();
+    let result = judge(variant, &outcome.sealed.report, list_unloaded(&log));
+    Ok(Some((result, String::from_utf8_lossy(&said).into_owned())))
 }
 
 /// An environment works if the tests run in it and everything that they need loads; red
 /// tests are the repository's own affair.
-fn judge(environment: &'static str, report: &Report, unloaded: Vec<String>) -> TriedEnvironment {
+fn judge(variant: &EnvironmentVariant, report: &Report, unloaded: Vec<String>) -> TriedEnvironment {
     // A control adds a test of its own.
     let held = report.verification.passes.iter().filter(|pass| pass.kind != PassKind::Control);
     let counts: Vec<TestCounts> = held.filter_map(|pass| pass.tests.result).collect();
@@ -136,7 +148,8 @@ fn judge(environment: &'static str, report: &Report, unloaded: Vec<String>) -> T
         _ => first,
     };
     let not_loaded = not_loaded.into_iter().take(MOST_LACKS).collect();
-    TriedEnvironment { environment, works, why, tests, passed, not_loaded, is_green }
+    let (environment, because) = (variant.label, variant.because.clone());
+    TriedEnvironment { environment, because, works, why, tests, passed, not_loaded, is_green }
 }
 
 fn tell(
@@ -156,7 +169,8 @@ fn tell(
             true => format!("works, {} tests ran", row.tests),
             false => "does not work".to_owned(),
         };
-        output.print(&format!("# Tried: {}: {end}\n", row.environment));
+        let because = row.because.as_ref().map(|line| format!(" (it said: {})", show_controls(line)));
+        output.print(&format!("# Tried: {}: {end}{}\n", row.environment, because.unwrap_or_default()));
     }
     output.print(&draft.map_or_else(|| "environment: {}\n".to_owned(), suggest::EnvironmentDraft::yaml));
     Ok(0)
@@ -179,7 +193,16 @@ mod tests {
     use super::*;
 
     fn tried(works: bool, is_green: bool, passed: u64) -> TriedEnvironment {
-        TriedEnvironment { environment: "e", works, why: None, tests: 9, passed, not_loaded: Vec::new(), is_green }
+        TriedEnvironment {
+            environment: "e",
+            because: None,
+            works,
+            why: None,
+            tests: 9,
+            passed,
+            not_loaded: Vec::new(),
+            is_green,
+        }
     }
 
     #[test]

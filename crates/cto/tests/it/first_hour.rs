@@ -13,6 +13,8 @@ mod drafted;
 mod setup;
 mod systems;
 mod tried;
+mod tried_failures;
+mod tried_systems;
 
 use std::fs;
 use std::path::Path;

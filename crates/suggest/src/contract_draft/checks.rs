@@ -4,6 +4,7 @@ use contract::task::Command;
 use serde_json::Value;
 
 use super::DraftCheck;
+use crate::node_manager::NodeManager;
 use crate::repository::ProjectFolder;
 
 /// Suites of whole repositories take longer than the default of a contract.
@@ -44,13 +45,7 @@ fn checks_of(folder: &ProjectFolder<'_>) -> Vec<DraftCheck> {
 
 fn node(folder: &ProjectFolder<'_>) -> Option<(Vec<&'static str>, String)> {
     let manifest: Value = serde_json::from_str(&folder.read_text("package.json")?).ok()?;
-    let manager = if folder.has_file("pnpm-lock.yaml") {
-        "pnpm"
-    } else if folder.has_file("yarn.lock") {
-        "yarn"
-    } else {
-        "npm"
-    };
+    let manager = NodeManager::find(folder).name();
     let script = manifest["scripts"]["test"].as_str().filter(|script| !script.contains("no test specified"));
     match script {
         Some(script) => {

@@ -1,6 +1,8 @@
 //! A draft of a contract's environment: each part with its reason, as YAML to paste or as
 //! JSON.
 
+mod changes;
+
 use std::fmt::Write as _;
 
 use contract::task::{Command, Environment, Mount};
@@ -45,6 +47,10 @@ pub struct EnvironmentDraft {
     /// Further changes that setup needs where it may use the network.
     online: Vec<String>,
     notes: Vec<String>,
+    /// Build command that installs the project itself, where a failure asks for it.
+    project: Option<DraftPart<Command>>,
+    /// Folder of Python modules in a sandbox, where a failure asks for it.
+    module_path: Option<String>,
 }
 
 impl EnvironmentDraft {
@@ -99,6 +105,17 @@ impl EnvironmentDraft {
         add(&mut self.build, command(argv, cwd), why);
     }
 
+    /// Keeps a build command that installs the project itself, for a failure that asks for it.
+    pub(super) fn offer_project<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>) {
+        let why = "installs a link to the project's own code, on every tree that is judged".to_owned();
+        self.project = Some(DraftPart { value: command(argv, cwd), why });
+    }
+
+    /// Keeps a folder of modules, for a failure that asks for it.
+    pub(super) fn offer_module_path(&mut self, below: &str) {
+        self.module_path = Some(format!("/workspace/{below}"));
+    }
+
     /// Hosts that setup would ask, and what else would have to change, if anything.
     pub(super) fn online(&mut self, hosts: &[&str], change: &str) {
         hosts.iter().for_each(|host| push_new(&mut self.hosts, (*host).to_owned()));
@@ -110,40 +127,6 @@ impl EnvironmentDraft {
     /// Adds something that a person has to know or do.
     pub(super) fn add_note(&mut self, note: impl Into<String>) {
         push_new(&mut self.notes, note.into());
-    }
-
-    /// Variant with network for setup, and without the settings that keep package managers
-    /// offline. None if setup sees the whole tree, which is never combined with network, or
-    /// if there is no host to reach.
-    pub(crate) fn online_draft(&self) -> Option<Self> {
-        if self.whole_tree || self.hosts.is_empty() || self.setup.is_empty() || self.inputs.is_empty() {
-            return None;
-        }
-        let mut online = Self { uses_network: true, ..self.clone() };
-        for part in online.setup.iter_mut().chain(&mut online.last) {
-            part.value.argv = without_offline(&part.value.argv);
-        }
-        online.variables.retain(|part| !OFFLINE_VARIABLES.contains(&part.value.0.as_str()));
-        Some(online)
-    }
-
-    /// The same without setup and build: whatever the system has.
-    pub(crate) fn bare_draft(&self) -> Option<Self> {
-        let has_steps = !self.setup.is_empty() || !self.last.is_empty() || !self.build.is_empty();
-        has_steps.then(|| Self {
-            setup: Vec::new(),
-            last: Vec::new(),
-            build: Vec::new(),
-            inputs: Vec::new(),
-            whole_tree: false,
-            hosts: Vec::new(),
-            ..self.clone()
-        })
-    }
-
-    /// The same with the dependencies made and nothing built.
-    pub(crate) fn unbuilt_draft(&self) -> Option<Self> {
-        (!self.build.is_empty() && !self.setup.is_empty()).then(|| Self { build: Vec::new(), ..self.clone() })
     }
 
     /// Environment of the contract, without the reasons of its parts.
@@ -251,21 +234,6 @@ impl EnvironmentDraft {
             let _ = writeln!(out, "  # setup_network: [{}]", hosts.join(", "));
         }
     }
-}
-
-/// Variables that keep a package manager off the network.
-const OFFLINE_VARIABLES: [&str; 2] = ["CARGO_NET_OFFLINE", "GOPROXY"];
-/// Options that do, and those of them with a value.
-const OFFLINE: [&str; 2] = ["--offline", "--no-index"];
-const OFFLINE_PLACES: [&str; 4] = ["--cache", "--find-links", "--store-dir", "--cache-folder"];
-
-fn without_offline(argv: &[String]) -> Vec<String> {
-    let mut is_value = false;
-    let kept = argv.iter().filter(|word| {
-        let was_value = std::mem::replace(&mut is_value, OFFLINE_PLACES.contains(&word.as_str()));
-        !was_value && !is_value && !OFFLINE.contains(&word.as_str())
-    });
-    kept.cloned().collect()
 }
 
 fn write_command(out: &mut String, command: &Command) {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::draft::EnvironmentDraft;
+use super::python_cache::{PackageSource, UvCache};
 use super::python_lock::{read_pins, split_by_wheels};
 use super::python_marker::MarkerPlace;
-use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with, has_ending, path_text};
+use crate::machine::{FoundProgram, Machine, Toolchain, beginning_with};
 use crate::repository::ProjectFolder;
 
 const PYTHON: Toolchain = Toolchain { name: "python3", landmarks: &["lib/python3."] };
@@ -49,6 +50,16 @@ struct PythonInterpreter {
     own_pip: bool,
 }
 
+impl PythonInterpreter {
+    /// Words that start a pip which installs into `.venv`.
+    fn pip_words(&self) -> Vec<&str> {
+        match self.own_pip {
+            true => vec![&self.found.inside, "-m", "pip", "--python", ".venv"],
+            false => vec![".venv/bin/python", "-m", "pip"],
+        }
+    }
+}
+
 /// Adds a Python project: requirements, lock files and, at the root, manifests.
 pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, draft: &mut EnvironmentDraft) {
     let named = |name: &&str| name.starts_with("requirements") && name.ends_with(".txt");
@@ -63,20 +74,29 @@ pub(super) fn draft_python(place: &ProjectFolder<'_>, machine: &Machine<'_>, dra
     draft.found("Python", &files.iter().map(|name| place.path_of(name)).collect::<Vec<_>>());
     let Some(python) = interpreter(machine) else { return draft.add_note(no_interpreter(machine)) };
     draft.show_program("python3", &python.found);
-    let wanted = wanted(place, &requirements, MarkerPlace { python: version_of(&python) });
+    if place.has_folder("src") {
+        draft.offer_module_path(&place.path_of("src"));
+    }
+    let wanted = wanted(place, &requirements, machine, MarkerPlace { python: version_of(&python) });
     if !matches!(wanted, WantedPackages::Nothing) {
         install(place, machine, &python, &wanted, draft);
     }
 }
 
-fn wanted(place: &ProjectFolder<'_>, requirements: &[&str], here: MarkerPlace) -> WantedPackages {
+fn wanted(
+    place: &ProjectFolder<'_>,
+    requirements: &[&str],
+    machine: &Machine<'_>,
+    here: MarkerPlace,
+) -> WantedPackages {
     let says = |name: &&&str| {
         let text = place.read_text(name).unwrap_or_default();
         text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
     };
     let said: Vec<String> = requirements.iter().filter(says).map(ToString::to_string).collect();
     let needs = |name: &&str| place.read_text(name).is_some_and(|text| NEEDS.iter().any(|word| text.contains(word)));
-    match LOCKS.into_iter().find(|lock| place.has_file(lock) && !place.ignores(lock)) {
+    let is_kept = |lock: &&str| machine.choice.holds_to_locks && place.has_file(lock) && !place.ignores(lock);
+    match LOCKS.into_iter().find(is_kept) {
         _ if !said.is_empty() => WantedPackages::Requirements(said),
         Some(lock) => match read_lock(place, lock, here) {
             pins if pins.is_empty() => WantedPackages::AllWheels(lock),
@@ -99,6 +119,43 @@ fn install(
     wanted: &WantedPackages,
     draft: &mut EnvironmentDraft,
 ) {
+    let source = PackageSource::find(place, machine);
+    source.show(draft);
+    match (&source, wanted) {
+        (PackageSource::Uv(uv), _)
+            if machine.choice.holds_to_locks && place.has_file("uv.lock") && !place.ignores("uv.lock") =>
+        {
+            sync_uv(place, python, uv, draft);
+        }
+        _ => fill_venv(place, python, &source, wanted, draft),
+    }
+    draft.add_path(&place.path_of(".venv/bin"), "so that python, pytest and the like are those with the packages");
+    draft.online(&["pypi.org", "files.pythonhosted.org"], source.online_change());
+    advise(place, matches!(source, PackageSource::Registry), wanted, draft);
+}
+
+/// uv makes the environment by its lock file. The project itself, where it is built, is
+/// installed from every tree that is judged.
+fn sync_uv(place: &ProjectFolder<'_>, python: &PythonInterpreter, uv: &UvCache, draft: &mut EnvironmentDraft) {
+    let inside = python.found.inside.as_str();
+    let sync = ["sync", "--frozen", "--offline", "--link-mode", "copy", "--python", inside];
+    let dependencies = uv.words(&[&sync[..], &["--no-install-workspace"]].concat());
+    let why = "installs the versions that uv.lock names, from uv's cache; uv gets a cache it can write to";
+    draft.add_setup(&dependencies, place.cwd(), why);
+    draft.input(&place.path_of("uv.lock"));
+    if place.read_text("pyproject.toml").is_some_and(|text| text.contains("[build-system]")) {
+        let why = "installs the project itself as uv does, from every tree that is judged";
+        draft.add_build(&uv.words(&sync), place.cwd(), why);
+    }
+}
+
+fn fill_venv(
+    place: &ProjectFolder<'_>,
+    python: &PythonInterpreter,
+    source: &PackageSource,
+    wanted: &WantedPackages,
+    draft: &mut EnvironmentDraft,
+) {
     let inside = python.found.inside.as_str();
     let mut venv = vec![inside, "-m", "venv"];
     venv.extend(python.own_pip.then_some("--without-pip"));
@@ -106,17 +163,9 @@ fn install(
     // programs are looked for.
     venv.extend(python.found.is_moved().then_some("--copies"));
     draft.add_setup(&[&venv[..], &[".venv"]].concat(), place.cwd(), "an environment of the repository's own, in .venv");
-    let pip = if python.own_pip {
-        vec![inside, "-m", "pip", "--python", ".venv"]
-    } else {
-        vec![".venv/bin/python", "-m", "pip"]
-    };
-    let mut argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).collect();
-    let wheels = wheels(place, machine);
-    if let Some(wheels) = &wheels {
-        draft.mount(wheels, "/opt/wheels", "wheels of this machine, so that setup needs no network");
-        argv.extend(["--no-index", "--find-links", "/opt/wheels"]);
-    }
+    let pip = python.pip_words();
+    let install = source.install_words(inside, &pip);
+    let mut argv: Vec<&str> = install.iter().map(String::as_str).collect();
     match wanted {
         WantedPackages::Requirements(files) => {
             let named: Vec<&str> = files.iter().flat_map(|file| ["-r", file]).collect();
@@ -124,9 +173,9 @@ fn install(
             files.iter().for_each(|file| draft.input(&place.path_of(file)));
         }
         WantedPackages::Locked(lock, pins) => {
-            let (here, missing) = match &wheels {
-                Some(wheels) => split_by_wheels(pins, Path::new(wheels)),
-                None => (pins.clone(), Vec::new()),
+            let (here, missing) = match source {
+                PackageSource::Wheels(wheels) => split_by_wheels(pins, Path::new(wheels)),
+                _ => (pins.clone(), Vec::new()),
             };
             // Without a single wheel pip says what is missing.
             let pins = if here.is_empty() { pins } else { &here };
@@ -137,7 +186,7 @@ fn install(
                 draft.add_note(format!("no wheel is there of {}, which {lock} names", listed(&missing)));
             }
         }
-        WantedPackages::AllWheels(lock) if wheels.is_none() => {
+        WantedPackages::AllWheels(lock) if !matches!(source, PackageSource::Wheels(_)) => {
             draft.add_note(format!("{lock} names no version that can be read, and there are no wheels to install"));
         }
         WantedPackages::AllWheels(lock) => {
@@ -147,26 +196,22 @@ fn install(
             draft.input(&place.path_of(lock));
         }
         WantedPackages::Project | WantedPackages::Nothing => {
-            let own = [argv, vec!["-e", "."]].concat();
-            draft.add_setup(&own, place.cwd(), "installs what the project asks for, and a link to its own code");
+            argv.extend(["-e", "."]);
+            draft.add_setup(&argv, place.cwd(), "installs what the project asks for, and a link to its own code");
             draft.sees_whole_tree();
             draft.add_note("wheels of the project's build backend, such as setuptools, have to be there too");
         }
     }
-    if !matches!(wanted, WantedPackages::Project | WantedPackages::Nothing) && is_compiled(place) {
+    if !matches!(wanted, WantedPackages::Project | WantedPackages::Nothing) {
         let own = ["--no-index", "--no-build-isolation", "--no-deps", "-e", "."];
         let argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).chain(own).collect();
-        draft.add_build(
-            &argv,
-            place.cwd(),
-            "compiles the project's own extension modules, on every tree that is judged",
-        );
-        draft.add_note("the project's build backend, such as setuptools, has to be among the requirements");
+        draft.offer_project(&argv, place.cwd());
+        if is_compiled(place) {
+            let why = "compiles the project's own extension modules, on every tree that is judged";
+            draft.add_build(&argv, place.cwd(), why);
+            draft.add_note("the project's build backend, such as setuptools, has to be among the requirements");
+        }
     }
-    draft.add_path(&place.path_of(".venv/bin"), "so that python, pytest and the like are those with the packages");
-    let change = if wheels.is_some() { "take --no-index and --find-links out of pip install" } else { "" };
-    draft.online(&["pypi.org", "files.pythonhosted.org"], change);
-    advise(place, wheels.is_none(), wanted, draft);
 }
 
 fn is_compiled(place: &ProjectFolder<'_>) -> bool {
@@ -187,8 +232,9 @@ fn advise(place: &ProjectFolder<'_>, no_wheels: bool, wanted: &WantedPackages, d
             WantedPackages::Project | WantedPackages::Nothing => ".".to_owned(),
         };
         draft.add_note(format!(
-            "no wheels were found in wheels/, wheelhouse/ or ~/.cache/wheels: fill one with python3 -m pip download --dest \
-             ~/.cache/wheels {what}, then suggest again, or let setup use the network"
+            "no packages were found in wheels/, wheelhouse/, ~/.cache/wheels or the caches of uv, pip and Poetry: install once with \
+             the project's own manager, or fill a folder with python3 -m pip download --dest ~/.cache/wheels {what}, then suggest \
+             again, or let setup use the network"
         ));
     }
     if !place.ignores(".venv") {
@@ -203,14 +249,6 @@ fn listed(names: &[String]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
-}
-
-/// Folders of wheels, the repository's first.
-fn wheels(place: &ProjectFolder<'_>, machine: &Machine<'_>) -> Option<String> {
-    let mut own = ["wheels", "wheelhouse"].into_iter().filter(|name| place.has_folder(name));
-    let own = own.find(|name| place.has_ending_in(name, "whl")).map(|name| place.host_path(name));
-    let of_machine = || machine.of_home(".cache/wheels").filter(|dir| has_ending(dir, "whl"));
-    own.or_else(of_machine).as_deref().and_then(path_text)
 }
 
 /// The first that can make an environment with packages in it.

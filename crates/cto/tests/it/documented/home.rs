@@ -1,6 +1,7 @@
 //! The state that the documentation assumes: a workspace, three runs, two repositories, contracts, keys and an archive.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -51,6 +52,9 @@ impl DocumentedHome {
         }
         fs::create_dir_all(user.join("webui-extensions")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cto"), user.join(".local/bin/cto")).unwrap();
+        let mail = user.join(".local/bin/mail");
+        fs::write(&mail, "#!/bin/sh\nexec cat >/dev/null\n").unwrap();
+        fs::set_permissions(&mail, fs::Permissions::from_mode(0o755)).unwrap();
         for name in ["id_ed25519", "id_other"] {
             let file = user.join(".ssh").join(name);
             let status = testkit::program("ssh-keygen", &user)
@@ -131,8 +135,25 @@ impl DocumentedHome {
         shell.output().unwrap()
     }
 
+    /// What one line prints on a terminal of usual width.
+    pub(super) fn type_on_terminal(&self, line: &str) -> String {
+        let file = self.world.path().join("typed.sh");
+        fs::write(&file, self.fill(line)).unwrap();
+        let wrapped = format!("stty cols 100 2>/dev/null; COLUMNS=100 script -qec 'bash {}' /dev/null", file.display());
+        String::from_utf8_lossy(&self.type_line(&wrapped).stdout).replace('\r', "")
+    }
+
+    /// The last parts of the names of all runs.
+    pub(super) fn own_names(&self) -> Vec<String> {
+        let bundles = fs::read_dir(self.world.bundles()).into_iter().flatten().flatten();
+        let names = bundles.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter_map(|name| name.rsplit('-').next().map(str::to_owned)).filter(|name| name.len() == 4).collect()
+    }
+
     fn fill(&self, line: &str) -> String {
         let mut line = line.replace("20261115T003955Z-r1-string-slugify-b9tc", &self.runs[0]);
+        // A stick that no test has, and a number of runs that takes long.
+        line = line.replace("/media/stick/", "stick-").replace("-n 10", "-n 2").replace("-n 8", "-n 2");
         // The branch has the name of a run that the page itself made.
         line = line.replace("cto/usage-line/b9tc", "$(git -C site branch --list 'cto/*' --format='%(refname:short)')");
         for (known, run) in KNOWN_RUNS.iter().zip(&self.runs) {

@@ -15,6 +15,10 @@ pub(super) struct Block {
     pub(super) commands: Vec<PageCommand>,
     /// The reason why it is not run.
     pub(super) not_run: Option<String>,
+    /// True if its lines have no prompt and are typed as a whole.
+    pub(super) is_script: bool,
+    /// True if its output speaks of a state that no test makes.
+    pub(super) other_state: bool,
 }
 
 /// A command as a reader types it.
@@ -23,6 +27,8 @@ pub(super) struct PageCommand {
     pub(super) text: String,
     /// The exit code that its comment names.
     pub(super) exit: Option<i32>,
+    /// Lines that the page shows below it.
+    pub(super) output: Vec<String>,
 }
 
 pub(super) fn find_pages() -> Vec<Page> {
@@ -48,7 +54,11 @@ fn add_pages(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 const FENCE: &str = "```console";
+/// Opens a block that is typed as a whole: its lines have no prompt.
+const SCRIPT_FENCE: &str = "```sh";
 const MARKER: &str = "<!-- not run: ";
+/// Marks a block whose commands run and whose output is that of another state.
+const STATE_MARKER: &str = "<!-- output of another state: ";
 /// Marks a page whose blocks are all of one kind that cannot be run.
 const PAGE_MARKER: &str = "<!-- page not run: ";
 
@@ -61,22 +71,37 @@ pub(super) fn find_blocks(text: &str) -> Vec<Block> {
     let (mut blocks, mut before) = (Vec::new(), "");
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        if line == FENCE {
+        if line == FENCE || line == SCRIPT_FENCE {
             let marked = before.strip_prefix(MARKER).and_then(|rest| rest.strip_suffix(" -->"));
             let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            blocks.push(Block { commands: find_commands(&body), not_run: marked.map(str::to_owned) });
+            let commands = if line == FENCE { find_commands(&body) } else { vec![script(&body)] };
+            let other_state = before.starts_with(STATE_MARKER) && before.ends_with(" -->");
+            blocks.push(Block { commands, not_run: marked.map(str::to_owned), is_script: line != FENCE, other_state });
         }
         before = line;
     }
     blocks
 }
 
+/// A block without prompts: one command, or several of which each must end with 0.
+fn script(body: &[&str]) -> PageCommand {
+    match body {
+        [line] => PageCommand { text: (*line).to_owned(), exit: None, output: Vec::new() },
+        lines => PageCommand { text: format!("set -e\n{}", lines.join("\n")), exit: Some(0), output: Vec::new() },
+    }
+}
+
 /// Lines behind `$ `, with those that belong to them: after a backslash, and up to the end of a here document.
 fn find_commands(body: &[&str]) -> Vec<PageCommand> {
-    let mut commands = Vec::new();
+    let mut commands: Vec<PageCommand> = Vec::new();
     let mut lines = body.iter();
     while let Some(line) = lines.next() {
-        let Some(begin) = line.strip_prefix("$ ") else { continue };
+        let Some(begin) = line.strip_prefix("$ ") else {
+            if let Some(PageCommand { output, .. }) = commands.last_mut() {
+                output.push((*line).to_owned());
+            }
+            continue;
+        };
         let (mut text, exit) = without_comment(begin);
         while text.ends_with('\\') {
             text.push('\n');
@@ -91,7 +116,7 @@ fn find_commands(body: &[&str]) -> Vec<PageCommand> {
                 }
             }
         }
-        commands.push(PageCommand { text, exit });
+        commands.push(PageCommand { text, exit, output: Vec::new() });
     }
     commands
 }

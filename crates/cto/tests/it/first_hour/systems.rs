@@ -1,11 +1,11 @@
 //! From nothing to a verified patch on a branch: repositories of different build systems, one agent, every typed line counted.
 
-mod repositories;
+pub(super) mod repositories;
 
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fixtures::scripted::{Reply, Script, ScriptedServer, Step, When};
 use serde_json::json;
@@ -24,9 +24,13 @@ fn brief(system: &System) -> String {
 }
 
 /// Solves the case of stage 2 and each repository's task, each when it is asked for.
-fn answers() -> Script {
+fn answers(engine: &str) -> Script {
     let slugify = "sed -i 's/return text.lower().*/return \"-\".join(text.lower().split())/' strings.py";
-    let shell = |command: &str| Reply::call("exec_command", json!({"cmd": command}));
+    let shell = |command: &str| match engine {
+        "codex" => Reply::call("exec_command", json!({"cmd": command})),
+        "claude" => Reply::call("Bash", json!({"command": command, "description": "work"})),
+        _ => Reply::call("bash", json!({"command": command, "description": "work"})),
+    };
     let step = |contains: &str, times: Option<u64>, reply: Reply| Step {
         when: When { contains: Some(contains.to_owned()), ..When::default() },
         times,
@@ -58,36 +62,29 @@ impl Person<'_> {
     }
 }
 
-/// Caches as package managers leave them in a person's home: what was downloaded once is there.
-fn fill_caches(test: &str, world: &World) -> Option<()> {
-    let wheels = testkit::wheels(test)?;
-    let folder = world.user().join(".cache/wheels");
-    std::fs::create_dir_all(&folder).unwrap();
-    // Two versions of one package too: a lock file names the one that is installed.
-    for wheel in std::fs::read_dir(wheels).unwrap().map(|entry| entry.unwrap().path()) {
-        let name = wheel.file_name().unwrap().to_string_lossy().into_owned();
-        if name.ends_with(".whl") {
-            std::fs::copy(&wheel, folder.join(name)).unwrap();
-        }
+/// Caches as package managers leave them in a person's home: each has installed one tree of packages before.
+pub(super) fn fill_caches(test: &str, world: &World) -> Option<()> {
+    let filled = testkit::user_home(test)?;
+    let below =
+        [".npm", ".cache/pnpm", ".local/share/pnpm/store", ".cache/yarn", ".cache/pip", ".cache/pypoetry", ".cache/uv"];
+    for below in below.into_iter().chain([".cargo/registry"]) {
+        show(world, &filled.join(below), below);
     }
-    let managers = testkit::node_managers(test)?;
-    for (below, place) in [
-        (".local/share/pnpm/store", managers.join("pnpm-store")),
-        (".cache/yarn", managers.join("yarn-cache")),
-        (".npm", testkit::npm_cache(test)?),
-        (".cargo/registry", testkit::cargo_home(test)?.join("registry")),
-        (".m2/repository", PathBuf::from("/usr/share/maven-repo")),
-    ] {
-        let link = world.user().join(below);
-        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
-        symlink(place, link).unwrap();
-    }
+    show(world, Path::new("/usr/share/maven-repo"), ".m2/repository");
+    show(world, &filled.join("bin/uv"), ".local/bin/uv");
     Some(())
+}
+
+/// Puts something into the home of a world's user.
+pub(super) fn show(world: &World, place: &Path, below: &str) {
+    let link = world.user().join(below);
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    symlink(place, link).unwrap();
 }
 
 /// The search path of somebody who has installed Go, and pnpm and Yarn beside a Node if a system wants them.
 #[expect(clippy::disallowed_methods, reason = "a test is told by the environment which programs there are")]
-fn search_path(test: &str, wants_managers: bool) -> Option<OsString> {
+pub(super) fn search_path(test: &str, wants_managers: bool) -> Option<OsString> {
     let go = testkit::go(test)?.parent()?.to_owned();
     let managers = wants_managers.then(|| testkit::node_managers(test)).flatten().map(|prefix| prefix.join("bin"));
     let usual = std::env::var_os("PATH").unwrap_or_default();
@@ -95,40 +92,64 @@ fn search_path(test: &str, wants_managers: bool) -> Option<OsString> {
 }
 
 /// The first thing that a system needs and this machine does not have.
-fn find_missing(system: &System) -> Option<&'static str> {
+pub(super) fn find_missing(system: &System) -> Option<&'static str> {
     system.needs.iter().copied().find(|file| !Path::new(file).exists())
 }
 
-#[test]
-fn a_few_lines_to_a_branch_whatever_builds_it() {
-    let test = "first_hour::systems::a_few_lines_to_a_branch_whatever_builds_it";
-    let Some(agent) = testkit::agent(test, "codex") else { return };
+/// Connects an agent, and types for each of its repositories what a person types.
+fn check(test: &str, engine: &'static str) {
+    let Some(agent) = testkit::agent(test, engine) else { return };
     let (Some(path), Some(managed)) = (search_path(test, false), search_path(test, true)) else { return };
     let world = world();
     know_operator(&world);
     let Some(()) = fill_caches(test, &world) else { return };
-    let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), answers()).unwrap();
+    let server = ScriptedServer::start(TcpListener::bind("127.0.0.1:0").unwrap(), answers(engine)).unwrap();
     let endpoint = format!("http://{}/v1", server.address());
     let bin = agent.executable.display().to_string();
-    let setup = ["setup", "codex", "--endpoint", &endpoint, "--model", "model-x", "--bin", &bin, "--yes"];
-    let mut first = Person { world: &world, path: &path, commands: 0, lines: 0 };
+    let setup = ["setup", engine, "--endpoint", &endpoint, "--model", "model-x", "--bin", &bin, "--yes"];
+    // An interpreter is found on the PATH.
+    let beside = agent.interpreter.as_ref().and_then(|node| node.parent()).map(Path::to_owned);
+    let with_interpreter = std::env::join_paths(beside.into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let mut first = Person { world: &world, path: &with_interpreter, commands: 0, lines: 0 };
     let _ = first.types(&setup, 0);
-    testkit::each_row(SYSTEMS.iter().map(|system| (system.name, system)), |system| {
+    let systems = SYSTEMS.iter().filter(|system| system.engine() == engine);
+    testkit::each_row(systems.map(|system| (system.name, system)), |system| {
         if let Some(missing) = find_missing(system) {
             return testkit::skip(test, &format!("no {missing} for {}", system.name));
         }
         let repository = world.repository(system.name, system.files);
         let path = if system.wants_managers() { &managed } else { &path };
         let mut person = Person { world: &world, path, ..first };
-        let brief = brief(system);
-        let place = ["--allow", system.allow, "--repo", text(&repository), "--engine", "codex", "--json"];
-        let report = person.types(&[&["run", "--brief", &brief][..], &place].concat(), 0).json();
+        let (brief, file) = (brief(system), format!("{}.yaml", system.name.replace(' ', "-")));
+        let place = ["--allow", system.allow, "--repo", text(&repository), "--out", &file];
+        let _ = person.types(&[&["new", "--from", &brief][..], &place].concat(), 0);
+        let report = person.types(&["run", &file, "--engine", engine, "--json"], 0).json();
         assert_eq!(report["status"], "pass", "{}", report["blockers"]);
         let _ = person.types(&["take", "@", "--branch", "fixed"], 0);
         let (file, content) = system.fixed;
         assert!(git(&repository, ["show", &format!("fixed:{file}")]).contains(content));
         assert!(person.commands <= MOST_COMMANDS && person.lines <= MOST_LINES, "{} {}", person.commands, person.lines);
     });
+}
+
+#[test]
+fn a_few_lines_to_a_branch_with_codex() {
+    check("first_hour::systems::a_few_lines_to_a_branch_with_codex", "codex");
+}
+
+#[test]
+fn a_few_lines_to_a_branch_with_claude() {
+    check("first_hour::systems::a_few_lines_to_a_branch_with_claude", "claude");
+}
+
+#[test]
+fn a_few_lines_to_a_branch_with_pi() {
+    check("first_hour::systems::a_few_lines_to_a_branch_with_pi", "pi");
+}
+
+#[test]
+fn a_few_lines_to_a_branch_with_opencode() {
+    check("first_hour::systems::a_few_lines_to_a_branch_with_opencode", "opencode");
 }
 
 #[test]

@@ -24,7 +24,8 @@ fn an_environment_is_kept_if_the_tests_run_in_it() {
     let words = ["environment", "suggest", text(&repository), "--try"];
     let document = world.cto(words.iter().copied().chain(["--json"])).expect(0).json();
     let tried = json!([{
-        "environment": "what every sandbox shows", "not_loaded": [], "passed": 1, "tests": 1, "why": null, "works": true,
+        "because": null, "environment": "what every sandbox shows", "not_loaded": [], "passed": 1, "tests": 1, "why": null,
+        "works": true,
     }]);
     assert_eq!(document["tried"], tried);
     let told = world.cto(words).expect(0);

@@ -3,21 +3,31 @@
 use crate::environment::project::File;
 
 /// A repository with one thing that is wrong, and the words that set it right.
-pub(super) struct System {
-    pub(super) name: &'static str,
+pub(in crate::first_hour) struct System {
+    pub(in crate::first_hour) name: &'static str,
     /// Files of this machine that it cannot do without.
-    pub(super) needs: &'static [&'static str],
-    pub(super) files: &'static [File],
-    pub(super) allow: &'static str,
-    pub(super) fix: &'static str,
+    pub(in crate::first_hour) needs: &'static [&'static str],
+    pub(in crate::first_hour) files: &'static [File],
+    pub(in crate::first_hour) allow: &'static str,
+    pub(in crate::first_hour) fix: &'static str,
     /// A file of the branch, and what stands in it afterwards.
-    pub(super) fixed: (&'static str, &'static str),
+    pub(in crate::first_hour) fixed: (&'static str, &'static str),
 }
 
 impl System {
     /// True if it needs pnpm or Yarn.
-    pub(super) fn wants_managers(&self) -> bool {
+    pub(in crate::first_hour) fn wants_managers(&self) -> bool {
         self.files.iter().any(|(path, _)| matches!(*path, "pnpm-lock.yaml" | "yarn.lock"))
+    }
+
+    /// The agent that works on it: most agents take seconds to start.
+    pub(super) fn engine(&self) -> &'static str {
+        match self.name {
+            "make" => "opencode",
+            "node" | "pip with a lock" => "claude",
+            "unittest" | "uv" => "pi",
+            _ => "codex",
+        }
     }
 }
 
@@ -25,14 +35,13 @@ const SHELL_ADDER: File = ("src/adder.sh", "echo $(($1 - $2))\n");
 const SHELL_FIX: &str = "sed -i 's/1 - /1 + /' src/adder.sh";
 const SHELL_FIXED: (&str, &str) = ("src/adder.sh", "$1 + $2");
 
-/// Needs a package from a registry, and forgets that one is not many.
-const COUNTS: &str = "import inflection\n\n\ndef count(n, word):\n    return f'{n} {inflection.pluralize(word)}'\n";
+/// Needs packages from a registry, one of which needs a compiled one, and forgets that one is not many.
+const COUNTS: &str = "import inflection\nfrom jinja2 import Template\n\nTEXT = Template('{{ n }} {{ word }}')\n\n\ndef count(n, word):\n    return TEXT.render(n=n, word=inflection.pluralize(word))\n";
 const COUNTS_TEST: &str = "import unittest\n\nfrom counts import count\n\n\nclass Counts(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(count(1, 'box'), '1 box')\n\n    def test_many(self):\n        self.assertEqual(count(3, 'box'), '3 boxes')\n";
-const COUNTS_FIX: &str =
-    "sed -i 's/{inflection.pluralize(word)}/{word if n == 1 else inflection.pluralize(word)}/' counts.py";
+const COUNTS_FIX: &str = "sed -i 's/word=inflection/word=word if n == 1 else inflection/' counts.py";
 const COUNTS_FIXED: (&str, &str) = ("counts.py", "if n == 1");
 
-pub(super) const SYSTEMS: &[System] = &[
+pub(in crate::first_hour) const SYSTEMS: &[System] = &[
     System {
         name: "unittest",
         needs: &["/usr/bin/python3"],
@@ -89,16 +98,10 @@ pub(super) const SYSTEMS: &[System] = &[
         name: "npm with a lock",
         needs: &["/usr/bin/npm"],
         files: &[
-            (
-                "package.json",
-                "{\"name\": \"kinds\", \"private\": true, \"scripts\": {\"test\": \"node --test\"}, \"dependencies\": {\"is-number\": \"7.0.0\"}}\n",
-            ),
-            ("package-lock.json", NPM_LOCK),
+            ("package.json", KIND_PACKAGE),
+            ("package-lock.json", include_str!("locks/package-lock.json")),
             (".gitignore", "node_modules/\n"),
-            (
-                "index.js",
-                "const isNumber = require('is-number');\nexports.kind = (t) => (isNumber(t) ? 'number' : 'text');\n",
-            ),
+            ("index.js", KIND),
             ("test/kind.test.js", KIND_TEST),
         ],
         allow: "index.js",
@@ -134,12 +137,9 @@ pub(super) const SYSTEMS: &[System] = &[
         needs: &[],
         files: &[
             ("package.json", KIND_PACKAGE),
-            ("pnpm-lock.yaml", PNPM_LOCK),
+            ("pnpm-lock.yaml", include_str!("locks/pnpm-lock.yaml")),
             (".gitignore", "node_modules/\n"),
-            (
-                "index.js",
-                "const isNumber = require('is-number');\nexports.kind = (t) => (isNumber(t) ? 'number' : 'text');\n",
-            ),
+            ("index.js", KIND),
             ("test/kind.test.js", KIND_TEST),
         ],
         allow: "index.js",
@@ -151,12 +151,9 @@ pub(super) const SYSTEMS: &[System] = &[
         needs: &[],
         files: &[
             ("package.json", KIND_PACKAGE),
-            ("yarn.lock", YARN_LOCK),
+            ("yarn.lock", include_str!("locks/yarn.lock")),
             (".gitignore", "node_modules/\n"),
-            (
-                "index.js",
-                "const isNumber = require('is-number');\nexports.kind = (t) => (isNumber(t) ? 'number' : 'text');\n",
-            ),
+            ("index.js", KIND),
             ("test/kind.test.js", KIND_TEST),
         ],
         allow: "index.js",
@@ -167,7 +164,7 @@ pub(super) const SYSTEMS: &[System] = &[
         name: "pip with a lock",
         needs: &["/usr/bin/python3"],
         files: &[
-            ("requirements.txt", "inflection==0.5.1\n"),
+            ("requirements.txt", "inflection==0.5.1\njinja2==3.1.6\nmarkupsafe==3.0.4\n"),
             (".gitignore", ".venv/\n"),
             ("counts.py", COUNTS),
             ("tests/test_counts.py", COUNTS_TEST),
@@ -182,12 +179,9 @@ pub(super) const SYSTEMS: &[System] = &[
         files: &[
             (
                 "pyproject.toml",
-                "[project]\nname = \"counts\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"inflection==0.5.1\"]\n",
+                "[project]\nname = \"counts\"\nversion = \"1.0.0\"\nrequires-python = \">=3.9\"\ndependencies = [\"inflection==0.5.1\", \"jinja2==3.1.6\"]\n",
             ),
-            (
-                "uv.lock",
-                "version = 1\nrequires-python = \">=3.9\"\n\n[[package]]\nname = \"inflection\"\nversion = \"0.5.1\"\nsource = { registry = \"https://pypi.org/simple\" }\n",
-            ),
+            ("uv.lock", include_str!("locks/uv.lock")),
             (".gitignore", ".venv/\n"),
             ("counts.py", COUNTS),
             ("tests/test_counts.py", COUNTS_TEST),
@@ -202,12 +196,9 @@ pub(super) const SYSTEMS: &[System] = &[
         files: &[
             (
                 "pyproject.toml",
-                "[tool.poetry]\nname = \"counts\"\nversion = \"1.0.0\"\ndescription = \"\"\nauthors = []\npackage-mode = false\n\n[tool.poetry.dependencies]\npython = \"^3.9\"\ninflection = \"0.5.1\"\n",
+                "[tool.poetry]\nname = \"counts\"\nversion = \"1.0.0\"\ndescription = \"\"\nauthors = []\npackage-mode = false\n\n[tool.poetry.dependencies]\npython = \"^3.9\"\njinja2 = \"3.1.6\"\ninflection = \"0.5.1\"\n",
             ),
-            (
-                "poetry.lock",
-                "[[package]]\nname = \"inflection\"\nversion = \"0.5.1\"\noptional = false\npython-versions = \">=3.5\"\nfiles = []\n\n[metadata]\nlock-version = \"2.0\"\npython-versions = \"^3.9\"\ncontent-hash = \"\"\n",
-            ),
+            ("poetry.lock", include_str!("locks/poetry.lock")),
             (".gitignore", ".venv/\n"),
             ("counts.py", COUNTS),
             ("tests/test_counts.py", COUNTS_TEST),
@@ -222,14 +213,14 @@ pub(super) const SYSTEMS: &[System] = &[
         files: &[
             (
                 "pyproject.toml",
-                "[build-system]\nrequires = [\"setuptools\"]\nbuild-backend = \"setuptools.build_meta\"\n\n[project]\nname = \"counts\"\nversion = \"1.0.0\"\ndependencies = [\"inflection\"]\n\n[tool.setuptools]\npackage-dir = {\"\" = \"src\"}\npy-modules = [\"counts\"]\n",
+                "[build-system]\nrequires = [\"setuptools\"]\nbuild-backend = \"setuptools.build_meta\"\n\n[project]\nname = \"counts\"\nversion = \"1.0.0\"\ndependencies = [\"inflection\", \"jinja2\"]\n\n[tool.setuptools]\npackage-dir = {\"\" = \"src\"}\npy-modules = [\"counts\"]\n",
             ),
             (".gitignore", ".venv/\n*.egg-info/\nbuild/\n"),
             ("src/counts.py", COUNTS),
             ("tests/test_counts.py", COUNTS_TEST),
         ],
         allow: "src/counts.py",
-        fix: "sed -i 's/{inflection.pluralize(word)}/{word if n == 1 else inflection.pluralize(word)}/' src/counts.py",
+        fix: "sed -i 's/word=inflection/word=word if n == 1 else inflection/' src/counts.py",
         fixed: ("src/counts.py", "if n == 1"),
     },
     System {
@@ -265,14 +256,14 @@ pub(super) const SYSTEMS: &[System] = &[
         files: &[
             (
                 "Cargo.toml",
-                "[package]\nname = \"digits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nitoa = \"=1.0.11\"\n",
+                "[package]\nname = \"digits\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\nitoa = \"=1.0.11\"\ntextwrap = \"=0.16.1\"\n",
             ),
-            (
-                "Cargo.lock",
-                "version = 3\n\n[[package]]\nname = \"digits\"\nversion = \"0.1.0\"\ndependencies = [\n \"itoa\",\n]\n\n[[package]]\nname = \"itoa\"\nversion = \"1.0.11\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"49f1f14873335454500d59611f1cf4a4b0f786f9ac11f4312a78e4cf2566695b\"\n",
-            ),
+            ("Cargo.lock", include_str!("locks/Cargo.lock")),
             (".gitignore", "/target\n"),
-            ("src/lib.rs", "pub fn digits(n: u32) -> usize {\n    itoa::Buffer::new().format(n).len().min(4)\n}\n"),
+            (
+                "src/lib.rs",
+                "pub fn digits(n: u32) -> usize {\n    let text = itoa::Buffer::new().format(n).to_owned();\n    textwrap::wrap(&text, 80)[0].len().min(4)\n}\n",
+            ),
             (
                 "tests/digits.rs",
                 "#[test]\nfn few() {\n    assert_eq!(digits::digits(7), 1);\n}\n\n#[test]\nfn many() {\n    assert_eq!(digits::digits(40_000), 5);\n}\n",
@@ -334,28 +325,9 @@ pub(super) const SYSTEMS: &[System] = &[
 
 const KIND_TEST: &str = "const test = require('node:test');\nconst assert = require('node:assert');\nconst { kind } = require('..');\ntest('a number', () => assert.equal(kind('12'), 'number'));\ntest('a word', () => assert.equal(kind('twelve'), 'word'));\n";
 
-const KIND_PACKAGE: &str = "{\"name\": \"kinds\", \"private\": true, \"scripts\": {\"test\": \"node --test\"}, \"dependencies\": {\"is-number\": \"7.0.0\"}}\n";
-
-const PNPM_LOCK: &str = concat!(
-    "lockfileVersion: '9.0'\n\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\n\n",
-    "importers:\n\n  .:\n    dependencies:\n      is-number:\n        specifier: 7.0.0\n        version: 7.0.0\n\n",
-    "packages:\n\n  is-number@7.0.0:\n",
-    "    resolution: {integrity: sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng==}\n",
-    "    engines: {node: '>=0.12.0'}\n\nsnapshots:\n\n  is-number@7.0.0: {}\n",
-);
-
-const YARN_LOCK: &str = concat!(
-    "# THIS IS AN AUTOGENERATED FILE. DO NOT EDIT THIS FILE DIRECTLY.\n# yarn lockfile v1\n\n\nis-number@7.0.0:\n  version \"7.0.0\"\n",
-    "  resolved \"https://registry.yarnpkg.com/is-number/-/is-number-7.0.0.tgz#7535345b896734d5f80c4d06c50955527a14f12b\"\n",
-    "  integrity sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng==\n",
-);
-
-const NPM_LOCK: &str = concat!(
-    "{\"name\": \"kinds\", \"lockfileVersion\": 3, \"requires\": true, \"packages\": {\n",
-    "  \"\": {\"name\": \"kinds\", \"dependencies\": {\"is-number\": \"7.0.0\"}},\n",
-    "  \"node_modules/is-number\": {\"version\": \"7.0.0\", \"resolved\": \"https://registry.npmjs.org/is-number/-/is-number-7.0.0.tgz\",\n",
-    "    \"integrity\": \"sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng==\"}}}\n",
-);
+/// Asks for a package that needs others, and those others in turn.
+const KIND_PACKAGE: &str = "{\"name\": \"kinds\", \"private\": true, \"scripts\": {\"test\": \"node --test\"}, \"dependencies\": {\"chalk\": \"4.1.2\", \"is-number\": \"7.0.0\"}}\n";
+const KIND: &str = "const chalk = require('chalk');\nconst isNumber = require('is-number');\nconst plain = new chalk.Instance({ level: 0 });\nexports.kind = (t) => plain.bold(isNumber(t) ? 'number' : 'text');\n";
 
 const WORKSPACE_LOCK: &str = concat!(
     "{\"name\": \"all\", \"lockfileVersion\": 3, \"requires\": true, \"packages\": {\n",
