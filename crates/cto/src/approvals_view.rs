@@ -18,6 +18,8 @@ use crate::nearest::did_you_mean;
 use crate::output::Output;
 use crate::signing::OperatorKey;
 
+/// Requests among which a mistyped name is looked for.
+const MOST_NAMED_REQUESTS: usize = 1000;
 /// Fields of a plan that always differ, or that another field tells better.
 const NOT_TOLD: &[&str] = &["/nonce", "/contract_digest"];
 
@@ -119,7 +121,7 @@ pub(crate) fn find_opened(context: &Context, reference: &str) -> Result<OpenedRe
 
 /// Names of the newest requests; none if they cannot be read.
 pub(crate) fn request_names(ledger: &Ledger) -> Vec<String> {
-    let rows = ledger.requests_recent(None, MOST_REQUESTS).unwrap_or_default();
+    let rows = ledger.requests_recent(None, MOST_NAMED_REQUESTS).unwrap_or_default();
     rows.iter().map(|row| format!("req-{}", row.seq)).collect()
 }
 

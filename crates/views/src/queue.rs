@@ -23,8 +23,12 @@ pub struct QueueRow {
 /// A name that stands for no run, or for several.
 #[derive(Debug, thiserror::Error)]
 pub enum FindQueuedError {
-    #[error("there is no run `{}` in the queue", show_controls(.0))]
-    Unknown(String),
+    #[error("there is no run `{}` in the queue", show_controls(.name))]
+    Unknown {
+        name: String,
+        /// Ids and suffixes of the runs that there are.
+        known: Vec<String>,
+    },
     #[error("`{}` could be {}", show_controls(.name), .runs.join(", "))]
     Ambiguous { name: String, runs: Vec<String> },
     #[error(transparent)]
@@ -67,8 +71,10 @@ impl<'a> QueueView<'a> {
 
     /// A run of the queue by id, suffix, a unique beginning of either, or `@`, the last that was submitted.
     pub fn find_queued(&self, name: &str) -> Result<QueuedRun, FindQueuedError> {
-        let unknown = || FindQueuedError::Unknown(name.to_owned());
         let rows = self.ledger.queue_runs(true, MOST_NAMED)?;
+        let names = |row: &QueuedRun| [row.run_id.to_string(), row.run_id.suffix().to_owned()];
+        let known: Vec<String> = rows.iter().flat_map(names).collect();
+        let unknown = || FindQueuedError::Unknown { name: name.to_owned(), known };
         if name == "@" {
             return rows.into_iter().max_by_key(|row| row.seq).ok_or_else(unknown);
         }

@@ -64,6 +64,11 @@ impl From<FindQueuedError> for CommandError {
     fn from(error: FindQueuedError) -> Self {
         match error {
             FindQueuedError::Ledger(error) => error.into(),
+            FindQueuedError::Unknown { name, known } => {
+                let meant = did_you_mean(&name, known.iter().map(String::as_str));
+                let unknown = FindQueuedError::Unknown { name, known };
+                Self::usage(format!("{unknown}{meant}")).hint("cto queue --all")
+            }
             error => Self::usage(error.to_string()).hint("cto queue --all"),
         }
     }
