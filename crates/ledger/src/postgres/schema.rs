@@ -5,7 +5,7 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 5;
+pub(super) const VERSION: i32 = 6;
 /// The first version whose runs are listed in the order of their entries.
 pub(super) const WITH_ENTRY_ORDER: i32 = 4;
 
@@ -21,6 +21,7 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("worker.sql")],
     &[include_str!("rungs.sql")],
     &[include_str!("guard.sql")],
+    &[include_str!("workers.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.
@@ -130,6 +131,7 @@ mod tests {
             "27c902c98725f54985c40ce067cb4ac0e5321dc66a075c38c383a637f96047ce",
             "0ffd6313d3f8851345c0b959689972ba8cf1549c53afd3e780679aa4c63bd044",
             "13b3829ad9cedb9a0f8d3a7e4ec8a4a98bbf3180687c3ab487017bf2e5162874",
+            "13360ea55484f61fa9e4a5dba3992e4b39500e60d29eed38f7afe9ef53df9e14",
         ];
         let texts = MIGRATIONS[..MIGRATIONS.len() - 1].concat();
         assert_eq!(texts.len(), released.len());
