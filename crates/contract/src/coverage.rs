@@ -52,6 +52,7 @@ coverage! {
     SourceNotAdmitted "source_not_admitted" "The engine's source is not admitted.",
     SoloOperator "solo_operator" "One person asked for the run and approved it, which the policy allows.",
     BreakGlass "break_glass" "The run was approved past the policy, in an emergency.",
+    SingleWorkerEvidence "single_worker_evidence" "One worker ran and verified it; another worker's re-verification stands beside the bundle, not in it.",
     ApprovalKeyUnprotected "approval_key_unprotected" "The approving key has no passphrase.",
     SetupWithNetwork "setup_with_network" "Setup could reach the network.",
     SourceWorktreeNotCompared "source_worktree_not_compared" "The source was taken from a commit; its work tree was not looked at, before the run or after it.",

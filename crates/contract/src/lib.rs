@@ -48,6 +48,7 @@ pub mod text;
 pub mod time;
 mod unkept;
 pub mod version;
+pub mod worker;
 
 pub use bounds::TaskBounds;
 pub use canonical::{from_json, is_canonical};

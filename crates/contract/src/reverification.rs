@@ -62,3 +62,41 @@ pub struct Reverification {
     pub key: String,
     pub reverified_at: Stamp,
 }
+
+pub const COUNTERSIGNATURE_TYPE: &str = "urn:x-cto:attestation:countersignature:v1";
+
+/// In-toto statement that carries a [`Countersignature`]. Its envelope stands in the entry `evidence.reverified`, so that every home on
+/// the ledger can check it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "In-toto statement of a countersignature")]
+#[serde(deny_unknown_fields)]
+pub struct CountersignatureStatement {
+    /// Always the type of an in-toto statement.
+    #[serde(rename = "_type")]
+    pub kind: String,
+    /// `attestation.dsse.json` of the bundle.
+    pub subject: Vec<Subject>,
+    /// Type of the predicate, with its version.
+    #[serde(rename = "predicateType")]
+    pub predicate_type: String,
+    pub predicate: Countersignature,
+}
+
+/// Result of a re-verification in the words that a ladder asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Countersignature {
+    pub ledger_id: String,
+    pub run_id: RunId,
+    /// The bundle's own contract.
+    pub contract_digest: Digest,
+    /// Verdict of the repeated verification.
+    pub verdict_now: Status,
+    /// True if it is the verdict of the bundle.
+    pub holds: bool,
+    /// Digest of the whole statement, which lies in the home of its signer.
+    pub statement_sha256: Digest,
+    /// Fingerprint of the key that signs.
+    pub key: String,
+    pub reverified_at: Stamp,
+}

@@ -56,6 +56,11 @@ pub const PUBLISHED: &[Published] = &[
         "reverification",
         "the in-toto statement of a verification that was repeated",
     ),
+    published::<crate::reverification::CountersignatureStatement>(
+        "countersignature",
+        "the in-toto statement by which a second worker confirms a bundle",
+    ),
+    published::<crate::worker::WorkerRecord>("worker", "the admission or removal of a worker"),
     published::<crate::taken::TakenStatement>("patch-taken", "the in-toto statement of a patch that was taken"),
     published::<crate::approval::Plan>("plan", "exactly what a run would do; its digest is the request digest"),
     published::<crate::approval::Request>("request", "a plan that somebody asks to approve"),

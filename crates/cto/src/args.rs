@@ -48,7 +48,9 @@ pub(crate) use refresh::RefreshArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use setup::{KeySource, SetupArgs, key_source};
 pub(crate) use take::TakeArgs;
-pub(crate) use trust::{RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
+pub(crate) use trust::{
+    RecordCommand, TrustCommand, TrustKeyCommand, TrustWorkerCommand, TrustWorkspaceArgs, TrustWorkspaceCommand,
+};
 pub(crate) use validate::{HealthArgs, SummaryArgs, ValidateCommand};
 pub(crate) use values::parse_age;
 pub(crate) use values::{Age, ProfileName, StatusFilter};

@@ -131,7 +131,8 @@ impl<'a> LadderScene<'a> {
 
     fn with_terms<T>(&self, ask: impl FnOnce(RungTerms<'_>) -> Result<T, CommandError>) -> Result<T, CommandError> {
         let standing = |key: &_, namespace: &str, at| self.people.judge_key(key, namespace, at);
-        ask(RungTerms { passes_required: self.context.config.passes_required, standing: &standing })
+        let workers = self.views.read_workers(&standing)?;
+        ask(RungTerms { passes_required: self.context.config.passes_required, standing: &standing, workers: &workers })
     }
 
     /// The one command that mends a rung, gate included.

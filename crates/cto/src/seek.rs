@@ -6,9 +6,9 @@ use contract::Stamp;
 use contract::signer::SignerStanding;
 use cortex::PersonSigners;
 use evidence::PublicKey;
-use harness::{Home, RunClock};
+use harness::{Home, People, RunClock};
 use ledger::Bundles;
-use views::{FindRunError, FoundRun, RunQuery, ViewedHome, Views};
+use views::{FindRunError, FoundRun, RunQuery, ViewedHome, Views, WorkerKeys};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -119,13 +119,22 @@ pub(crate) fn trusted(context: &Context, files: &[PathBuf]) -> Result<TrustedKey
     Ok(TrustedKeys { keys: home.map_or(Ok(Vec::new()), |home| home.trusted_keys())?, named: false })
 }
 
-/// Keys for reading a foreign bundle: those of [`trusted`], and the ones that `cto trust
+/// Workers that the ledger of this home admits; none where nothing was ever recorded.
+pub(crate) fn read_workers(context: &Context) -> Result<WorkerKeys, CommandError> {
+    let Ok(home) = Home::existing(&context.config.place()) else { return Ok(WorkerKeys::default()) };
+    let Some(ledger) = home.ledger_to_read()? else { return Ok(WorkerKeys::default()) };
+    let people = People::read_lists(&context.config.records)?;
+    Ok(WorkerKeys::read_keys(&ledger, &|key, namespace, at| people.judge_key(key, namespace, at))?)
+}
+
+/// Keys for reading a foreign bundle: those of [`trusted`], those of admitted workers, and the ones that `cto trust
 /// key add --bundles` lists and that count today. They verify bundles that are read or
 /// imported, and nothing of this home relies on them.
 pub(crate) fn trusted_for_review(context: &Context, files: &[PathBuf]) -> Result<TrustedKeys, CommandError> {
     let mut trusted = trusted(context, files)?;
     if !trusted.named {
         trusted.keys.extend(listed_keys(context)?);
+        trusted.keys.extend(read_workers(context)?.admitted_keys().cloned());
     }
     Ok(trusted)
 }

@@ -62,6 +62,8 @@ kinds! {
     QueueCancelled "queue.cancelled" Queue "A run of the queue is not to start, or is to stop.",
     LateRefused "run.late_refused" Queue "A step under an epoch that no longer holds was refused; what it left is kept apart.",
     TrustChanged "trust.changed" Home "The keys or workspaces that count were changed.",
+    WorkerAdmitted "worker.admitted" Home "A person admitted the key of a machine, whose evidence counts with another's countersignature.",
+    WorkerRemoved "worker.removed" Home "A person removed a machine: nothing that it says from now on counts.",
     RecordSigned "record.signed" Home "A person signed a record.",
     LedgerContinued "ledger.continued" Home "The operator vouched for a copied or restored home.",
     HaltSet "halt.set" Home "The kill switch was set.",

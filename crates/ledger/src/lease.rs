@@ -60,13 +60,11 @@ impl Ledger {
         now: Stamp,
         until: Stamp,
     ) -> Result<Option<u64>, AppendEntryError> {
-        self.store.change_once(|change| match change.store.read_lease(run_id)? {
-            Some(lease) if lease.until <= now => {
-                let epoch = lease.epoch + 1;
-                change.put_lease(run_id, &Lease { owner, epoch, until })?;
-                Ok(Some(epoch))
-            }
-            _ => Ok(None),
+        self.store.change_once(|change| {
+            let held = change.store.read_lease(run_id)?;
+            let Some(lease) = held.and_then(|held| held.take_over(owner, now, until)) else { return Ok(None) };
+            change.put_lease(run_id, &lease)?;
+            Ok(Some(lease.epoch))
         })
     }
 }

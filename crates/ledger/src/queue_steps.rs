@@ -37,6 +37,11 @@ impl Ledger {
         Ok(self.store.queue_mark()?)
     }
 
+    /// The longest time, and at most `most`, for which a worker that found nothing need not ask again while the mark stays the same.
+    pub fn queue_pause(&self, most: Duration) -> Result<Duration, ReadLedgerError> {
+        Ok(self.store.queue_pause(most)?)
+    }
+
     /// The order of a queued run, as the entry that submitted it has it.
     pub fn queue_order(&self, run: &QueuedRun) -> Result<QueueOrder, ReadLedgerError> {
         let unreadable = || ReadLedgerError::Entry { seq: run.seq };

@@ -140,7 +140,7 @@ impl RequestBytes {
 impl ApprovalUse {
     /// The reason why this run cannot use the request; `latest` is the time that the ledger
     /// has reached.
-    fn refusal(&self, row: &RequestRow, time: Stamp, latest: Option<Stamp>) -> Option<UnusableRequest> {
+    pub(crate) fn refusal(&self, row: &RequestRow, time: Stamp, latest: Option<Stamp>) -> Option<UnusableRequest> {
         // A clock that was set back does not bring an approval back to life.
         let now = latest.map_or(time, |latest| latest.max(time));
         match row.closed() {

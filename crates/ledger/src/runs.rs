@@ -247,13 +247,34 @@ pub enum RungPart {
 }
 
 /// The claim of an instance on a live run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The instance: a home on a machine.
     pub owner: Digest,
     /// One more with every take-over.
     pub epoch: u64,
     pub until: Stamp,
+}
+
+impl Lease {
+    /// The lease of an instance that takes the run over; none while this one holds.
+    pub fn take_over(self, owner: Digest, now: Stamp, until: Stamp) -> Option<Self> {
+        (self.until <= now).then_some(Self { owner, epoch: self.epoch + 1, until })
+    }
+
+    /// The same lease with a later end; none under another epoch.
+    #[must_use]
+    pub fn renew(self, epoch: u64, until: Stamp) -> Option<Self> {
+        (self.epoch == epoch).then_some(Self { until, ..self })
+    }
+
+    /// Refuses a step under another epoch than that of the lease, and names the one that holds.
+    pub fn check_epoch(held: Option<Self>, epoch: Option<u64>) -> Result<(), u64> {
+        match (epoch, held) {
+            (Some(epoch), Some(held)) if epoch != held.epoch => Err(held.epoch),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Renewal of a lease in the change that it is needed for.

@@ -283,6 +283,11 @@ impl Store {
         in_store!(self, store => store.queue_mark())
     }
 
+    /// The longest time for which a worker that found nothing need not ask again while the mark stays the same.
+    pub(crate) fn queue_pause(&self, most: Duration) -> StoreResult<Duration> {
+        in_store!(self, store => store.queue_pause(most))
+    }
+
     /// Claims the run whose turn it is, in a transaction of its own: no two who ask get the same.
     pub(crate) fn claim_queued(&self, ask: &ClaimAsk) -> StoreResult<Option<QueuedRun>> {
         in_store!(self, store => store.claim_queued(ask))

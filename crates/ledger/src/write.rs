@@ -156,12 +156,9 @@ impl LedgerChange<'_> {
 
     /// Refuses a step of a live run under another epoch than that of its lease.
     fn check_epoch(&self, run_id: &RunId, epoch: Option<u64>) -> Result<(), AppendEntryError> {
-        match (epoch, self.store.read_lease(run_id)?) {
-            (Some(epoch), Some(held)) if epoch != held.epoch => {
-                Err(AppendEntryError::LeaseLost { run_id: run_id.clone(), epoch, held: held.epoch })
-            }
-            _ => Ok(()),
-        }
+        let lost =
+            |held| AppendEntryError::LeaseLost { run_id: run_id.clone(), epoch: epoch.unwrap_or_default(), held };
+        Lease::check_epoch(self.store.read_lease(run_id)?, epoch).map_err(lost)
     }
 
     /// Row of a run; an error if it was never started.

@@ -170,6 +170,11 @@ impl PostgresServer {
         self.run_sql("postgres", "SELECT pg_reload_conf()").expect("a reload");
     }
 
+    /// The server's first process, whose children are all others.
+    pub fn first_process(&self) -> Option<u32> {
+        fs::read_to_string(self.data().join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -43,7 +43,7 @@ pub use imported::ImportedRun;
 pub use key_use::{KeyUse, KeyUseEntry};
 pub use ladder::{
     CountedOutcome, LadderView, OwnedPasses, ProvenRun, RunCount, Rung, RungGap, RungIdentity, RungProof, RungRun,
-    RungSource, RungStatus, RungTerms, bundle_schema, draw_ladder, verify_run,
+    RungSource, RungStatus, RungTerms, WorkerKey, WorkerKeys, bundle_schema, draw_ladder, verify_run,
 };
 pub use live::{LastEvent, LeaseView, LiveRun, Liveness, OpenRunNames, RunPhase};
 pub use outcome::{RunAnswer, read_answer};

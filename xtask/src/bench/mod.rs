@@ -5,6 +5,7 @@
 mod bridge;
 mod draft;
 mod exam;
+mod fleet;
 mod health;
 mod ladder;
 mod ledger;
@@ -36,6 +37,7 @@ pub(crate) fn run_bench(name: &str, arguments: &[&str]) -> ChoreResult {
         "live" => live::measure_live,
         "run" => run::measure_run,
         "exam" => exam::measure_exam,
+        "fleet" => fleet::measure_fleet,
         "health" => health::measure_health,
         "verify" => verify::measure_verify,
         "ladder" => ladder::measure_ladder,
@@ -50,7 +52,7 @@ pub(crate) fn run_bench(name: &str, arguments: &[&str]) -> ChoreResult {
         "workspace" => workspace::measure_workspace,
         _ => {
             return Err(format!(
-                "there is no bench {name:?}: run, new, live, stage5, exam, health, verify, ladder, ledger, records, recover, sandbox, secrets, packages, serve, workspace or bridge"
+                "there is no bench {name:?}: run, new, live, stage5, exam, health, verify, ladder, ledger, records, recover, sandbox, secrets, packages, serve, workspace, fleet or bridge"
             ));
         }
     };

@@ -144,6 +144,8 @@ pub enum RungLack {
     BundleMissing,
     /// The sealed bundle is there and does not verify.
     BundleDamaged,
+    /// No other worker has verified the bundle again.
+    SingleWorkerEvidence,
     /// Passes since the last failure, and how many the configuration asks for.
     MorePasses {
         passes: u32,
@@ -159,6 +161,7 @@ impl RungLack {
             Self::OutcomeRejected => "outcome_rejected",
             Self::BundleMissing => "bundle_missing",
             Self::BundleDamaged => "bundle_damaged",
+            Self::SingleWorkerEvidence => "single_worker_evidence",
             Self::MorePasses { .. } => "more_passes",
         }
     }
@@ -170,6 +173,7 @@ impl RungLack {
             Self::OutcomeRejected => format!("the operator rejected run {run}"),
             Self::BundleMissing => format!("the bundle of run {run} is gone"),
             Self::BundleDamaged => format!("the bundle of run {run} does not verify"),
+            Self::SingleWorkerEvidence => format!("run {run} waits for the re-verification of another worker"),
             Self::MorePasses { passes, required } => {
                 format!("{passes} of {required} passes since the last failure; the last is run {run}")
             }
@@ -180,6 +184,7 @@ impl RungLack {
     pub fn lack_remedy(self, run: &str) -> Option<String> {
         match self {
             Self::MissingOperatorOutcome => Some(format!("cto outcome {run} accept --reason \"...\"")),
+            Self::SingleWorkerEvidence => Some(format!("cto reverify {run}")),
             Self::OutcomeRejected | Self::BundleMissing | Self::BundleDamaged | Self::MorePasses { .. } => None,
         }
     }

@@ -22,6 +22,9 @@ Exit codes: 0 done, 2 wrong usage, 3 the home cannot be changed."
     /// Keys of people that may sign records, requests, approvals and outcomes
     #[command(subcommand)]
     Key(TrustKeyCommand),
+    /// Machines whose evidence counts on a ledger that several share
+    #[command(subcommand)]
+    Worker(TrustWorkerCommand),
 }
 
 /// Arguments of `cto trust workspace`.
@@ -119,6 +122,51 @@ Exit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+}
+
+/// Commands of `cto trust worker`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustWorkerCommand {
+    /// Admit the key of a machine, by a record that you sign
+    #[command(after_help = "\
+The key is keys/harness.pub of the machine's home. From the first worker on, a pass needs two machines to count on the ladder. An admitted worker seals it, and another one verifies it again: cto reverify RUN.
+
+Examples:
+  cto trust worker add machine7.pub --name machine7
+  cto trust worker add machine7.pub --name machine7 --role machine7
+
+Exit codes: 0 done, 2 it is no key that counts, 3 the ledger is of one home, or you may sign no records.")]
+    Add {
+        /// A file of the key, or the line of its public half
+        #[arg(value_name = "FILE|LINE")]
+        worker: String,
+        /// A name to show; default: the key's own comment
+        #[arg(long, value_name = "N")]
+        name: Option<String>,
+        /// Role of the database that the machine connects as
+        #[arg(long, value_name = "ROLE")]
+        role: Option<String>,
+        /// Sign with this key instead of the configured one
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+    },
+    /// Remove a machine: the ledger refuses it from now on
+    #[command(after_help = "\
+WORKER is the beginning of a fingerprint, a name or a file. What the machine sealed before still counts where another worker countersigned it.
+
+Examples:
+  cto trust worker remove machine7
+
+Exit codes: 0 done, 2 there is no such worker, 3 you may sign no records.")]
+    Remove {
+        /// The machine
+        worker: String,
+        /// Sign with this key instead of the configured one
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+    },
+    /// List the machines, and records that do not count here
+    List,
 }
 
 /// Commands of `cto record`.

@@ -4,6 +4,7 @@
 mod compromised;
 mod find_key;
 mod keys;
+mod workers;
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use harness::{ChangeTrustError, FindTrustError, Home, TrustEdit, TrustFile, chan
 use serde_json::{Value, json};
 
 use super::records::now;
-use crate::args::{TrustCommand, TrustKeyCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
+use crate::args::{TrustCommand, TrustKeyCommand, TrustWorkerCommand, TrustWorkspaceArgs, TrustWorkspaceCommand};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::nearest::did_you_mean;
@@ -29,6 +30,14 @@ pub(crate) fn trust(context: &Context, command: &TrustCommand) -> Result<u8, Com
         TrustCommand::Workspace(TrustWorkspaceArgs { dir, .. }) => match dir {
             Some(dir) => add_workspace(context, dir),
             None => Err(CommandError::usage("name a workspace to trust").hint("cto trust workspace DIR")),
+        },
+        TrustCommand::Worker(command) => match command {
+            TrustWorkerCommand::Add { worker, name, role, key } => {
+                let asked = workers::AskedWorker { name: name.as_deref(), role: role.as_deref() };
+                workers::add_worker(context, worker, &asked, key.as_deref())
+            }
+            TrustWorkerCommand::Remove { worker, key } => workers::remove_worker(context, worker, key.as_deref()),
+            TrustWorkerCommand::List => workers::list_workers(context),
         },
         TrustCommand::Key(command) => match command {
             TrustKeyCommand::Add { key, name, bundles, namespaces, from, until } => {

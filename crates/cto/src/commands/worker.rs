@@ -9,9 +9,10 @@ use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use contract::Purpose;
-use harness::{ClaimedTurn, GovernError, Harness, Quiet, RunClock, Watch, govern_claimed};
+use harness::{ClaimedTurn, GovernError, Harness, People, Quiet, RunClock, Watch, govern_claimed};
 use ledger::{AppendEntryError, ClaimAsk, Ledger, QueuedRun, ReadLedgerError};
 use serde_json::{Value, json};
+use views::WorkerKeys;
 
 use super::INTERRUPTED;
 use super::submit::QueuedAsk;
@@ -19,9 +20,12 @@ use crate::args::WorkerArgs;
 use crate::context::Context;
 use crate::error::{CommandError, ErrorKind};
 
-/// The shortest and the longest wait of a slot that found nothing.
+/// The shortest wait of a slot that found nothing.
 const SHORTEST_WAIT: Duration = Duration::from_millis(20);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Questions of an idle slot in the time of one lease. Whatever changes the queue wakes the slot, and the ledger names the time of everything
+/// else: a thousand idle workers are no load.
+const IDLE_LOOKS: u32 = 4;
 
 /// Pause between two looks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
@@ -46,6 +50,8 @@ enum Served {
     Nothing,
     /// The queue has no run left, and the worker was told to end then.
     Empty,
+    /// Somebody has removed this machine.
+    Removed,
 }
 
 struct Worker<'a> {
@@ -150,9 +156,12 @@ impl Worker<'_> {
                     continue;
                 }
                 Ok(Served::Empty) => return Ok(()),
+                Ok(Served::Removed) => return self.end_removed(&ledger),
                 Ok(Served::Nothing) => {
-                    self.pause(wait, || mark == ledger.queue_mark().ok());
-                    wait = (wait * 2).min(LONGEST_WAIT);
+                    let longest =
+                        ledger.queue_pause(self.lease / IDLE_LOOKS).unwrap_or(SHORTEST_WAIT).max(SHORTEST_WAIT);
+                    self.pause(wait.min(longest), || mark == ledger.queue_mark().ok());
+                    wait = (wait * 2).min(self.lease);
                 }
                 // What fails here fails again: others get the time to take the run.
                 Err(error) => {
@@ -163,6 +172,12 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Ends all slots of a machine that was removed.
+    fn end_removed(&self, ledger: &Ledger) -> Result<(), CommandError> {
+        self.draining.store(true, Ordering::Relaxed);
+        find_removal(self.context, self.harness, ledger).map_or(Ok(()), Err)
     }
 
     /// The slot's own connection, as soon as there can be one; `None` where the worker drains before.
@@ -178,6 +193,9 @@ impl Worker<'_> {
     }
 
     fn serve_next(&self, ledger: &Ledger) -> Result<Served, CommandError> {
+        if find_removal(self.context, self.harness, ledger).is_some() {
+            return Ok(Served::Removed);
+        }
         match self.take(ledger)? {
             Some(run) => self.run_claimed(ledger, &run).map(|()| Served::Run),
             None if self.arguments.until_empty && ledger.queue_runs(false, 1)?.is_empty() => Ok(Served::Empty),
@@ -288,6 +306,19 @@ impl Worker<'_> {
         let why = if told["why"].is_string() { format!(" {}", text("why")) } else { String::new() };
         output.print(&format!("{word} {}{why}\n", text("run_id")));
     }
+}
+
+/// The removal of this machine's key from the fleet; none also where the ledger cannot be asked now.
+fn find_removal(context: &Context, harness: &Harness, ledger: &Ledger) -> Option<CommandError> {
+    if !harness.home.shares_ledger() {
+        return None;
+    }
+    let people = People::read_lists(&context.config.records).ok()?;
+    let workers = WorkerKeys::read_keys(ledger, &|key, namespace, at| people.judge_key(key, namespace, at)).ok()?;
+    let key = harness.key_id();
+    let name = contract::text::show_controls(&workers.find_removed(&key)?.record.name);
+    let text = format!("worker {name} was removed from the fleet: nothing of its key {key} counts any more");
+    Some(CommandError::blocked_with(text).hint("ask the operator: cto trust worker list"))
 }
 
 /// True of a run that belongs to somebody else by now.

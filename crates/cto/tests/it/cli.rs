@@ -166,6 +166,10 @@ fn every_command_is_explained_and_built() {
     trust key list
     trust key retire
     trust key compromised
+    trust worker
+    trust worker add
+    trust worker remove
+    trust worker list
     bridge
     config
     completions

@@ -110,6 +110,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cto approve ", "asks for a sentence on a terminal; approvals runs it"),
     ("cto serve", "serves until it is ended; console runs it"),
     ("cto bridge", "serves until it is ended; model runs it"),
+    ("cto trust worker add", "needs a ledger that homes share; fleet runs it"),
+    ("cto trust worker remove", "needs a ledger that homes share; fleet runs it"),
     ("cto worker", "takes runs until it is ended; queue runs it"),
     ("cto watch", "follows runs that a worker takes; queue runs it"),
     ("cto top", "draws on a terminal; top runs it"),

@@ -11,6 +11,8 @@ use crate::queue::{self, Yard};
 use crate::shared_ledger::{Pair, check_killed_run, check_lapsed_run, check_live_run};
 use crate::world;
 
+mod workers;
+
 /// Rounds of the chaos between two crashes of its server.
 const ROUNDS_BETWEEN_CRASHES: usize = 5;
 

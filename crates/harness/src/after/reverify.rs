@@ -8,12 +8,15 @@ use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use contract::decision::{Profile, Shortfall};
 use contract::report::{Blocker, PoisonedFile, Report, Verification, VerificationPass, sort_blockers};
-use contract::reverification::{PREDICATE_TYPE, Reverification, ReverificationStatement};
-use contract::statement::{STATEMENT_TYPE, SignedHarness};
+use contract::reverification::{
+    COUNTERSIGNATURE_TYPE, Countersignature, CountersignatureStatement, PREDICATE_TYPE, Reverification,
+    ReverificationStatement,
+};
+use contract::statement::{STATEMENT_TYPE, SignedHarness, Subject, SubjectDigest};
 use contract::{BUNDLE_VERSION, Coverage, Decision, RULES_VERSION, Reason, Status, TaskContract};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
@@ -30,7 +33,7 @@ use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::availability;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
-use crate::run::stated;
+use crate::run::stated::{self, Stated};
 use crate::run::supervise::SupervisionTerms;
 use crate::seal::verification::altered_files;
 use trees::Rebuilt;
@@ -191,7 +194,7 @@ pub fn reverify_bundle(
     let clean = clean.map_err(keep_cause)?;
     let reverification = clean.unwrap_or(reverification);
     let log = censor.bytes(names::TEST_LOG, &log).into_owned();
-    let statement = record(harness, bundle.dir(), &reverification)?;
+    let statement = record(harness, bundle, &reverification)?;
     Ok(Reverified { reverification, statement, log })
 }
 
@@ -285,17 +288,22 @@ impl Held<'_> {
 }
 
 /// Writes the signed statement beside the bundles and tells the ledger.
-fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> Result<PathBuf, ReverifyError> {
+fn record(
+    harness: &Harness,
+    bundle: &VerifiedBundle,
+    reverification: &Reverification,
+) -> Result<PathBuf, ReverifyError> {
     let end = random_suffix().map_err(keep_cause)?;
     let name = format!("reverified-{}-{end}", reverification.reverified_at.compact());
-    let stated = stated::state(harness, bundle, &reverification.run_id, &name, |subject| ReverificationStatement {
-        kind: STATEMENT_TYPE.to_owned(),
-        subject,
-        predicate_type: PREDICATE_TYPE.to_owned(),
-        predicate: reverification.clone(),
-    });
+    let stated =
+        stated::state(harness, bundle.dir(), &reverification.run_id, &name, |subject| ReverificationStatement {
+            kind: STATEMENT_TYPE.to_owned(),
+            subject,
+            predicate_type: PREDICATE_TYPE.to_owned(),
+            predicate: reverification.clone(),
+        });
     let stated = stated.map_err(keep_cause)?;
-    let body = json!({
+    let mut body = json!({
         "attestation_sha256": stated.attestation_sha256,
         "contract_digest": reverification.contract_digest,
         "holds": reverification.holds,
@@ -304,8 +312,38 @@ fn record(harness: &Harness, bundle: &Path, reverification: &Reverification) -> 
         "verdict_now": reverification.verdict_now,
         "verdict_then": reverification.verdict_then,
     });
+    if is_second_machine(harness, bundle) && !reverification.another_contract {
+        body["countersignature"] = json!(countersign(harness, &stated, reverification)?);
+    }
     let (kind, time) = (EntryKind::EvidenceReverified, reverification.reverified_at);
     let appended = harness.ledger().append(kind, Some(&reverification.run_id), time, &body);
     appended.map_err(keep_cause)?;
     Ok(stated.path)
+}
+
+/// True where other homes read the ledger, and another machine sealed the bundle.
+fn is_second_machine(harness: &Harness, bundle: &VerifiedBundle) -> bool {
+    harness.home.shares_ledger() && bundle.signer() != harness.key.public().key_id()
+}
+
+/// Signs the result in a form that every home on the ledger can check.
+fn countersign(harness: &Harness, stated: &Stated, done: &Reverification) -> Result<String, ReverifyError> {
+    let sha256 = stated.attestation_sha256;
+    let statement = CountersignatureStatement {
+        kind: STATEMENT_TYPE.to_owned(),
+        subject: vec![Subject { name: names::ATTESTATION.to_owned(), digest: SubjectDigest { sha256 } }],
+        predicate_type: COUNTERSIGNATURE_TYPE.to_owned(),
+        predicate: Countersignature {
+            ledger_id: harness.ledger().ledger_id().to_owned(),
+            run_id: done.run_id.clone(),
+            contract_digest: done.contract_digest,
+            verdict_now: done.verdict_now,
+            holds: done.holds,
+            statement_sha256: stated.statement_sha256,
+            key: done.key.clone(),
+            reverified_at: done.reverified_at,
+        },
+    };
+    let envelope = evidence::dsse::sign_statement(&statement, &harness.key).map_err(keep_cause)?;
+    String::from_utf8(envelope).map_err(keep_cause)
 }

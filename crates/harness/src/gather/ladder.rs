@@ -6,7 +6,7 @@ use contract::signer::SignerStanding;
 use contract::{ModelPair, Stage};
 use evidence::stop;
 use ledger::FoundRuns;
-use views::{RungIdentity, RungSource, RungTerms, VerifyMemo, verify_run};
+use views::{RungIdentity, RungSource, RungTerms, VerifyMemo, WorkerKeys, verify_run};
 
 use crate::gather::people::People;
 use crate::run::harness::Harness;
@@ -47,6 +47,7 @@ pub(crate) fn ask_rungs<T>(harness: &Harness, ask: impl FnOnce(&RungSource<'_>) 
     // A connection of its own: bundles are verified in between, and other runs do not wait
     // for that.
     let Ok(Some(ledger)) = harness.home.ledger_to_read() else { return None };
+    let workers = WorkerKeys::read_keys(&ledger, &standing).ok()?;
     let (memo, keys) = (VerifyMemo::default(), [harness.key.public()]);
     let source = RungSource {
         ledger: &ledger,
@@ -54,7 +55,7 @@ pub(crate) fn ask_rungs<T>(harness: &Harness, ask: impl FnOnce(&RungSource<'_>) 
         keys: &keys,
         memo: &memo,
         shared_as: harness.home.shares_ledger().then(|| harness.home.instance().ok()).flatten(),
-        terms: RungTerms { passes_required: harness.passes_required, standing: &standing },
+        terms: RungTerms { passes_required: harness.passes_required, standing: &standing, workers: &workers },
     };
     Some(ask(&source))
 }

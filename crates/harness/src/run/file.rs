@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use contract::statement::SignedLedger;
-use contract::{CollectionKind, Digest, EventKind, RunId, Stamp, TaskContract, TaskId, canonical_bytes};
+use contract::{CollectionKind, Coverage, Digest, EventKind, RunId, Stamp, TaskContract, TaskId, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, stop};
 use ledger::{RunIntent, RunStarted};
 use sandbox::SandboxStage;
@@ -232,6 +232,10 @@ impl<'a> RunFile<'a> {
             .map_err(|error| OpenRunError::Io(harness.home.active().join(error.name), error.error))?;
         draft.censor_mut().allow(allowances(&task.contract));
         watch.observer.live(&LiveFact::Opened { run_id: draft.run_id().clone() });
+        let mut standing = RunStanding::default();
+        if turn.is_some() && harness.home.shares_ledger() {
+            standing.cover(Coverage::SingleWorkerEvidence);
+        }
         Ok(Self {
             harness,
             task,
@@ -245,7 +249,7 @@ impl<'a> RunFile<'a> {
             draft,
             work,
             reserve: Some(reserve),
-            standing: RunStanding::default(),
+            standing,
             confinement: RunConfinement::with_canary(canary),
             notes: StepNotes::default(),
         })

@@ -157,6 +157,11 @@ impl Harness {
         Self { passes_required, ..self }
     }
 
+    /// Fingerprint of the key that signs this home's bundles.
+    pub fn key_id(&self) -> String {
+        self.key.public().key_id()
+    }
+
     /// Machine and harness, as reports name them.
     pub fn host(&self) -> &HostFacts {
         &self.host

@@ -1,5 +1,7 @@
 //! The queue. A run is claimed by one function of the schema; every other step is made by the entry that says so.
 
+use std::time::Duration;
+
 use contract::{RunId, Stage, Stamp};
 use postgres::Row;
 use serde_json::{Value, json};
@@ -77,6 +79,12 @@ impl PostgresStore {
         })?;
         self.stirs.set(self.stirs.get() + u64::from(stirred));
         Ok(self.stirs.get())
+    }
+
+    /// The longest time for which a worker that found nothing need not ask again, unless the server tells of a change.
+    pub(crate) fn queue_pause(&self, most: Duration) -> StoreResult<Duration> {
+        let due: Option<f64> = self.ask_value("SELECT cto.queue_due()", &[])?;
+        Ok(due.map_or(most, |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default().min(most)))
     }
 
     /// Ends a claim early; the database takes no later end than the claim has.

@@ -5,11 +5,11 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 5;
+pub(super) const VERSION: i32 = 6;
 /// The first version whose runs are listed in the order of their entries.
 pub(super) const WITH_ENTRY_ORDER: i32 = 4;
 /// The first version that names the engines of its runs.
-pub(super) const WITH_ENGINE_NAMES: i32 = 5;
+pub(super) const WITH_ENGINE_NAMES: i32 = 6;
 
 /// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
 /// server while the workers are replaced one after the other.
@@ -22,7 +22,8 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("queue.sql")],
     &[include_str!("worker.sql")],
     &[include_str!("rungs.sql")],
-    &[include_str!("guard.sql"), include_str!("engines.sql")],
+    &[include_str!("guard.sql")],
+    &[include_str!("workers.sql"), include_str!("engines.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.
@@ -132,6 +133,7 @@ mod tests {
             "27c902c98725f54985c40ce067cb4ac0e5321dc66a075c38c383a637f96047ce",
             "0ffd6313d3f8851345c0b959689972ba8cf1549c53afd3e780679aa4c63bd044",
             "13b3829ad9cedb9a0f8d3a7e4ec8a4a98bbf3180687c3ab487017bf2e5162874",
+            "13360ea55484f61fa9e4a5dba3992e4b39500e60d29eed38f7afe9ef53df9e14",
         ];
         let texts = MIGRATIONS[..MIGRATIONS.len() - 1].concat();
         assert_eq!(texts.len(), released.len());

@@ -31,10 +31,8 @@ impl SqliteStore {
 
     /// Extends a lease of this epoch; false if another instance has taken the run over.
     pub(crate) fn renew_lease(&self, run_id: &RunId, epoch: u64, until: Stamp) -> StoreResult<bool> {
-        let sql = "UPDATE leases SET lease_until = ?1 WHERE run_id = ?2 AND epoch = ?3";
-        let values = params![until.to_string(), run_id.as_str(), epoch];
-        let changed = self.connection.prepare_cached(sql)?.execute(values)?;
-        Ok(changed == 1)
+        let Some(lease) = self.read_lease(run_id)?.and_then(|held| held.renew(epoch, until)) else { return Ok(false) };
+        self.put_lease(run_id, &lease).map(|()| true)
     }
 
     /// Renews a lease in a change of its own, and looks if the run is to stop.

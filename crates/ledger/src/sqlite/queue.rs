@@ -1,5 +1,7 @@
 //! The table of queued runs. Steps are made by the pure rules, inside of one immediate transaction; only the choice of the next run is SQL.
 
+use std::time::Duration;
+
 use contract::{RunId, Stamp};
 use rusqlite::types::Value as Cell;
 use rusqlite::{OptionalExtension as _, Row, params};
@@ -10,6 +12,9 @@ use super::column::{limit, typed_column, typed_or_null, unreadable_column};
 use super::schema::WITH_QUEUE;
 use crate::fault::StoreResult;
 use crate::queue::{ClaimAsk, QueueState, QueueTurn, QueuedRun};
+
+/// The longest wait of a worker for a queue in a file.
+const FILE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The lease of a started run is that of a live run.
 const COLUMNS: &str = "q.run_id, q.seq, q.submitted_at, q.task_id, q.engine, q.stage, q.workspace, q.target_key, q.priority, \
@@ -140,6 +145,11 @@ impl SqliteStore {
     /// A number that is another after somebody else has changed the file.
     pub(crate) fn queue_mark(&self) -> StoreResult<u64> {
         Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?)
+    }
+
+    /// A file says only that it was changed, and not that a time has come.
+    pub(crate) fn queue_pause(&self, most: Duration) -> StoreResult<Duration> {
+        Ok(most.min(FILE_PAUSE))
     }
 
     /// Writes the earlier end of a claim, as every other step of it.

@@ -8,7 +8,7 @@ use contract::{Reason, RunId, Stage, Stamp, TaskId};
 use ledger::{EngineIdentity, ReadLedgerError, RunRow, RunStatus};
 use serde::Serialize;
 
-use super::evidence::{BundleState, ProvenRun, RunEvidence};
+use super::evidence::{BundleState, ProvenRun, RunEvidence, WorkerLack};
 
 /// Reasons of a blocked run that end a rung. Outages, kills and refusals before the start
 /// do not. An index of the ledger names them too, so another one needs a migration.
@@ -66,6 +66,7 @@ pub(super) enum Uncounted {
     FromCommit,
     Continued,
     Unverified,
+    NotAdmitted,
 }
 
 impl Uncounted {
@@ -80,6 +81,7 @@ impl Uncounted {
             Self::FromCommit => "its source was taken from a commit, and the work tree was not looked at",
             Self::Continued => "it began with the patch of another run",
             Self::Unverified => "nothing was verified",
+            Self::NotAdmitted => "the key that signed it is not that of an admitted worker",
         }
     }
 }
@@ -89,6 +91,8 @@ impl Uncounted {
 pub(super) enum Weighed {
     For(Arc<ProvenRun>),
     Waiting,
+    /// A pass that no other worker has verified again.
+    Uncountersigned,
     /// A lack where it is not simply a run that did not pass.
     Against(Option<RungLack>),
     /// Proven for another identity, in two forms of words.
@@ -101,7 +105,7 @@ impl Weighed {
     /// damaged or gone is never collected.
     pub(super) fn rests_on_bundle(&self, row: &RunRow) -> bool {
         match self {
-            Self::For(_) | Self::Waiting => true,
+            Self::For(_) | Self::Waiting | Self::Uncountersigned => true,
             Self::Against(lack) => *lack == Some(RungLack::OutcomeRejected),
             Self::Other(..) => row.status != RunStatus::Pass,
             Self::Nothing(why) => counts_against(row) && !matches!(why, Uncounted::Collected | Uncounted::Elsewhere),
@@ -113,6 +117,10 @@ impl Weighed {
         let (counts, why) = match self {
             Self::For(_) => (RunCount::For, None),
             Self::Waiting => (RunCount::Waiting, Some("it waits for the operator's outcome".to_owned())),
+            Self::Uncountersigned => {
+                let lack = RungLack::SingleWorkerEvidence;
+                (RunCount::NotCounted, Some(format!("{} ({})", lack.sentence(row.run_id.suffix()), lack.code())))
+            }
             Self::Against(lack) => (RunCount::Against, lack.map(|lack| lack.sentence(row.run_id.suffix()))),
             Self::Other(proven_for, _) => (RunCount::NotCounted, Some(format!("it is for {proven_for}"))),
             Self::Nothing(why) => (RunCount::NotCounted, Some(why.sentence().to_owned())),
@@ -163,6 +171,11 @@ fn weigh_pass(evidence: &impl RunEvidence, row: &RunRow, wanted: &EngineIdentity
     }
     if let Some((proven_for, why)) = proven.other_identity(wanted) {
         return Ok(Weighed::Other(proven_for, why));
+    }
+    match evidence.find_worker_lack(row, &proven)? {
+        Some(WorkerLack::NotAdmitted) => return Ok(Weighed::Nothing(Uncounted::NotAdmitted)),
+        Some(WorkerLack::NotCountersigned) => return Ok(Weighed::Uncountersigned),
+        None => {}
     }
     if row.stage < Stage::OWNED_REPOSITORY {
         return Ok(Weighed::For(proven));

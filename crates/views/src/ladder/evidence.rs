@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use contract::approval::{OutcomeSchema, OutcomeStatement, OutcomeVerdict};
 use contract::report::Report;
-use contract::signer::SignerStanding;
-use contract::{
-    CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Stamp, Status, TaskId,
-};
+use contract::{CollectionKind, Coverage, Digest, FIRST_FIXTURE_SET, FIXTURE_SET, Purpose, Stage, Status, TaskId};
 use evidence::signer_key::SignerKey;
 use evidence::sshsig::verify_signature;
 use evidence::verify::VerifiedBundle;
@@ -17,6 +14,7 @@ use ledger::{Bundles, EngineIdentity, Entry, EntryKind, Ledger, ReadLedgerError,
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::terms::{RungTerms, bundle_schema};
+use super::workers::may_sign;
 use crate::find::asked_run;
 use crate::verify::{LARGEST_ATTESTATION, VerifyMemo};
 
@@ -49,6 +47,10 @@ pub struct ProvenRun {
     /// True if it began with the patch of another run, so that its patch is not its engine's alone.
     pub is_continued: bool,
     pub is_unverified: bool,
+    /// True if a worker took it from a shared queue.
+    pub is_of_one_worker: bool,
+    /// Fingerprint of the key that signed the bundle; empty where only a report was read.
+    pub signer: String,
     pub case_id: TaskId,
     pub target_commit: Option<String>,
     /// Set of a document about other bundles.
@@ -75,10 +77,17 @@ impl ProvenRun {
             is_from_commit: has(Coverage::SourceWorktreeNotCompared),
             is_continued: report.continues.is_some(),
             is_unverified: has(Coverage::NoVerification) && report.stage > Stage::GATED_ENGINE,
+            is_of_one_worker: has(Coverage::SingleWorkerEvidence),
+            signer: String::new(),
             case_id: report.case_id.clone(),
             target_commit: report.target_commit.clone(),
             kind: report.kind,
         }
+    }
+
+    /// The same of a verified bundle, with its signer.
+    fn of_bundle(bundle: &VerifiedBundle) -> Self {
+        Self { signer: bundle.signer().to_owned(), ..Self::of_report(bundle.report()) }
     }
 
     /// True if the ledger's row says the same.
@@ -137,6 +146,17 @@ pub(super) trait RunEvidence {
     fn look_for_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError>;
     /// The last outcome by a key that may sign one.
     fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError>;
+    /// The evidence of machines that a pass lacks.
+    fn find_worker_lack(&self, row: &RunRow, proven: &ProvenRun) -> Result<Option<WorkerLack>, ReadLedgerError>;
+}
+
+/// Evidence of machines that a pass in a fleet lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkerLack {
+    /// The key that signed the bundle was not an admitted worker's when the run was sealed.
+    NotAdmitted,
+    /// No other worker has verified the bundle again.
+    NotCountersigned,
 }
 
 impl RunEvidence for RungSource<'_> {
@@ -156,14 +176,17 @@ impl RunEvidence for RungSource<'_> {
         match self.recall_proof(row) {
             Some(proven) if proven.is_of(row) => Ok(BundleState::Proven(proven)),
             _ if self.has_bundle(row) => Ok(BundleState::Damaged),
-            _ => self.look_for_bundle(row),
+            _ => match self.look_for_bundle(row)? {
+                BundleState::Elsewhere => Ok(self.fetch_proof(row).map_or(BundleState::Elsewhere, BundleState::Proven)),
+                state => Ok(state),
+            },
         }
     }
 
     /// The ledger is asked once more after the folder was looked for: a collection is
     /// recorded before it begins.
     fn look_for_bundle(&self, row: &RunRow) -> Result<BundleState, ReadLedgerError> {
-        if self.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here)) {
+        if self.is_elsewhere(row) {
             return Ok(BundleState::Elsewhere);
         }
         let is_collected = row.collected_seq.is_some() || self.ledger.run_collection(&row.run_id)?.is_some();
@@ -172,6 +195,21 @@ impl RunEvidence for RungSource<'_> {
 
     fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError> {
         Ok(self.find_outcome(row)?.map(|outcome| outcome.verdict))
+    }
+
+    fn find_worker_lack(&self, row: &RunRow, proven: &ProvenRun) -> Result<Option<WorkerLack>, ReadLedgerError> {
+        let workers = self.terms.workers;
+        let is_ruled =
+            proven.is_of_one_worker || self.is_elsewhere(row) || self.shared_as.is_some() && workers.rules_run(row);
+        // A document about other bundles rests on what counts by itself, and is no run that could be verified again.
+        if !is_ruled || proven.kind.is_some() && !self.is_elsewhere(row) {
+            return Ok(None);
+        }
+        if !workers.admits_key(&proven.signer, row.sealed_seq.unwrap_or(row.seq)) {
+            return Ok(Some(WorkerLack::NotAdmitted));
+        }
+        let is_countersigned = workers.is_countersigned(self.ledger, row, &proven.signer)?;
+        Ok((!is_countersigned).then_some(WorkerLack::NotCountersigned))
     }
 }
 
@@ -189,7 +227,7 @@ impl RungSource<'_> {
         let outcomes = entries.iter().rev().filter(|entry| entry.is_kind(EntryKind::OutcomeRecorded));
         for entry in outcomes {
             if let Some((outcome, key)) = read_outcome(row, entry)
-                && self.may_sign(&key, entry)?
+                && may_sign(self.ledger, self.terms.standing, OutcomeSchema::NAMESPACE, &key, entry)?
             {
                 return Ok(Some(outcome));
             }
@@ -207,22 +245,30 @@ impl RungSource<'_> {
         }
         let known = self.memo.recall_proven(row.run_id.as_str(), sealed);
         known.or_else(|| {
-            let report = verify_run(self.bundles, self.keys, row)?;
-            Some(self.memo.keep_proven(row.run_id.as_str(), sealed, ProvenRun::of_report(&report)))
+            let bundle = bind_run(self.bundles, self.keys, row)?;
+            Some(self.memo.keep_proven(row.run_id.as_str(), sealed, ProvenRun::of_bundle(&bundle)))
         })
     }
 
-    /// True if a key might sign an outcome at the time of its entry. That an entry is dated
-    /// back matters only of a key that may sign no more: such a one is judged by the time that
-    /// the ledger had reached.
-    fn may_sign(&self, key: &SignerKey, entry: &Entry) -> Result<bool, ReadLedgerError> {
-        let Ok(own) = entry.time.parse::<Stamp>() else { return Ok(false) };
-        let may_at = |at: Stamp| (self.terms.standing)(key, OutcomeSchema::NAMESPACE, at) == SignerStanding::Allowed;
-        if !may_at(own) {
-            return Ok(false);
+    /// True of a run that another home sealed.
+    fn is_elsewhere(&self, row: &RunRow) -> bool {
+        self.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here))
+    }
+
+    /// Facts of a bundle that another home has handed in, if an admitted worker signed it.
+    fn fetch_proof(&self, row: &RunRow) -> Option<Arc<ProvenRun>> {
+        let (sealed, keys) = (row.attestation_sha256?, self.terms.workers.all_keys());
+        if keys.is_empty() {
+            return None;
         }
-        let may_still = self.ledger.latest_time()?.is_none_or(may_at);
-        Ok(may_still || may_at(self.ledger.entry_dated(entry.seq, own)?))
+        let known = self.memo.recall_proven(row.run_id.as_str(), sealed);
+        let fetch = || {
+            // A store that does not answer proves nothing.
+            let kept = self.bundles.fetch_bundle(&row.run_id, sealed).ok()??;
+            let bundle = VerifiedBundle::verify_dir(&kept.dir, &keys, Some(&asked_run(row))).ok()?;
+            Some(self.memo.keep_proven(row.run_id.as_str(), sealed, ProvenRun::of_bundle(&bundle)))
+        };
+        known.or_else(fetch).filter(|proven| proven.is_of(row))
     }
 }
 
@@ -240,9 +286,12 @@ fn read_outcome(row: &RunRow, entry: &Entry) -> Option<(CountedOutcome, SignerKe
 
 /// The report of a bundle of this home that verifies as the ledger knows it.
 pub fn verify_run(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Option<Report> {
+    bind_run(bundles, keys, row).map(VerifiedBundle::into_report)
+}
+
+fn bind_run(bundles: &Bundles, keys: &[PublicKey], row: &RunRow) -> Option<VerifiedBundle> {
     // An unsealed run proves nothing, whatever lies in the place of its bundle.
     row.attestation_sha256?;
     let bundle = bundles.bundle_dir(&row.run_id);
-    let bound = VerifiedBundle::verify_dir(&bundle, keys, Some(&asked_run(row)));
-    bound.ok().map(VerifiedBundle::into_report)
+    VerifiedBundle::verify_dir(&bundle, keys, Some(&asked_run(row))).ok()
 }

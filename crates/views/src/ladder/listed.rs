@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use contract::approval::OutcomeVerdict;
 use ledger::{ReadLedgerError, RunRow};
 
-use super::evidence::{BundleState, RunEvidence};
+use super::evidence::{BundleState, ProvenRun, RunEvidence, WorkerLack};
 
 /// Bundles that are looked for one by one before the folder is listed.
 pub(super) const LOOKED_FOR: usize = 256;
@@ -53,5 +53,9 @@ impl<E: RunEvidence> RunEvidence for ListedEvidence<'_, E> {
 
     fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError> {
         self.evidence.signed_outcome(row)
+    }
+
+    fn find_worker_lack(&self, row: &RunRow, proven: &ProvenRun) -> Result<Option<WorkerLack>, ReadLedgerError> {
+        self.evidence.find_worker_lack(row, proven)
     }
 }

@@ -5,7 +5,7 @@
 //! that matters is verified and must say the same. `evidence.rs` looks at bundles and
 //! outcomes, `listed.rs` lists bundles where there are very many outages, `count.rs` says what one run counts for, `walk.rs` reads the runs of a rung,
 //! newest first, `rung.rs` computes it, `candidate.rs` computes that of stage 6, `other.rs`
-//! looks for proof of another identity, `rest.rs` lists the bundles that rungs rest on,
+//! looks for proof of another identity, `workers.rs` reads the keys and countersignatures of a fleet, `rest.rs` lists the bundles that rungs rest on,
 //! `picture.rs` draws a ladder.
 
 mod candidate;
@@ -19,6 +19,7 @@ mod rest;
 mod rung;
 mod terms;
 mod walk;
+mod workers;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use picture::draw_ladder;
 pub use rung::{Rung, RungProof, RungStatus};
 pub use terms::{RungIdentity, RungTerms, bundle_schema};
 use walk::WalkLane;
+pub use workers::{WorkerKey, WorkerKeys};
 
 use crate::Views;
 
@@ -134,6 +136,11 @@ impl Views {
     /// refresh, which has purpose `validation` and waits for nobody, is not.
     pub fn list_unanswered(&self, limit: usize) -> Result<Vec<ledger::RunRow>, ReadLedgerError> {
         self.ledger().map_or_else(|| Ok(Vec::new()), |ledger| ledger.runs_unanswered(limit))
+    }
+
+    /// Workers that the ledger's records admit, as `judge` counts the signers of those.
+    pub fn read_workers(&self, judge: workers::JudgeSigner<'_>) -> Result<WorkerKeys, ReadLedgerError> {
+        self.ledger().map_or_else(|| Ok(WorkerKeys::default()), |ledger| WorkerKeys::read_keys(ledger, judge))
     }
 
     /// Bundles that were verified for rungs in this process.

@@ -56,7 +56,7 @@ impl<E: RunEvidence> OtherSearch<'_, E> {
                 self.lost.insert(row.identity.clone());
                 Ok(None)
             }
-            Weighed::For(_) | Weighed::Waiting | Weighed::Nothing(_) => Ok(None),
+            Weighed::For(_) | Weighed::Waiting | Weighed::Uncountersigned | Weighed::Nothing(_) => Ok(None),
         }
     }
 

@@ -200,6 +200,8 @@ pub(super) struct Tally {
     proofs: Vec<RungProof>,
     /// The newest pass without an outcome, where no pass that counts is newer.
     waiting: Option<RunId>,
+    /// The newest pass that no other worker has verified again.
+    uncountersigned: Option<RunId>,
     gap: Option<RungGap>,
     /// The newest pass of another identity.
     pub(super) other: Option<RungGap>,
@@ -277,7 +279,8 @@ impl Tally {
             Weighed::Other(proven_for, why) if row.status == RunStatus::Pass && self.other.is_none() => {
                 self.other = Some(RungGap::OtherIdentity { run_id: run_id(), proven_for, why });
             }
-            Weighed::Waiting | Weighed::Other(..) | Weighed::Nothing(_) => {}
+            Weighed::Uncountersigned if self.uncountersigned.is_none() => self.uncountersigned = Some(run_id()),
+            Weighed::Waiting | Weighed::Uncountersigned | Weighed::Other(..) | Weighed::Nothing(_) => {}
         }
     }
 
@@ -285,7 +288,8 @@ impl Tally {
     pub(super) fn into_rung(self, stage: Stage) -> Rung {
         let (passes, required) = (self.passes(), self.required);
         let newest = self.proofs.first().map(|proof| proof.run_id.clone());
-        let (status, gap) = match (self.waiting, newest, self.gap, self.other) {
+        let lacking = self.uncountersigned.map(|run_id| RungGap::Lack { run_id, lack: RungLack::SingleWorkerEvidence });
+        let (status, gap) = match (self.waiting, newest, self.gap.or(lacking), self.other) {
             (Some(run_id), ..) => {
                 let lack = RungLack::MissingOperatorOutcome;
                 (RungStatus::Blocked, Some(RungGap::Lack { run_id, lack }))

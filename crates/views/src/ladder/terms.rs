@@ -6,6 +6,8 @@ use evidence::signer_key::SignerKey;
 use ledger::{EngineIdentity, Ledger, ReadLedgerError};
 use serde::Serialize;
 
+use super::workers::WorkerKeys;
+
 /// Source of a run whose engine was never identified.
 const UNKNOWN_SOURCE: &str = "@unknown";
 
@@ -31,6 +33,8 @@ pub struct RungTerms<'a> {
     pub passes_required: u32,
     /// Standing of a key that signed an outcome.
     pub standing: &'a dyn Fn(&SignerKey, &str, Stamp) -> SignerStanding,
+    /// Machines whose evidence counts where there is a fleet.
+    pub workers: &'a WorkerKeys,
 }
 
 impl std::fmt::Debug for RungTerms<'_> {

@@ -18,7 +18,7 @@ use ledger::{
 use serde_json::json;
 
 use super::candidate::compute_rung;
-use super::evidence::{BundleState, ProvenRun, RunEvidence};
+use super::evidence::{BundleState, ProvenRun, RunEvidence, WorkerLack};
 use super::rest::find_resting;
 use super::rung::Terms;
 use super::{Rung, RungGap, RungIdentity, RungStatus};
@@ -206,6 +206,8 @@ impl Past {
             is_from_commit: self.is_from_commit,
             is_continued: self.is_continued,
             is_unverified: self.is_unverified,
+            is_of_one_worker: false,
+            signer: String::new(),
             case_id: self.case.to_owned().try_into().unwrap(),
             target_commit: self.commit.map(str::to_owned),
             kind: self.kind,
@@ -254,6 +256,10 @@ impl RunEvidence for Told {
 
     fn signed_outcome(&self, row: &RunRow) -> Result<Option<OutcomeVerdict>, ReadLedgerError> {
         Ok(self.runs.borrow()[&row.run_id].outcome)
+    }
+
+    fn find_worker_lack(&self, _: &RunRow, _: &ProvenRun) -> Result<Option<WorkerLack>, ReadLedgerError> {
+        Ok(None)
     }
 }
 

@@ -9,7 +9,7 @@ use ledger::{
     Bundles, Collection, EntryKind, IMPORT_SIGNER_FILE, Ledger, RunCollected, RunIntent, RunSeal, RunSealed, RunStarted,
 };
 use serde_json::json;
-use views::{RungTerms, ViewedHome, Views};
+use views::{RungTerms, ViewedHome, Views, WorkerKeys};
 
 pub(crate) fn at(text: &str) -> Stamp {
     text.parse().unwrap()
@@ -43,7 +43,9 @@ pub(crate) fn golden_report(kind: &str) -> Report {
 
 /// One pass earns a rung, and nobody may sign an outcome.
 pub(crate) fn terms() -> RungTerms<'static> {
-    RungTerms { passes_required: 1, standing: &|_, _, _| contract::signer::SignerStanding::NotListed }
+    static NO_FLEET: std::sync::LazyLock<WorkerKeys> = std::sync::LazyLock::new(WorkerKeys::default);
+    let standing = &|_: &_, _: &str, _| contract::signer::SignerStanding::NotListed;
+    RungTerms { passes_required: 1, standing, workers: &NO_FLEET }
 }
 
 pub(crate) struct World {

@@ -71,3 +71,35 @@ fn a_ledger_on_a_server_has_one_witness() {
     let _ = scene.cto(&["ledger", "continue", "--reason", "the bucket was moved"]).expect(0);
     assert_ne!(scene.refusal(), "", "the control: an operator has named it anew, and the run comes to its gates");
 }
+
+/// A queue that was put back offers a run again that has started: its own witness refuses the second start.
+#[test]
+fn a_run_that_a_restored_queue_offers_again_is_refused_by_its_own_witness() {
+    let test = "a_run_that_a_restored_queue_offers_again_is_refused_by_its_own_witness";
+    for is_lost in [false, true] {
+        let Some(scene) = Scene::new(test) else { return };
+        let Some(server) = PostgresServer::start_with(test, &[], |_| {}) else { return };
+        let store = format!("store:\n  url: {}\n", server.url(SUPERUSER, &server.make_database()));
+        let double = ObjectDouble::start(StoreManner::Guarded);
+        configure(&scene.world, &(store + &bucket_config(&double.endpoint())));
+        let name = text(&scene.request()["request"]);
+        let _ = scene.approve(&name, &[]).expect(0);
+        let run = text(&scene.cto(&["submit", "./made", "--stage", "4", "--json"]).expect(0).json()["run_id"]);
+        let standby = server.copy_standby();
+        let work = || scene.cto(&["worker", "--until-empty", "--json"]).expect(0).json();
+        let first = work();
+        assert_eq!((text(&first["run_id"]), text(&first["status"])), (run.clone(), "pass".to_owned()), "{first}");
+        server.fail_over(standby);
+        fs::remove_dir_all(scene.world.home().join("used")).unwrap();
+        fs::remove_dir_all(scene.world.home().join("harness-runs").join(&run)).unwrap();
+        let _ = scene.cto(&["ledger", "continue", "--reason", "db2 was promoted"]).expect(0);
+        if is_lost {
+            double.lose(&double.names().into_iter().find(|name| name.contains("approval-use/")).unwrap());
+        }
+        let again = work();
+        assert_eq!(text(&again["run_id"]), run);
+        let expected = if is_lost { ("pass", 0) } else { ("blocked", 1) };
+        let consumed = again["reasons"].as_array().unwrap().iter().filter(|why| *why == "approval_consumed").count();
+        assert_eq!((text(&again["status"]).as_str(), consumed), expected, "the control has no witness: {again}");
+    }
+}

@@ -9,7 +9,7 @@ use contract::{RunId, TaskId};
 use evidence::PublicKey;
 use evidence::verify::VerifiedBundle;
 use ledger::{Ledger, RunRow, RunStatus, SealedFolder};
-use views::{RungSource, RungTerms, VerifyMemo, asked_run};
+use views::{RungSource, RungTerms, VerifyMemo, WorkerKeys, asked_run};
 
 use super::{Clock, CollectError, Kept, Retention, names_in};
 use crate::home::layout::Home;
@@ -116,7 +116,8 @@ impl Judge<'_> {
 
     /// Whatever a rung of any engine rests on, under any identity.
     fn keep_rungs(&self, all: &mut [Present], passes_required: u32) -> Result<(), CollectError> {
-        let memo = VerifyMemo::default();
+        let (memo, anybody) = (VerifyMemo::default(), |_: &_, _: &str, _| SignerStanding::Allowed);
+        let workers = WorkerKeys::read_keys(self.ledger, &anybody)?;
         let source = RungSource {
             ledger: self.ledger,
             bundles: self.home.bundles(),
@@ -125,7 +126,7 @@ impl Judge<'_> {
             shared_as: self.home.shares_ledger().then(|| self.home.instance().ok()).flatten(),
             // Outcomes stand in the ledger beside the run's id, which alone keeps a bundle:
             // the signer of an outcome changes no rung here.
-            terms: RungTerms { passes_required, standing: &|_, _, _| SignerStanding::Allowed },
+            terms: RungTerms { passes_required, standing: &anybody, workers: &workers },
         };
         let engines: BTreeSet<String> = all.iter().filter_map(|one| Some(one.row()?.engine.clone())).collect();
         let mut resting = BTreeSet::new();

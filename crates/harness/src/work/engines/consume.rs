@@ -74,7 +74,7 @@ fn look_again(run: &RunFile<'_>, decision: &Decision, approval: &CountedRequest)
         return Ok(Some(Blocked::of_approval(refusal.reason, refusal.text)));
     }
     let Some(store) = run.harness().home.bundles().store() else { return Ok(None) };
-    let forgotten = ask_witness(store, approval.using.request, run.id())?;
+    let forgotten = ask_witness(store, approval.using.request)?;
     Ok(forgotten.map(|why| Blocked::of_approval(Reason::ApprovalConsumed, why)))
 }
 
