@@ -284,6 +284,7 @@ fn share_while_paced(
 }
 
 /// Processor time of the server and of all its processes, those that have ended included.
+#[expect(clippy::disallowed_methods, reason = "the kernel's account of processes, and no file of a home")]
 fn server_ticks(server: &PostgresServer) -> Measured<f64> {
     let first = server.first_process().ok_or("the server has no process")?;
     let mut ticks = 0.0;
