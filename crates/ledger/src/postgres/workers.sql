@@ -97,3 +97,41 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = cto, pg_temp AS $$
 $$;
 CREATE INDEX queue_by_time ON cto.queue (not_before) WHERE state = 'queued';
 CREATE INDEX queue_by_lease ON cto.queue (lease_until) WHERE state = 'claimed';
+
+-- Takes the run whose turn it is, as before. Each condition is asked of one row after the other in the order of the index: a condition that
+-- became a join would read the whole queue for every claim.
+CREATE OR REPLACE FUNCTION cto.queue_next(asked JSONB) RETURNS SETOF cto.queue
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = cto, pg_temp AS $$
+DECLARE
+    at_time TEXT;
+BEGIN
+    IF asked ?| ARRAY['engine_limits', 'workspace_limit', 'day_limit'] THEN
+        PERFORM pg_advisory_xact_lock(x'63746f51'::BIGINT);
+    END IF;
+    at_time := queue_clock(0);
+    UPDATE queue SET state = 'queued', owner = NULL, lease_until = NULL WHERE run_id IN (
+        SELECT q.run_id FROM queue q WHERE q.state = 'claimed' AND q.lease_until <= at_time FOR UPDATE SKIP LOCKED);
+    RETURN QUERY UPDATE queue SET state = 'claimed', epoch = epoch + 1, owner = asked->>'owner',
+        lease_until = queue_clock((asked->>'lease_seconds')::DOUBLE PRECISION)
+    WHERE run_id = (
+        SELECT q.run_id FROM queue q
+        WHERE q.state = 'queued' AND (q.not_before IS NULL OR q.not_before <= at_time)
+        AND (NOT asked ? 'engines' OR asked->'engines' ? q.engine)
+        AND q.labels::TEXT::JSONB <@ (asked->'labels')
+        AND (q.after_run IS NULL OR (
+            (SELECT TRUE FROM queue b WHERE b.run_id = q.after_run AND b.state IN ('queued', 'claimed', 'started') LIMIT 1) IS NULL
+            AND (SELECT TRUE FROM runs r WHERE r.run_id = q.after_run AND r.sealed_seq IS NULL LIMIT 1) IS NULL))
+        AND (q.target_key IS NULL
+            OR (SELECT TRUE FROM queue t WHERE t.target_key = q.target_key AND t.state IN ('claimed', 'started') LIMIT 1) IS NULL)
+        AND (NOT asked ? 'engine_limits' OR coalesce((SELECT count(*) FROM queue e WHERE e.engine = q.engine AND e.state IN ('claimed', 'started'))
+            < (asked->'engine_limits'->>q.engine)::BIGINT, TRUE))
+        AND (NOT asked ? 'workspace_limit' OR coalesce((SELECT count(*) FROM queue s WHERE s.workspace = q.workspace AND s.state IN ('claimed', 'started'))
+            < (asked->>'workspace_limit')::BIGINT, TRUE))
+        AND (NOT asked ? 'day_limit' OR (SELECT count(*) FROM queue d WHERE d.started_at >= left(at_time, 10) OR d.state = 'claimed')
+            < (asked->>'day_limit')::BIGINT)
+        ORDER BY q.priority DESC, q.seq LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING *;
+EXCEPTION WHEN unique_violation THEN
+    -- Another worker took a run of the same target a moment before: whoever asks again finds what is left.
+    RETURN;
+END $$;
