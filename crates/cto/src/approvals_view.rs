@@ -106,7 +106,8 @@ impl Deciding {
 
 /// The refusal of a key that may not decide.
 pub(crate) fn not_allowed(fingerprint: &str, standing: contract::signer::SignerStanding) -> CommandError {
-    CommandError::blocked_with(format!("{fingerprint} {}", standing.sentence())).hint("cto trust key add NAME KEY.pub")
+    CommandError::blocked_with(format!("{fingerprint} {}", standing.sentence()))
+        .hint("cto trust key add KEY.pub --name NAME")
 }
 
 /// Opens a request with nothing done to the home.

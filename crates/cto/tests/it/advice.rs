@@ -100,7 +100,10 @@ fn a_program_that_the_sandbox_does_not_show_is_shown_by_the_remedy() {
     let test = "advice::a_program_that_the_sandbox_does_not_show_is_shown_by_the_remedy";
     let Some(go) = testkit::go(test) else { return };
     let world = world();
-    let repository = world.repository("source", &[("a.txt", "one\n"), ("go.mod", "module example.org/a\n\ngo 1.21\n")]);
+    let repository = world.repository(
+        "source",
+        &[("a.txt", "one\n"), ("go.mod", "module example.org/a\n\ngo 1.21\n"), ("a.go", "package a\n")],
+    );
     let path = format!("{}:/usr/bin:/bin", go.parent().unwrap().display());
     let types = |folder: &std::path::Path, words: &[&str]| {
         Ran::of(world.command(words).env("PATH", &path).current_dir(folder).output().unwrap())

@@ -42,6 +42,9 @@ const WEAKENED: &[&str] = &["verification_weakened"];
 /// The runner notices that a test ended its process, and fails.
 const FAILED: &[&str] = &["verification_failed"];
 
+/// The session says that all is well, and its test neither passed nor failed.
+const WEAKENED_AND_FAILED: &[&str] = &["verification_weakened", "verification_failed"];
+
 impl Project {
     fn write(&self, world: &World) -> std::path::PathBuf {
         let files: Vec<_> = self.files.iter().copied().chain([(self.source, self.broken)]).collect();

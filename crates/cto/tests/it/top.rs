@@ -119,7 +119,7 @@ fn hostile_texts_move_nothing_on_the_terminal() {
     let shown = showing.finish();
     assert_eq!(shown.code, 0);
     let text = String::from_utf8(shown.bytes).unwrap();
-    assert!(text.matches("hostileRan").count() > 3, "the control: the texts are on the screen");
+    assert!(text.contains("hostileRan"), "the control: the texts are on the screen");
     for bare in
         ["\u{7}", "\u{8}", "\u{9b}", "\u{b}", "\u{1b}]", "\u{1b}[31mred", "\u{1b}[5;1Hm", "\u{fffd}\u{fffd} \u{9b}"]
     {

@@ -195,7 +195,7 @@ mod tests {
         let states: Vec<PromotionState> = packet.consequences.iter().map(|one| one.state).collect();
         assert_eq!(states, PromotionState::ALL);
         let requested = &packet.consequences[1].consequence;
-        assert!(requested.ends_with("nothing is promoted and no default is activated"), "{requested}");
+        assert!(requested.ends_with("nothing is promoted or activated"), "{requested}");
         assert_eq!(packet.core_route_requirements, ROUTE_REQUIREMENTS);
     }
 }

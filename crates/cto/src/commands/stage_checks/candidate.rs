@@ -7,7 +7,7 @@ use contract::{CollectionKind, Reason, Report, RunId, Stage, Status, TaskId};
 use evidence::verify::VerifiedBundle;
 use harness::FAKE;
 use ledger::TaskRuns;
-use views::{BindRunError, FoundRun};
+use views::{BindRunError, FindRunError, FoundRun};
 
 use super::check::{NamedCheck, StageCheck, TrialStop, not_refused_for};
 use super::classes::classes_of;
@@ -62,7 +62,7 @@ struct NewestComparison {
 impl NewestComparison {
     /// None if it is not there or does not verify.
     fn find_newest(context: &Context, engine: &str) -> Option<Self> {
-        let (found, bound) = find_newest(context, engine, COMPARISON_TASK, CollectionKind::Comparison).ok()??;
+        let (found, bound) = find_newest(context, engine, COMPARISON_TASK, CollectionKind::Comparison).ok()??.ok()?;
         let bound = bound.ok()?;
         let Report { run_id, status, .. } = bound.report();
         let document = read_document(&found.bundle.join(CollectionKind::Comparison.file())).ok()?;
@@ -83,8 +83,8 @@ impl NewestComparison {
     }
 }
 
-/// A run of the operator's home, and its bundle if that verifies.
-type FoundDocument = (FoundRun, Result<VerifiedBundle, BindRunError>);
+/// A run of the operator's home, and its bundle if that verifies; or the reason why no bundle is here.
+type FoundDocument = Result<(FoundRun, Result<VerifiedBundle, BindRunError>), FindRunError>;
 
 /// The newest sealed document of an engine; none without one.
 fn find_newest(
@@ -99,9 +99,12 @@ fn find_newest(
     let Some(run) = views.find_document(asked, kind, now)?.filter(|run| run.collected.is_none()) else {
         return Ok(None);
     };
-    let found = views.find_run(run.row.run_id.as_str(), now)?;
+    let found = match views.find_run(run.row.run_id.as_str(), now) {
+        Err(error @ (FindRunError::Gone { .. } | FindRunError::Elsewhere(_))) => return Ok(Some(Err(error))),
+        found => found?,
+    };
     let bound = found.bind_bundle(&trusted(context, &[])?.keys_of(&found));
-    Ok(Some((found, bound)))
+    Ok(Some(Ok((found, bound))))
 }
 
 fn judge_lane(comparison: &CandidateComparison, engine: &str) -> Option<String> {
@@ -150,7 +153,11 @@ pub(in crate::commands) fn check_refresh(context: &Context, engine: &str) -> Res
         return Ok(none());
     }
     let found = find_newest(context, engine, REFRESH_TASK, CollectionKind::Refresh)?;
-    let Some((found, bound)) = found else { return Ok(none()) };
+    let (found, bound) = match found {
+        None => return Ok(none()),
+        Some(Err(absent)) => return Ok(StageCheck::blocked_by(format!("{absent}; restore it from a backup"))),
+        Some(Ok(found)) => found,
+    };
     let bound = bound?;
     let wrong = (bound.report().kind != Some(CollectionKind::Refresh)).then(|| format!("{} is no refresh", found.id));
     let refresh: RefreshComparison = read_document(&found.bundle.join(CollectionKind::Refresh.file()))?;

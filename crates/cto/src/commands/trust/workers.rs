@@ -117,7 +117,9 @@ fn record(context: &Context, draft: &Draft<'_>, key: Option<&Path>) -> Result<()
     let home = Home::create_folders(&context.config.place())?;
     if !home.shares_ledger() {
         let text = "this ledger is of one home, which has no workers to tell apart";
-        return Err(CommandError::blocked_with(text).hint("put the ledger on a server first: cto ledger migrate"));
+        return Err(
+            CommandError::blocked_with(text).hint("put the ledger on a server first: cto ledger migrate --to URL")
+        );
     }
     let ledger = home.ledger()?;
     let at = recorded_at(&ledger)?;

@@ -14,7 +14,7 @@ use super::{Scene, text};
 const OF_THE_REQUEST: [&str; 2] = ["/requester_fingerprint", "/nonce"];
 
 /// Fields that have only one value. With another the plan cannot be read, and its digest is what differs.
-const OF_ONE_VALUE: [&str; 1] = ["/contract/schema_version"];
+const OF_ONE_VALUE: [&str; 2] = ["/contract/schema_version", "/contract/source_classification"];
 
 /// Parts of a plan that a target's admission, its repository and a mount fill in.
 const OF_A_TARGET: [&str; 7] =

@@ -67,6 +67,6 @@ fn every_remedy_of_an_approval_leads_to_a_run() {
         undo(&scene, &name);
         let shell = Shell { cto: &|words| scene.cto(words), repository: &scene.world.here() };
         let met = shell.follow(&|| scene.cto(&["run", "./made", "--stage", "4"]));
-        assert_eq!(met.first().map(String::as_str), Some(*reason), "{met:?}");
+        assert!(met.iter().any(|met| met == reason), "{met:?}");
     });
 }

@@ -98,20 +98,6 @@ fn without_case_it_is_blocked_and_each_named_check_notices_its_defect() {
     });
 }
 
-/// Stage 6 without its rung is refused, and the check notices a program that lets it in. Its honest result is held above.
-#[test]
-fn a_run_that_is_let_in_without_its_rung_is_noticed() {
-    let test = "case::health::a_run_that_is_let_in_without_its_rung_is_noticed";
-    let Some(binary) = stoppable(test) else { return };
-    if !has_keygen(test) {
-        return;
-    }
-    let broken = health(&world(), &binary, Some("rung_given"), &["case_stage6"], 1);
-    let said = &broken["case_stage6"]["checks"]["rung_missing"];
-    assert_eq!((&said["passed"], &broken["status"]), (&json!(false), &json!("fail")), "{broken:#}");
-    assert!(said["why"].is_string() && said["run_id"].is_string(), "{said:#}");
-}
-
 /// Named checks that rest on this home, each with its group.
 const OF_HOME: [(&str, &str); 3] = [
     ("case_lane_passes", "case_stage6"),

@@ -75,7 +75,9 @@ impl DocumentedHome {
         }
         copy_folder(&self.kept, &here);
         for name in ["my-case", "fix-slug", "cases/my-case", "cases/greet", "usage-line"] {
-            let case = self.world.case("new", &[]);
+            // A page shows the name of this one.
+            let own_name = [("task_id", name)];
+            let case = self.world.case("new", if name == "usage-line" { &own_name } else { &[] });
             fs::create_dir_all(here.join(name).parent().unwrap()).unwrap();
             fs::rename(case, here.join(name)).unwrap();
         }

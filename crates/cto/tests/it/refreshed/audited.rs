@@ -80,8 +80,9 @@ fn each_proof_names_its_evidence(scene: &Scene, refresh: &str, passes: [&str; 2]
         let all: BTreeSet<u64> = (1..=highest).collect();
         assert_eq!(stages, all, "{requirement}");
         let of_stage_5: BTreeSet<&str> = named.iter().filter_map(|one| one.strip_prefix("stage 5 ")).collect();
-        let expected = if highest < 5 { BTreeSet::new() } else { BTreeSet::from(passes) };
-        assert_eq!(of_stage_5, expected, "{requirement}");
+        // A rung names the newest passes that it needs.
+        assert!(of_stage_5.is_subset(&BTreeSet::from(passes)), "{requirement}: {of_stage_5:?}");
+        assert_eq!(of_stage_5.is_empty(), highest < 5, "{requirement}");
     }
 }
 

@@ -141,7 +141,7 @@ fn expect_consequences(packet: &Value) {
         },
         {
             "state": "core_promotion_requested",
-            "consequence": "a person may open a governed Core PRD route once the guard passes; nothing is promoted and no default is activated",
+            "consequence": "a person may open a governed Core PRD route once the guard passes; nothing is promoted or activated",
         },
         {
             "state": "core_promotion_deferred",

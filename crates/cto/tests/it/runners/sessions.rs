@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{quick, same_place};
 
-use super::{Project, WEAKENED, check};
+use super::{Project, WEAKENED, WEAKENED_AND_FAILED, check};
 
 const TEST: &str = "import pytest\n\nfrom adder import add\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n\n\ndef test_stays():\n    assert add(1, 0) == 1\n\n\n@pytest.mark.skip\ndef test_later():\n    assert False\n";
 
@@ -47,7 +47,7 @@ fn tox() {
         ("test_adder.py", TEST),
         ("conftest.py", ""),
     ];
-    check(&project("tox", files, environment));
+    check(&Project { when_it_exits: WEAKENED_AND_FAILED, ..project("tox", files, environment) });
 }
 
 #[test]

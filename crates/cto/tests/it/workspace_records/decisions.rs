@@ -38,7 +38,7 @@ fn a_drafted_decision_is_read_as_the_record() {
     assert_eq!(errors(&world, 1), ["record_invalid"], "control: the record has no such key");
 
     let provider = "- decision status: external provider approved\n- provider class: external_other\n- provider: prov\n\
-                    - model: m\n- approval source: Ada\n- evidence sources: notes/1\n- something else: yes\n";
+                    - model: m\n- credential source class: none\n- approval source: Ada\n- evidence sources: notes/1\n- something else: yes\n";
     world.write("PROVIDER-DECISION-RECORD.md", provider);
     let draft = world.cto(["records", "draft", "PROVIDER-DECISION-RECORD.md"]).expect(0).text();
     assert!(draft.contains("evidence_sources: [\"notes/1\"]\n") && draft.contains("# something_else: \"yes\"\n"));

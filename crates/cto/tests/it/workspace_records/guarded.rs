@@ -264,6 +264,12 @@ fn list_changes(trace: &str, scratch: &Path) -> Vec<String> {
         .collect()
 }
 
+/// True for a file that the kernel makes up: the users of a namespace, the limits of a control group.
+fn is_of_kernel(line: &str) -> bool {
+    let path = line.split('"').nth(1).unwrap_or_default();
+    ["/proc/", "/sys/"].iter().any(|folder| path.starts_with(folder))
+}
+
 #[test]
 fn strace_sees_no_write_outside_of_scratch() {
     let there = program("strace", Path::new("/")).args(["-f", "true"]).output().is_ok_and(|ran| ran.status.success());
@@ -291,7 +297,8 @@ fn strace_sees_no_write_outside_of_scratch() {
     assert!(text.contains("made-by-it"), "control: the trace sees the validator");
     let (home, here) = (world.home(), world.here());
     let kept = [&core, &home, &here].map(|place| place.to_str().unwrap());
-    let touched = |line: &String| kept.iter().any(|place| line.contains(place));
+    // A call names the folder that it starts from, whatever it opens.
+    let touched = |line: &String| kept.iter().any(|place| line.contains(place)) && !is_of_kernel(line);
     assert_eq!(list_changes(&text, &scratch).into_iter().filter(touched).collect::<Vec<_>>(), Vec::<String>::new());
     assert!(!here.join("made-by-it").exists());
     world.write("harness.yaml", "");

@@ -1,6 +1,7 @@
 //! Reading a pack from somebody else: the signed list first, then exactly the files that it names, all of it aside until every
 //! bundle and the ledger verify.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -239,8 +240,12 @@ fn check_manifest(manifest: &PackManifest, file: &Path, most_bytes: u64) -> Resu
     }
     let mut last = "";
     let mut bytes = 0_u64;
+    let files: BTreeSet<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
     for PackedFile { name, size, .. } in &manifest.files {
         let refuse = |why: &str| PackError::Refused { name: name.clone(), why: why.to_owned() };
+        if name.match_indices('/').any(|(end, _)| files.contains(&name[..end])) {
+            return Err(refuse("lies below a file of the pack"));
+        }
         if let Some(why) = name_problem(name) {
             return Err(refuse(why));
         }

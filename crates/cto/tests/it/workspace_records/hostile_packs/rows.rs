@@ -50,7 +50,7 @@ pub(super) const ROWS: &[(&str, Edit, &str)] = &[
     (
         "a file where a folder is",
         |pack| ["workspace/~", "workspace/~/x"].iter().for_each(|name| pack.add_file(name, b"x")),
-        "cannot write",
+        "lies below a file",
     ),
     ("a file twice in the list", |pack| [b"x", b"y"].iter().for_each(|text| pack.add_file(LAST, *text)), "twice"),
     (
