@@ -79,7 +79,7 @@ fn unasked(stage: Stage) -> Vec<Refusal> {
     let remedy = if stage.mutation_mode().needs_approval() {
         format!("cto request TASK --stage {stage}")
     } else {
-        "set mutation_mode: copied-fixture and approval_required: false, and run at stage 2 or 3".to_owned()
+        "set mutation_mode: copied-fixture and approval_required: false for a run at stage 2 or 3".to_owned()
     };
     against(Reason::ApprovalMissing, "no signed approval for this contract", remedy)
 }

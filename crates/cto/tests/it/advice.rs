@@ -87,7 +87,8 @@ fn every_remedy_of_a_refused_run_can_be_pasted() {
         (refusal.lay)(&world);
         let ran = world.cto(refusal.words).expect(3);
         assert!(!printed_remedies(&ran).is_empty(), "{}", ran.told());
-        let repository = world.path().join("dirty");
+        let repository = ["dirty", "source"].map(|name| world.path().join(name)).into_iter().find(|path| path.is_dir());
+        let repository = repository.unwrap_or_else(|| world.here());
         let shell = Shell { cto: &|words| world.cto(words), repository: &repository };
         pasted += shell.paste_all(&ran, &|| world.cto(refusal.words));
     });

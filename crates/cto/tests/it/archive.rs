@@ -163,10 +163,12 @@ fn an_unknown_signer_is_nobody() {
     assert!(!there.home().exists(), "not even a home is left");
     // Somebody's key is not anybody's; and the one in the archive is nobody's.
     let _ = third.run("fail-critical-risk", 3);
-    let before = content_digest(&third.home(), &[]);
+    // SQLite's memory of its readers holds no entry.
+    let state = || content_digest(&third.home(), &["ledger.db-shm"]);
+    let before = state();
     let _ = third.cto(["import", archive.to_str().unwrap()]).expect(1);
     let _ = third.cto(import(&archive, &key(&third))).expect(1);
-    assert_eq!(content_digest(&third.home(), &[]), before);
+    assert_eq!(state(), before);
 }
 
 /// The same name and another content, by somebody who can sign.

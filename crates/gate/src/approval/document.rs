@@ -55,7 +55,7 @@ impl Flaw {
     pub(super) fn flaw_remedy(&self, weighing: &Weighing<'_>) -> String {
         match self {
             _ if self.is_by_ledger(weighing) => CLOCK_WAS_WRONG.to_owned(),
-            Self::NotYetValid(at) => format!("wait until {at}, then run again"),
+            Self::NotYetValid(at) => format!("run again after {at}"),
             _ => format!("cto approve {}", weighing.name()),
         }
     }

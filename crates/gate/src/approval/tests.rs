@@ -196,7 +196,7 @@ fn each_refusal_names_the_one_command_that_helps() {
         (
             "too early",
             |f| first(f).document.not_before = at(200),
-            "wait until 1970-01-12T13:50:00.000000Z, then run again",
+            "run again after 1970-01-12T13:50:00.000000Z",
         ),
         (
             "copied",
@@ -342,7 +342,7 @@ fn a_clock_that_was_wrong_has_a_way_on() {
         (600, 5, CLOCK_WAS_WRONG),
         (5, 600, "cto approve req-7"),
         (5, 5000, "cto request t --stage 4"),
-        (5, 5, "wait until 1970-01-12T13:46:50.000000Z, then run again"),
+        (5, 5, "run again after 1970-01-12T13:46:50.000000Z"),
     ] {
         assert_eq!(remedy(last, clock), expected, "{last} {clock}");
     }

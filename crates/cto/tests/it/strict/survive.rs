@@ -19,7 +19,7 @@ use super::sealed::Sealed;
 
 pub(super) const CLASS: &str = "Surviving";
 
-const DEATH: &str = "the death of the first process of its pid namespace, which is the death of all";
+const DEATH: &str = "the kernel kills every process when process 1 of the pid namespace ends";
 const COUNT: &str = "`limits.processes`, for all processes of the run together";
 
 /// Asks nothing of its child but that it is there.
@@ -79,7 +79,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 fn after_the_end() -> Vec<Row> {
-    let left = Says { besides: "who was left, in `leftover_processes`", ..NOTHING };
+    let left = Says { besides: "`leftover_processes` lists what was left", ..NOTHING };
     let lives_on = |row: Row| row.stopped_by(DEATH).says(left).control(Control::Own(outlives)).evidence(was_left);
     let apart = "up=$(mktemp); setsid sh -c 'echo up > $0; exec sleep 600' $up > /dev/null 2>&1 &\n\
         while [ ! -s $up ]; do sleep 0.01; done; rm $up";
