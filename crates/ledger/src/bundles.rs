@@ -144,7 +144,7 @@ impl Bundles {
     /// Names of the folders of sealed bundles. A link to a folder is not among them.
     pub fn list_names(&self) -> io::Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        for entry in own_files::read_dir(&self.sealed())? {
+        for entry in own_files::read_dir(self.sealed())? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
                 names.extend(entry.file_name().into_string());

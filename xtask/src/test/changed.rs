@@ -14,7 +14,7 @@ use super::select::Scope;
 const CHORES: &str = "xtask";
 
 /// Tests that read pages, by package and beginning of the name.
-const PAGE_READERS: [(&str, &str); 19] = [
+const PAGE_READERS: [(&str, &str); 20] = [
     ("bridge", "recording::meaning::"),
     ("contract", "record::"),
     // Tests of the example that prints the exam set.
@@ -25,6 +25,7 @@ const PAGE_READERS: [(&str, &str); 19] = [
     ("cto", "cheats::surface::"),
     ("cto", "climb::page::"),
     ("cto", "commands::health::plan::"),
+    ("cto", "console::open_api::"),
     ("cto", "documented::"),
     ("cto", "ladder::shown::"),
     ("cto", "strict::page::"),

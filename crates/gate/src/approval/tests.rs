@@ -193,11 +193,7 @@ fn each_refusal_names_the_one_command_that_helps() {
         ("used", |f| request(f).consumed_by = consumed(None), "cto request t --stage 4"),
         ("another plan", |f| f.plan_digest = Digest::ZERO, "cto request t --stage 4"),
         ("held", |f| request(f).holds.push(hold("held")), "cto hold req-7 --release --reason \"...\""),
-        (
-            "too early",
-            |f| first(f).document.not_before = at(200),
-            "run again after 1970-01-12T13:50:00.000000Z",
-        ),
+        ("too early", |f| first(f).document.not_before = at(200), "run again after 1970-01-12T13:50:00.000000Z"),
         (
             "copied",
             |f| f.continuity = LedgerContinuity::Unknown { why: "w".into() },

@@ -109,8 +109,10 @@ struct ChoiceOption {
 }
 
 fn options_of(values: impl IntoIterator<Item = String>, chosen: &str) -> Vec<ChoiceOption> {
-    let mut options: Vec<ChoiceOption> =
-        values.into_iter().map(|value| ChoiceOption { is_chosen: value == chosen, value: show_controls(&value) }).collect();
+    let mut options: Vec<ChoiceOption> = values
+        .into_iter()
+        .map(|value| ChoiceOption { is_chosen: value == chosen, value: show_controls(&value) })
+        .collect();
     if !chosen.is_empty() && options.iter().all(|option| !option.is_chosen) {
         options.push(ChoiceOption { value: show_controls(chosen), is_chosen: true });
     }

@@ -135,8 +135,11 @@ const RULES: &[FailureRule] = &[
 
 const WITH_NETWORK: &str = "with network for setup";
 
+/// Another draft of the same repository, where there is one.
+type OtherDraft = fn(&VariantSearch) -> Option<EnvironmentDraft>;
+
 /// Tried in this order where a failure says nothing that is known.
-const OTHERS: &[(&str, fn(&VariantSearch) -> Option<EnvironmentDraft>)] = &[
+const OTHERS: &[(&str, OtherDraft)] = &[
     ("the same without the build", |search| search.usual.unbuilt_draft()),
     (WITH_NETWORK, |search| search.usual.online_draft()),
     ("without setup and build", |search| search.usual.bare_draft()),

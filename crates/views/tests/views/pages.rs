@@ -150,7 +150,7 @@ fn a_run_is_found_by_the_digest_of_its_attestation() {
     let asked = |digest: &str| RunQuery { digest: Some(digest.to_owned()), ..RunQuery::default() };
     for limit in [1, 99] {
         for text in [&digest[..12], &digest] {
-            assert_eq!(walk(&world.views(), &asked(text), limit, |_| {}), [wanted.clone()], "{text}");
+            assert_eq!(walk(&world.views(), &asked(text), limit, |_| {}), std::slice::from_ref(wanted), "{text}");
         }
         assert!(walk(&world.views(), &asked("ffffffff0000"), limit, |_| {}).is_empty());
     }

@@ -1,5 +1,7 @@
 //! Every reason with the place where its remedy is pasted, or with why nothing is pasted.
 
+#![expect(clippy::panic, reason = "a test that cannot go on must stop")]
+
 use std::path::Path;
 
 use contract::Reason;

@@ -296,7 +296,7 @@ fn runs_are_sorted_and_chosen_and_show_what_their_bundles_prove() {
 
     let facts = served.get("/api/cto/runs", &cookie).json();
     let digest = facts["runs"][2]["attestation_sha256"].as_str().unwrap().to_owned();
-    assert_eq!(ids_of(&list(&format!("?q=digest:{}", &digest[..10]))), [passed.clone()]);
+    assert_eq!(ids_of(&list(&format!("?q=digest:{}", &digest[..10]))), std::slice::from_ref(&passed));
     assert!(facts["sealed"][&passed]["added"].as_u64().unwrap() > 0, "{facts}");
     assert_eq!(facts["engines"], json!(["fake"]));
     assert!(list("").contains("<span class=\"plus\">+"));

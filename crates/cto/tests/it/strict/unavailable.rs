@@ -37,7 +37,7 @@ pub(super) const LACKS: &[Lack] = &[
         remedy: "sysctl user.max_user_namespaces=",
     },
     Lack {
-        of: "a whole `/proc`: parts of it are masked, as in a container",
+        of: "a whole `/proc`, since a container masks parts of it",
         who: Who::Ordinary,
         around: apart!("--mount", "--pid", "--fork", "--mount-proc"; "mount -t tmpfs none /proc/sys; exec \"$@\""),
         text: "mounting proc: ",

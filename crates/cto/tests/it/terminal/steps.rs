@@ -1,6 +1,8 @@
 //! Each step of a run as the current one: its picture at every width, and Ctrl-C in it. The build with stop points holds a run in steps
 //! that are too short to be looked at.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+
 use std::fs;
 
 use testkit::{Tmux, World, stoppable, wait_for};

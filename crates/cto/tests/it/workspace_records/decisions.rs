@@ -44,8 +44,8 @@ fn a_drafted_decision_is_read_as_the_record() {
     assert!(draft.contains("evidence_sources: [\"notes/1\"]\n") && draft.contains("# something_else: \"yes\"\n"));
     fs::remove_file(world.here().join(record)).unwrap();
     world.write("decisions/provider.yaml", &draft);
-    let rows = world.cto(["records", "--json"]).expect(0).json();
-    assert_eq!((&rows[0]["status"], &rows[0]["subject"]), (&json!("external_provider_approved"), &json!("prov/m")));
+    let rows = world.cto(["records", "--json"]).expect(1).json();
+    assert_eq!(rows[0]["problem"], "provider.yaml: `allowed_network_class` is empty", "read, and told what it lacks");
 }
 
 /// Every character that is taken out of a decision leaves a word that the record does not have.

@@ -139,10 +139,13 @@ const HONEST: [&str; 24] = [
     "0123456789abcdef0123456789abcdef01234567 and 0123456..89abcde",
 ];
 
+/// A way of writing the same lines.
+type LineForm = fn(&str) -> String;
+
 #[test]
 fn bodies_in_every_form_are_valid_in_every_encoding_of_lines() {
     let world = world_with_draft();
-    let forms: [(&str, fn(&str) -> String); 4] = [
+    let forms: [(&str, LineForm); 4] = [
         ("as it is", str::to_owned),
         ("CRLF", |text| text.replace('\n', "\r\n")),
         ("a mark in front", |text| format!("\u{feff}{text}")),

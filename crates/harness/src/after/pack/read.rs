@@ -243,14 +243,15 @@ fn check_manifest(manifest: &PackManifest, file: &Path, most_bytes: u64) -> Resu
     let files: BTreeSet<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
     for PackedFile { name, size, .. } in &manifest.files {
         let refuse = |why: &str| PackError::Refused { name: name.clone(), why: why.to_owned() };
-        if name.match_indices('/').any(|(end, _)| files.contains(&name[..end])) {
-            return Err(refuse("lies below a file of the pack"));
-        }
         if let Some(why) = name_problem(name) {
             return Err(refuse(why));
         }
         if name.as_str() <= last {
             return Err(refuse("is there twice or out of order"));
+        }
+        let is_below = |end: usize| files.contains(&name[..end]) && name_problem(&name[..end]).is_none();
+        if name.match_indices('/').any(|(end, _)| is_below(end)) {
+            return Err(refuse("lies below a file of the pack"));
         }
         bytes = bytes.saturating_add(*size);
         if bytes > MOST_BYTES {
