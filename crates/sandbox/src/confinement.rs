@@ -132,10 +132,10 @@ impl Confinement {
             return Err(SuperviseError::bad_spec(format!("a place of the kernel's own: {}", path.display())));
         }
         if self.canaries.len() > CANARIES_MAX {
-            return Err(SuperviseError::bad_spec(format!("more than {CANARIES_MAX} canaries")));
+            return Err(SuperviseError::bad_spec(format!("more than {CANARIES_MAX} decoys")));
         }
         if let Some(canary) = self.canaries.iter().find(|canary| !is_plain_relative(&canary.path)) {
-            return Err(SuperviseError::bad_spec(format!("canary outside the home: {}", canary.path.display())));
+            return Err(SuperviseError::bad_spec(format!("decoy outside the home: {}", canary.path.display())));
         }
         match self.uid {
             Some(uid) if uid < 1000 || uid == u32::MAX => {

@@ -6,7 +6,7 @@
 //! [`STAGE_ARG`]; there [`stage_main`] becomes the subreaper of everything below it, starts the program, waits for its end,
 //! its deadline, a stop or the death of the harness, kills the whole tree and reports.
 //! Output goes straight from the program to the harness. A stage that was killed by its
-//! program is noticed, and [`sweep`] finds what it left by a marker in the environment.
+//! program is noticed, and `sweep` finds what it left by a marker in the environment.
 //!
 //! Where the program writes to directories of the host, [`Watched`] limits their growth, by
 //! looking.

@@ -32,7 +32,7 @@ pub struct Spec {
     pub keep_head: usize,
     /// Bytes to keep of the end of each stream.
     pub keep_tail: usize,
-    /// Environment variable that no other run has, by which [`crate::sweep`] finds
+    /// Environment variable that no other run has, by which `sweep` finds
     /// processes that lost their supervisor.
     pub marker: (String, String),
     /// More growth than this ends the run, under either profile: for directories of the

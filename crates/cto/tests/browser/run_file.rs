@@ -103,7 +103,7 @@ fn change_every_file(browser: &Browser, world: &World, bundle: &Path, (status, t
         let is_other_name = |(file, check): &(String, String)| match file.as_str() {
             "events.normalized.jsonl" => check.starts_with("line "),
             "eligibility-decision.json" => check == "decision_id",
-            // The page says of the whole bundle what the command says of a file that is not as it must be.
+            // The page names the whole bundle where the command names the file that has another shape.
             "." => check == "shape" && named.iter().any(|(_, check)| check == "shape"),
             _ => false,
         };

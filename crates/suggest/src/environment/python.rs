@@ -232,9 +232,9 @@ fn advise(place: &ProjectFolder<'_>, no_wheels: bool, wanted: &WantedPackages, d
             WantedPackages::Project | WantedPackages::Nothing => ".".to_owned(),
         };
         draft.add_note(format!(
-            "no packages were found in wheels/, wheelhouse/, ~/.cache/wheels or the caches of uv, pip and Poetry: install once with \
-             the project's own manager, or fill a folder with python3 -m pip download --dest ~/.cache/wheels {what}, then suggest \
-             again, or let setup use the network"
+            "no packages were found in wheels/, wheelhouse/, ~/.cache/wheels or the caches of uv, pip and Poetry. Install once with \
+             the project's own manager, and suggest again. Or fill a folder: python3 -m pip download --dest ~/.cache/wheels {what}. \
+             Or let setup use the network"
         ));
     }
     if !place.ignores(".venv") {

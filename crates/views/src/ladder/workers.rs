@@ -43,7 +43,7 @@ pub struct WorkerKeys {
 }
 
 impl WorkerKeys {
-    /// Reads every admission and removal. A removal counts whoever signed it; an admission needs a signer that counts.
+    /// Reads every admission and removal. A removal counts with any signer; an admission needs a signer that counts.
     pub fn read_keys(ledger: &Ledger, judge: JudgeSigner<'_>) -> Result<Self, ReadLedgerError> {
         let mut keys = Self::default();
         for entry in ledger.entries_of(&[EntryKind::WorkerAdmitted, EntryKind::WorkerRemoved], None)? {

@@ -163,7 +163,7 @@ fn looking_changes_nothing() {
         assert_eq!(served.get(&page, &cookie).status, 200, "{page}");
         assert_eq!(contents(&world.home(), &["ledger.db-shm"]), before, "{page}");
     }
-    // Whatever is said of a run that died, it is left as it is.
+    // No page, list or answer changes a run that died.
     for part in ["", "/verify", "/log?name=report.json"] {
         let _ = served.get(&format!("/runs/{dead}{part}"), &cookie);
         assert_eq!(contents(&world.home(), &["ledger.db-shm"]), before, "{part}");

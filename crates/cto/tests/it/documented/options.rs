@@ -22,7 +22,7 @@ fn options_of(help: &str) -> BTreeSet<String> {
     lines.filter_map(|line| long_options(line.split("  ").next()?).into_iter().next()).collect()
 }
 
-/// The first cells of the table below a heading line, up to the next empty line.
+/// First column of the table below a heading line, up to the next empty line.
 fn table_options(page: &str, heading: &str) -> BTreeSet<String> {
     let rows = page.lines().skip_while(|line| *line != heading).skip(2).take_while(|line| !line.is_empty());
     rows.filter_map(|row| row.split('|').nth(1)).flat_map(long_options).collect()

@@ -17,7 +17,7 @@ pub(super) struct Block {
     pub(super) not_run: Option<String>,
     /// True if its lines have no prompt and are typed as a whole.
     pub(super) is_script: bool,
-    /// True if its output speaks of a state that no test makes.
+    /// True if its output is about a state that no test makes.
     pub(super) other_state: bool,
 }
 

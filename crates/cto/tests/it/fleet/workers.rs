@@ -113,7 +113,7 @@ fn a_pass_counts_once_another_worker_has_verified_it_again() {
     assert_eq!(super::verified(desk)["ok"], true);
 }
 
-/// A person's signature admits a machine, and not the word of whoever may append.
+/// A person's signature admits a machine, and not the word of a client that may append.
 #[test]
 fn a_worker_is_admitted_by_a_signature_that_counts_here() {
     let machines = Machines::new();

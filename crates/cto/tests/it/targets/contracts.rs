@@ -1,4 +1,4 @@
-//! Contracts that a stage does not take, whoever approves: risk, verification and the ceiling of the mode. Each is refused before
+//! Contracts that a stage does not take, with any approval: risk, verification and the ceiling of the mode. Each is refused before
 //! anything starts, and its neighbour that the stage takes is run.
 
 use serde_json::Value;

@@ -1,5 +1,5 @@
 //! Documents as operators have them, through the binary: every shape that is known parses to its facts, and near variants of them
-//! do too. An item that the board has as a draft and a document as validated is told as advice, which shows that the document was read.
+//! do too. An item that the board has as a draft and a document as validated is reported as advice, which shows that the document was read.
 
 use std::fs;
 
@@ -196,7 +196,7 @@ fn front_matter_in_every_set_and_style_is_read() {
     });
 }
 
-/// What was pasted is told once, by its form, with what has to be done; the rest of the document is still read.
+/// A paste is reported once, by its form, with what has to be done; the rest of the document is still read.
 #[test]
 fn pasted_documents_are_findings_with_a_remedy() {
     let world = world_with_draft();

@@ -57,7 +57,7 @@ impl EnvironmentDraft {
         (!self.build.is_empty() && !self.setup.is_empty()).then(|| Self { build: Vec::new(), ..self.clone() })
     }
 
-    /// The same with every package manager told that there is no network.
+    /// The same with settings that keep every package manager off the network.
     pub(crate) fn offline_draft(&self) -> Option<Self> {
         if self.uses_network {
             return None;
