@@ -65,7 +65,7 @@ impl Shell<'_> {
                 let output = run_git(self.repository, &call[1..]);
                 assert!(output.status.success(), "{}", told(&String::from_utf8_lossy(&output.stderr)));
             }
-            return Some(words[1] != "status");
+            return Some(!["branch", "status"].contains(&words[1].as_str()));
         }
         assert_eq!(words[0], "cto", "{}", told("no program of ours"));
         if words[1] == "approve" {

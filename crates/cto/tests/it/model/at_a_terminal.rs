@@ -34,6 +34,5 @@ fn requests_tokens_and_money_are_seen_while_a_run_goes_on() {
         let rows = ["1 request, 1 open   18 tokens   $0.000018", "2 requests, 1 open   18 tokens   $0.000018+"];
         assert!(rows.contains(&row), "{columns}: {lines:#?}");
     }
-    let end = terminal.wait_for("ended with 0");
-    assert!(end.iter().any(|line| line.contains("$0.0000")), "the result says what it cost: {end:#?}");
+    terminal.wait_for("ended with 0");
 }

@@ -24,7 +24,20 @@ fn keep_in_git(scene: &Scene) {
 
 pub(super) fn commit(here: &Path) {
     git(here, ["add", "-A"]);
-    git(here, ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "commit", "-q", "-m", "records"]);
+    git(
+        here,
+        [
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.invalid",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "records",
+        ],
+    );
     git(here, ["update-ref", "refs/remotes/origin/main", "HEAD"]);
 }
 

@@ -89,6 +89,7 @@ fn packet_says_what_was_computed(scene: &Scene, landed: &str) {
     let before = fs::read_to_string(scene.world.here().join(record)).unwrap();
     for decision in ["not_decided", "core_promotion_requested", "core_promotion_deferred"] {
         scene.world.write(record, format!("decision_status: {decision}\nresolver: ada\n"));
+        commit(&scene.world.here());
         let packet = scene.cto(&["packet", "promotion", "--json"]).expect(0).json();
         let holds = packet["readiness_facts"].as_array().unwrap().iter().filter(|one| one["holds"] == true).count();
         assert_eq!((holds, packet["readiness_facts"].as_array().unwrap().len()), (11, 11), "{packet:#}");
@@ -130,6 +131,7 @@ fn packet_says_what_was_computed(scene: &Scene, landed: &str) {
         fs::remove_file(file).unwrap();
     }
     scene.world.write(record, before);
+    commit(&scene.world.here());
 }
 
 /// Each state with its consequence; none of them promotes or activates.
