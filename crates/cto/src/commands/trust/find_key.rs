@@ -56,7 +56,7 @@ pub(super) fn read_key(named: &str) -> Result<(SignerKey, String), CommandError>
         return public_half(named, "the line");
     }
     let text = format!("there is no file {}, and it is no line of a public key", show_controls(named));
-    Err(CommandError::usage(text).hint("cto trust key add ~/.ssh/id_ed25519.pub"))
+    Err(CommandError::usage(text).hint("ssh-keygen -t ed25519     makes a key; add its .pub file"))
 }
 
 /// Key of an existing file; for a private key its public half.

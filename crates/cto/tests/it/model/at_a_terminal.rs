@@ -26,7 +26,7 @@ fn requests_tokens_and_money_are_seen_while_a_run_goes_on() {
         terminal.resize(columns);
         let lines = terminal.wait_until(&format!("an open request at {columns} columns"), |lines| {
             lines.first().is_some_and(|head| head.chars().count() == usize::from(columns))
-                && lines.iter().any(|line| line.contains("1 open"))
+                && lines.iter().any(|line| line.contains("1 open   18 tokens"))
         });
         assert!(lines.iter().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {lines:#?}");
         let row = lines.iter().find(|line| line.contains("1 open")).unwrap().trim();
