@@ -6,6 +6,7 @@ mod draft;
 mod go;
 mod node;
 mod python;
+mod python_backend;
 mod python_cache;
 mod python_lock;
 mod python_marker;

@@ -181,11 +181,15 @@ fn fail(context: &Context, tried: &[TriedEnvironment]) -> Result<u8, CommandErro
         context.output.print_json(&json!({"draft": null, "tried": tried}))?;
         return Ok(Status::Blocked.exit_code());
     }
-    let closest = tried.iter().rev().max_by_key(|row| row.passed);
-    let why = closest.and_then(|row| row.why.as_deref()).unwrap_or("no test ran");
+    let why = find_closest(tried).and_then(|row| row.why.as_deref()).unwrap_or("no test ran");
     let count = tried.len();
     let message = format!("the tests run in none of {count} environments; the closest says: {}", show_controls(why));
     Err(CommandError::blocked_with(message).hint("cto environment suggest     and write the rest by hand"))
+}
+
+/// The environment that got furthest. Of equal ones, the last that a failure chose: it has what the failures before it asked for.
+fn find_closest(tried: &[TriedEnvironment]) -> Option<&TriedEnvironment> {
+    tried.iter().max_by_key(|row| (row.passed, row.tests, row.because.is_some()))
 }
 
 #[cfg(test)]
@@ -202,6 +206,25 @@ mod tests {
             passed,
             not_loaded: Vec::new(),
             is_green,
+        }
+    }
+
+    #[test]
+    fn the_closest_is_the_last_that_a_failure_chose() {
+        let chosen = |environment: &'static str, passed: u64| TriedEnvironment {
+            environment,
+            because: Some("a line".to_owned()),
+            ..tried(false, false, passed)
+        };
+        let guessed = || tried(false, false, 0);
+        let rows = [
+            (vec![guessed(), chosen("first", 0), chosen("second", 0), guessed()], Some("second")),
+            (vec![guessed(), chosen("first", 2), chosen("second", 0)], Some("first")),
+            (vec![guessed()], Some("e")),
+            (Vec::new(), None),
+        ];
+        for (rows, closest) in rows {
+            assert_eq!(find_closest(&rows).map(|row| row.environment), closest, "{rows:?}");
         }
     }
 

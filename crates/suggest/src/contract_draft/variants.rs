@@ -10,7 +10,7 @@ use crate::machine::{DraftChoice, MachineTools};
 use crate::repository::list_project_folders;
 
 /// Environments that are tried at most: each takes an installation and a run of the tests.
-const MOST_TRIED: usize = 6;
+const MOST_TRIED: usize = 7;
 
 /// Characters of a quoted line.
 const LONGEST_LINE: usize = 160;
@@ -93,6 +93,11 @@ const NOT_LOADED: &[&str] =
 
 /// The first that fits and was not tried is next.
 const RULES: &[FailureRule] = &[
+    FailureRule {
+        words: NO_BACKEND,
+        label: "with the build tools that the project names",
+        change: |search| search.last.named_tools_draft(),
+    },
     FailureRule {
         words: NO_BACKEND,
         label: "with the build tools of the system",

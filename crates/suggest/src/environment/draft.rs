@@ -49,6 +49,8 @@ pub struct EnvironmentDraft {
     notes: Vec<String>,
     /// Build command that installs the project itself, where a failure asks for it.
     project: Option<DraftPart<Command>>,
+    /// Setup command that installs the project's own build tools, where a failure asks for it.
+    build_tools: Option<DraftPart<Command>>,
     /// Folder of Python modules in a sandbox, where a failure asks for it.
     module_path: Option<String>,
 }
@@ -109,6 +111,12 @@ impl EnvironmentDraft {
     pub(super) fn offer_project<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>) {
         let why = "installs a link to the project's own code, on every tree that is judged".to_owned();
         self.project = Some(DraftPart { value: command(argv, cwd), why });
+    }
+
+    /// Keeps a setup command that installs the project's build tools, for a failure that asks for it.
+    pub(super) fn offer_build_tools<S: AsRef<str>>(&mut self, argv: &[S], cwd: Option<String>) {
+        let why = "installs the build tools that pyproject.toml names".to_owned();
+        self.build_tools = Some(DraftPart { value: command(argv, cwd), why });
     }
 
     /// Keeps a folder of modules, for a failure that asks for it.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use untrusted_fs::own_files::OwnPath as _;
 
 use super::draft::EnvironmentDraft;
+use super::python_backend::read_build_requirements;
 use super::python_cache::{PackageSource, UvCache};
 use super::python_lock::{read_pins, split_by_wheels};
 use super::python_marker::MarkerPlace;
@@ -206,6 +207,11 @@ fn fill_venv(
         let own = ["--no-index", "--no-build-isolation", "--no-deps", "-e", "."];
         let argv: Vec<&str> = pip.iter().copied().chain(["install", "--no-compile"]).chain(own).collect();
         draft.offer_project(&argv, place.cwd());
+        let tools = read_build_requirements(&place.read_text("pyproject.toml").unwrap_or_default());
+        if !tools.is_empty() {
+            let words: Vec<&str> = install.iter().chain(&tools).map(String::as_str).collect();
+            draft.offer_build_tools(&words, place.cwd());
+        }
         if is_compiled(place) {
             let why = "compiles the project's own extension modules, on every tree that is judged";
             draft.add_build(&argv, place.cwd(), why);

@@ -70,6 +70,13 @@ fn a_project_is_installed_where_its_package_is_asked_for() {
     let last = rows.last().unwrap();
     assert_eq!((last.0.as_str(), last.2, rows.len()), ("with the project itself installed", true, 2), "{rows:?}");
     assert!(last.1.as_str().unwrap().contains("PackageNotFoundError"), "{rows:?}");
+
+    // The requirements leave the build tools out, and the manifest names them.
+    let rows = tried(&world, &path, "without-backend", &files("wheel\n"));
+    let last = rows.last().unwrap();
+    let label = "with the build tools that the project names";
+    assert_eq!((last.0.as_str(), last.2, rows.len()), (label, true, 3), "{rows:?}");
+    assert!(last.1.as_str().unwrap().contains("BackendUnavailable"), "{rows:?}");
 }
 
 #[test]

@@ -19,6 +19,9 @@ const TOLD_OFFLINE: [(&str, &str); 6] = [
     ("npm_config_offline", "true"),
 ];
 
+/// Option by which an environment sees the packages of the system.
+const SYSTEM_PACKAGES: &str = "--system-site-packages";
+
 /// Managers that a script of a draft starts.
 const IN_SCRIPTS: [&str; 2] = ["npm", "pnpm"];
 
@@ -31,7 +34,7 @@ impl EnvironmentDraft {
             return None;
         }
         let mut online = Self { uses_network: true, ..self.clone() };
-        for part in online.setup.iter_mut().chain(&mut online.last) {
+        for part in online.setup.iter_mut().chain(&mut online.last).chain(&mut online.build_tools) {
             part.value.argv = without_offline(&part.value.argv);
         }
         online.variables.retain(|part| !OFFLINE_VARIABLES.contains(&part.value.0.as_str()));
@@ -88,14 +91,32 @@ impl EnvironmentDraft {
         Some(found)
     }
 
-    /// The same with the build tools of the system in the place of downloaded ones.
+    /// The same with the build tools that the project names, as setup gets its packages.
+    pub(crate) fn named_tools_draft(&self) -> Option<Self> {
+        let tools = self.build_tools.clone()?;
+        let mut named = self.clone();
+        if named.setup.iter().any(|part| part.value == tools.value) {
+            return None;
+        }
+        if !named.whole_tree {
+            named.input("pyproject.toml");
+        }
+        named.setup.push(tools);
+        Some(named)
+    }
+
+    /// The same with the build tools of the system in the place of downloaded ones. None if it has them already.
     pub(crate) fn system_tools_draft(&self) -> Option<Self> {
         let mut system = self.clone();
+        system.setup.retain(|part| self.build_tools.as_ref().is_none_or(|tools| tools.value != part.value));
         let mut is_changed = false;
         for part in system.setup.iter_mut().chain(&mut system.build) {
             let argv = &mut part.value.argv;
+            if argv.iter().any(|word| word == SYSTEM_PACKAGES) {
+                return None;
+            }
             if let Some(at) = argv.iter().position(|word| word == "venv") {
-                argv.insert(at + 1, "--system-site-packages".to_owned());
+                argv.insert(at + 1, SYSTEM_PACKAGES.to_owned());
                 is_changed = true;
             } else if let Some(at) = argv.iter().position(|word| word == "install")
                 && argv.iter().any(|word| word == "pip")
