@@ -22,6 +22,10 @@ pub(super) const TIME_BASE: &str = "coalesce((SELECT CAST(value AS INTEGER) FROM
 const LATER_TIME: &str =
     "SELECT time FROM entries WHERE +seq >= ?1 AND +seq < ?2 AND time > ?3 ORDER BY time DESC LIMIT 1";
 
+/// Kinds of the entries about keys, which are few and have an index of their own.
+const KINDS_OF_KEYS: [EntryKind; 4] =
+    [EntryKind::TrustChanged, EntryKind::WorkerAdmitted, EntryKind::WorkerRemoved, EntryKind::LedgerContinued];
+
 impl SqliteStore {
     /// Last position of the chain; the genesis of an empty ledger.
     pub(crate) fn read_head(&self) -> StoreResult<Position> {
@@ -59,9 +63,7 @@ impl SqliteStore {
 
     /// Entries of these kinds since a time.
     pub(crate) fn entries_of(&self, kinds: &[EntryKind], since: Option<Stamp>) -> StoreResult<Vec<StoredEntry>> {
-        let names: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
-        let condition = format!("kind IN ({}) AND (?1 IS NULL OR time >= ?1)", names.join(", "));
-        self.list_entries(&condition, [since.map(|since| since.to_string())])
+        self.list_entries(&of_kinds(kinds), [since.map(|since| since.to_string())])
     }
 
     /// Entries after a position, bounded in number.
@@ -144,6 +146,14 @@ fn about_request() -> String {
     )
 }
 
+/// Condition on entries of these kinds since a time. Where an index has all of them, it is in the words of that index.
+fn of_kinds(kinds: &[EntryKind]) -> String {
+    let listed = |kinds: &[EntryKind]| kinds.iter().map(|kind| format!("'{kind}'")).collect::<Vec<_>>().join(", ");
+    let about_keys = kinds.iter().all(|kind| KINDS_OF_KEYS.contains(kind));
+    let indexed = if about_keys { format!("kind IN ({}) AND ", listed(&KINDS_OF_KEYS)) } else { String::new() };
+    format!("{indexed}kind IN ({}) AND (?1 IS NULL OR time >= ?1)", listed(kinds))
+}
+
 /// Last position of the chain; the genesis of an empty ledger.
 pub(super) fn head(connection: &Connection) -> rusqlite::Result<Position> {
     let sql = "SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1";
@@ -190,6 +200,24 @@ mod tests {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", about_models())).unwrap();
         let plan: String = statement.raw_query().next().unwrap().unwrap().get(3).unwrap();
         assert!(plan.starts_with("SEARCH entries USING INDEX entries_of_models"), "{plan}");
+    }
+
+    /// Almost every command asks which keys count.
+    #[test]
+    fn entries_about_keys_are_a_range_of_their_index() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create_schema(&connection, "").unwrap();
+        let plan_of = |kinds: &[EntryKind]| -> String {
+            let sql =
+                format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM entries WHERE {} ORDER BY seq", of_kinds(kinds));
+            connection.prepare(&sql).unwrap().raw_query().next().unwrap().unwrap().get(3).unwrap()
+        };
+        for kinds in [&KINDS_OF_KEYS[..1], &KINDS_OF_KEYS[1..3], &KINDS_OF_KEYS] {
+            let plan = plan_of(kinds);
+            assert!(plan.starts_with("SEARCH entries USING INDEX entries_of_keys"), "{kinds:?}: {plan}");
+        }
+        let other = plan_of(&[EntryKind::RunStarted, EntryKind::TrustChanged]);
+        assert!(other.starts_with("SCAN entries"), "the control: {other}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub(super) const APPLICATION_ID: i32 = 0x6374_6f4c;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 7;
+pub(super) const VERSION: i32 = 8;
 /// The first version with a table of leases.
 pub(super) const WITH_LEASES: i32 = 2;
 /// The first version with a table of requests for approval.
@@ -199,6 +199,14 @@ const MIGRATIONS: &[Migration] = &[
              WHERE status = 'pass' AND collected_seq IS NULL",
             "CREATE INDEX runs_by_model ON runs (engine, purpose, model) \
              WHERE substr(source_id, -8) <> '@unknown'",
+        ],
+    },
+    Migration {
+        from: 7,
+        // Few entries, which almost every command asks for.
+        statements: &[
+            "CREATE INDEX entries_of_keys ON entries (kind) WHERE kind IN ('trust.changed', 'worker.admitted', \
+             'worker.removed', 'ledger.continued')",
         ],
     },
 ];
