@@ -6,11 +6,15 @@
 //! integer beyond 2^53 - 1, because other readers write those differently. Tests hold the
 //! two together.
 
+mod writer;
+
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::str;
 
 use serde::de::DeserializeOwned;
+
+pub(crate) use writer::write_canonical;
 
 /// Deepest nesting of any document that this program reads.
 const DEEPEST: usize = 127;
@@ -352,7 +356,7 @@ mod tests {
         }
     }
 
-    fn any_value() -> impl Strategy<Value = Value> {
+    pub(super) fn any_value() -> impl Strategy<Value = Value> {
         let text = prop_oneof![".{0,12}", "[a-c\\\\\"\\n\\x00-\\x1f\u{7f}é\u{ffff}😀]{0,6}"];
         let leaf = prop_oneof![
             Just(Value::Null),

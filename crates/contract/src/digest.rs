@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::canonical::write_canonical;
 use crate::unkept::read_text;
 
 /// A SHA-256 digest, written as 64 lower-case hex digits.
@@ -108,31 +108,15 @@ impl<'de> Deserialize<'de> for Digest {
 /// The RFC 8785 bytes of a value. No document of ours holds a float or a key that is not
 /// text, so this fails only for a value that was never one of ours.
 pub fn canonical_bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    let mut value = serde_json::to_value(value)?;
-    if !is_plain(&value) {
-        return serde_json_canonicalizer::to_vec(&value);
+    match write_canonical(value) {
+        Some(bytes) => Ok(bytes),
+        None => serde_json_canonicalizer::to_vec(&serde_json::to_value(value)?),
     }
-    value.sort_all_objects();
-    serde_json::to_vec(&value)
 }
 
 /// The same as text.
 pub fn canonical_text<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     String::from_utf8(canonical_bytes(value)?).map_err(serde::ser::Error::custom)
-}
-
-/// True if the value needs no part of RFC 8785 beyond sorting keys by code points and plain
-/// decimal numbers. The canonical form is then several times faster to make.
-fn is_plain(value: &Value) -> bool {
-    const LARGEST: u64 = (1 << 53) - 1;
-    match value {
-        Value::Number(number) => number.as_i64().is_some_and(|number| number.unsigned_abs() <= LARGEST),
-        Value::Array(items) => items.iter().all(is_plain),
-        Value::Object(entries) => {
-            entries.iter().all(|(key, value)| key.chars().all(|c| c < '\u{e000}') && is_plain(value))
-        }
-        Value::Null | Value::Bool(_) | Value::String(_) => true,
-    }
 }
 
 /// The digest of a value's canonical bytes.
@@ -142,6 +126,8 @@ pub fn canonical_digest<T: Serialize>(value: &T) -> Result<Digest, serde_json::E
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

@@ -155,6 +155,7 @@ fn patterns(glob: &str, anchor: GlobAnchor) -> Result<Vec<GlobPattern>, ParseGlo
         GlobAnchor::Root if body.ends_with('/') => {
             vec![GlobPattern::Path(format!("{}/**", body.trim_end_matches('/')))]
         }
+        GlobAnchor::Root if is_plain(body) => vec![GlobPattern::Exact(body.to_owned())],
         GlobAnchor::Root => vec![GlobPattern::Path(body.to_owned())],
         GlobAnchor::AnyDepth => GlobPattern::named(body, absolute),
     })

@@ -113,10 +113,13 @@ fn first_line(text: &str) -> String {
 /// Reads a file of the operator that is no larger than a record.
 pub(crate) fn read_bounded(file: &Path) -> io::Result<Vec<u8>> {
     let opened = own_files::open_file(file)?;
-    if !opened.metadata()?.is_file() {
+    let metadata = opened.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
-    let mut bytes = Vec::new();
+    // One more byte than there is shows the end of the file.
+    let size = usize::try_from(metadata.len().min(LARGEST_RECORD)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(size + 1);
     opened.take(LARGEST_RECORD + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > LARGEST_RECORD {
         true => Err(io::Error::other("it is too large for a record")),

@@ -20,6 +20,21 @@ use crate::places::RecordPlaces;
 pub struct PersonSigners {
     allowed: AllowedSigners,
     compromised: CompromisedKeys,
+    /// Both lists were read from these bytes, and from nothing else.
+    files: ListFiles,
+}
+
+/// Bytes of the two lists; none of a list that is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct ListFiles {
+    allowed: Option<Vec<u8>>,
+    compromised: Option<Vec<u8>>,
+}
+
+impl ListFiles {
+    fn read_files(places: &RecordPlaces) -> io::Result<Self> {
+        Ok(Self { allowed: read_list(places.allowed_signers())?, compromised: read_list(places.compromised_keys())? })
+    }
 }
 
 /// `trust/compromised.json`: keys that another person has had, by fingerprint.
@@ -67,10 +82,23 @@ impl PersonSigners {
     /// Reads both lists. One that exists and cannot be read is an error: a compromised key
     /// must not pass for a good one.
     pub fn read_lists(places: &RecordPlaces) -> Result<Self, io::Error> {
-        let allowed = read_list(places.allowed_signers())?;
-        let allowed = allowed.map(|bytes| AllowedSigners::parse_file(&String::from_utf8_lossy(&bytes)));
-        let compromised = read_list(places.compromised_keys())?.map(|bytes| CompromisedKeys::parse_list(&bytes));
-        Ok(Self { allowed: allowed.unwrap_or_default(), compromised: compromised.transpose()?.unwrap_or_default() })
+        Self::parse_files(ListFiles::read_files(places)?)
+    }
+
+    /// Reads both lists again; none where the files hold the very bytes that these were read
+    /// from. A key that these lists judge for a time is then judged the same by them still.
+    pub fn read_changed(&self, places: &RecordPlaces) -> Result<Option<Self>, io::Error> {
+        let files = ListFiles::read_files(places)?;
+        if files == self.files {
+            return Ok(None);
+        }
+        Self::parse_files(files).map(Some)
+    }
+
+    fn parse_files(files: ListFiles) -> io::Result<Self> {
+        let allowed = files.allowed.as_deref().map(|bytes| AllowedSigners::parse_file(&String::from_utf8_lossy(bytes)));
+        let compromised = files.compromised.as_deref().map(CompromisedKeys::parse_list).transpose()?;
+        Ok(Self { allowed: allowed.unwrap_or_default(), compromised: compromised.unwrap_or_default(), files })
     }
 
     /// Judges a key for a namespace at a time.
@@ -166,6 +194,28 @@ mod tests {
         assert_eq!(judge("", &list, at(10)), SignerStanding::NotListed);
         assert_eq!(judge(&listed, r#"{"schema_version":"1","keys":{}}"#, at(10)), SignerStanding::Allowed);
         assert_eq!(read(&listed, "").unwrap().name_of(&key).as_deref(), Some("me"));
+    }
+
+    #[test]
+    fn lists_are_read_again_where_any_byte_is_new() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("trust")).unwrap();
+        let places = RecordPlaces::new(home.path(), None);
+        let write = |name: &str, text: &str| own_files::write_file(home.path().join("trust").join(name), text).unwrap();
+        let nobody = PersonSigners::read_lists(&places).unwrap();
+        assert!(nobody.read_changed(&places).unwrap().is_none(), "the control");
+        write("allowed_signers", &format!("me namespaces=\"cto-*\" {KEY}"));
+        let one = nobody.read_changed(&places).unwrap().expect("a key came");
+        let key = SignerKey::parse_line(KEY).unwrap();
+        assert_eq!(one.judge_key(&key, "cto-approval@v1", at(10)), SignerStanding::Allowed);
+        assert!(one.read_changed(&places).unwrap().is_none(), "the control");
+        let since = at(10);
+        let print = key.fingerprint();
+        write("compromised.json", &format!(r#"{{"schema_version":"1","keys":{{"{print}":{{"since":"{since}"}}}}}}"#));
+        let lost = one.read_changed(&places).unwrap().expect("the key was lost");
+        assert_eq!(lost.judge_key(&key, "cto-approval@v1", at(10)), SignerStanding::Compromised);
+        write("compromised.json", "{");
+        assert!(lost.read_changed(&places).is_err(), "a list that cannot be read is never the one that was");
     }
 
     #[test]

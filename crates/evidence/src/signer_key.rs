@@ -5,6 +5,8 @@
 //! anyway (`ed25519-dalek`, strictly, and `ring`); P-521, which neither knows, by the curve
 //! that `ssh-key` brings.
 
+use std::sync::OnceLock;
+
 use contract::signer::{SignerKeyKind, UserPresence};
 use ed25519_dalek::{Verifier as _, VerifyingKey};
 use ring::signature::{
@@ -39,11 +41,21 @@ pub enum ReadSignerKeyError {
 }
 
 /// Public key of a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SignerKey {
     data: KeyData,
     kind: SignerKeyKind,
+    /// Computed once, since every judgement of the key asks for it.
+    fingerprint: OnceLock<String>,
 }
+
+impl PartialEq for SignerKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.data == other.data
+    }
+}
+
+impl Eq for SignerKey {}
 
 impl SignerKey {
     /// Reads `TYPE BASE64 [COMMENT]`.
@@ -73,7 +85,7 @@ impl SignerKey {
             },
             _ => return Err(ReadSignerKeyError::Kind),
         };
-        Ok(Self { data, kind })
+        Ok(Self { data, kind, fingerprint: OnceLock::new() })
     }
 
     /// Type of the key, which an approval policy can restrict.
@@ -83,7 +95,7 @@ impl SignerKey {
 
     /// `SHA256:<base64>`, as `ssh-keygen -l` prints it.
     pub fn fingerprint(&self) -> String {
-        self.data.fingerprint(HashAlg::Sha256).to_string()
+        self.fingerprint.get_or_init(|| self.data.fingerprint(HashAlg::Sha256).to_string()).clone()
     }
 
     /// The line of a `.pub` file, without a comment.

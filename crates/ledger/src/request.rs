@@ -133,7 +133,12 @@ pub struct RequestBytes {
 impl RequestBytes {
     /// Entries with their bodies parsed.
     pub fn parse(&self) -> Result<Vec<Entry>, ReadLedgerError> {
-        parse_entries(self.entries.clone())
+        let parse = |stored: &StoredEntry| {
+            let body =
+                serde_json::from_str(&stored.body).map_err(|_| ReadLedgerError::Entry { seq: stored.entry.seq })?;
+            Ok(Entry { body, ..stored.entry.clone() })
+        };
+        self.entries.iter().map(parse).collect()
     }
 }
 

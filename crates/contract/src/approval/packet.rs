@@ -6,6 +6,7 @@
 
 mod marks;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -130,7 +131,7 @@ fn add_scope(text: &mut Text, plan: &Plan) {
     }
     text.heading("must not change");
     let more = repository.forbidden_paths.iter().filter(|glob| !contract.forbidden_paths.contains(glob));
-    text.items(&contract.forbidden_paths.iter().chain(more).cloned().collect::<Vec<_>>());
+    text.items(&contract.forbidden_paths.iter().chain(more).collect::<Vec<_>>());
     if !plan.marks.is_empty() {
         text.heading("look twice: these may change too");
         for mark in &plan.marks {
@@ -148,7 +149,7 @@ fn add_scope(text: &mut Text, plan: &Plan) {
         }
     }
     text.heading("stays blocked, also after you approve");
-    text.items(&ForbiddenAction::ALL.iter().map(|action| action.as_str().to_owned()).collect::<Vec<_>>());
+    text.items(&ForbiddenAction::ALL.iter().map(|action| action.as_str()).collect::<Vec<_>>());
     text.line("  a second run with this approval; any other HEAD, build, record, setting or model; making an engine a default");
 }
 
@@ -226,22 +227,26 @@ fn add_end(text: &mut Text, plan: &Plan) {
 
 /// Sign for a space that would otherwise not be seen.
 const SPACE: &str = "\u{2420}";
-/// Spaces that the packet itself puts between the parts of a line.
-const OWN_GAP: usize = 3;
+/// One space more than the packet itself puts between the parts of a line.
+const LONG_GAP: &str = "    ";
 
 /// A value whose long gaps are shown: spaces that fill the rest of a terminal's line would
 /// make the text behind them look like a line of the packet.
-fn without_gaps(value: &str) -> String {
+fn without_gaps(value: &str) -> Cow<'_, str> {
+    // Nearly no value has a gap.
+    if !value.contains(LONG_GAP) {
+        return Cow::Borrowed(value);
+    }
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
     while let Some(start) = rest.find(' ') {
         let gap = rest[start..].bytes().take_while(|byte| *byte == b' ').count();
         text.push_str(&rest[..start]);
-        let sign = if gap > OWN_GAP { SPACE } else { " " };
+        let sign = if gap >= LONG_GAP.len() { SPACE } else { " " };
         text.push_str(&sign.repeat(gap));
         rest = &rest[start + gap..];
     }
-    text + rest
+    Cow::Owned(text + rest)
 }
 
 /// Text that grows by lines.
@@ -250,7 +255,15 @@ struct Text(String);
 
 impl Text {
     fn line(&mut self, line: &str) {
-        self.0.push_str(line.trim_end());
+        let start = self.0.len();
+        self.0.push_str(line);
+        self.end_line(start);
+    }
+
+    /// Ends the line that begins at `start`, without spaces at its end.
+    fn end_line(&mut self, start: usize) {
+        let kept = self.0[start..].trim_end().len();
+        self.0.truncate(start + kept);
         self.0.push('\n');
     }
 
@@ -263,24 +276,33 @@ impl Text {
     fn labelled(&mut self, label: &str, values: &[String]) {
         for (index, value) in values.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
-            self.line(&format!("  {label:<LABEL$}{}", without_gaps(value)));
+            let start = self.0.len();
+            // Writing to a String cannot fail.
+            let _ = write!(self.0, "  {label:<LABEL$}");
+            self.0.push_str(&without_gaps(value));
+            self.end_line(start);
         }
     }
 
     /// Names side by side, as many as a line holds.
-    fn items(&mut self, items: &[String]) {
-        let mut line = String::new();
+    fn items(&mut self, items: &[impl AsRef<str>]) {
+        let (mut start, mut width) = (self.0.len(), 0);
         for item in items {
             // A space inside of a name is shown: two names must not look like three, nor
             // one like two.
-            let item = show_controls(item).replace(' ', SPACE);
-            if !line.is_empty() && line.chars().count() + item.chars().count() > WIDTH {
-                self.line(&line);
-                line.clear();
+            let item = show_controls(item.as_ref()).replace(' ', SPACE);
+            let own = item.chars().count();
+            if width > 0 && width + own > WIDTH {
+                self.end_line(start);
+                (start, width) = (self.0.len(), 0);
             }
-            // Writing to a String cannot fail.
-            let _ = write!(line, "  {item}");
+            self.0.push_str("  ");
+            self.0.push_str(&item);
+            width += 2 + own;
         }
-        self.line(if items.is_empty() { "  nothing" } else { &line });
+        if items.is_empty() {
+            self.0.push_str("  nothing");
+        }
+        self.end_line(start);
     }
 }

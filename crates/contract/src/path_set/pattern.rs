@@ -16,6 +16,8 @@ pub(super) enum GlobPattern {
     Parts { parts: Vec<Part>, place: PartPosition, from_root: bool },
     /// A whole path from the root.
     Path(String),
+    /// The one path that a glob without wildcards names.
+    Exact(String),
 }
 
 /// Required position of the parts in a path.
@@ -60,6 +62,7 @@ impl GlobPattern {
     pub(super) fn is_match<'p>(&self, path: &'p [u8], split: &mut Option<Vec<&'p [u8]>>) -> bool {
         match self {
             Self::Path(glob) => glob_match(glob, path),
+            Self::Exact(name) => name.as_bytes() == path,
             Self::Parts { parts, place, from_root } => {
                 let split = split.get_or_insert_with(|| path.split(|byte| *byte == b'/').collect());
                 let Some(last) = split.len().checked_sub(parts.len()) else { return false };
@@ -82,15 +85,36 @@ impl GlobPattern {
 /// together.
 pub(super) fn matches_once(body: &str, path: &[u8], from_root: bool) -> bool {
     let glob = body.trim_end_matches('/');
+    let is_folder = body.ends_with('/');
+    let (first, last) = (first_letter(glob), last_letter(glob));
+    // A file's name ends the path. Most globs end in another letter.
+    if !is_folder && last.is_some() && path.last().copied() != last {
+        return false;
+    }
     let is_slash = |at: &usize| path[*at] == b'/';
     let starts = std::iter::once(0).chain((0..path.len()).filter(is_slash).map(|at| at + 1));
-    starts.take(if from_root { 1 } else { usize::MAX }).any(|start| {
+    let mut starts = starts.take(if from_root { 1 } else { usize::MAX });
+    starts.any(|start| {
+        if first.is_some() && path.get(start).copied() != first {
+            return false;
+        }
         let mut ends = (start..path.len()).filter(is_slash).chain([path.len()]);
-        match body.ends_with('/') {
+        match is_folder {
             true => ends.any(|end| glob_match(glob, &path[start..end])),
             false => glob_match(glob, &path[start..]),
         }
     })
+}
+
+/// The byte that whatever a glob matches begins with; none if the glob leaves it open.
+fn first_letter(glob: &str) -> Option<u8> {
+    glob.bytes().next().filter(|byte| !b"*?[{\\!".contains(byte))
+}
+
+/// The byte that whatever a glob matches ends in; none if the glob leaves it open.
+fn last_letter(glob: &str) -> Option<u8> {
+    // A letter behind a backslash may stand for another.
+    glob.bytes().next_back().filter(|byte| !b"*?]}".contains(byte) && !glob.contains('\\'))
 }
 
 impl Part {
@@ -197,6 +221,25 @@ mod tests {
         ] {
             assert_eq!(is_match(&GlobPattern::named(glob, true), path), expected, "{glob} {path}");
         }
+    }
+
+    #[test]
+    fn a_glob_says_what_its_paths_begin_and_end_with() {
+        for (glob, first, last) in [
+            ("go.sum", Some(b'g'), Some(b'm')),
+            ("*.lock", None, Some(b'k')),
+            ("conf[ab]", Some(b'c'), None),
+            ("{a,b}/**", None, None),
+            ("a?", Some(b'a'), None),
+            ("\\*.py", None, None),
+            ("a\\n", Some(b'a'), None),
+            ("", None, None),
+        ] {
+            assert_eq!((first_letter(glob), last_letter(glob)), (first, last), "{glob}");
+        }
+        assert!(matches_once("a\\n", b"x/a\n", false) && !matches_once("a\\n", b"x/an", false));
+        assert!(matches_once("b/", b"a/b/c", false) && !matches_once("b/", b"a/c", false));
+        assert!(!matches_once("b", b"", false));
     }
 
     /// One part of a glob; braces hold plain text.

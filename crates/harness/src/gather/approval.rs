@@ -50,14 +50,21 @@ pub(crate) struct FoundApproval {
     pub(crate) input: ApprovalInput,
     /// Codes about the approvals that the gate cannot know.
     pub(crate) coverage: Vec<Coverage>,
-    /// Entries that the facts of the request were read from.
-    pub(crate) record: Option<RequestRecord>,
+    /// Entries and lists that the facts of the request were read from.
+    pub(crate) read: Option<ReadApproval>,
+}
+
+/// Entries about a request, and the lists of keys that judged their signatures.
+#[derive(Debug)]
+pub(crate) struct ReadApproval {
+    record: RequestRecord,
+    people: People,
 }
 
 impl FoundApproval {
     /// An approval that cannot be looked for yet.
     pub(crate) fn deferred() -> Self {
-        Self { input: ApprovalInput::Deferred, coverage: Vec::new(), record: None }
+        Self { input: ApprovalInput::Deferred, coverage: Vec::new(), read: None }
     }
 }
 
@@ -66,8 +73,8 @@ impl FoundApproval {
 pub(crate) struct CountedRequest {
     /// The use that the engine's start makes of it.
     pub(crate) using: ApprovalUse,
-    /// Entries that the decision's facts were read from.
-    pub(crate) record: RequestRecord,
+    /// Entries and lists that the decision's facts were read from.
+    pub(crate) read: ReadApproval,
 }
 
 /// Plan without a request, which would choose nonce and requester.
@@ -88,10 +95,10 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
         Some(chosen) => chosen.plan_digest,
         None => unrequested.plan.digest()?,
     };
-    let (request, unprotected) = match &chosen {
-        Some(chosen) => (Some(describe_request(harness, chosen)?), chosen.is_same() && chosen.record.is_unprotected()),
-        None => (None, false),
-    };
+    let people = chosen.as_ref().map(|_| People::read_lists(&harness.records)).transpose()?;
+    let asked = chosen.as_ref().zip(people.as_ref());
+    let request = asked.map(|(chosen, people)| describe_request(harness, chosen, people)).transpose()?;
+    let unprotected = chosen.as_ref().is_some_and(|chosen| chosen.is_same() && chosen.record.is_unprotected());
     let facts = ApprovalFacts {
         plan_digest,
         plan_schema: PlanSchema::NAME.to_owned(),
@@ -103,20 +110,20 @@ pub(crate) fn find_approval(scene: &PlanScene<'_>, now: Stamp) -> Result<FoundAp
         request_command: scene.ask.request_command.clone(),
     };
     let coverage = unprotected.then_some(Coverage::ApprovalKeyUnprotected).into_iter().collect();
-    let record = chosen.map(|chosen| chosen.record);
-    Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage, record })
+    let read = chosen.zip(people).map(|(chosen, people)| ReadApproval { record: chosen.record, people });
+    Ok(FoundApproval { input: ApprovalInput::Found(Box::new(facts)), coverage, read })
 }
 
 /// The facts of an approval with the keys, the policy, the answers, the home's own mark of a
-/// use, and the ledger's time and continuity of now. `read` is the record that the facts come from. Approvals that came since are left
-/// out: the decision does not rest on them.
+/// use, and the ledger's time and continuity of now. `read` is what the facts come from: where the ledger and the lists hold its
+/// very bytes, every document counts for what it counted. Approvals that came since are left out: the decision does not rest on them.
 pub(crate) fn refresh_approval(
     harness: &Harness,
     task: &Task,
     stage: Stage,
     target: Option<&str>,
     facts: &ApprovalFacts,
-    read: &RequestRecord,
+    read: &ReadApproval,
 ) -> Result<ApprovalFacts, FindApprovalError> {
     let mut now = facts.clone();
     now.terms = Policies::read_files(&harness.records)?.terms(stage, policy_path(task, stage, target).as_deref());
@@ -128,9 +135,12 @@ pub(crate) fn refresh_approval(
     if request.used_mark.is_none() {
         request.used_mark = find_home_mark(harness, request.request_digest)?;
     }
-    let changed = read.read_changed(&ledger)?;
-    let record = changed.as_ref().unwrap_or(read);
-    let people = People::read_lists(&harness.records)?;
+    let record = read.record.read_changed(&ledger)?;
+    let people = read.people.read_changed(&harness.records)?;
+    if record.is_none() && people.is_none() {
+        return Ok(now);
+    }
+    let (record, people) = (record.as_ref().unwrap_or(&read.record), people.as_ref().unwrap_or(&read.people));
     let standing = |key: &_, namespace: &str, at| people.judge_key(key, namespace, at);
     let known: Vec<Digest> = request.approvals.iter().map(|approval| approval.sha256).collect();
     let approvals = record.approvals.iter().map(|document| document.recorded(&standing));
@@ -254,8 +264,11 @@ impl ChosenRequest {
 
 /// Request for the gate: documents by their signatures, keys by their standing at the time
 /// of their entries.
-fn describe_request(harness: &Harness, chosen: &ChosenRequest) -> Result<RequestFact, FindApprovalError> {
-    let people = People::read_lists(&harness.records)?;
+fn describe_request(
+    harness: &Harness,
+    chosen: &ChosenRequest,
+    people: &People,
+) -> Result<RequestFact, FindApprovalError> {
     let standing = |key: &_, namespace: &str, at| people.judge_key(key, namespace, at);
     let ChosenRequest { record, plan_now, used_mark, .. } = chosen;
     let words = RequestWords::of(record);

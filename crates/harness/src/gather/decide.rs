@@ -15,9 +15,8 @@ use gate::{Admission, Judged, Refused};
 use ledger::ApprovalUse;
 use serde_json::json;
 use tree::Listing;
-use views::RequestRecord;
 
-use crate::gather::approval::{CountedRequest, FindApprovalError, FoundApproval, find_approval};
+use crate::gather::approval::{CountedRequest, FindApprovalError, FoundApproval, ReadApproval, find_approval};
 use crate::gather::approval_events;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::ladder;
@@ -164,9 +163,9 @@ impl<'a> AdmittedRun<'a> {
         if let Some(counted) = counted_approvals(&admission.decision().inputs) {
             let CountedApprovals { request_digest, not_before, expires_at, coverage, .. } = counted;
             let using = ApprovalUse { request: request_digest, not_before, expires_at };
-            let record = preparation.approval_record.take();
-            let record = record.ok_or(Stopped::Impossible("an approval was counted without entries of the ledger"))?;
-            preparation.approval = Some(CountedRequest { using, record });
+            let read = preparation.approval_read.take();
+            let read = read.ok_or(Stopped::Impossible("an approval was counted without entries of the ledger"))?;
+            preparation.approval = Some(CountedRequest { using, read });
             run.standing.cover_all(coverage.into_iter().chain(std::mem::take(&mut preparation.approval_coverage)));
         }
         match admission.run_id() == run.id() {
@@ -212,8 +211,8 @@ pub(crate) struct Preparation {
     protected: Vec<SeenRoot>,
     /// Approval that the engine's start uses up.
     approval: Option<CountedRequest>,
-    /// Entries of the request that the look for an approval found.
-    approval_record: Option<RequestRecord>,
+    /// Entries and lists that the look for an approval read.
+    approval_read: Option<ReadApproval>,
     /// Said of that approval once the run is admitted.
     approval_coverage: Vec<Coverage>,
 }
@@ -379,9 +378,9 @@ impl<'a> Gathering<'a> {
         let began = self.run.clock().elapsed();
         let found = look_for_approval(&scene, self.run.clock().started());
         let found = found.map_err(|error| Stopped::Approval(error.into()))?;
-        let Some(FoundApproval { input, coverage, record }) = found else { return Ok(None) };
+        let Some(FoundApproval { input, coverage, read }) = found else { return Ok(None) };
         self.preparation.approval_coverage = coverage;
-        self.preparation.approval_record = record;
+        self.preparation.approval_read = read;
         let took = self.run.clock().elapsed().saturating_sub(began);
         self.run.add_trace("approval.found", json!({"micros": took.as_micros()}))?;
         Ok(Some(input))

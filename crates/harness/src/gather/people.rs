@@ -30,6 +30,11 @@ impl People {
         PersonSigners::read_lists(places).map(Self).map_err(ReadTrustError::Signers)
     }
 
+    /// Reads the lists again; none where they hold the very bytes that these were read from.
+    pub(crate) fn read_changed(&self, places: &RecordPlaces) -> Result<Option<Self>, ReadTrustError> {
+        self.0.read_changed(places).map(|lists| lists.map(Self)).map_err(ReadTrustError::Signers)
+    }
+
     /// Judges a key for a namespace at a time.
     pub fn judge_key(&self, key: &SignerKey, namespace: &str, at: Stamp) -> SignerStanding {
         self.0.judge_key(key, namespace, at)

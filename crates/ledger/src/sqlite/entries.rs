@@ -101,7 +101,8 @@ impl SqliteStore {
 
     /// The entry by which time last went back; 0 if it never did.
     pub(crate) fn time_base(&self) -> StoreResult<u64> {
-        Ok(self.connection.query_row(&format!("SELECT {TIME_BASE}"), [], |row| row.get(0))?)
+        let mut statement = self.connection.prepare_cached(&format!("SELECT {TIME_BASE}"))?;
+        Ok(statement.query_row([], |row| row.get(0))?)
     }
 
     /// Sets the entry from which times are compared.

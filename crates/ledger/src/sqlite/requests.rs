@@ -37,10 +37,7 @@ impl SqliteStore {
         if self.version < WITH_REQUESTS {
             return Ok(Vec::new());
         }
-        // A condition on the parameter itself would be planned a second time, once it is bound.
-        let condition = if task_id.is_some() { "WHERE task_id = ?2" } else { "" };
-        let sql = format!("{} {condition} ORDER BY seq DESC LIMIT ?1", select_rows());
-        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut statement = self.connection.prepare_cached(&recent_query(task_id.is_some()))?;
         let rows = match task_id {
             Some(task_id) => statement.query_map(params![limit(most), task_id.as_str()], from_row)?.collect(),
             None => statement.query_map([limit(most)], from_row)?.collect::<Result<_, _>>(),
@@ -103,6 +100,12 @@ impl SqliteStore {
     }
 }
 
+/// Rows, newest first, up to the first parameter; of the task that is the second.
+fn recent_query(is_of_task: bool) -> String {
+    let condition = if is_of_task { "WHERE task_id = ?2" } else { "" };
+    format!("{} {condition} ORDER BY seq DESC LIMIT ?1", select_rows())
+}
+
 fn undecided_query() -> String {
     format!(
         "{} WHERE used_seq IS NULL AND denied_seq IS NULL AND revoked_seq IS NULL AND seq < ?1 ORDER BY seq DESC LIMIT ?2",
@@ -142,6 +145,22 @@ mod tests {
         assert!(steps[0].starts_with("SEARCH requests USING INDEX requests_undecided"), "{steps:?}");
         // The entry by which time went back is one row of another table.
         assert!(steps[1..].iter().all(|step| step.contains("SCALAR SUBQUERY") || step.contains("meta")), "{steps:?}");
+    }
+
+    /// SQLite looks at the value of a limit as soon as it is bound, and plans anew. The control is a connection as it opens one.
+    #[test]
+    fn a_bound_limit_is_planned_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = SqliteStore::open_file(&folder.path().join("ledger.db"), &|_| {}).unwrap().connection;
+        let plain = rusqlite::Connection::open_in_memory().unwrap();
+        super::super::schema::create_schema(&plain, "").unwrap();
+        let count_second_plans = |connection: &rusqlite::Connection| {
+            let mut statement = connection.prepare(&recent_query(true)).unwrap();
+            let rows = statement.query_map(params![limit(8), "task"], from_row).unwrap();
+            assert_eq!(rows.count(), 0);
+            statement.get_status(rusqlite::StatementStatus::RePrepare)
+        };
+        assert_eq!((count_second_plans(&ours), count_second_plans(&plain)), (0, 1));
     }
 
     #[test]

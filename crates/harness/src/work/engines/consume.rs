@@ -53,10 +53,12 @@ pub(super) fn record_start<'scope, 'env: 'scope>(
         Ok(position) => {
             if let Some(using) = using {
                 stop::pass_place("approval.used");
+                let word = leave_word(run, using, marked.is_some());
                 let harness: &'env Harness = run.harness();
-                // What is remembered of an earlier entry still holds, so that a failure takes nothing back.
+                // What is remembered of an earlier entry still holds, so that a failure takes nothing back. Its flush to the disk would
+                // hold the mark up.
                 beside.spawn(move || note_entry(harness, position));
-                if let Some(blocked) = leave_word(run, using, marked.is_some()) {
+                if let Some(blocked) = word {
                     return Ok(Err(blocked));
                 }
             }
@@ -156,7 +158,7 @@ fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option
 fn weigh_again(run: &RunFile<'_>, decision: &Decision, approval: &CountedRequest) -> Result<Option<Refusal>, Stopped> {
     let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(None) };
     let target = decision.inputs.settings.target_admission.as_ref().map(|target| target.path.as_str());
-    let now = refresh_approval(run.harness(), run.task(), run.ask().stage, target, facts, &approval.record);
+    let now = refresh_approval(run.harness(), run.task(), run.ask().stage, target, facts, &approval.read);
     let now = now.map_err(|error| Stopped::Approval(error.into()))?;
     Ok(judge_refreshed(facts, &now, run.ask().stage, run.clock().now()))
 }
