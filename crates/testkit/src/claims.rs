@@ -45,6 +45,12 @@ const EXECUTABLE: &[u8] = b"\x7fELF";
 
 /// Claims in bytes: the key, a separator, and something else than the key may say.
 pub fn find_claims<'k>(bytes: &[u8], keys: impl IntoIterator<Item = (&'k str, Option<&'k str>)>) -> Vec<String> {
+    // Most bytes hold none of the keys, and need not become text.
+    let is_there = |(key, _): &(&str, Option<&str>)| memchr::memmem::find(bytes, key.as_bytes()).is_some();
+    let keys: Vec<_> = keys.into_iter().filter(is_there).collect();
+    if keys.is_empty() {
+        return Vec::new();
+    }
     let text = String::from_utf8_lossy(bytes);
     let quotes = |character: char| matches!(character, '"' | '\'' | '\\' | ' ');
     let mut found = Vec::new();

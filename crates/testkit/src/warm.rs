@@ -10,9 +10,17 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use contract::Digest;
+use serde_json::Value;
 
 /// Files below `cache` that are about the binary and the machine, not about the home.
 const REMEMBERED: [&str; 2] = ["executables.json", "sandbox.json"];
+
+/// Folder below `cache` with the digests of mounts, each named after the stats of all files that it is about. Mounts are tools of the
+/// machine, of hundreds of megabytes, that most homes would read once more.
+const MOUNTS: &str = "mounts";
+
+/// Bytes of a mount that is worth sharing.
+const LARGE_MOUNT: u64 = 10 << 20;
 
 /// Commands that make a home where there is none and run something in it.
 const RUNNING: [&str; 4] = ["run", "matrix", "race", "repeat"];
@@ -51,6 +59,26 @@ fn warm_home(cache: &Path, kept: &Path) {
         // The sandbox is only tried by a run that asks for one.
         let _ = fs::copy(kept.join(name), cache.join(name));
     }
+    share_digests(&kept.join(MOUNTS), &cache.join(MOUNTS));
+}
+
+/// Links the digests of large mounts that a folder lacks. Small ones are of one test alone.
+fn share_digests(from: &Path, into: &Path) {
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let shared = into.join(entry.file_name());
+        if shared.exists() || !is_of_large_mount(&entry.path()) {
+            continue;
+        }
+        if fs::DirBuilder::new().mode(0o700).recursive(true).create(into).is_ok() {
+            // The binary never writes into such a file: it puts another one in its place.
+            let _ = fs::hard_link(entry.path(), shared);
+        }
+    }
+}
+
+fn is_of_large_mount(file: &Path) -> bool {
+    let kept: Option<Value> = fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    kept.is_some_and(|kept| kept["digest"]["bytes"].as_u64() >= Some(LARGE_MOUNT))
 }
 
 /// The home's own is the newer: the binary writes it again when the file that it is about has changed.
@@ -65,4 +93,5 @@ fn keep_memory(cache: &Path, kept: &Path) {
             let _ = fs::rename(aside, kept.join(name));
         }
     }
+    share_digests(&cache.join(MOUNTS), &kept.join(MOUNTS));
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod anywhere;
+mod bytecode;
 pub(crate) mod governed;
 mod layers;
 mod network;

@@ -2,14 +2,16 @@
 //! programs.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use contract::decision::Profile;
 use contract::report::HostFacts;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use untrusted_fs::own_files::{self, OwnPath as _};
 
 use crate::home::placement::{is_plain, is_system};
@@ -65,7 +67,7 @@ impl Tools {
 }
 
 /// A file's identity without reading it.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileSighting {
     device: u64,
     inode: u64,
@@ -90,7 +92,7 @@ impl FileSighting {
 
 /// Facts about one pair of executables. They are kept, because digesting and asking cost
 /// more than a small run.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Remembered {
     harness: FileSighting,
     harness_sha256: Digest,
@@ -98,21 +100,36 @@ struct Remembered {
     git_version: String,
 }
 
+/// Facts that this process has found: commands that show what runs do open a home for each.
+static FOUND: OnceLock<Remembered> = OnceLock::new();
+
+/// Digests and asks the executables.
+fn find_facts(
+    exe: &Path,
+    git: &tree::Git,
+    harness: FileSighting,
+    git_seen: FileSighting,
+) -> Result<Remembered, GatherHostError> {
+    let git_version = git.version()?.to_string();
+    let (harness_sha256, _) = digest_file(exe)?;
+    let found = Remembered { harness, harness_sha256, git: git_seen, git_version };
+    let _ = FOUND.set(found.clone());
+    Ok(found)
+}
+
 /// Gathers the facts, from the cache where the executables are the same.
 pub(crate) fn gather_facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<HostFacts, GatherHostError> {
     let (harness, git_seen) = (FileSighting::of_file(exe)?, FileSighting::of_file(git.program())?);
     let file = cache.join("executables.json");
+    let is_same = |known: &Remembered| known.harness == harness && known.git == git_seen;
     let remembered =
         own_files::read_file(&file).ok().and_then(|bytes| serde_json::from_slice::<Remembered>(&bytes).ok());
-    let known = match remembered.filter(|known| known.harness == harness && known.git == git_seen) {
+    let known = match remembered.filter(is_same) {
         Some(known) => known,
         None => {
-            let version = git.version()?.to_string();
-            let known = Remembered {
-                harness,
-                harness_sha256: Digest::of_bytes(&own_files::read_file(exe)?),
-                git: git_seen,
-                git_version: version,
+            let known = match FOUND.get().filter(|known| is_same(known)) {
+                Some(known) => known.clone(),
+                None => find_facts(exe, git, harness, git_seen)?,
             };
             remember(&file, &known);
             known
@@ -127,6 +144,25 @@ pub(crate) fn gather_facts(exe: &Path, git: &tree::Git, cache: &Path) -> Result<
         harness_version: env!("CARGO_PKG_VERSION").to_owned(),
         harness_sha256: known.harness_sha256,
     })
+}
+
+/// Bytes of a file that are in memory while it is digested.
+const PIECE: usize = 1 << 18;
+
+/// Digest and size of a file of any size, such as a program.
+pub(crate) fn digest_file(path: &Path) -> io::Result<(Digest, u64)> {
+    let mut file = own_files::open_file(path)?;
+    let most = usize::try_from(file.metadata()?.len()).unwrap_or(PIECE).clamp(1, PIECE);
+    let (mut hasher, mut piece, mut size) = (Sha256::new(), vec![0; most], 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok((Digest::from_bytes(hasher.finalize().into()), size)),
+            read => {
+                hasher.update(&piece[..read]);
+                size += read as u64;
+            }
+        }
+    }
 }
 
 /// A cache that cannot be written costs time, nothing else.

@@ -5,6 +5,7 @@
 //! built.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use contract::canonical_bytes;
 use contract::decision::{Profile, Shortfall};
@@ -19,13 +20,16 @@ use crate::run::harness::Harness;
 const FILE: &str = "sandbox.json";
 
 /// Under what it was found to work.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Worked {
     boot_id: String,
     kernel: String,
     uid: u32,
     harness: FileSighting,
 }
+
+/// What this process has found to work: commands that show what runs do open a home for each.
+static WORKED: OnceLock<Worked> = OnceLock::new();
 
 /// The profiles that can be applied here; and why `strict` is not among them, if it is not.
 pub(crate) fn profiles(harness: &Harness, asked: Profile) -> (Vec<Profile>, Option<Shortfall>) {
@@ -47,13 +51,16 @@ fn shortfall(harness: &Harness) -> Option<Shortfall> {
         harness: seen,
     });
     let worked = own_files::read_file(&file).ok().and_then(|bytes| serde_json::from_slice::<Worked>(&bytes).ok());
-    if now.is_some() && worked == now {
+    if now.is_some() && (worked == now || WORKED.get() == now.as_ref()) {
         return None;
     }
     match probe(harness) {
         Ok(Availability { shortfall: None, .. }) => {
-            if let Some(bytes) = now.and_then(|now| canonical_bytes(&now).ok()) {
-                crate::home::host::write_aside(&file, &bytes);
+            if let Some(now) = now {
+                if let Ok(bytes) = canonical_bytes(&now) {
+                    crate::home::host::write_aside(&file, &bytes);
+                }
+                let _ = WORKED.set(now);
             }
             None
         }

@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod attached;
 pub(crate) mod availability;
+pub(crate) mod bytecode;
 pub(crate) mod commit_words;
 pub(crate) mod conceal;
 pub(crate) mod confinement;

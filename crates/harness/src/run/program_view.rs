@@ -11,6 +11,7 @@ use sandbox::{Access, Canary, ConfinedWorkspace, Confinement, HostMount, Space, 
 
 use crate::home::placement::{DECOYS, HostPlaces, TMP, is_system};
 pub(crate) use crate::home::placement::{GIVEN, TREE};
+use crate::run::bytecode::ShownInstallation;
 
 /// Paths of one program, on the host and as the program sees them.
 #[derive(Debug, Clone)]
@@ -120,6 +121,21 @@ impl ProgramView {
             roots.extend([self.home.clone(), self.tmp.clone()]);
         }
         Watched { roots, space }
+    }
+
+    /// What a sandbox shows that may hold an installation of a program: the system's prefixes, and mounts that nothing inside can
+    /// change.
+    pub(crate) fn shown_installations(&self) -> Vec<ShownInstallation> {
+        let system =
+            ["/usr", "/usr/local"].map(|prefix| ShownInstallation { host: prefix.into(), seen: prefix.into() });
+        let mounts = self.mounts.iter().filter(|mount| mount.access == Access::ReadOnly);
+        let mounted = mounts.map(|mount| ShownInstallation { host: mount.source.clone(), seen: mount.target.clone() });
+        system.into_iter().chain(mounted).collect()
+    }
+
+    /// True if a mount lies at a place, or below or above it.
+    pub(crate) fn has_mount_near(&self, place: &Path) -> bool {
+        self.mounts.iter().any(|mount| mount.target.starts_with(place) || place.starts_with(&mount.target))
     }
 
     /// Confinement for the program; `None` without a sandbox.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use contract::decision::Profile;
 use contract::task::Limits;
 use contract::{RunId, TaskContract};
-use sandbox::{Confined, Ended, How, LimitKind, SandboxStage, Space, Spec, SuperviseError, Supervisor};
+use sandbox::{Confined, Ended, HostMount, How, LimitKind, SandboxStage, Space, Spec, SuperviseError, Supervisor};
 use untrusted_fs::own_files::OwnPath as _;
 
 use crate::home::placement::HostPlaces;
+use crate::run::bytecode::{PREFIX_VARIABLE, bytecode_mounts, runs_python};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::harness::Harness;
 use crate::run::journal::Journal;
@@ -90,7 +91,7 @@ impl SupervisionTerms<'_> {
             ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
             // A committed bytecode file would win over the visible source; with a prefix of
             // its own, python never looks at it.
-            ("PYTHONPYCACHEPREFIX".to_owned(), text(&program_view.tmp.join("pycache"))),
+            (PREFIX_VARIABLE.to_owned(), text(&bytecode_prefix(program_view))),
         ];
         if let Some(rustup) = &self.harness.tools.rustup_home {
             variables.push(("RUSTUP_HOME".to_owned(), text(&program_view.seen(rustup))));
@@ -135,12 +136,26 @@ impl SupervisionTerms<'_> {
         spec.output_bytes = output_bytes;
         let space = space(&self.contract.limits);
         spec.confinement = program_view.confinement(space, processes, self.canary);
+        if let Some(confinement) = &mut spec.confinement {
+            confinement.mounts.extend(self.library_bytecode(&program, program_view));
+        }
         spec.watched = Some(program_view.watched(space));
         Some(spec)
     }
 }
 
 impl SupervisionTerms<'_> {
+    /// Bytecode of the libraries outside of the tree, where the program is Python and the contract wants no other place for
+    /// bytecode.
+    fn library_bytecode(&self, program: &Path, program_view: &ProgramView) -> Vec<HostMount> {
+        let prefix = bytecode_prefix(program_view);
+        let is_chosen = self.contract.environment.variables.contains_key(PREFIX_VARIABLE);
+        if is_chosen || !runs_python(program) || program_view.has_mount_near(&prefix) {
+            return Vec::new();
+        }
+        bytecode_mounts(&self.work.join("bytecode"), &program_view.shown_installations(), &prefix)
+    }
+
     /// Runs a program, in its sandbox where the profile has one.
     pub(crate) fn run_program(
         &self,
@@ -164,6 +179,11 @@ impl SupervisionTerms<'_> {
         }
         Ok(confined)
     }
+}
+
+/// Folder in which Python looks for all bytecode: its own, so that what lies in the tree never counts.
+fn bytecode_prefix(program_view: &ProgramView) -> PathBuf {
+    program_view.tmp.join("pycache")
 }
 
 /// A stage for a program of this profile, ready before the program is known.

@@ -12,7 +12,7 @@ use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
 use untrusted_fs::own_files;
 
-use crate::home::host::write_aside;
+use crate::home::host::{digest_file, write_aside};
 use crate::home::placement::PlacedPath;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
@@ -100,13 +100,14 @@ fn list(path: &Path, below: String, entries: &mut Vec<Entry>) -> io::Result<()> 
 fn read(entries: &[Entry], target: &str) -> io::Result<MountDigest> {
     let (mut lines, mut bytes) = (String::new(), 0);
     for entry in entries {
-        let content = match entry.kind {
-            Kind::File => own_files::read_file(&entry.path)?,
-            Kind::Link => own_files::read_link(&entry.path)?.into_os_string().into_encoded_bytes(),
-            Kind::Other => Vec::new(),
+        let of_text = |text: &[u8]| (Digest::of_bytes(text), text.len() as u64);
+        let (digest, size) = match entry.kind {
+            Kind::File => digest_file(&entry.path)?,
+            Kind::Link => of_text(own_files::read_link(&entry.path)?.as_os_str().as_encoded_bytes()),
+            Kind::Other => of_text(b""),
         };
-        bytes += content.len() as u64;
-        lines.push_str(&format!("{:?} {:o} {} {}\n", entry.kind, entry.mode, Digest::of_bytes(&content), entry.below));
+        bytes += size;
+        lines.push_str(&format!("{:?} {:o} {digest} {}\n", entry.kind, entry.mode, entry.below));
     }
     Ok(MountDigest {
         target: target.to_owned(),
