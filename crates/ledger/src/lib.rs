@@ -64,8 +64,8 @@ pub use replay::LedgerProblem;
 pub use request::{ApprovalUse, RequestBytes, RequestStep};
 pub use request_row::{RequestIntent, RequestRow, UnusableRequest};
 pub use runs::{
-    Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, LeaseRenewal, RunFilter, RunIntent, RunPlace, RunRow,
-    RunSeal, RunStatus, RungPart, RungRuns, TaskRuns,
+    Collection, EngineIdentity, IdentifiedRun, Lease, LeaseBeat, LeaseRenewal, ListOrder, LongPlace, RunFilter,
+    RunIntent, RunPlace, RunRow, RunSeal, RunStatus, RungPart, RungRuns, TaskRuns,
 };
 pub use sealed_reason::{ParseSealedReasonError, SealedReason};
 pub use store::Ledger;

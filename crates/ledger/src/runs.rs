@@ -194,18 +194,38 @@ pub struct RunPlace {
     pub seq: u64,
 }
 
+/// The place of a run in the list of sealed runs, the longest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongPlace {
+    pub duration_ms: u64,
+    /// Of the entry that started the run.
+    pub seq: u64,
+}
+
+/// Order of a list of runs; each is that of an index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ListOrder {
+    #[default]
+    Newest,
+    Oldest,
+    /// Sealed runs alone, the longest first.
+    Longest,
+}
+
 /// Filters of a list of runs; an empty one lets all of them through.
 #[derive(Debug, Clone, Default)]
 pub struct RunFilter {
     pub status: Option<RunStatus>,
     pub engine: Option<String>,
     pub task_id: Option<TaskId>,
+    pub stage: Option<Stage>,
     /// Runs started at this time or later.
     pub since: Option<Stamp>,
-    /// Runs that are listed after this place.
+    /// Runs that are listed after this place, in an order by time.
     pub after: Option<RunPlace>,
-    /// The first run that was started comes first, instead of the last.
-    pub is_oldest_first: bool,
+    /// Runs that are listed after this place, the longest first.
+    pub after_longer: Option<LongPlace>,
+    pub order: ListOrder,
 }
 
 /// The runs of an engine that a rung is computed from.

@@ -3,7 +3,8 @@
 
 use std::vec::IntoIter;
 
-use ledger::{Ledger, ReadLedgerError, RunFilter, RunRow, RunStatus};
+use contract::Stage;
+use ledger::{Ledger, ListOrder, LongPlace, ReadLedgerError, RunFilter, RunRow, RunStatus};
 
 use crate::cursor::{PageEnd, ParseCursorError};
 use crate::last_run::place_of;
@@ -12,11 +13,40 @@ use crate::runs::{ListRunsError, RunOrder, RunQuery};
 /// Reads of rows that are looked through for facts which no index has.
 const MOST_LOOKS: usize = 40;
 
-/// Runs that follow one another in a list, newest first or oldest first.
+/// Group of the runs that are sealed, in the order by the time that they took.
+const SEALED: &str = "sealed";
+
+/// Runs that follow one another in a list, in the order of an index.
 struct RunGroup {
-    /// Status or engine that all of them have.
+    /// Status, engine or stage that all of them have.
     name: Option<String>,
     filter: RunFilter,
+}
+
+impl RunGroup {
+    /// Goes on behind the end of a page; false if that is no place in this group.
+    fn resume(&mut self, end: &PageEnd) -> bool {
+        match self.filter.order {
+            ListOrder::Longest => {
+                self.filter.after_longer = Some(LongPlace { duration_ms: end.key, seq: end.seq });
+                true
+            }
+            ListOrder::Newest | ListOrder::Oldest => {
+                self.filter.after = end.run_place();
+                self.filter.after.is_some()
+            }
+        }
+    }
+
+    /// The place of a row in this group.
+    fn end_at(&self, row: &RunRow) -> PageEnd {
+        match self.filter.order {
+            ListOrder::Longest => {
+                PageEnd { group: self.name.clone(), key: row.duration_ms.unwrap_or_default(), seq: row.seq }
+            }
+            ListOrder::Newest | ListOrder::Oldest => PageEnd::of_place(self.name.clone(), place_of(row)),
+        }
+    }
 }
 
 /// Reads rows one after the other.
@@ -25,9 +55,8 @@ pub(crate) struct RunWalk<'a> {
     groups: IntoIter<RunGroup>,
     /// The group that has more rows.
     group: Option<RunGroup>,
-    /// Rows that were read, and the name of their group.
-    rows: IntoIter<RunRow>,
-    name: Option<String>,
+    /// Rows that were read, each with its place.
+    rows: IntoIter<(RunRow, PageEnd)>,
     /// Rows of a read.
     chunk: usize,
     /// Reads that are left; none where each row is wanted.
@@ -41,17 +70,19 @@ impl<'a> RunWalk<'a> {
     pub(crate) fn new(ledger: &'a Ledger, query: &RunQuery) -> Result<Self, ListRunsError> {
         let mut groups = list_groups(ledger, query)?;
         if let Some(cursor) = &query.cursor {
-            let PageEnd { group, place } = crate::cursor::parse_cursor(cursor)?;
-            let found = groups.iter().position(|known| known.name == group);
-            groups.drain(..found.ok_or_else(|| ParseCursorError(cursor.clone()))?);
-            groups[0].filter.after = Some(place);
+            let end = crate::cursor::parse_cursor(cursor)?;
+            let refuse = || ParseCursorError(cursor.clone());
+            let found = groups.iter().position(|known| known.name == end.group).ok_or_else(refuse)?;
+            groups.drain(..found);
+            if !groups[0].resume(&end) {
+                return Err(refuse().into());
+            }
         }
         Ok(Self {
             ledger,
             groups: groups.into_iter(),
             group: None,
             rows: Vec::new().into_iter(),
-            name: None,
             // One more than a page holds tells whether there is a next page.
             chunk: query.limit.saturating_add(1),
             looks: query.is_looked_through().then_some(MOST_LOOKS),
@@ -62,8 +93,8 @@ impl<'a> RunWalk<'a> {
     /// The next row; none at the end, and where enough was looked through.
     pub(crate) fn next_row(&mut self) -> Result<Option<RunRow>, ReadLedgerError> {
         loop {
-            if let Some(row) = self.rows.next() {
-                self.last = Some(PageEnd { group: self.name.clone(), place: place_of(&row) });
+            if let Some((row, place)) = self.rows.next() {
+                self.last = Some(place);
                 return Ok(Some(row));
             }
             let Some(group) = self.group.take().or_else(|| self.groups.next()) else { return Ok(None) };
@@ -79,9 +110,11 @@ impl<'a> RunWalk<'a> {
     fn read_chunk(&mut self, mut group: RunGroup) -> Result<(), ReadLedgerError> {
         self.looks = self.looks.map(|left| left - 1);
         let rows = self.ledger.runs_recent(&group.filter, self.chunk)?;
-        self.name.clone_from(&group.name);
-        if let Some(last) = rows.last().filter(|_| rows.len() == self.chunk) {
-            group.filter.after = Some(place_of(last));
+        let is_full = rows.len() == self.chunk;
+        let rows: Vec<(RunRow, PageEnd)> =
+            rows.into_iter().map(|row| (group.end_at(&row), row)).map(|(end, row)| (row, end)).collect();
+        if let Some((_, last)) = rows.last().filter(|_| is_full) {
+            group.resume(last);
             self.group = Some(group);
         }
         self.rows = rows.into_iter();
@@ -100,11 +133,33 @@ impl<'a> RunWalk<'a> {
 }
 
 fn list_groups(ledger: &Ledger, query: &RunQuery) -> Result<Vec<RunGroup>, ReadLedgerError> {
-    let RunQuery { status, engine, task_id, since, order, .. } = query.clone();
-    let is_oldest_first = order == RunOrder::Oldest;
-    let all = RunFilter { status, engine, task_id, since, after: None, is_oldest_first };
-    Ok(match order {
-        RunOrder::Newest | RunOrder::Oldest => vec![RunGroup { name: None, filter: all }],
+    let RunQuery { status, engine, task_id, stage, since, .. } = query.clone();
+    let all = RunFilter { status, engine, task_id, stage, since, ..RunFilter::default() };
+    Ok(match query.order {
+        RunOrder::Newest => vec![RunGroup { name: None, filter: all }],
+        RunOrder::Oldest => vec![RunGroup { name: None, filter: RunFilter { order: ListOrder::Oldest, ..all } }],
+        RunOrder::Took => {
+            let running = Some(RunStatus::Running);
+            let open = RunFilter { status: running, ..all };
+            // No index has another fact beside the time, so that rows are looked through for it.
+            let sealed = RunFilter { order: ListOrder::Longest, ..RunFilter::default() };
+            let groups = [
+                (status.is_none() || status == running, running.map(RunStatus::as_str), open),
+                (status != running, Some(SEALED), sealed),
+            ];
+            let wanted = groups.into_iter().filter(|(is_wanted, ..)| *is_wanted);
+            wanted.map(|(_, name, filter)| RunGroup { name: name.map(str::to_owned), filter }).collect()
+        }
+        RunOrder::Stage => {
+            let wanted = (1..=6)
+                .filter_map(|number| Stage::try_from(number).ok())
+                .filter(|known| stage.is_none_or(|stage| stage == *known));
+            let group = |stage: Stage| RunGroup {
+                name: Some(stage.to_string()),
+                filter: RunFilter { stage: Some(stage), ..all.clone() },
+            };
+            wanted.map(group).collect()
+        }
         RunOrder::Status => {
             let wanted = RunStatus::ALL.into_iter().filter(|known| status.is_none_or(|status| status == *known));
             let group = |status: RunStatus| RunGroup {

@@ -14,7 +14,7 @@ use crate::run_walk::RunWalk;
 /// Runs that are read at a time while a document is looked for.
 const DOCUMENTS_LOOKED_AT: usize = 20;
 
-/// Orders that indexes of the ledger serve. The others would read every run: no index has a stage or a time alone, and no row a cost.
+/// Orders that indexes of the ledger serve. An order by cost would read every run: no row has a cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RunOrder {
     #[default]
@@ -24,10 +24,14 @@ pub enum RunOrder {
     Status,
     /// By the engine's name; each newest first.
     Engine,
+    /// The lowest stage first; each newest first.
+    Stage,
+    /// Running, newest first; then the longest first.
+    Took,
 }
 
 impl RunOrder {
-    pub const ALL: [RunOrder; 4] = [Self::Newest, Self::Oldest, Self::Status, Self::Engine];
+    pub const ALL: [RunOrder; 6] = [Self::Newest, Self::Oldest, Self::Status, Self::Engine, Self::Stage, Self::Took];
 
     /// Spelling in questions.
     pub const fn as_str(self) -> &'static str {
@@ -36,6 +40,8 @@ impl RunOrder {
             Self::Oldest => "oldest",
             Self::Status => "status",
             Self::Engine => "engine",
+            Self::Stage => "stage",
+            Self::Took => "took",
         }
     }
 }
@@ -65,7 +71,12 @@ pub struct RunQuery {
 impl RunQuery {
     /// True if rows have to be looked through: these facts are no index of the ledger.
     pub(crate) fn is_looked_through(&self) -> bool {
-        self.reason.is_some() || self.stage.is_some() || self.model.is_some() || self.digest.is_some()
+        let is_filtered = self.status.is_some() || self.engine.is_some() || self.task_id.is_some();
+        let is_ranked = is_filtered || self.since.is_some() || self.stage.is_some();
+        self.reason.is_some()
+            || self.model.is_some()
+            || self.digest.is_some()
+            || self.order == RunOrder::Took && is_ranked
     }
 
     /// True if a row has the facts that are looked for.
@@ -77,6 +88,10 @@ impl RunQuery {
         };
         self.reason.is_none_or(|reason| row.reasons.iter().any(|found| found.known() == Some(reason)))
             && self.stage.is_none_or(|stage| row.stage == stage)
+            && self.status.is_none_or(|status| row.status == status)
+            && self.engine.as_ref().is_none_or(|engine| row.engine == *engine)
+            && self.task_id.as_ref().is_none_or(|task_id| row.task_id == *task_id)
+            && self.since.is_none_or(|since| row.started_at >= since)
             && self.model.as_ref().is_none_or(is_model)
             && self.digest.as_ref().is_none_or(|digest| has_digest(row, digest))
     }
@@ -220,7 +235,8 @@ impl Views {
     /// Removal of a run's bundle. A bundle that exists, or was imported again, does not
     /// count as removed, whatever the ledger says.
     pub(crate) fn collection_of(&self, row: &RunRow) -> Result<Option<RunCollected>, ReadLedgerError> {
-        let Some(ledger) = self.ledger() else { return Ok(None) };
+        // The row says whether there is such an entry: a list asks for one only where there is.
+        let Some(ledger) = self.ledger().filter(|_| row.collected_seq.is_some()) else { return Ok(None) };
         let collected = ledger.run_collection(&row.run_id)?;
         Ok(collected.filter(|_| self.home.bundles.find_bundle(&row.run_id).is_none()))
     }

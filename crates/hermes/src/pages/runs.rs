@@ -79,7 +79,9 @@ impl RunsQuery {
             "oldest" => OrderLink { href: link(""), now: "ascending" },
             _ => OrderLink { href: link(""), now: "" },
         };
-        OrderLinks { status: grouped("status"), engine: grouped("engine"), started }
+        let took = OrderLink { href: link("took"), now: if is("took") { "descending" } else { "" } };
+        let (status, engine, stage) = (grouped("status"), grouped("engine"), grouped("stage"));
+        OrderLinks { status, engine, stage, took, started }
     }
 }
 
@@ -99,6 +101,8 @@ struct OrderLink {
 struct OrderLinks {
     status: OrderLink,
     engine: OrderLink,
+    stage: OrderLink,
+    took: OrderLink,
     started: OrderLink,
 }
 

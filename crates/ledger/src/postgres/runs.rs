@@ -8,10 +8,10 @@ use super::PostgresStore;
 use super::column::{
     as_written, limit, number_column, number_or_null, signed_number, typed_column, typed_or_null, unreadable_column,
 };
-use super::schema::WITH_ENGINE_NAMES;
+use super::schema::{WITH_ENGINE_NAMES, WITH_LONGEST};
 use crate::fault::{StoreFault, StoreResult};
 use crate::replay::LedgerProblem;
-use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
+use crate::runs::{EngineIdentity, ListOrder, RunFilter, RunMatch, RunRow, RunStatus};
 
 const FIND: &str = "SELECT * FROM cto.find_runs($1::TEXT::JSONB)";
 
@@ -73,9 +73,13 @@ impl PostgresStore {
 
     /// Runs that pass a filter, in its order.
     pub(crate) fn recent_runs(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
-        let (order, place, place_seq) = match filter.is_oldest_first {
-            true => ("oldest", "after", "after_seq"),
-            false => ("newest", "before", "before_seq"),
+        if filter.order == ListOrder::Longest && self.version < WITH_LONGEST {
+            return self.sort_longest(filter, most);
+        }
+        let (order, place, place_seq) = match filter.order {
+            ListOrder::Oldest => ("oldest", "after", "after_seq"),
+            ListOrder::Newest => ("newest", "before", "before_seq"),
+            ListOrder::Longest => ("longest", "before", "before_seq"),
         };
         let mut asked = json!({"order": order, "limit": limit(most)});
         let mut ask = |key: &str, value: Option<Value>| {
@@ -86,10 +90,25 @@ impl PostgresStore {
         ask("status", filter.status.map(|status| json!(status.as_str())));
         ask("engine", filter.engine.as_ref().map(|engine| json!(engine)));
         ask("task_id", filter.task_id.as_ref().map(|task_id| json!(task_id)));
+        ask("stage", filter.stage.map(|stage| json!(stage.number())));
         ask("since", filter.since.map(|since| json!(since)));
+        ask("timed", (filter.order == ListOrder::Longest).then(|| json!(true)));
+        ask("shorter", filter.after_longer.map(|place| json!(place.duration_ms)));
+        ask("shorter_seq", filter.after_longer.map(|place| json!(place.seq)));
         ask(place, filter.after.map(|place| json!(place.started_at)));
         ask(place_seq, filter.after.map(|place| json!(place.seq)));
         self.find_readable(&asked)
+    }
+
+    /// The longest runs of a schema that has no such order: every run is read.
+    fn sort_longest(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
+        let mut runs = Vec::new();
+        let is_behind =
+            |took: u64, seq: u64| filter.after_longer.is_none_or(|place| (took, seq) < (place.duration_ms, place.seq));
+        self.each_run(|run| runs.extend(run.duration_ms.filter(|took| is_behind(*took, run.seq)).map(|_| run)))?;
+        runs.sort_by_key(|run| std::cmp::Reverse((run.duration_ms, run.seq)));
+        runs.truncate(most);
+        Ok(runs)
     }
 
     /// Runs that a person may mean, newest first.

@@ -7,7 +7,7 @@ use super::SqliteStore;
 use super::column::{limit, typed_column, typed_or_null, unreadable_column};
 use super::schema::{WITH_ANSWERS, WITH_IDENTITIES, WITH_LEASES};
 use crate::fault::StoreResult;
-use crate::runs::{EngineIdentity, RunFilter, RunMatch, RunRow, RunStatus};
+use crate::runs::{EngineIdentity, ListOrder, RunFilter, RunMatch, RunRow, RunStatus};
 
 /// The columns that every version has.
 macro_rules! first_columns {
@@ -84,16 +84,22 @@ impl SqliteStore {
     pub(crate) fn recent_runs(&self, filter: &RunFilter, most: usize) -> StoreResult<Vec<RunRow>> {
         let status = filter.status.map(RunStatus::as_str);
         let task_id = filter.task_id.as_ref().map(TaskId::as_str);
+        let stage = filter.stage.map(Stage::number);
         let since = filter.since.map(|since| since.to_string());
         let after = filter.after.map(|place| (place.started_at.to_string(), place.seq));
+        let after_longer = filter.after_longer.map(|place| (place.duration_ms, place.seq));
         let most = limit(most);
         let mut values: Vec<&dyn ToSql> = Vec::new();
         values.extend(status.as_ref().map(|value| value as &dyn ToSql));
         values.extend(filter.engine.as_ref().map(|value| value as &dyn ToSql));
         values.extend(task_id.as_ref().map(|value| value as &dyn ToSql));
+        values.extend(stage.as_ref().map(|value| value as &dyn ToSql));
         values.extend(since.as_ref().map(|value| value as &dyn ToSql));
         if let Some((started_at, seq)) = &after {
             values.extend([started_at as &dyn ToSql, seq]);
+        }
+        if let Some((duration_ms, seq)) = &after_longer {
+            values.extend([duration_ms as &dyn ToSql, seq]);
         }
         values.push(&most);
         self.list_runs(&recent(self.columns(), filter), values.as_slice())
@@ -219,11 +225,18 @@ fn recent(columns: &str, filter: &RunFilter) -> String {
         (filter.status.is_some(), " AND status = ?"),
         (filter.engine.is_some(), " AND engine = ?"),
         (filter.task_id.is_some(), " AND task_id = ?"),
+        (filter.stage.is_some(), " AND stage = ?"),
         (filter.since.is_some(), " AND started_at >= ?"),
-        (filter.after.is_some() && !filter.is_oldest_first, " AND (started_at, seq) < (?, ?)"),
-        (filter.after.is_some() && filter.is_oldest_first, " AND (started_at, seq) > (?, ?)"),
+        (filter.after.is_some() && filter.order != ListOrder::Oldest, " AND (started_at, seq) < (?, ?)"),
+        (filter.after.is_some() && filter.order == ListOrder::Oldest, " AND (started_at, seq) > (?, ?)"),
+        (filter.order == ListOrder::Longest && filter.after_longer.is_none(), " AND duration_ms IS NOT NULL"),
+        (filter.after_longer.is_some(), " AND (duration_ms, seq) < (?, ?)"),
     ];
-    let order = if filter.is_oldest_first { "started_at, seq" } else { "started_at DESC, seq DESC" };
+    let order = match filter.order {
+        ListOrder::Newest => "started_at DESC, seq DESC",
+        ListOrder::Oldest => "started_at, seq",
+        ListOrder::Longest => "duration_ms DESC, seq DESC",
+    };
     let asked: String = conditions.into_iter().filter(|(asked, _)| *asked).map(|(_, condition)| condition).collect();
     format!("SELECT {columns} FROM runs WHERE TRUE{asked} ORDER BY {order} LIMIT ?")
 }
@@ -277,7 +290,7 @@ mod tests {
 
     use super::super::schema;
     use super::*;
-    use crate::runs::RunPlace;
+    use crate::runs::{LongPlace, RunPlace};
 
     /// No list may read or sort the whole table, whatever its size.
     #[test]
@@ -287,6 +300,7 @@ mod tests {
         let (some, task) = (|| Some(String::new()), || TaskId::try_from("t".to_owned()).ok());
         let since = || "2026-03-01T10:00:00.000000Z".parse().ok();
         let after = || since().map(|started_at| RunPlace { started_at, seq: 7 });
+        let longer = Some(LongPlace { duration_ms: 7, seq: 7 });
         for (filter, index) in [
             (RunFilter::default(), "SCAN runs USING INDEX runs_by_time"),
             (
@@ -309,14 +323,27 @@ mod tests {
                 RunFilter { engine: some(), since: since(), after: after(), ..Default::default() },
                 "SEARCH runs USING INDEX runs_by_engine",
             ),
-            (RunFilter { is_oldest_first: true, ..Default::default() }, "SCAN runs USING INDEX runs_by_time"),
+            (RunFilter { order: ListOrder::Oldest, ..Default::default() }, "SCAN runs USING INDEX runs_by_time"),
             (
-                RunFilter { is_oldest_first: true, after: after(), ..Default::default() },
+                RunFilter { order: ListOrder::Oldest, after: after(), ..Default::default() },
                 "SEARCH runs USING INDEX runs_by_time",
             ),
             (
-                RunFilter { engine: some(), is_oldest_first: true, after: after(), ..Default::default() },
+                RunFilter { engine: some(), order: ListOrder::Oldest, after: after(), ..Default::default() },
                 "SEARCH runs USING INDEX runs_by_engine",
+            ),
+            (
+                RunFilter { stage: Some(Stage::OWNED_REPOSITORY), ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_stage",
+            ),
+            (
+                RunFilter { stage: Some(Stage::OWNED_REPOSITORY), after: after(), ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_stage",
+            ),
+            (RunFilter { order: ListOrder::Longest, ..Default::default() }, "SEARCH runs USING INDEX runs_by_duration"),
+            (
+                RunFilter { order: ListOrder::Longest, after_longer: longer, ..Default::default() },
+                "SEARCH runs USING INDEX runs_by_duration",
             ),
         ] {
             let mut statement =

@@ -203,10 +203,12 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         from: 7,
-        // Few entries, which almost every command asks for.
+        // Few entries, which almost every command asks for; and lists by stage, and by the time that runs took.
         statements: &[
             "CREATE INDEX entries_of_keys ON entries (kind) WHERE kind IN ('trust.changed', 'worker.admitted', \
              'worker.removed', 'ledger.continued')",
+            "CREATE INDEX runs_by_stage ON runs (stage, started_at)",
+            "CREATE INDEX runs_by_duration ON runs (duration_ms)",
         ],
     },
 ];

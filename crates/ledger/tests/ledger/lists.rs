@@ -4,8 +4,8 @@ use crate::fixtures::{at, id, sealed, started};
 use crate::world::World;
 use contract::{Purpose, Reason, Stage, Status};
 use ledger::{
-    Collection, EngineIdentity, FoundRuns, Ledger, RunCollected, RunFilter, RunIntent, RunRow, RunSeal, RunSealed,
-    RunStarted, RunStatus, RungPart, RungRuns, SealedReason, TaskRuns,
+    Collection, EngineIdentity, FoundRuns, Ledger, ListOrder, LongPlace, RunCollected, RunFilter, RunIntent, RunRow,
+    RunSeal, RunSealed, RunStarted, RunStatus, RungPart, RungRuns, SealedReason, TaskRuns,
 };
 
 const IDS: [&str; 5] = [
@@ -92,6 +92,10 @@ fn filters() {
     check(since("2026-03-01T10:00:03Z"), 50, &[4, 3]);
     check(since("2026-03-01T10:00:03.5Z"), 50, &[4]);
     check(RunFilter { engine: Some("fake".to_owned()), ..since("2026-03-01T10:00:02Z") }, 50, &[4, 2]);
+    check(RunFilter { order: ListOrder::Oldest, ..all() }, 2, &[0, 1]);
+    check(RunFilter { stage: Some(Stage::ARTIFICIAL_FIXTURE), ..all() }, 50, &[4, 3, 2, 1, 0]);
+    check(RunFilter { stage: Some(Stage::OWNED_REPOSITORY), ..all() }, 50, &[]);
+    check(RunFilter { order: ListOrder::Longest, ..all() }, 50, &[0]);
     assert_eq!(ledger.runs_total().unwrap(), 5);
 }
 
@@ -125,6 +129,34 @@ fn run_backwards(ledger: &Ledger) {
             Collection { attestation_sha256: seal.seal.attestation_sha256, reason: "old".to_owned(), bytes: 1 };
         let collected = RunCollected { run_id, time: plain.time, collection };
         ledger.runs_collected(&is_collected.then_some(collected).into_iter().collect::<Vec<_>>()).unwrap();
+    }
+}
+
+/// Sealed runs by the time that they took, page by page: the longest first, and of two alike the later one.
+#[test]
+fn the_longest_runs_come_first() {
+    let world = World::new();
+    let ledger = world.open();
+    let times = [30, 10, 50, 30, 20];
+    for (number, duration_ms) in (0..).zip(times) {
+        let plain = started(&id(&format!("20260301T1000{number:02}Z-r1-took{number}")), number);
+        ledger.run_started(&plain).unwrap();
+        let seal = sealed(&plain.run_id);
+        ledger.run_sealed(&RunSealed { seal: RunSeal { duration_ms, ..seal.seal.clone() }, ..seal }).unwrap();
+    }
+    ledger.run_started(&started(&id("20260301T100009Z-r1-open"), 9)).unwrap();
+    for size in 1..=6 {
+        let (mut found, mut after_longer) = (Vec::new(), None);
+        loop {
+            let filter = RunFilter { order: ListOrder::Longest, after_longer, ..RunFilter::default() };
+            let page = ledger.runs_recent(&filter, size).unwrap();
+            let Some(last) = page.last() else { break };
+            after_longer = Some(LongPlace { duration_ms: last.duration_ms.unwrap(), seq: last.seq });
+            found.extend(page.iter().map(|run| (run.duration_ms.unwrap(), run.seq)));
+        }
+        let took: Vec<u64> = found.iter().map(|(took, _)| *took).collect();
+        assert_eq!(took, [50, 30, 30, 20, 10], "pages of {size}");
+        assert!(found[1].1 > found[2].1, "{found:?}");
     }
 }
 

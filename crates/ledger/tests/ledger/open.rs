@@ -83,10 +83,10 @@ fn a_file_that_is_something_else_is_left_alone() {
 fn a_newer_version_is_refused() {
     let world = World::new();
     drop(world.open());
-    world.raw().pragma_update(None, "user_version", 8).unwrap();
+    world.raw().pragma_update(None, "user_version", 9).unwrap();
     for error in [error_of(Ledger::open_file(&world.path())), error_of(Ledger::open_existing_read_only(&world.path()))]
     {
-        assert!(matches!(error, OpenLedgerError::NewerVersion { found: 8, known: 7, .. }), "{error:?}");
+        assert!(matches!(error, OpenLedgerError::NewerVersion { found: 9, known: 8, .. }), "{error:?}");
     }
 }
 

@@ -62,9 +62,17 @@ const KEPT: &[Older] = &[
         leases: true,
         answers: true,
     },
-    // A ledger of today: the same, with the runs of a rung in the order of their entries.
+    // The same, with the runs of a rung in the order of their entries.
     Older {
         name: "ledger-v7.db",
+        seq: 19,
+        hash: "e147421586f2bad065359537d6b1bf2e71d515119aecf7c136cb1282f312e1c8",
+        leases: true,
+        answers: true,
+    },
+    // A ledger of today: the same, with lists by stage and by the time that runs took.
+    Older {
+        name: "ledger-v8.db",
         seq: 19,
         hash: "e147421586f2bad065359537d6b1bf2e71d515119aecf7c136cb1282f312e1c8",
         leases: true,
@@ -112,7 +120,7 @@ fn older_ledgers_are_read_and_brought_forward() {
             check(&Ledger::open_file(&world.path()).unwrap(), older);
         }
         let version: i32 = world.raw().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-        assert_eq!(version, 7, "{name}");
+        assert_eq!(version, 8, "{name}");
     }
 }
 
@@ -122,11 +130,11 @@ fn a_ledger_that_became_newer_takes_nothing_more() {
     let world = World::new();
     let ledger = Ledger::open_file(&world.path()).unwrap();
     let append = || ledger.run_started(&started(&run("aaaa"), 0));
-    world.raw().pragma_update(None, "user_version", 8).unwrap();
+    world.raw().pragma_update(None, "user_version", 9).unwrap();
     let refused = append().unwrap_err();
-    assert!(matches!(refused, AppendEntryError::NewerVersion { found: 8 }), "{refused}");
+    assert!(matches!(refused, AppendEntryError::NewerVersion { found: 9 }), "{refused}");
     assert_eq!(ledger.verify().unwrap().head.seq, 0, "nothing was written");
-    world.raw().pragma_update(None, "user_version", 7).unwrap();
+    world.raw().pragma_update(None, "user_version", 8).unwrap();
     append().expect("control: as it was");
 }
 

@@ -82,6 +82,11 @@ fn a_cursor_that_is_none_is_refused() {
     );
 }
 
+/// Milliseconds that a sealed run took; two of them took equally long.
+fn took(number: usize) -> u64 {
+    (number * 7 % 5) as u64
+}
+
 /// Runs of three engines, every second one sealed; in the order that they were started.
 fn fill_mixed(world: &World) -> Vec<(RunId, &'static str, bool)> {
     let engines = ["pi", "case", "fake"];
@@ -90,7 +95,7 @@ fn fill_mixed(world: &World) -> Vec<(RunId, &'static str, bool)> {
     for (number, (id, engine, is_sealed)) in runs.iter().enumerate() {
         world.start_engine(engine, id, at(&format!("2026-11-16T08:00:{:02}Z", number / 2)));
         if *is_sealed {
-            world.seal_bare(id);
+            world.seal_bare(id, took(number));
         }
     }
     runs
@@ -106,11 +111,18 @@ fn every_order_gives_every_run_once_on_pages_of_any_size() {
     let by_engine: Vec<RunId> = ["case", "fake", "pi"].into_iter().flat_map(|name| ids(&|run| run.1 == name)).collect();
     let by_status = [ids(&|run| !run.2), ids(&|run| run.2)].concat();
     let oldest: Vec<RunId> = ids(&|_| true).into_iter().rev().collect();
+    let mut sealed: Vec<(u64, usize)> = (0..runs.len()).step_by(2).map(|number| (took(number), number)).collect();
+    sealed.sort_by_key(|run| std::cmp::Reverse(*run));
+    assert!(sealed.windows(2).any(|two| two[0].0 == two[1].0), "two took equally long");
+    let longest = sealed.into_iter().map(|(_, number)| runs[number].0.clone());
+    let by_time: Vec<RunId> = ids(&|run| !run.2).into_iter().chain(longest).collect();
     for (order, expected) in [
         (RunOrder::Newest, ids(&|_| true)),
         (RunOrder::Oldest, oldest),
         (RunOrder::Status, by_status),
         (RunOrder::Engine, by_engine),
+        (RunOrder::Stage, ids(&|_| true)),
+        (RunOrder::Took, by_time),
     ] {
         let asked = RunQuery { order, ..RunQuery::default() };
         for limit in 1..=runs.len() + 1 {
@@ -133,6 +145,8 @@ fn a_cursor_of_another_order_is_refused() {
         (RunOrder::Status, RunOrder::Newest),
         (RunOrder::Newest, RunOrder::Engine),
         (RunOrder::Engine, RunOrder::Status),
+        (RunOrder::Stage, RunOrder::Took),
+        (RunOrder::Took, RunOrder::Stage),
     ] {
         let next = page(order, None).unwrap().next;
         assert!(page(order, next.clone()).is_ok(), "control: {order:?}");

@@ -106,9 +106,9 @@ impl World {
         self.start_with(engine, run_id, time, None, None);
     }
 
-    /// Seals a run that has no bundle.
-    pub(crate) fn seal_bare(&self, run_id: &RunId) {
-        let report = Report { run_id: run_id.clone(), ..golden_report("pass") };
+    /// Seals a run that has no bundle and took this long.
+    pub(crate) fn seal_bare(&self, run_id: &RunId, duration_ms: u64) {
+        let report = Report { run_id: run_id.clone(), duration_ms, ..golden_report("pass") };
         self.tell_sealed(&report, Digest::of_bytes(run_id.as_str().as_bytes()));
     }
 

@@ -266,11 +266,18 @@ fn runs_are_sorted_and_chosen_and_show_what_their_bundles_prove() {
     let newest = vec![again.clone(), failed.clone(), passed.clone()];
     let oldest = vec![passed.clone(), failed.clone(), again.clone()];
     let by_status = vec![again.clone(), passed.clone(), failed.clone()];
+    let took = |run: &str| world.cto(["show", run, "--json"]).expect(0).json()["duration_ms"].as_u64().unwrap();
+    let mut longest = newest.clone();
+    longest.sort_by_key(|run| std::cmp::Reverse(took(run)));
     for (query, expected) in [
         ("", &newest),
         ("?sort=oldest", &oldest),
         ("?sort=status", &by_status),
         ("?sort=engine", &newest),
+        ("?sort=stage", &newest),
+        ("?sort=took&stage=2&engine=fake", &longest),
+        ("?sort=took", &longest),
+        ("?q=sort:took%20status:fail", &vec![failed.clone()]),
         ("?q=sort:status", &by_status),
         ("?engine=fake&stage=2", &newest),
         ("?engine=other", &vec![]),
