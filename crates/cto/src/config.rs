@@ -38,7 +38,8 @@ pub(crate) use self::core::{CoreFile, ValidatorFile};
 use engines::EngineFile;
 pub(crate) use engines::gate_in;
 use evidence::EvidenceFile;
-use hermes::{HermesFile, HermesSettings};
+use hermes::HermesFile;
+pub(crate) use hermes::HermesSettings;
 use models::ModelFile;
 pub(crate) use models::{bridge_token, model_ask};
 use store::{StoreFile, StoreSettings};
@@ -80,7 +81,7 @@ pub(crate) struct ConfigFile {
     pub(crate) core: CoreFile,
     /// Programs that `cto validate workspace` runs. Only in a workspace's file.
     pub(crate) validators: Vec<ValidatorFile>,
-    /// The console. A workspace's file can only switch off.
+    /// The console. A workspace's file can only switch off, and shorten a session.
     pub(crate) hermes: HermesFile,
 }
 
@@ -160,7 +161,7 @@ impl Config {
         let named_repositories = named_repositories(&layers, workspace.as_deref(), &engines, &mut settings);
         let signing_key = signing_key(&layers, &mut settings)?;
         let passes_required = passes_required(&layers, &mut settings)?;
-        let hermes = hermes::resolve_hermes(&layers, &mut settings);
+        let hermes = hermes::resolve_hermes(&layers, &mut settings)?;
         let records = RecordPlaces::new(&home, workspace.as_deref());
         Ok(Self {
             home,

@@ -20,6 +20,7 @@ use hermes::{Console, ConsoleSettings, ConsoleSource, ServeConsoleError, ServerT
 use serde_json::json;
 
 use crate::args::ServeArgs;
+use crate::config::HermesSettings;
 use crate::context::Context;
 use crate::error::CommandError;
 pub(crate) use home_source::HomeSource;
@@ -84,8 +85,8 @@ fn settings_of(context: &Context, arguments: &ServeArgs) -> Result<ConsoleSettin
                 .hint("--tls-cert FILE --tls-key FILE"));
         }
     };
-    let open_read_only = context.config.hermes.open_read_only;
-    let sessions = SessionPolicy { open_read_only, ..SessionPolicy::default() };
+    let HermesSettings { open_read_only, session, .. } = context.config.hermes;
+    let sessions = SessionPolicy { open_read_only, session, ..SessionPolicy::default() };
     Ok(ConsoleSettings { listen: arguments.listen, names: arguments.name.clone(), sessions, tls })
 }
 

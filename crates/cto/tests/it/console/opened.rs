@@ -32,7 +32,7 @@ fn lay_home(world: &World) -> Vec<(&'static PageRoute, String)> {
 }
 
 /// Writes the person's own configuration and the workspace's; an empty text says nothing.
-fn configure(world: &World, own: &str, workspace: &str) {
+pub(super) fn configure(world: &World, own: &str, workspace: &str) {
     let folder = world.user().join(".config/cto");
     fs::create_dir_all(&folder).unwrap();
     for (file, text) in [(folder.join("config.yaml"), own), (world.here().join("harness.yaml"), workspace)] {
