@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 
 const [, , origin, login, folder, which] = process.argv;
 const LARGEST = 150_000;
-const SHOWN = ['overview-light-1280', 'run-fail-light-1280', 'packet-light-1280', 'approvals-light-1280', 'overview-light-390'];
+const SHOWN = ['overview-light-1280', 'run-fail-light-1280', 'run-live-dark-1280', 'packet-light-1280', 'approvals-light-1280', 'overview-light-390'];
 const require = createRequire(process.env.BROWSER_MODULES + '/');
 const { chromium } = require('playwright-core');
 mkdirSync(folder, { recursive: true });
@@ -26,6 +26,14 @@ const states = requests.map((one) => one.state).sort();
 const open = requests.find((one) => one.state === 'open');
 const spend = (await json('/api/cto/spend')).rows;
 const faults = [];
+// The run that goes on, once its engine has run some commands.
+let live = null;
+for (const end = Date.now() + 120000; !live && Date.now() < end; await new Promise((done) => { setTimeout(done, 500); })) {
+  const run = (await json('/api/cto/overview')).running[0]?.run_id;
+  const told = run ? JSON.stringify((await json('/api/cto/runs/' + run)).events) : '';
+  if (told.includes('Hello, World!')) live = run;
+}
+if (!live) faults.push('no run goes on');
 // The history has what a page is there to show.
 if (!passed || !failed || !blocked) faults.push(`a verdict is missing: ${[passed, failed, blocked]}`);
 for (const state of ['open', 'approved', 'used', 'denied', 'held', 'revoked', 'expired']) if (!states.includes(state)) faults.push(`no request is ${state}: ${states}`);
@@ -33,7 +41,7 @@ if (!spend.length) faults.push('no model use');
 await first.close();
 
 const pages = {
-  overview: '/', runs: '/runs', 'run-pass': '/runs/' + passed, 'run-fail': '/runs/' + failed, 'run-blocked': '/runs/' + blocked,
+  overview: '/', runs: '/runs', 'run-live': '/runs/' + live, 'run-pass': '/runs/' + passed, 'run-fail': '/runs/' + failed, 'run-blocked': '/runs/' + blocked,
   approvals: '/approvals', packet: '/approvals/' + (open?.request ?? ''), compare: `/compare?runs=${passed}%20${failed}`, records: '/records', spend: '/spend',
 };
 let pictures = 0;

@@ -1,5 +1,6 @@
 //! `cto demo`: the whole story in a temporary home.
 
+mod at_work;
 mod history;
 
 use std::fmt::Write as _;

@@ -22,10 +22,6 @@ const MEASURE: &str = "(() => {
   return faults;
 })()";
 
-/// Pictures of first screens that stand in docs/images.
-const IN_DOCS: [(&str, &str, u32); 4] =
-    [("overview", "light", 1280), ("run-fail", "light", 1280), ("run-live", "dark", 1280), ("request", "light", 1280)];
-
 /// A page: name, path, status, and false for one that is looked at without a login.
 type Shown = (&'static str, String, u64, bool);
 
@@ -80,9 +76,6 @@ fn every_page_is_whole_in_every_way_of_looking() {
             faults.extend(look_at(page, path, *status, script).into_iter().map(|fault| format!("{way}: {fault}")));
             if let Some(folder) = shots().filter(|_| script) {
                 page.shoot(&folder.join(format!("{name}-{theme}-{width}.png")), true);
-                if IN_DOCS.contains(&(*name, theme, width)) {
-                    page.shoot(&folder.join(format!("console-{name}.png")), false);
-                }
             }
             views += 1;
         }
@@ -236,7 +229,9 @@ fn try_keys(browser: &Browser, pages: &[Shown], origin: &str, cookie: &str) {
     page.visit("/");
     page.press(&["Tab"]);
     assert_eq!(page.evaluate("document.activeElement.className"), json!("skip"), "the first stop skips to the content");
-    for (keys, path) in [(["g", "r"], "/runs"), (["g", "a"], "/approvals"), (["g", "o"], "/")] {
+    let leads =
+        [("r", "/runs"), ("a", "/approvals"), ("c", "/compare"), ("d", "/records"), ("s", "/spend"), ("o", "/")];
+    for (keys, path) in leads.map(|(key, path)| (["g", key], path)) {
         page.press(&keys);
         // Keys are heard from when the page is whole.
         page.wait(&format!("location.pathname === '{path}' && document.readyState === 'complete'"));

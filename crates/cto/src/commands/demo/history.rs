@@ -1,9 +1,11 @@
 //! `cto demo --serve`: a team's history in a home that nobody keeps, and the console on it.
 //!
 //! Every run is a governed run of `fake`, or one of the stand-in for Case with a model that
-//! answers from a script; every decision is signed by a key that lives as long as the home.
+//! answers from a script; every decision is signed by a key that lives as long as the home. One run after the other goes on while the
+//! console is open.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bridge::UseLimits;
@@ -12,6 +14,7 @@ use contract::{Purpose, Stage, Status};
 use harness::{Ask, Engines, FAKE, Task};
 use ledger::RequestStep;
 
+use super::at_work::WorkAhead;
 use crate::approvals_view::{Deciding, sentence_of};
 use crate::args::{ApproveArgs, DemoArgs, ServeArgs};
 use crate::commands::approve::grant;
@@ -84,10 +87,18 @@ pub(super) fn serve_history(context: &Context, arguments: &DemoArgs) -> Result<u
         Err(TrialStop::Interrupted) => return Ok(INTERRUPTED),
         Err(TrialStop::Failed(error)) => return Err(error),
     }
+    let work = WorkAhead::in_home(&trial)?;
     let (mut shown, _folder) = trial.into_parts();
     shown.output = context.output;
     shown.config.models.limits_per_day = LIMITS;
-    serve::serve_console(shown, &ServeArgs::on_loopback(arguments.listen, arguments.open))
+    std::thread::scope(|scope| {
+        let working = scope.spawn(|| work.run_until(&context.cancel));
+        let served = serve::serve_console(shown, &ServeArgs::on_loopback(arguments.listen, arguments.open));
+        // The run that goes on is sealed as interrupted before its home is removed.
+        context.cancel.store(true, Ordering::Relaxed);
+        let _ = working.join();
+        served
+    })
 }
 
 fn play_history(context: &Context, trial: &TrialHome<'_>) -> Result<(), TrialStop> {
@@ -123,11 +134,11 @@ fn run_case(trial: &TrialHome<'_>, case: &str, stage: Option<Stage>) -> Result<T
     trial.run_task(&task, &governed(trial, case, stage, None))
 }
 
-fn missing(case: &str) -> CommandError {
+pub(super) fn missing(case: &str) -> CommandError {
     CommandError::fail(format!("the built-in case `{case}` is missing"))
 }
 
-fn governed(trial: &TrialHome<'_>, case: &str, stage: Stage, target: Option<&Path>) -> Ask {
+pub(super) fn governed(trial: &TrialHome<'_>, case: &str, stage: Stage, target: Option<&Path>) -> Ask {
     let request_command = format!("cto request {case} --stage {stage}");
     Ask { purpose: Purpose::Governed, request_command, ..trial.ask_run(FAKE, stage, target) }
 }
