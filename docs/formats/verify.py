@@ -315,7 +315,8 @@ def check_signed(files, report, predicate):
         made[field] = report[field]
     for field, value in made.items():
         same(REPORT, "signed_" + field, predicate[field], value)
-    for field in ["kind", "bundles", "subject_model"]:
+    for field in ["kind", "bundles", "subject_model", "request_digest", "approval_digest", "work_id", "target_commit",
+                  "disposable_repository_dir", "target_repository_admission_status"]:
         same(REPORT, "signed_" + field, predicate.get(field), report.get(field))
     same(REPORT, "allowed_mutation_scope", SCOPES.get(report["stage"]), report["allowed_mutation_scope"])
 

@@ -5,6 +5,7 @@ mod documented;
 mod documented_keys;
 mod figures;
 mod reader_test;
+mod run_file_checks;
 mod stale_words;
 
 use std::collections::BTreeMap;

@@ -15,6 +15,7 @@ const BLOCKED = words(`reviewer_rejected timeout budget_exceeded halted contract
   unowned_repository critical_repository approval_missing approval_expired approval_consumed approval_mismatch
   approval_not_comparable approval_revoked approval_held approval_not_yet_valid ledger_continuity_unknown
   approval_denied sandbox_unavailable dirty_starting_tree provider_unavailable missing_operator_outcome`);
+const SCOPES = { 1: 'none', 2: 'copied artificial case only', 3: 'copied local repository fixture only', 4: 'disposable repository only', 5: 'explicitly owned low-risk repository only', 6: 'scoped real-repo use only' };
 const STAGE_PROOFS = new Map([[4, 'stage4-disposable-sandbox-proof.json'], [5, 'stage5-owned-repo-proof.json'], [6, 'stage6-owned-repo-proof.json']]);
 
 // Canonical JSON (RFC 8785). No document of ours holds a float or an integer beyond 2^53 - 1.
@@ -129,7 +130,6 @@ class BundleChecks {
     const chain = await this.readChain(at(report, 'run_id'));
     this.checkEvents(chain, report, predicate);
     if (predicate) await this.checkSigned(report, predicate, digests);
-    this.same(REPORT, 'constants', [false, 'not-promoted'], pick(report, ['runtime_default_activation', 'core_promotion_status']));
     this.judgedAgain = hasTheseRules(report, contract, decision);
     if (this.judgedAgain) await this.judgeAgain(report, decision, contract, tops.get(SANDBOX), chain, predicate);
     return statement ? report : null;
@@ -272,18 +272,22 @@ class BundleChecks {
       passes.push({ argv_sha256: await sha256(canonical(at(one, 'argv'))), exit, kind, result, tests });
     }
     const made = {
-      verdict: at(report, 'status'), blockers: at(report, 'blocker_reasons'),
-      started_at: at(report, 'run_started_at'), finished_at: at(report, 'run_finished_at'),
-      engine: { id: at(engine, 'id'), source_id: at(engine, 'source_id'), tree_sha256: opt(engine, 'tree_sha256') || at(engine, 'executable_sha256'), argv_sha256: at(engine, 'argv_sha256'), process_started: at(engine, 'process_started') },
-      sandbox: { asked: at(sandbox, 'asked'), applied: at(sandbox, 'profile'), probe_sha256: opt(sandbox, 'probe_sha256') },
-      model: { requested: pair, asked: names('asked'), answered: names('answered'), refused: at(model, 'refused') },
-      harness: { version: at(host, 'harness_version'), executable_sha256: at(host, 'harness_sha256') },
-      verification: passes,
+      verdict: [['verdict', at(report, 'status')]], blockers: [['blockers', at(report, 'blocker_reasons')]],
+      started: [['started_at', at(report, 'run_started_at')]], finished: [['finished_at', at(report, 'run_finished_at')]],
+      engine: [['engine', { id: at(engine, 'id'), source_id: at(engine, 'source_id'), tree_sha256: opt(engine, 'tree_sha256') || at(engine, 'executable_sha256'), argv_sha256: at(engine, 'argv_sha256'), process_started: at(engine, 'process_started') }]],
+      sandbox: [['sandbox', { asked: at(sandbox, 'asked'), applied: at(sandbox, 'profile'), probe_sha256: opt(sandbox, 'probe_sha256') }]],
+      model: [['model', { requested: pair, asked: names('asked'), answered: names('answered'), refused: at(model, 'refused') }]],
+      harness: [['harness', { version: at(host, 'harness_version'), executable_sha256: at(host, 'harness_sha256') }]],
+      verification: [['verification', passes]],
     };
-    for (const field of words('run_id task_id stage purpose contract_digest decision_id baseline_commit baseline_tree result_tree coverage')) made[field] = at(report, field);
+    const same = { run: 'run_id', task: 'task_id', stage: 'stage', purpose: 'purpose', contract: 'contract_digest', decision: 'decision_id', baseline: 'baseline_commit baseline_tree', result_tree: 'result_tree', coverage: 'coverage' };
+    for (const [name, fields] of Object.entries(same)) made[name] = words(fields).map((field) => [field, at(report, field)]);
     this.same('patch.diff', 'signed_patch', at(predicate, 'patch_sha256'), digests.get('patch.diff'));
-    for (const [field, value] of Object.entries(made)) this.same(REPORT, 'signed_' + field, at(predicate, field), value);
-    for (const field of ['kind', 'bundles', 'subject_model']) this.same(REPORT, 'signed_' + field, opt(predicate, field), opt(report, field));
+    for (const [name, fields] of Object.entries(made)) for (const [field, value] of fields) this.same(REPORT, 'signed_' + name, at(predicate, field), value);
+    const optional = { kind: 'kind bundles subject_model', approval: 'request_digest approval_digest', target: 'work_id target_commit disposable_repository_dir target_repository_admission_status' };
+    for (const [name, fields] of Object.entries(optional)) for (const field of words(fields)) this.same(REPORT, 'signed_' + name, opt(predicate, field), opt(report, field));
+    this.same(REPORT, 'allowed_mutation_scope', SCOPES[at(report, 'stage')] ?? null, at(report, 'allowed_mutation_scope'));
+    this.same(REPORT, 'runtime_default_activation', [false, 'not-promoted'], pick(report, ['runtime_default_activation', 'core_promotion_status']));
   }
 
   // The report is about the request that was judged, and no engine started against a refusal.
@@ -294,10 +298,10 @@ class BundleChecks {
     if (!redacted) this.same(CONTRACT, 'contract_digest', at(report, 'contract_digest'), await sha256(this.files.get(CONTRACT)));
     const made = await sha256(canonical(inputs));
     this.same(DECISION, 'decision_id', [at(report, 'decision_id'), at(report, 'decision_id')], [at(decision, 'decision_id'), made]);
-    this.same(DECISION, 'request', pick(report, ['contract_digest', 'purpose', 'stage', 'backend']), pick(inputs, ['contract_digest', 'purpose', 'stage', 'engine']));
-    this.same(DECISION, 'request', at(report, 'engine', 'id'), at(inputs, 'engine'));
+    for (const [name, field] of [['contract', 'contract_digest'], ['purpose', 'purpose'], ['stage', 'stage']]) this.same(DECISION, 'decision_' + name, at(report, field), at(inputs, field));
+    this.same(DECISION, 'decision_engine', [at(report, 'backend'), at(report, 'engine', 'id')], [at(inputs, 'engine'), at(inputs, 'engine')]);
     if (at(report, 'baseline_commit') !== null) this.same(DECISION, 'decision_baseline', report.baseline_commit, opt(at(inputs, 'target'), 'baseline_commit'));
-    this.same(DECISION, 'kind', opt(report, 'kind'), opt(inputs, 'kind'));
+    this.same(DECISION, 'decision_kind', opt(report, 'kind'), opt(inputs, 'kind'));
     if (opt(report, 'kind')) this.checkDocument(report); else this.checkApproval(report, inputs);
     const refused = [...at(decision, 'missing_gates'), ...at(decision, 'not_evaluated')];
     this.check(!(started && refused.length), DECISION, 'admitted', 'no engine against a refusal', refused);
@@ -409,9 +413,16 @@ class BundleChecks {
 
   // sandbox.json and the report tell of the same sandbox, and a recorder that ran out of room is told of.
   async checkSandbox(sandbox, report) {
-    const told = [...pick(at(report, 'sandbox'), ['asked', 'profile']), at(report, 'engine', 'process_started')];
-    this.same(SANDBOX, 'sandbox', told, pick(sandbox, ['asked', 'applied', 'engine_ran']));
+    this.same(SANDBOX, 'sandbox_asked', at(report, 'sandbox', 'asked'), at(sandbox, 'asked'));
+    this.same(SANDBOX, 'sandbox_applied', at(report, 'sandbox', 'profile'), at(sandbox, 'applied'));
+    this.same(SANDBOX, 'sandbox_engine', at(report, 'engine', 'process_started'), at(sandbox, 'engine_ran'));
     const postures = at(sandbox, 'postures');
+    const open = postures.flatMap((one) => at(one, 'probes')).filter((one) => at(one, 'refused') !== true);
+    this.check(!open.length, SANDBOX, 'probes', 'everything that was tried is refused', open);
+    const isWhole = (one) => at(one, 'profile') === at(sandbox, 'applied') && at(one, 'probes').length > 0;
+    this.check(postures.every(isWhole), SANDBOX, 'postures', at(sandbox, 'applied'), 'a posture of another profile, or without a probe');
+    const isPlaced = (cell) => Number.isSafeInteger(at(cell, 'posture')) && cell.posture < postures.length;
+    this.check(at(sandbox, 'cells').every(isPlaced), SANDBOX, 'cells', 'a posture for each', 'one that is not there');
     this.same(SANDBOX, 'probe_sha256', postures.length ? await sha256(canonical(postures)) : null, opt(at(report, 'sandbox'), 'probe_sha256'));
     const full = at(sandbox, 'cells').some((cell) => isFull(at(cell, 'seen')));
     this.same(SANDBOX, 'recorder_full', full, at(report, 'coverage').includes('recorder_full'));

@@ -284,7 +284,14 @@ fn meta_of(facts: &RunFacts) -> Vec<String> {
     meta.push(format!("purpose {}", row.purpose.as_str()));
     meta.extend(facts.phase.map(|phase| format!("now {phase:?}").to_lowercase()));
     meta.extend(facts.answer.as_ref().map(|answer| format!("outcome {}", answer.word())));
+    meta.extend(facts.report.as_ref().and_then(landed_text));
     meta
+}
+
+/// Commit and branch of a run that landed one.
+fn landed_text(report: &Report) -> Option<String> {
+    let (branch, commit) = (report.result_branch.as_ref()?, report.result_commit.as_ref()?);
+    Some(format!("landed {} on branch {}", commit.get(..12).unwrap_or(commit), show_controls(branch)))
 }
 
 fn reasons_of(facts: &RunFacts) -> Vec<ReasonRow> {

@@ -39,7 +39,8 @@ pub(crate) async fn verify_page(
     };
     let reference = show_controls(&reference);
     let errors = result.errors.iter().map(|error| {
-        let text = format!("{}: expected {}, found {}", error.file, error.expected, error.found);
+        let line = error.line.map_or_else(String::new, |line| format!(", line {line}"));
+        let text = format!("{}{line}: expected {}, found {}", error.file, error.expected, error.found);
         (show_controls(&error.check), show_controls(&text))
     });
     let page = VerifyPage {
