@@ -21,6 +21,9 @@ use crate::state::ConsoleState;
 pub const SEND_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks at a run's file: a viewer sees an event within a tenth of a second.
 const LOOK: Duration = Duration::from_millis(40);
+/// The same for more viewers than these: each look that finds an event costs a write for each of them.
+const LOOK_FOR_MANY: Duration = Duration::from_millis(90);
+const MANY_VIEWERS: usize = 100;
 /// Looks without any viewer after which a reader ends.
 const IDLE_LOOKS: u32 = 50;
 /// Looks in a row that may fail before a reader gives up, and the time between two of them:
@@ -94,12 +97,18 @@ async fn read_feed(state: Arc<ConsoleState>, run_id: String, feed: Arc<LiveFeed>
             feed.end_feed(end);
             return;
         }
-        idle = if feed.count_viewers() == 0 { idle + 1 } else { 0 };
+        let viewers = feed.count_viewers();
+        idle = if viewers == 0 { idle + 1 } else { 0 };
         if idle > IDLE_LOOKS && feed.end_unless_viewed() {
             return;
         }
-        tokio::time::sleep(if failed == 0 { LOOK } else { LOOK_AFTER_FAILURE }).await;
+        tokio::time::sleep(if failed == 0 { pause_for(viewers) } else { LOOK_AFTER_FAILURE }).await;
     }
+}
+
+/// Time between two looks for so many viewers.
+fn pause_for(viewers: usize) -> Duration {
+    if viewers > MANY_VIEWERS { LOOK_FOR_MANY } else { LOOK }
 }
 
 /// Sends until the sending or the viewer's session ends.
@@ -138,5 +147,17 @@ async fn send_feed(view: CountedViewer, after: Option<u64>, sender: LiveSender) 
             Err(_) if !sender.send_within(keep_alive(), SEND_WITHIN).await => return,
             Err(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_viewers_are_written_to_less_often_and_within_a_tenth_of_a_second() {
+        assert_eq!((pause_for(1), pause_for(MANY_VIEWERS)), (LOOK, LOOK));
+        assert_eq!(pause_for(MANY_VIEWERS + 1), LOOK_FOR_MANY);
+        assert!(LOOK < LOOK_FOR_MANY && LOOK_FOR_MANY < Duration::from_millis(100));
     }
 }

@@ -144,6 +144,52 @@ mod tests {
         }
     }
 
+    /// The source of the module of a test, and the rest of its path in that file; none if there is no such module.
+    fn find_module<'a>(root: &Path, suite: &TestProgramName, test: &'a str) -> Option<(String, Vec<&'a str>)> {
+        let folder = match suite.test.as_str() {
+            "lib" => root.join("crates").join(&suite.package).join("src"),
+            name => root.join("crates").join(&suite.package).join("tests").join(name),
+        };
+        let parts: Vec<&str> = test.split("::").collect();
+        let modules = &parts[..parts.len() - 1];
+        (0..=modules.len()).rev().find_map(|depth| {
+            let below = modules[..depth].iter().fold(folder.clone(), |path, part| path.join(part));
+            let mut files = vec![below.with_extension("rs"), below.join("mod.rs"), below.join("main.rs")];
+            files.push(below.join("lib.rs"));
+            let text = files.iter().find_map(|file| fs::read_to_string(file).ok())?;
+            Some((text, parts[depth..].to_vec()))
+        })
+    }
+
+    /// A test that was renamed or moved would fail no more when its defence is gone, and be taken for one that passes.
+    #[test]
+    fn every_row_names_tests_that_are_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let is_there = |row: &Row, test: &str| {
+            find_module(&root, &row.suite, test).is_some_and(|(text, rest)| {
+                let (name, modules) = rest.split_last().unwrap();
+                // Some tests are rows of a macro; some modules of a test program are files of another.
+                let is_shared = text.contains("#[path");
+                let stands = text.contains(&format!("fn {name}(")) || text.contains(&format!(" {name}: "));
+                let holds = modules.iter().all(|module| text.contains(&format!("mod {module}")));
+                holds && (stands || is_shared && !modules.is_empty())
+            })
+        };
+        let rows = read_rows(&root.join("xtask/reverted")).unwrap();
+        let tests = rows.iter().flat_map(|row| row.fails.iter().map(move |test| (row, test)));
+        let gone: Vec<String> = tests
+            .filter(|(row, test)| !is_there(row, test))
+            .map(|(row, test)| format!("{}: {}: {} has no {test}", row.table, row.name, row.suite.test))
+            .collect();
+        assert!(gone.is_empty(), "{}", gone.join("\n"));
+        let moved = Row {
+            fails: Vec::new(),
+            ..toml::from_str("name='a'\nfile='f'\nfind=''\nreplace=''\npackage='hermes'\ntest='lib'\nfails=[]").unwrap()
+        };
+        assert!(!is_there(&moved, "live::feed::tests::a_slow_viewer_takes_little_at_a_time"), "the control");
+        assert!(is_there(&moved, "feeds::feed::tests::a_slow_viewer_takes_little_at_a_time"));
+    }
+
     #[test]
     fn too_few_rows_are_complained_about() {
         let row = "name = 'a'\nfile = 'f'\nfind = ''\nreplace = ''\npackage = 'p'\ntest = 'lib'\nfails = ['t']";

@@ -110,6 +110,22 @@ fn the_panel_is_right_about_consent_tokens_and_absence() {
     for path in ["/", "/runs", "/api/cto/overview", "/login", "/metrics", "/api/openapi.json"] {
         assert_eq!(ask_raw(&free, path, &token).0, 404, "{path} is not the sidecar's");
     }
+    let set_mode = |mode| fs::set_permissions(folders.token_file(), fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o644);
+    assert_eq!(ask_raw(&free, summary, &token).0, 503, "a token that others can read is none");
+    set_mode(0o600);
+    assert_eq!(ask_raw(&free, summary, &token).0, 200);
+    for (theme, width) in [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)] {
+        let look = Look { theme, width, ..Look::at(&host.origin, WebuiHost::cookie()) };
+        let own = browser.open(look);
+        own.visit("/");
+        expect_state(&own, "fresh");
+        let barriers: Vec<String> =
+            own.find_barriers().into_iter().filter(|barrier| barrier.contains("cto-panel")).collect();
+        assert_eq!(barriers, [""; 0], "{theme} {width}");
+        assert_eq!(detect(&own), [""; 0], "{theme} {width}");
+        own.leave();
+    }
     consent(&page, true);
     assert_ne!(fs::read_to_string(folders.token_file()).unwrap(), token, "a new token");
     assert_eq!(ask_raw(&free, summary, &token).0, 401, "the old one is worth nothing at once");

@@ -5,6 +5,23 @@ use testkit::program;
 
 use crate::{Browser, Look, Served, world};
 
+/// A handshake that never begins, or stops in its middle, ends its connection.
+fn drop_silent_handshakes(host: &str) {
+    use std::io::{Read as _, Write as _};
+    let hello = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01];
+    let mut held: Vec<std::net::TcpStream> = (0..20).map(|_| std::net::TcpStream::connect(host).unwrap()).collect();
+    for stream in held.iter_mut().step_by(2) {
+        stream.write_all(&hello).unwrap();
+    }
+    for (number, mut stream) in held.into_iter().enumerate() {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+        let mut rest = Vec::new();
+        let ended = stream.read_to_end(&mut rest);
+        let is_patience = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
+        assert!(!ended.as_ref().is_err_and(is_patience), "connection {number} is held: {ended:?}");
+    }
+}
+
 #[test]
 fn beyond_loopback_the_console_speaks_tls_and_wants_a_login() {
     let Some(browser) = Browser::start("beyond_loopback_the_console_speaks_tls_and_wants_a_login") else { return };
@@ -50,6 +67,7 @@ fn beyond_loopback_the_console_speaks_tls_and_wants_a_login() {
     assert!(page.faults().is_empty());
     let plain = served.send(format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n").as_bytes());
     assert!(plain.is_none(), "nothing is said without TLS");
+    drop_silent_handshakes(&served.host.replace("0.0.0.0", "127.0.0.1"));
     std::fs::create_dir_all(world.user().join(".config/cto")).unwrap();
     std::fs::write(world.user().join(".config/cto/config.yaml"), "hermes:\n  open_read_only: true\n").unwrap();
     let refused = world.cto(words).expect(2).json();
