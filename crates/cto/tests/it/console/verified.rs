@@ -16,7 +16,7 @@ const BREAKS: &[BreakRow] = &[
     ("a byte of the patch", |bundle| change(bundle, "patch.diff"), "digest"),
     ("a byte of the report", |bundle| change(bundle, "report.json"), "digest"),
     ("a byte of the decision", |bundle| change(bundle, "eligibility-decision.json"), "digest"),
-    ("the attestation", |bundle| fs::write(bundle.join("attestation.dsse.json"), "{}").unwrap(), "envelope"),
+    ("the attestation", |bundle| write_over(&bundle.join("attestation.dsse.json"), b"{}"), "envelope"),
     ("a file is gone", |bundle| fs::remove_file(bundle.join("test.log")).unwrap(), "present"),
     ("a file is added", |bundle| fs::write(bundle.join("more <b>.txt"), "x").unwrap(), "signed"),
     ("a folder is added", |bundle| fs::create_dir(bundle.join("empty")).unwrap(), "directory"),
