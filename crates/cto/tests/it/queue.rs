@@ -405,9 +405,9 @@ fn workers_of_a_home_drain_on_command() {
 
 pub(crate) fn check_drain_command(yard: &Yard) {
     let (ours, theirs) = (&yard.worlds[0], &yard.worlds[1]);
-    assert_eq!(ours.cto(["drain", "--json"]).expect(0).json(), json!({"left": 0, "state": "drained", "workers": 0}));
     ours.case("made", &[("fake", SLEEPS)]);
     let run = submit(ours, &["./made"]);
+    assert_eq!(ours.cto(["drain", "--json"]).expect(0).json(), json!({"left": 0, "state": "drained", "workers": 0}));
     let busy = Started::worker(ours, &[]);
     wait_for_engine(ours, &run);
     let (idle, other) = (Started::worker(ours, &[]), Started::worker(theirs, &[]));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use contract::{Digest, RunId, Stage, Stamp};
 use serde_json::Value;
-use stateright::{Checker as _, Model, Property};
+use stateright::{Checker as _, HasDiscoveries, Model, Property};
 
 use super::{QueueState, QueueTurn};
 use crate::kind::EntryKind;
@@ -26,8 +26,9 @@ fn stamp(tick: u8) -> Stamp {
     Stamp::from_unix(Duration::from_secs(1_772_359_200 + u64::from(tick))).unwrap()
 }
 
-fn owner(worker: usize) -> Digest {
-    Digest::of_bytes(&[u8::try_from(worker).unwrap()])
+/// Workers of one home: no step asks which of them has a run, only its epoch.
+fn owner() -> Digest {
+    Digest::of_bytes(b"home")
 }
 
 fn run_id(run: usize) -> RunId {
@@ -49,7 +50,7 @@ struct Base {
 }
 
 /// The last step of a worker that has a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
     Claimed,
     /// The ledger has the start of the run, on a timeline that somebody has vouched for.
@@ -65,7 +66,7 @@ enum Step {
 }
 
 /// A worker's knowledge. It may sleep for any time between two steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Worker {
     run: usize,
     epoch: u64,
@@ -91,12 +92,10 @@ struct State {
     tokens: u8,
     /// Engines that began with the approval.
     engines: u8,
-    /// An engine began for a run that another worker had taken over.
+    /// An engine began for a run that another worker had taken over on the same timeline.
     engine_too_late: bool,
     /// The approval was used on a timeline that nobody had vouched for.
     used_unvouched: bool,
-    /// A step of a worker was refused.
-    is_refused: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,15 +128,16 @@ struct Fleet {
     runs: usize,
     ticks: u8,
     can_fail_over: bool,
-    can_cancel: bool,
+    /// Runs are cancelled, leases renewed, and workers end without a word. One that sleeps for ever is as good as dead.
+    has_more_steps: bool,
     without: Option<Defence>,
 }
 
 /// One run that is cancelled, and claims that lapse again and again.
-const ONE_RUN: Fleet = Fleet { runs: 1, ticks: 7, can_fail_over: false, can_cancel: true, without: None };
+const ONE_RUN: Fleet = Fleet { runs: 1, ticks: 7, can_fail_over: false, has_more_steps: true, without: None };
 
 /// Two runs with one approval, and a standby that is promoted.
-const FAILOVER: Fleet = Fleet { runs: 2, ticks: 3, can_fail_over: true, can_cancel: false, without: None };
+const FAILOVER: Fleet = Fleet { runs: 2, ticks: 2, can_fail_over: true, has_more_steps: false, without: None };
 
 impl Base {
     fn new() -> Self {
@@ -163,9 +163,9 @@ impl Base {
     }
 
     /// As [`crate::Ledger::run_started`].
-    fn start_run(&mut self, worker: Worker, at: usize, now: u8) -> Option<()> {
+    fn start_run(&mut self, worker: Worker, now: u8) -> Option<()> {
         self.turns[worker.run] = self.turns[worker.run].start_run(worker.epoch, stamp(now)).ok()?;
-        self.leases[worker.run] = Some(Lease { owner: owner(at), epoch: worker.epoch, until: stamp(now + LEASE) });
+        self.leases[worker.run] = Some(Lease { owner: owner(), epoch: worker.epoch, until: stamp(now + LEASE) });
         self.given[worker.run] = worker.epoch;
         Some(())
     }
@@ -206,7 +206,7 @@ impl Base {
 
 impl State {
     fn claim_run(&mut self, at: usize, run: usize) -> Option<()> {
-        let turn = self.primary.turns[run].lapse(stamp(self.now)).claim_run(owner(at), stamp(self.now + LEASE))?;
+        let turn = self.primary.turns[run].lapse(stamp(self.now)).claim_run(owner(), stamp(self.now + LEASE))?;
         self.primary.turns[run] = turn;
         self.workers[at] =
             Some(Worker { run, epoch: turn.epoch, step: Step::Claimed, timeline: 0, used_at: 0, token: 0 });
@@ -217,22 +217,21 @@ impl State {
     fn proceed(&mut self, fleet: Fleet, at: usize) -> Option<()> {
         let worker = self.workers[at]?;
         let stepped = match worker.step {
-            Step::Claimed => self.start(worker, at),
+            Step::Claimed => self.start(worker),
             Step::Started => self.use_approval(worker, fleet.without),
             Step::Used => self.witness_use(worker, fleet.without),
             Step::Witnessed => self.begin_engine(worker, fleet.without),
             Step::Working | Step::TakenOver => return None,
         };
-        self.is_refused |= stepped.is_none();
         self.workers[at] = stepped;
         Some(())
     }
 
     /// The decision comes first: on an unknown timeline it refuses.
-    fn start(&mut self, worker: Worker, at: usize) -> Option<Worker> {
+    fn start(&mut self, worker: Worker) -> Option<Worker> {
         let timeline = self.primary.timeline;
         (self.vouched == timeline).then_some(())?;
-        self.primary.start_run(worker, at, self.now)?;
+        self.primary.start_run(worker, self.now)?;
         Some(Worker { step: Step::Started, timeline, ..worker })
     }
 
@@ -256,13 +255,15 @@ impl State {
         let is_in_time = self.now - worker.used_at < LEASE / 2 || without == Some(Defence::Deadline);
         is_in_time.then_some(())?;
         self.engines += 1;
-        self.engine_too_late |= self.primary.given[worker.run] > worker.epoch;
+        // A promoted standby may lack the start itself, and only the witness of an approval outlives that.
+        let is_same_timeline = worker.timeline == self.primary.timeline;
+        self.engine_too_late |= is_same_timeline && self.primary.given[worker.run] > worker.epoch;
         Some(Worker { step: Step::Working, ..worker })
     }
 
     fn take_over(&mut self, at: usize, run: usize) -> Option<()> {
         let held = self.primary.leases[run]?;
-        let lease = held.take_over(owner(at), stamp(self.now), stamp(self.now + LEASE))?;
+        let lease = held.take_over(owner(), stamp(self.now), stamp(self.now + LEASE))?;
         self.primary.leases[run] = Some(lease);
         self.primary.given[run] = lease.epoch;
         self.workers[at] =
@@ -282,9 +283,11 @@ impl State {
             }
             Act::Seal(at) => {
                 let worker = self.workers[at].take()?;
-                self.is_refused |= self.primary.seal_run(worker, fleet.without).is_none();
+                let _ = self.primary.seal_run(worker, fleet.without);
             }
-            Act::Die(at) => drop(self.workers[at].take()?),
+            Act::Die(at) => {
+                self.workers[at].take()?;
+            }
             Act::TakeOver(at, run) => self.take_over(at, run)?,
             Act::Cancel(run) => self.primary.turns[run] = self.primary.turns[run].cancel().0,
             Act::Replicate => self.standby = self.primary.clone(),
@@ -294,6 +297,8 @@ impl State {
             }
             Act::Vouch => self.vouched = self.primary.timeline,
         }
+        // States that differ in the names of the workers alone are one.
+        self.workers.sort_unstable();
         Some(())
     }
 
@@ -320,7 +325,6 @@ impl Model for Fleet {
             engines: 0,
             engine_too_late: false,
             used_unvouched: false,
-            is_refused: false,
         }]
     }
 
@@ -329,16 +333,20 @@ impl Model for Fleet {
         for (at, worker) in state.workers.iter().enumerate() {
             match worker.map(|worker| worker.step) {
                 None => acts.extend((0..self.runs).flat_map(|run| [Act::Claim(at, run), Act::TakeOver(at, run)])),
-                Some(Step::Working) => acts.extend([Act::Renew(at), Act::Seal(at), Act::Die(at)]),
-                Some(Step::TakenOver) => acts.extend([Act::Seal(at), Act::Die(at)]),
-                Some(_) => acts.extend([Act::Proceed(at), Act::Die(at)]),
+                Some(Step::Working | Step::TakenOver) => acts.push(Act::Seal(at)),
+                Some(_) => acts.push(Act::Proceed(at)),
+            }
+            if worker.is_some() && self.has_more_steps {
+                acts.extend([Act::Renew(at), Act::Die(at)]);
             }
         }
-        if self.can_cancel {
+        if self.has_more_steps {
             acts.extend((0..self.runs).map(Act::Cancel));
         }
         if self.can_fail_over && state.primary.timeline == 1 {
-            acts.extend([Act::Replicate, Act::FailOver]);
+            // Of several copies the last one counts.
+            acts.extend((state.standby == Base::new()).then_some(Act::Replicate));
+            acts.push(Act::FailOver);
         }
         acts.extend((state.vouched != state.primary.timeline).then_some(Act::Vouch));
     }
@@ -363,7 +371,9 @@ impl Model for Fleet {
             }),
             Property::always("one worker has an epoch", |_, state: &State| !state.shares_epoch()),
             Property::sometimes("an engine begins", |_, state: &State| state.engines == 1),
-            Property::sometimes("a step comes too late", |_, state: &State| state.is_refused),
+            Property::sometimes("a worker has an epoch that has passed", |_, state: &State| {
+                state.workers.iter().flatten().any(|worker| worker.epoch < state.primary.given[worker.run])
+            }),
             Property::sometimes("a run is sealed by another worker", |_, state: &State| {
                 (0..RUNS).any(|run| state.primary.seals[run].last() > Some(&state.primary.turns[run].epoch))
             }),
@@ -372,7 +382,7 @@ impl Model for Fleet {
 }
 
 const ONE_ENGINE: &str = "one engine begins with an approval";
-const IN_TIME: &str = "no engine begins for a run that another worker took over";
+const IN_TIME: &str = "no engine begins for a run that another worker took over on its timeline";
 const NO_LATE_RESULT: &str = "no result counts under an epoch that has passed";
 const VOUCHED: &str = "no approval is used on a timeline that nobody vouched for";
 
@@ -395,7 +405,8 @@ fn without_a_defence_the_checker_finds_the_broken_promise() {
         (Defence::Epoch, ONE_RUN, NO_LATE_RESULT),
     ] {
         let fleet = Fleet { without: Some(defence), ..fleet };
-        let checked = fleet.checker().threads(2).spawn_bfs().join();
+        let found = HasDiscoveries::AllOf([broken].into());
+        let checked = fleet.checker().finish_when(found).threads(2).spawn_bfs().join();
         assert!(checked.discovery(broken).is_some(), "{defence:?}: {} states", checked.unique_state_count());
     }
 }

@@ -107,7 +107,8 @@ fn check_said(yard: &Yard, said: &[Value]) {
     let rows = lines(&yard.first().cto(["queue", "--all", "--json", "--limit", "100000"]).expect(0));
     let rows: BTreeMap<&str, &Value> = rows.iter().map(|row| (text(&row["run_id"]), row)).collect();
     let mut told: BTreeMap<&str, usize> = BTreeMap::new();
-    for line in said {
+    // A worker that could not begin says that, and names no run.
+    for line in said.iter().filter(|line| line["run_id"].is_string()) {
         let (row, state) = (rows[text(&line["run_id"])], text(&line["state"]));
         *told.entry(state).or_default() += 1;
         match state {
