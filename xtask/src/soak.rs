@@ -22,6 +22,8 @@ struct Soak {
 const NO_TOOL: &[&str] = &["none"];
 /// Tests that are built only with the fleet.
 const FLEET_TESTS: &str = "fleet::";
+/// Package whose soaks need a server.
+const FLEET_PACKAGE: &str = "ledger";
 
 /// The soak that runs packages instead of tests.
 const HONEST: &str = "honest";
@@ -211,7 +213,16 @@ const SOAKS: &[Soak] = &[
         times: 300,
         tools: &[],
     },
-    // Workers of a queue that are killed and stopped at random: no run is lost, started twice or sealed by an epoch that has gone.
+    // A ledger of a year, moved to a server and back.
+    Soak {
+        name: "moved",
+        tests: &[("ledger", "moved::there_and_back_it_is_the_same_ledger")],
+        variable: "CTO_TEST_MOVED_RUNS",
+        times: 100_000,
+        tools: NO_TOOL,
+    },
+    // Workers of a queue that are killed and stopped at random, a server that crashes, an object store that fails and a network that is cut:
+    // no run is lost, started twice or sealed by an epoch that has gone.
     Soak {
         name: "fleet",
         tests: &[
@@ -256,7 +267,8 @@ impl Soak {
     fn hold(&self, times: u32) -> ChoreResult {
         for (package, test) in self.tests {
             println!("soak {}: {test}, {times} times", self.name);
-            let features = if test.starts_with(FLEET_TESTS) { "fleet" } else { "" };
+            let needs_fleet = test.starts_with(FLEET_TESTS) || *package == FLEET_PACKAGE;
+            let features = if needs_fleet { "fleet" } else { "" };
             let words =
                 ["test", "-p", package, "--features", features, "--tests", "--", "--nocapture", "--exact", test];
             let mut command = cargo(&words);

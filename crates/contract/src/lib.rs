@@ -12,6 +12,7 @@ mod canonical;
 pub mod case;
 pub mod claim;
 pub mod collection;
+pub mod continuity;
 pub mod core_route;
 pub mod coverage;
 pub mod decision;

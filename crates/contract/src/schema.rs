@@ -61,6 +61,7 @@ pub const PUBLISHED: &[Published] = &[
         "the in-toto statement by which a second worker confirms a bundle",
     ),
     published::<crate::worker::WorkerRecord>("worker", "the admission or removal of a worker"),
+    published::<crate::continuity::ContinuityRecord>("continuity", "the acceptance of a ledger up to an entry"),
     published::<crate::taken::TakenStatement>("patch-taken", "the in-toto statement of a patch that was taken"),
     published::<crate::approval::Plan>("plan", "exactly what a run would do; its digest is the request digest"),
     published::<crate::approval::Request>("request", "a plan that somebody asks to approve"),

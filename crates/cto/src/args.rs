@@ -716,6 +716,20 @@ Examples:
 
 Exit codes: 0 drained, 3 it cannot work, 130 interrupted.")]
     Worker(WorkerArgs),
+    /// Ask the workers of this home to take no new run and to end after their active runs
+    #[command(after_help = "\
+A worker that starts later is not asked.
+
+Examples:
+  cto drain
+  cto drain --wait --json
+
+Exit codes: 0 they were asked, or with --wait have ended; 3 they cannot be asked, 130 interrupted.")]
+    Drain {
+        /// Wait until they have ended
+        #[arg(long)]
+        wait: bool,
+    },
     /// Set the kill switch: block new runs and stop active ones
     #[command(after_help = "\
 Examples:

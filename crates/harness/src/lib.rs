@@ -18,7 +18,7 @@ pub use after::archive::{
     ArchiveManifest, ExportRunError, ExportSource, Exported, ImportArchiveError, Imported, OpenedArchive, TakenIn,
     export_run, import_archive, open_archive,
 };
-pub use after::audit::{AuditLedgerError, LedgerAudit, audit};
+pub use after::audit::{AuditLedgerError, AuditScope, LedgerAudit, ObjectsAudit, audit};
 pub use after::collection::{CollectionDocument, CollectionProblem, seal_collection};
 pub use after::gc::{Act, CollectError, Kept, Retention, RunFate, Swept, SweptFate, SweptKind, gc};
 pub use after::lanes::{
@@ -67,10 +67,14 @@ pub use home::trust::{
     ChangeTrustError, FindTrustError, TrustEdit, TrustFile, TrustLog, change_trust, find_unlogged_trust,
 };
 pub use home::watch::{LiveFact, LiveUsage, Quiet, Step, StepReport, StepState, Watch, WatchRun};
+pub use home::worker_places::{DrainingWorker, MachinePlace, WorkerPlace};
 pub use run::about::DocumentSubject;
 pub use run::attached::{AttachedFact, AttachedRun};
 pub use run::availability::availability;
-pub use run::continuity::{ContinueLedgerError, LedgerVouch, continue_ledger, find_discontinuity};
+pub use run::continuity::{
+    ContinueLedgerError, LedgerVouch, SignedContinuity, continue_ledger, draft_continuity, find_discontinuity,
+    needs_signed_continuity,
+};
 pub use run::evidence_store::{CheckEvidenceError, name_rights};
 pub use run::file::{OpenRunError, accept_contract, name_queued_run};
 pub use run::halt::{Halt, HaltError, HaltSet, Halted, Resumed, halted, lift_halt, set_halt};

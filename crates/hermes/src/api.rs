@@ -92,6 +92,11 @@ pub(crate) async fn spend(State(state): Shared) -> Response {
     json_document(&state.ask_source(|source| source.view_spend()).await)
 }
 
+/// Queue, workers, leases and late steps as JSON.
+pub(crate) async fn queue(State(state): Shared) -> Response {
+    json_document(&state.ask_source(|source| source.view_queue()).await)
+}
+
 /// OpenAPI description.
 pub(crate) async fn open_api() -> Response {
     json_document(&Ok(describe_interface()))

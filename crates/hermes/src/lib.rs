@@ -32,7 +32,8 @@ pub use serve::{Console, ConsoleSettings, LinkMaker, ServeConsoleError, ServerTl
 pub use sidecar::Sidecar;
 pub use source::{
     ArtifactFacts, BoardFacts, BoardItemFacts, ConsoleSource, DayCount, EventChunk, FindingFacts, LadderFacts,
-    LadderRung, LogAsked, LogWindow, OperatorAct, OperatorActKind, OverviewFacts, PassRate, PatchFile, PatchLine,
-    PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunListFacts, RunMark, RunState, RunningFacts,
-    RunsAsked, SealedSize, SessionCheck, SourceError, SourceErrorKind, SpendFacts, WaitingFacts,
+    LadderRung, LateStepFacts, LogAsked, LogWindow, OperatorAct, OperatorActKind, OverviewFacts, PassRate, PatchFile,
+    PatchLine, PatchLineKind, QueueFacts, QueuedFacts, RecordFacts, RefusalFacts, RequestFacts, RunFacts, RunListFacts,
+    RunMark, RunState, RunningFacts, RunsAsked, SealedSize, SessionCheck, SourceError, SourceErrorKind, SpendFacts,
+    WaitingFacts, WorkerFacts,
 };

@@ -10,6 +10,7 @@ use contract::Status;
 use views::{ControlSummary, RungStatus};
 
 use crate::respond::{json_document, with_body};
+use crate::source::QueueFacts;
 use crate::state::ConsoleState;
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -22,8 +23,11 @@ pub(crate) async fn liveness() -> Response {
 /// Figures in the text format of Prometheus.
 pub(crate) async fn figures(State(state): State<Arc<ConsoleState>>) -> Response {
     let viewers = state.live.count_viewers();
-    match state.ask_source(|source| source.compose_summary()).await {
-        Ok(summary) => with_body(StatusCode::OK, TEXT, "no-store", write_figures(&summary, viewers).into_bytes()),
+    match state.ask_source(|source| Ok((source.compose_summary()?, source.view_queue()?))).await {
+        Ok((summary, queue)) => {
+            let text = write_figures(&summary, viewers) + &write_queue(&queue);
+            with_body(StatusCode::OK, TEXT, "no-store", text.into_bytes())
+        }
         Err(error) => json_document::<()>(&Err(error)),
     }
 }
@@ -63,6 +67,27 @@ fn write_figures(summary: &ControlSummary, viewers: usize) -> String {
             let _ =
                 writeln!(text, "cto_rung_validated{{engine=\"{engine}\",model=\"{model}\",stage=\"{stage}\"}} {value}");
         }
+    }
+    text
+}
+
+/// Figures of the queue and of its workers.
+fn write_queue(queue: &QueueFacts) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "# HELP cto_queue_runs Runs of the queue that have not ended.\n# TYPE cto_queue_runs gauge");
+    for (state, runs) in [("queued", queue.waiting), ("claimed", queue.claimed), ("started", queue.started)] {
+        let _ = writeln!(text, "cto_queue_runs{{state=\"{state}\"}} {runs}");
+    }
+    let about = [
+        ("cto_queue_leases_lapsed", "Leases that have lapsed.", queue.lapsed),
+        ("cto_queue_late_steps", "Late steps of the last week, at most 20.", queue.late.len() as u64),
+    ];
+    for (name, about, value) in about {
+        let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} gauge\n{name} {value}");
+    }
+    let _ = writeln!(text, "# HELP cto_worker_runs Runs of the queue by home.\n# TYPE cto_worker_runs gauge");
+    for worker in &queue.workers {
+        let _ = writeln!(text, "cto_worker_runs{{home=\"{}\"}} {}", label(&worker.home), worker.runs);
     }
     text
 }

@@ -6,7 +6,8 @@ use views::{ControlSummary, LaneComparison, RequestPage, VerifyResult};
 
 use crate::route_table::{PageRoute, ROUTES, RouteAccess, RouteHandler};
 use crate::source::{
-    BoardFacts, LogWindow, OverviewFacts, RecordFacts, RequestFacts, RunFacts, RunListFacts, SourceError, SpendFacts,
+    BoardFacts, LogWindow, OverviewFacts, QueueFacts, RecordFacts, RequestFacts, RunFacts, RunListFacts, SourceError,
+    SpendFacts,
 };
 
 /// Describes every route, with the shape of every JSON answer.
@@ -80,6 +81,7 @@ fn shape_of(answer: RouteHandler, types: &mut SchemaGenerator) -> Value {
         RouteHandler::ApiRun => types.subschema_for::<RunFacts>(),
         RouteHandler::ApiVerification => types.subschema_for::<VerifyResult>(),
         RouteHandler::ApiLog => types.subschema_for::<LogWindow>(),
+        RouteHandler::ApiQueue => types.subschema_for::<QueueFacts>(),
         RouteHandler::ApiApprovals => types.subschema_for::<RequestPage>(),
         RouteHandler::ApiRequest => types.subschema_for::<RequestFacts>(),
         RouteHandler::ApiCompare => types.subschema_for::<LaneComparison>(),

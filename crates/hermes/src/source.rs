@@ -2,6 +2,7 @@
 
 mod board;
 mod facts;
+mod queue;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use facts::{
     OverviewFacts, PassRate, PatchFile, PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, RunFacts,
     RunListFacts, RunState, RunningFacts, RunsAsked, SealedSize, SpendFacts, WaitingFacts,
 };
+pub use queue::{LateStepFacts, QueueFacts, QueuedFacts, WorkerFacts};
 
 /// Home that the console shows. Calls block and are made on threads of their own; reading
 /// changes nothing.
@@ -44,6 +46,8 @@ pub trait ConsoleSource: Send + Sync + 'static {
     /// validators are not run.
     fn view_board(&self, from: usize) -> Result<BoardFacts, SourceError>;
     fn view_spend(&self) -> Result<SpendFacts, SourceError>;
+    /// The queue, the homes whose workers have runs of it, and steps that came too late.
+    fn view_queue(&self) -> Result<QueueFacts, SourceError>;
     /// Denies a request, signed by the operator's key. Records nothing if the session has
     /// ended once the signature is made.
     fn deny_request(&self, reference: &str, reason: &str, may_still: SessionCheck<'_>) -> Result<(), SourceError>;

@@ -189,6 +189,9 @@ fn submit_runs(ledger: &Ledger, numbers: std::ops::Range<u32>) -> Measured {
             after: None,
             not_before: None,
             labels: Vec::new(),
+            retry: None,
+            retry_of: None,
+            attempt: 0,
             detail: Value::Null,
         };
         ledger.queue_submitted(&order, ledger.store_time(some_time()?)?)?;

@@ -19,7 +19,7 @@ use untrusted_fs::own_files::{self, OwnPath as _};
 
 pub use imports::IMPORT_SIGNER_FILE;
 pub use packed::UnpackBundleError;
-pub use shared::ShareBundleError;
+pub use shared::{HandedIn, ShareBundleError};
 
 use crate::objects::ObjectStore;
 

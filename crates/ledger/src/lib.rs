@@ -41,8 +41,8 @@ mod verify;
 mod write;
 
 pub use bundles::{
-    BUNDLES_FOLDER, BundleOrigin, Bundles, EVIDENCE_FOLDERS, IMPORT_SIGNER_FILE, KeptBundle, PlaceBundleError,
-    SealedFolder, ShareBundleError, UnpackBundleError, hold_bundle,
+    BUNDLES_FOLDER, BundleOrigin, Bundles, EVIDENCE_FOLDERS, HandedIn, IMPORT_SIGNER_FILE, KeptBundle,
+    PlaceBundleError, SealedFolder, ShareBundleError, UnpackBundleError, hold_bundle,
 };
 pub use collect::RunCollected;
 pub use entry::{Entry, Position};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contract::{RunId, Stamp};
+use contract::{RunId, Stamp, Status};
 use serde_json::{Value, json};
 
 use crate::entry::Position;
@@ -10,7 +10,7 @@ use crate::kind::EntryKind;
 use crate::queue::{CancelledTurn, ClaimAsk, QueueOrder, QueueRefusal, QueueTurn, QueuedRun};
 use crate::read::{ReadLedgerError, parse_entries};
 use crate::store::{Ledger, LedgerChange};
-use crate::write::AppendEntryError;
+use crate::write::{AppendEntryError, RunSealed};
 
 impl Ledger {
     /// Puts a run into the queue. The run's id is taken from now on.
@@ -49,6 +49,22 @@ impl Ledger {
         let entry = parse_entries(stored)?.into_iter().next().filter(|entry| entry.is_kind(EntryKind::QueueSubmitted));
         let order: QueueOrder = serde_json::from_value(entry.ok_or_else(unreadable)?.body).map_err(|_| unreadable())?;
         if order.run_id == run.run_id { Ok(order) } else { Err(unreadable()) }
+    }
+
+    /// Queues the repetition of a run that is sealed now, where its order asks for one and nobody has cancelled it. Saying the same again
+    /// changes nothing.
+    pub(crate) fn repeat_sealed(&self, sealed: &RunSealed) -> Result<Option<QueueOrder>, AppendEntryError> {
+        if sealed.seal.status == Status::Pass {
+            return Ok(None);
+        }
+        let ended = self.queue_run(&sealed.run_id).ok().flatten().filter(|run| !run.stopping);
+        let order = ended.and_then(|run| self.queue_order(&run).ok());
+        let Some(next) = order.and_then(|order| order.next_attempt(sealed.seal.finished_at, &sealed.seal.reasons))
+        else {
+            return Ok(None);
+        };
+        self.queue_submitted(&next, sealed.time)?;
+        Ok(Some(next))
     }
 
     /// One run of the queue.

@@ -108,8 +108,16 @@ impl Ledger {
         })
     }
 
-    /// Records a sealed bundle. Saying the same again changes nothing and gives the first entry's place.
+    /// Records a sealed bundle, and then queues its repetition where one is asked for. Saying the same again changes nothing and gives the
+    /// first entry's place.
     pub fn run_sealed(&self, sealed: &RunSealed) -> Result<Position, AppendEntryError> {
+        let position = self.record_seal(sealed)?;
+        // The seal stands, whatever becomes of a repetition.
+        let _ = self.repeat_sealed(sealed);
+        Ok(position)
+    }
+
+    fn record_seal(&self, sealed: &RunSealed) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(&sealed.seal)?;
         self.store.change_once(|change| {
             let run = change.started_run(&sealed.run_id)?;

@@ -14,6 +14,7 @@ mod object_server;
 mod outcome;
 mod postgres;
 mod process;
+mod relay;
 mod rows;
 pub mod secret_set;
 mod skip;
@@ -40,6 +41,7 @@ pub use postgres::{PostgresServer, SUPERUSER, StandbyCopy};
 pub use process::{
     MARKER, end_marked, git, left_running, left_within, program, run_git, unfinished_git_files, wait_for, work_areas,
 };
+pub use relay::Relay;
 pub use rows::each_row;
 pub use skip::{not_here, python, skip};
 pub use tamper::Forger;

@@ -66,6 +66,7 @@ document_schemas! {
     ApprovalSchema "cto-approval@v1" "cto-approval@v1" "Shape of an approval.",
     DenialSchema "cto-denial@v1" "cto-approval@v1" "Shape of a denial.",
     WorkerSchema "cto-worker@v1" "cto-record@v1" "Shape of the admission or removal of a worker.",
+    ContinuitySchema "cto-continuity@v1" "cto-approval@v1" "Shape of the acceptance of a ledger.",
     HoldSchema "cto-hold@v1" "cto-approval@v1" "Shape of a hold.",
     RevocationSchema "cto-revocation@v1" "cto-approval@v1" "Shape of a revocation.",
     OutcomeSchema "cto-outcome@v1" "cto-outcome@v1" "Shape of an outcome.",

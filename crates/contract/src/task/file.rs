@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContractVersion, ForbiddenAction, Mount, RiskClass, SecretAllowance, SourceClassification};
+use super::{ContractVersion, ForbiddenAction, Mount, RetryRule, RiskClass, SecretAllowance, SourceClassification};
 use crate::digest::Digest;
 use crate::id::{TaskId, WorkId};
 use crate::stage::MutationMode;
@@ -106,6 +106,9 @@ pub struct TaskFile {
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
     pub flaky_retries: Option<u8>,
+    /// Repetition of a queued run that ended before its patch could be judged; stages 1 to 3.
+    #[serde(default)]
+    pub retry: Option<RetryRule>,
     /// Values in the shape of a secret that the patch may hold.
     #[serde(default)]
     pub secret_allowances: Vec<SecretAllowance>,

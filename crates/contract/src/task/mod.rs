@@ -6,6 +6,7 @@
 mod exit_code;
 mod file;
 mod resolve;
+mod retry;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +24,7 @@ pub use exit_code::hidden_exit_code;
 pub(crate) use file::require_keys;
 pub use file::{BlindFile, CommandFile, EnvironmentFile, ExamFile, FullCommand, LimitsFile, PlacedFile, TaskFile};
 pub use resolve::{ReadBeside, title_of};
+pub use retry::RetryRule;
 
 /// Harm that a mistake could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -275,6 +277,8 @@ pub struct TaskContract {
     pub may_stay_red: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flaky_retries: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryRule>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secret_allowances: Vec<SecretAllowance>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

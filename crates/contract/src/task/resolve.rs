@@ -4,8 +4,8 @@ use base64::Engine as _;
 
 use super::file::{BlindFile, CommandFile, EnvironmentFile, ExamFile, FullCommand, LimitsFile, TaskFile};
 use super::{
-    BlindCheck, Command, Environment, FileContent, ForbiddenAction, Limits, PatchContent, RiskClass, TaskContract,
-    default_timeout,
+    BlindCheck, Command, Environment, FileContent, ForbiddenAction, Limits, PatchContent, RetryRule, RiskClass,
+    TaskContract, default_timeout,
 };
 use crate::digest::Digest;
 use crate::id::TaskId;
@@ -241,6 +241,9 @@ impl TaskFile {
         for (index, allowance) in self.secret_allowances.iter().enumerate() {
             resolver.relative(&["secret_allowances", &index.to_string(), "path"], &allowance.path);
         }
+        if let Some((key, problem)) = self.retry.as_ref().and_then(RetryRule::find_problem) {
+            resolver.problem(&["retry", key], problem);
+        }
         let environment = resolver.environment(self.environment);
         let task_id = task_id?;
         Some(TaskContract {
@@ -277,6 +280,7 @@ impl TaskFile {
             must_pass: self.must_pass,
             may_stay_red: self.may_stay_red,
             flaky_retries: self.flaky_retries,
+            retry: self.retry,
             secret_allowances: self.secret_allowances,
             work_id: self.work_id,
         })

@@ -32,9 +32,14 @@ pub(crate) enum LedgerCommand {
     #[command(after_help = "\
 Examples:
   cto ledger verify --json
+  cto ledger verify --local
 
-Exit codes: 0 everything holds, 1 something does not.")]
-    Verify,
+Exit codes: 0 everything holds, 1 something does not, 3 the object store cannot be asked.")]
+    Verify {
+        /// Leave the object store out: its bundles and its witnesses of approvals
+        #[arg(long)]
+        local: bool,
+    },
     /// Rebuild the index rows from the entries
     #[command(after_help = "\
 Use it when `cto ledger verify` finds a row that differs from the entries. Touches no entry, bundle or lease. Refuses a broken chain.
@@ -60,7 +65,7 @@ Exit codes: 0 copied, 2 no such place, 3 not copied: see the message.")]
     },
     /// Vouch for a copied or restored home, or for a wrong clock
     #[command(after_help = "\
-Make sure first that no other copy of this home is in use: an approval could be used in each.
+Make sure first that no other copy of this home is in use: an approval could be used in each. If the server was restored, promoted or moved, a key that may sign approvals signs the record.
 
 Examples:
   cto ledger continue --reason \"moved to the new machine; the old one is gone\"
@@ -74,6 +79,9 @@ Exit codes: 0 recorded, 3 not recorded: see the message.")]
         /// Reason, for the ledger
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// Key to sign with, for a ledger on a server; default: signing_key of the configuration, then keys/operator
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
     },
 }
 

@@ -1,5 +1,6 @@
 //! `cto doctor`: what this machine can do, what is missing and how to get it.
 
+mod continuity;
 mod fleet;
 
 use std::fmt::Write as _;

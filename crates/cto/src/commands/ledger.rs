@@ -1,41 +1,55 @@
-//! `cto ledger verify`: the chain, and its entries about the bundles that are here. `cto
+//! `cto ledger verify`: the chain, its entries about the bundles that are here, and the object store. `cto
 //! ledger rebuild`: its rows made again. `cto ledger migrate`: the ledger copied to another
 //! place. `cto ledger continue`: the operator vouches for a copied or restored home, or for
 //! a clock that was wrong.
 
-use contract::Status;
+use std::path::Path;
+
+use contract::approval::ContinuitySchema;
+use contract::signer::SignerStanding;
 use contract::text::show_controls;
-use harness::{AuditLedgerError, Home, LedgerVouch, RunClock};
+use contract::{Status, canonical_text};
+use harness::{
+    AuditLedgerError, AuditScope, Harness, Home, LedgerVouch, ObjectsAudit, People, RunClock, SignedContinuity,
+};
 use ledger::{AppendEntryError, Ledger, MoveLedgerError};
 use serde_json::json;
 
-use crate::approvals_view::check_reason;
+use crate::approvals_view::{check_reason, not_allowed};
 use crate::args::LedgerCommand;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::count_text;
+use crate::signing::OperatorKey;
 
 /// Verifies, rebuilds, migrates or continues the ledger.
 pub(crate) fn ledger(context: &Context, command: &LedgerCommand) -> Result<u8, CommandError> {
     match command {
-        LedgerCommand::Verify => verify(context),
+        LedgerCommand::Verify { local: true } => verify(context, AuditScope::Local),
+        LedgerCommand::Verify { local: false } => verify(context, AuditScope::WithObjects),
         LedgerCommand::Rebuild => rebuild(context),
         LedgerCommand::Migrate { to } => migrate(context, to),
-        LedgerCommand::Continue { reason, time_went_back: true } => {
-            continue_here(context, LedgerVouch::TimeWentBack, reason)
+        LedgerCommand::Continue { reason, time_went_back: true, key } => {
+            continue_here(context, LedgerVouch::TimeWentBack, reason, key.as_deref())
         }
-        LedgerCommand::Continue { reason, .. } => continue_here(context, LedgerVouch::OnlyCopy, reason),
+        LedgerCommand::Continue { reason, key, .. } => {
+            continue_here(context, LedgerVouch::OnlyCopy, reason, key.as_deref())
+        }
     }
 }
 
-fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<u8, CommandError> {
+fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str, key: Option<&Path>) -> Result<u8, CommandError> {
     let reason = check_reason(reason)?;
     let harness = context.harness()?;
     let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
-    let entry = harness::continue_ledger(&harness, vouch, reason, now)?;
+    let needs_signature = key.is_some() || harness::needs_signed_continuity(&harness)?;
+    let signed = needs_signature.then(|| sign_word(context, &harness, vouch, reason, key)).transpose()?;
+    let entry = harness::continue_ledger(&harness, vouch, reason, signed.as_ref(), now)?;
     let output = context.output;
     if output.json {
-        let mut document = json!({"entry": entry.seq, "head": entry.hash, "reason": reason, "status": "continued"});
+        let mut document = json!({
+            "entry": entry.seq, "head": entry.hash, "reason": reason, "signed": signed.is_some(), "status": "continued",
+        });
         if vouch == LedgerVouch::TimeWentBack {
             document["time_went_back"] = json!(true);
         }
@@ -44,6 +58,27 @@ fn continue_here(context: &Context, vouch: LedgerVouch, reason: &str) -> Result<
         output.print(&format!("continued entry={} head={} {}\n", entry.seq, entry.hash, show_controls(reason)));
     }
     Ok(0)
+}
+
+/// Has the operator's key sign that the chain is accepted up to its head. Who may approve may also say which uses of approvals the ledger has.
+fn sign_word(
+    context: &Context,
+    harness: &Harness,
+    vouch: LedgerVouch,
+    reason: &str,
+    key: Option<&Path>,
+) -> Result<SignedContinuity, CommandError> {
+    let key = OperatorKey::choose_key(context, key)?;
+    let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
+    let people = People::read_lists(&context.config.records)?;
+    let standing = people.judge_signing_now(key.key(), ContinuitySchema::NAMESPACE, now);
+    if standing != SignerStanding::Allowed {
+        return Err(not_allowed(&key.fingerprint(), standing));
+    }
+    let record = harness::draft_continuity(harness, vouch, reason, key.fingerprint(), now)?;
+    let document = canonical_text(&record)?;
+    let signature = key.sign_bytes(document.as_bytes(), ContinuitySchema::NAMESPACE)?;
+    Ok(SignedContinuity { document, signature })
 }
 
 /// Makes nothing where nothing was ever recorded.
@@ -122,12 +157,12 @@ impl From<harness::ContinueLedgerError> for CommandError {
     }
 }
 
-fn verify(context: &Context) -> Result<u8, CommandError> {
+fn verify(context: &Context, scope: AuditScope) -> Result<u8, CommandError> {
     let output = context.output;
     // A ledger that may be damaged is no ground to seal anything on, and a check changes nothing.
     let home = context.home_as_it_is()?;
     let audit = match &home {
-        Some(home) => harness::audit(home)?,
+        Some(home) => harness::audit(home, scope)?,
         None => None,
     };
     let Some(audit) = audit else {
@@ -139,14 +174,18 @@ fn verify(context: &Context) -> Result<u8, CommandError> {
     };
     let holds = audit.problems.is_empty();
     if output.json {
-        output.print_json(&json!({
+        let mut document = json!({
             "bundles": audit.bundles,
             "entries": audit.entries,
             "head": audit.head,
             "ledger_id": audit.ledger_id,
             "ok": holds,
             "problems": audit.problems,
-        }))?;
+        });
+        if let Some(ObjectsAudit { bundles, absent, witnesses }) = audit.objects {
+            document["objects"] = json!({"absent": absent, "bundles": bundles, "witnesses": witnesses});
+        }
+        output.print_json(&document)?;
         return Ok(u8::from(!holds));
     }
     let status = if holds { Status::Pass } else { Status::Fail };
@@ -162,6 +201,12 @@ fn verify(context: &Context) -> Result<u8, CommandError> {
         ),
         false => format!("{status} entries={entries} bundles={bundles} seq={} head={}\n", head.seq, head.hash),
     };
+    if let Some(ObjectsAudit { bundles, absent, witnesses }) = audit.objects {
+        text.push_str(&match output.terminal {
+            true => format!("  objects    {bundles} whole, {absent} not in the store; witnesses {witnesses}\n"),
+            false => format!("objects bundles={bundles} absent={absent} witnesses={witnesses}\n"),
+        });
+    }
     for problem in &audit.problems {
         let what = show_controls(&problem.what);
         match output.terminal {
@@ -178,6 +223,7 @@ impl From<AuditLedgerError> for CommandError {
         match error {
             AuditLedgerError::Home(error) => error.into(),
             AuditLedgerError::Ledger(error) => error.into(),
+            AuditLedgerError::Store(ref unread) => Self::blocked_with(&error).hint(unread.remedy()),
             other => Self::blocked_with(other).hint("cto doctor"),
         }
     }

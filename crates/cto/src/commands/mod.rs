@@ -19,6 +19,7 @@ mod demo;
 mod deny;
 mod diff;
 mod doctor;
+mod drain;
 mod engine;
 mod environment;
 mod environment_try;
@@ -202,6 +203,7 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Queue(arguments) => queue::queue(&context()?, &arguments),
         Command::Watch { run } => watch::watch(&context()?, run.as_deref()),
         Command::Cancel { run } => cancel::cancel(&context()?, &run),
+        Command::Drain { wait } => drain::drain(&context()?, wait),
         Command::Worker(arguments) => worker::worker(&context()?, &arguments),
         Command::Ledger(command) => ledger::ledger(&context()?, &command),
         Command::Case(command) => case::case(&context()?, &command),

@@ -7,6 +7,7 @@ mod log_window;
 mod marks;
 mod overview;
 mod patch_lines;
+mod queue_facts;
 mod refusals;
 mod requests;
 mod run_facts;

@@ -82,7 +82,8 @@ impl QueuedAsk {
             return Err(refused("the order has another contract than its task"));
         }
         let row = (&order.task_id, order.engine.as_str(), order.stage.number(), &order.target_key);
-        if row != (&task.contract.task_id, &self.engine, self.stage, &target_key(&task, order.stage)) {
+        let said = (&task.contract.task_id, self.engine.as_str(), self.stage, &target_key(&task, order.stage));
+        if row != said || order.retry != task.contract.retry {
             return Err(refused("the order has other words for the queue than for the run"));
         }
         Ok(task)
@@ -187,6 +188,9 @@ fn put(
             after: after.cloned(),
             not_before,
             labels: arguments.labels.clone(),
+            retry: task.contract.retry.clone(),
+            retry_of: None,
+            attempt: 0,
             detail: serde_json::to_value(queued)?,
         };
         match ledger.queue_submitted(&order, now) {

@@ -9,7 +9,9 @@ use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use contract::Purpose;
-use harness::{ClaimedTurn, GovernError, Harness, People, Quiet, RunClock, Watch, govern_claimed};
+use harness::{
+    ClaimedTurn, GovernError, Harness, MachinePlace, People, Quiet, RunClock, Watch, WorkerPlace, govern_claimed,
+};
 use ledger::{AppendEntryError, ClaimAsk, Ledger, QueuedRun, ReadLedgerError};
 use serde_json::{Value, json};
 use views::WorkerKeys;
@@ -54,13 +56,21 @@ enum Served {
     Removed,
 }
 
+/// Place of a slot within the limit of the machine; without a limit nothing is held.
+struct SlotPlace {
+    _held: Option<MachinePlace>,
+}
+
 struct Worker<'a> {
     context: &'a Context,
     harness: &'a Harness,
     arguments: &'a WorkerArgs,
     lease: Duration,
+    place: WorkerPlace,
     /// Nothing new is taken.
     draining: AtomicBool,
+    /// A signal has come.
+    signalled: AtomicBool,
     /// Runs are interrupted and sealed.
     interrupt: AtomicBool,
     /// Every slot has ended.
@@ -78,7 +88,9 @@ pub(crate) fn worker(context: &Context, arguments: &WorkerArgs) -> Result<u8, Co
         harness: &harness,
         arguments,
         lease: context.config.store.lease.unwrap_or(LEASE),
+        place: harness.home.register_worker().map_err(CommandError::blocked_with)?,
         draining: AtomicBool::new(false),
+        signalled: AtomicBool::new(false),
         interrupt: AtomicBool::new(false),
         ended: AtomicBool::new(false),
     };
@@ -106,6 +118,9 @@ impl Worker<'_> {
             if self.context.cancel.swap(false, Ordering::Relaxed) {
                 self.heed_signal();
             }
+            if !self.draining.load(Ordering::Relaxed) && self.place.must_drain() {
+                self.drain();
+            }
         }
     }
 
@@ -122,14 +137,19 @@ impl Worker<'_> {
         }
     }
 
+    /// The first signal drains, also after `cto drain`, and the second one interrupts.
     fn heed_signal(&self) {
-        let output = self.context.output;
-        if self.draining.swap(true, Ordering::Relaxed) {
+        if self.signalled.swap(true, Ordering::Relaxed) {
             self.interrupt.store(true, Ordering::Relaxed);
-            output.print_note("interrupting: what runs is sealed as interrupted\n");
+            self.context.output.print_note("interrupting: what runs is sealed as interrupted\n");
         } else {
-            output.print_note("draining: nothing new is taken; once more to interrupt\n");
+            self.drain();
         }
+    }
+
+    fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+        self.context.output.print_note("draining: nothing new is taken; a second signal interrupts\n");
     }
 
     /// Seals runs of workers that died, and of other homes whose leases have lapsed. What cannot be done now is tried again.
@@ -196,6 +216,7 @@ impl Worker<'_> {
         if find_removal(self.context, self.harness, ledger).is_some() {
             return Ok(Served::Removed);
         }
+        let Some(_place) = self.take_place()? else { return Ok(Served::Nothing) };
         match self.take(ledger)? {
             Some(run) => self.run_claimed(ledger, &run).map(|()| Served::Run),
             None if self.arguments.until_empty && ledger.queue_runs(false, 1)?.is_empty() => Ok(Served::Empty),
@@ -212,6 +233,13 @@ impl Worker<'_> {
                 return;
             }
         }
+    }
+
+    /// A place within the machine's limit, for as long as the slot has a run; none while other runs of this home fill it.
+    fn take_place(&self) -> Result<Option<SlotPlace>, CommandError> {
+        let Some(most) = self.context.config.store.machine_limit else { return Ok(Some(SlotPlace { _held: None })) };
+        let place = self.harness.home.take_machine_place(most).map_err(CommandError::blocked_with)?;
+        Ok(place.map(|place| SlotPlace { _held: Some(place) }))
     }
 
     /// The run whose turn it is. While the kill switch is set nothing is taken: it would only be refused.

@@ -30,7 +30,7 @@ pub(crate) struct StoreFile {
     pub(crate) queue_limits: QueueLimitsFile,
 }
 
-/// The most runs of the queue that may be active at once, or start in a day. A worker counts those of all workers.
+/// The most runs of the queue that may be active at once, or start in a day. A worker counts those of all workers; `machine` counts those of its home.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct QueueLimitsFile {
@@ -40,6 +40,8 @@ pub(crate) struct QueueLimitsFile {
     pub(crate) workspace: Option<u32>,
     /// Runs that start on one day (UTC).
     pub(crate) day: Option<u32>,
+    /// Active runs of this home, over all of its workers.
+    pub(crate) machine: Option<u32>,
 }
 
 /// The same, resolved.
@@ -48,6 +50,8 @@ pub(crate) struct StoreSettings {
     pub(crate) ledger: Option<LedgerPlace>,
     pub(crate) lease: Option<Duration>,
     pub(crate) queue_limits: QueueLimits,
+    /// Active runs of all workers of this home.
+    pub(crate) machine_limit: Option<u32>,
     password: Option<Zeroizing<String>>,
     authorities: Option<PathBuf>,
 }
@@ -114,8 +118,10 @@ pub(super) fn resolve_store(
             note("ca", ca.display().to_string());
         }
         if *queue_limits != QueueLimitsFile::default() {
-            let QueueLimitsFile { engines, workspace, day } = queue_limits.clone();
-            note("queue_limits", format!("engines {engines:?}, workspace {workspace:?}, day {day:?}"));
+            let QueueLimitsFile { engines, workspace, day, machine } = queue_limits.clone();
+            let told = format!("engines {engines:?}, workspace {workspace:?}, day {day:?}, machine {machine:?}");
+            note("queue_limits", told);
+            store.machine_limit = machine;
             store.queue_limits = QueueLimits { engines, workspace, day };
         }
         if let Some(url) = url {

@@ -84,6 +84,7 @@ const PATHS: &[&str] = &[
     "/approvals/req-1",
     "/compare?runs=x",
     "/records",
+    "/queue",
     "/spend",
 ];
 

@@ -10,9 +10,10 @@ use contract::{Digest, Event, Purpose, RunId, Stage, Stamp, Status, TaskId};
 use evidence::verify::Failure;
 use hermes::{
     ArtifactFacts, BoardFacts, BoardItemFacts, Console, ConsoleSettings, ConsoleSource, DayCount, EventChunk,
-    FindingFacts, LadderFacts, LadderRung, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate, PatchFile,
-    PatchLine, PatchLineKind, RecordFacts, RefusalFacts, RequestFacts, Role, RunFacts, RunListFacts, RunMark, RunState,
-    RunningFacts, RunsAsked, SealedSize, SessionCheck, SessionPolicy, SourceError, SpendFacts, WaitingFacts,
+    FindingFacts, LadderFacts, LadderRung, LateStepFacts, LogAsked, LogWindow, OperatorAct, OverviewFacts, PassRate,
+    PatchFile, PatchLine, PatchLineKind, QueueFacts, QueuedFacts, RecordFacts, RefusalFacts, RequestFacts, Role,
+    RunFacts, RunListFacts, RunMark, RunState, RunningFacts, RunsAsked, SealedSize, SessionCheck, SessionPolicy,
+    SourceError, SpendFacts, WaitingFacts, WorkerFacts,
 };
 use ledger::{BundleOrigin, RunRow, RunStatus};
 use serde_json::json;
@@ -416,6 +417,31 @@ impl ConsoleSource for HostileSource {
             limit_money_micros: limit,
             today: "2026-11-18".to_owned(),
         })
+    }
+
+    fn view_queue(&self) -> Result<QueueFacts, SourceError> {
+        let run = QueuedFacts {
+            run_id: self.text(),
+            task_id: self.text(),
+            engine: self.text(),
+            stage: 2,
+            state: self.text(),
+            status: None,
+            epoch: 1,
+            priority: 1,
+            labels: vec![self.text()],
+            after: Some(self.text()),
+            not_before: Some(now()),
+            home: Some(self.text()),
+            lease_until: Some(now()),
+            has_lapsed: false,
+            is_stopping: true,
+            submitted_at: now(),
+        };
+        let waits = QueuedFacts { state: "queued".to_owned(), ..run.clone() };
+        let workers = vec![WorkerFacts { home: self.text(), runs: 1, lease_until: Some(now()) }];
+        let late = vec![LateStepFacts { run_id: self.text(), epoch: 1, step: self.text(), time: self.text() }];
+        Ok(QueueFacts { waiting: 1, claimed: 1, started: 1, lapsed: 1, workers, runs: vec![run, waits], late })
     }
 
     fn deny_request(&self, _: &str, _: &str, _: SessionCheck<'_>) -> Result<(), SourceError> {

@@ -47,6 +47,7 @@ fn pages_of(scene: &Scene, login: &str) -> Vec<Shown> {
         page("request", format!("/approvals/{request}")),
         page("compare", format!("/compare?runs={passed}%20{failed}%20{blocked}")),
         page("compare-empty", "/compare".to_owned()),
+        page("queue", "/queue".to_owned()),
         page("records", "/records".to_owned()),
         page("spend", "/spend".to_owned()),
         ("not-found", "/nothing".to_owned(), 404, true),

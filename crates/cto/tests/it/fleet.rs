@@ -2,10 +2,13 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use ledger::{LedgerPlace, ServerPlace};
 use serde_json::Value;
-use testkit::{BUCKET_KEY, ObjectServer, ObjectServerKind, PostgresServer, SUPERUSER, World};
+use testkit::{
+    BUCKET_KEY, ObjectDouble, ObjectServer, ObjectServerKind, PostgresServer, Relay, SUPERUSER, StoreManner, World,
+};
 
 use crate::queue::{self, Yard};
 use crate::shared_ledger::{Pair, check_killed_run, check_lapsed_run, check_live_run};
@@ -296,6 +299,11 @@ fn a_worker_drains_and_then_interrupts() {
 }
 
 #[test]
+fn an_interrupted_run_is_repeated_as_its_contract_says() {
+    queue::check_repeated(&Fleet::yard(1));
+}
+
+#[test]
 fn limits_hold_over_all_workers() {
     queue::check_limits(&Fleet::yard(1));
 }
@@ -304,10 +312,32 @@ fn limits_hold_over_all_workers() {
 fn no_queued_run_is_lost_or_started_twice() {
     // A crash loses nothing that was said only where the server writes it down.
     let server = PostgresServer::start_with("fleet", &["fsync=on".to_owned()], |_| {}).expect("a server");
-    let yard = Fleet::on(&server).into_yard(2);
-    queue::chaos::check_chaos(&yard, &|round| {
-        if round % ROUNDS_BETWEEN_CRASHES == 2 {
-            server.crash_and_restart();
+    let fleet = Fleet::on(&server);
+    let objects = ObjectDouble::start(StoreManner::Guarded);
+    let network = Relay::start(server.port());
+    let evidence =
+        format!("evidence:\n  url: s3://cto/fleet\n  endpoint: {}\n  timeout_seconds: 2\n", objects.endpoint());
+    let at = |port: u16| format!(":{port}/");
+    let (url, relayed) = (fleet.url.clone(), fleet.url.replace(&at(server.port()), &at(network.port())));
+    let yard = fleet.into_yard(2);
+    yard.lead_home(0, &url, &evidence);
+    yard.lead_home(1, &relayed, &evidence);
+    let mut cut_until = None;
+    queue::chaos::check_chaos(&yard, &mut |round| {
+        if cut_until.is_some_and(|until| round.is_none() || until <= Instant::now()) {
+            network.heal();
+            cut_until = None;
+        }
+        match round.map(|round| round % ROUNDS_BETWEEN_CRASHES) {
+            Some(0) => objects.behave(StoreManner::Storm(40)),
+            Some(1) => objects.behave(StoreManner::CreatesAndDrops),
+            Some(2) => server.crash_and_restart(),
+            Some(4) if cut_until.is_none() => {
+                network.cut();
+                // For longer than a lease.
+                cut_until = Some(Instant::now() + Duration::from_secs(u64::from(queue::LEASE) + 2));
+            }
+            _ => objects.behave(StoreManner::Guarded),
         }
     });
 }

@@ -149,7 +149,7 @@ fn schemas_are_listed_and_printed() {
     let world = world();
     let schemas = schemas();
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
-    insta::assert_snapshot!(names.join(" "), @"approval approval-policy approvals archive audit case comparison compromised-keys config contract control-summary core-promotion-decision countersignature decision-packet denial eligibility-decision engine envelope event front-matter guard halt hold matrix model-admission model-usage outcome pack packed packet patch-taken plan provider-decision records repeat report request reverification revocation rollback rules sandbox source-admission stage2-no-target-inspection stage3-copied-repo-proof stage4-disposable-sandbox-proof stage5-owned-repo-proof stage6-candidate-default-comparison stage6-owned-repo-proof stage6-real-governed-refresh-comparison statement target-admission task-contract unpacked workboard worker workspace-validation");
+    insta::assert_snapshot!(names.join(" "), @"approval approval-policy approvals archive audit case comparison compromised-keys config continuity contract control-summary core-promotion-decision countersignature decision-packet denial eligibility-decision engine envelope event front-matter guard halt hold matrix model-admission model-usage outcome pack packed packet patch-taken plan provider-decision records repeat report request reverification revocation rollback rules sandbox source-admission stage2-no-target-inspection stage3-copied-repo-proof stage4-disposable-sandbox-proof stage5-owned-repo-proof stage6-candidate-default-comparison stage6-owned-repo-proof stage6-real-governed-refresh-comparison statement target-admission task-contract unpacked workboard worker workspace-validation");
     assert_eq!(world.cto(["schema", "--json"]).expect(0).json(), json!(names));
     for (name, schema) in &schemas {
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
@@ -190,6 +190,7 @@ fn every_document_of_every_bundle_obeys_its_schema() {
         "comparison",
         "compromised-keys",
         "config",
+        "continuity",
         "contract",
         "control-summary",
         "core-promotion-decision",

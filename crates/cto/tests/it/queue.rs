@@ -17,7 +17,7 @@ use testkit::{PostgresServer, Ran, World, wait_for};
 use crate::world;
 
 /// Long enough for a busy machine to renew in time.
-const LEASE: u32 = 4;
+pub(crate) const LEASE: u32 = 4;
 
 /// Does not end by itself while anybody looks.
 const SLEEPS: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 600}}]}";
@@ -25,15 +25,21 @@ const SLEEPS: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep:
 /// Homes that share a ledger, and with it a queue.
 pub(crate) struct Yard {
     place: LedgerPlace,
+    url: String,
     worlds: Vec<World>,
 }
 
 impl Yard {
     pub(crate) fn on(place: LedgerPlace, url: &str, homes: usize) -> Self {
         let worlds: Vec<World> = (0..homes).map(|_| world()).collect();
-        let yard = Self { place, worlds };
+        let yard = Self { place, url: url.to_owned(), worlds };
         yard.worlds.iter().for_each(|world| configure(world, &format!("  url: {url}\n")));
         yard
+    }
+
+    /// Lets one home reach the ledger by another address.
+    pub(crate) fn lead_home(&self, home: usize, url: &str, more: &str) {
+        configure(&self.worlds[home], &format!("  url: {url}\n{more}"));
     }
 
     fn first(&self) -> &World {
@@ -120,6 +126,14 @@ impl Started {
 
     fn finish(mut self) -> Ran {
         World::finish(self.0.take().unwrap())
+    }
+
+    /// Kills it, and gives the whole lines that it has printed.
+    fn kill(mut self) -> Vec<Value> {
+        let mut child = self.0.take().unwrap();
+        child.kill().unwrap();
+        let ran = World::finish(child);
+        ran.text().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 }
 
@@ -353,6 +367,98 @@ pub(crate) fn check_drain(yard: &Yard) {
     assert_eq!(told[0]["run_id"], json!(labelled), "control: a worker with its label takes it first");
     assert_eq!(told.len(), 2);
     yard.check();
+}
+
+/// A run whose worker was killed is repeated as a new run, once.
+#[test]
+fn an_interrupted_run_is_repeated_as_its_contract_says() {
+    on_a_file(1, check_repeated);
+}
+
+pub(crate) fn check_repeated(yard: &Yard) {
+    let world = yard.first();
+    let rule = "{attempts: 1, on: [harness_interrupted]}";
+    world.case("made", &[("fake", SLEEPS), ("retry", rule)]);
+    let killed = submit(world, &["./made"]);
+    for is_last in [false, true] {
+        let worker = Started::worker(world, &[]);
+        let waits = |listed: &Vec<Value>| listed.iter().find(|row| row["state"] == "started").cloned();
+        let run = wait_for("a run", || waits(&lines(&world.cto(["queue", "--json"]).expect(0))));
+        wait_for_engine(world, text(&run["run_id"]));
+        assert_eq!(run["run_id"] == json!(killed), !is_last, "{run}");
+        drop(worker);
+        let _ = world.cto(["recover"]).expect(0);
+    }
+    assert_eq!(world.cto(["queue"]).expect(0).text(), "", "the rule says once");
+    let orders = yard.ledger().entries_of(&[ledger::EntryKind::QueueSubmitted], None).unwrap();
+    assert_eq!((orders.len(), &orders[1].body["retry_of"]), (2, &json!(killed)));
+    let refused = world.case("bad", &[("retry", "{attempts: 1, on: [verification_failed]}")]);
+    let refused = world.cto(["submit", refused.to_str().unwrap()]).expect(2);
+    assert!(refused.stderr.contains("no reason to repeat a run"), "{}", refused.stderr);
+    yard.check();
+}
+
+#[test]
+fn workers_of_a_home_drain_on_command() {
+    on_a_file(2, check_drain_command);
+}
+
+pub(crate) fn check_drain_command(yard: &Yard) {
+    let (ours, theirs) = (&yard.worlds[0], &yard.worlds[1]);
+    ours.case("made", &[("fake", SLEEPS)]);
+    let run = submit(ours, &["./made"]);
+    assert_eq!(ours.cto(["drain", "--json"]).expect(0).json(), json!({"left": 0, "state": "drained", "workers": 0}));
+    let busy = Started::worker(ours, &[]);
+    wait_for_engine(ours, &run);
+    let (idle, other) = (Started::worker(ours, &[]), Started::worker(theirs, &[]));
+    wait_for("both workers", || {
+        let files = fs::read_dir(ours.home().join("workers")).ok()?;
+        (files.filter(|file| file.as_ref().unwrap().path().extension() == Some("worker".as_ref())).count() == 2)
+            .then_some(())
+    });
+    let asked = ours.cto(["drain", "--json"]).expect(0).json();
+    assert_eq!((&asked["workers"], &asked["state"]), (&json!(2), &json!("draining")), "{asked}");
+    assert_eq!(idle.finish().expect(0).text(), "", "a worker without a run ends at once");
+    let next = submit(ours, &["r1-string-slugify"]);
+    let told = lines(&theirs.cto(["watch", &next, "--json"]).expect(0));
+    let owner = &told.last().unwrap()["owner"];
+    assert_ne!(owner, &lines(&ours.cto(["queue", "--json"]).expect(0))[0]["owner"], "control: another home goes on");
+    assert_eq!(state_of(ours, &run), "started", "it finishes what it has");
+    // The service manager's first signal does not interrupt a worker that drains.
+    busy.signal(Signal::TERM);
+    let _ = ours.cto(["cancel", &run]).expect(0);
+    assert_eq!(ours.cto(["drain", "--wait", "--json"]).expect(0).json()["left"], 0);
+    let ended = busy.finish().expect(0);
+    assert_eq!(lines(&ended)[0]["run_id"], json!(run));
+    other.signal(Signal::TERM);
+    let _ = other.finish().expect(0);
+    let later = submit(ours, &["r1-string-slugify"]);
+    assert_eq!(work(ours, &[])[0]["run_id"], json!(later), "control: a worker that starts later is not asked");
+    yard.check();
+}
+
+#[test]
+fn a_limit_of_the_machine_holds_over_its_workers() {
+    on_a_file(2, |yard| {
+        let (ours, theirs) = (&yard.worlds[0], &yard.worlds[1]);
+        ours.case("made", &[("fake", SLEEPS)]);
+        configure(ours, &format!("  url: {}\n  queue_limits: {{machine: 1}}\n", yard.url));
+        let [first, second] = [0; 2].map(|_| submit(ours, &["./made"]));
+        let workers = [0; 2].map(|_| Started::worker(ours, &["--slots", "2"]));
+        wait_for_engine(ours, &first);
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(state_of(ours, &second), "queued", "two workers with two slots each have one run");
+        let other = Started::worker(theirs, &[]);
+        wait_for_engine(theirs, &second);
+        for run in [&first, &second] {
+            let _ = ours.cto(["cancel", run]).expect(0);
+        }
+        for worker in workers.into_iter().chain([other]) {
+            worker.signal(Signal::TERM);
+            let _ = worker.finish().expect(0);
+        }
+        yard.check();
+    });
 }
 
 /// The contract that was accepted is run, or nothing.

@@ -111,6 +111,29 @@ fn a_bundle_from_a_store_that_lies_is_not_shown() {
     let _ = homes.theirs.cto(["verify", &run]).expect(0);
 }
 
+/// The check of the ledger reads every bundle that was handed in.
+#[test]
+fn a_damaged_object_fails_the_check_of_the_ledger() {
+    let folder = ObjectFolder::new();
+    let homes = SharedHomes::on(&on_folder(&folder));
+    let run = homes.run("r1-string-slugify", 0);
+    let verify = |words: &[&str], code: i32| homes.theirs.cto(["ledger", "verify"].iter().chain(words)).expect(code);
+    assert!(verify(&[], 0).text().contains("objects bundles=1 absent=0 witnesses=0"));
+    let object = fs::read_dir(folder.path().join("bundles")).unwrap().next().unwrap().unwrap().path();
+    let whole = fs::read(&object).unwrap();
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    fs::write(&object, damaged).unwrap();
+    let said = verify(&[], 1).text();
+    assert!(said.contains(&run) && said.contains("is not what was handed in"), "{said}");
+    let _ = verify(&["--local"], 0);
+    fs::write(&object, whole).unwrap();
+    let _ = verify(&[], 0);
+    fs::remove_file(&object).unwrap();
+    let said = verify(&["--json"], 0).json();
+    assert_eq!(said["objects"], serde_json::json!({"absent": 1, "bundles": 0, "witnesses": 0}));
+}
+
 /// Another bundle under the name of this one is not this one, however well it is signed.
 #[test]
 fn another_bundle_in_its_place_is_not_taken() {

@@ -1,5 +1,5 @@
-//! The ledger against what lies beside it: the chain by itself, and the bundles as
-//! witnesses of it.
+//! The ledger against what lies beside it: the chain by itself, the bundles as witnesses of it, and the
+//! object store.
 //!
 //! A chain whose tail was cut still holds by itself. Every bundle carries a place in the chain from
 //! before its run, so that a bundle that is here shows a cut before it; and a bundle that no entry
@@ -13,8 +13,12 @@ use base64::engine::general_purpose::STANDARD;
 use contract::Digest;
 use contract::statement::{Envelope, SignedLedger};
 use evidence::names;
-use ledger::{Ledger, LedgerProblem, Position, ReadLedgerError, RunRow, RunStatus, SealedFolder};
+use ledger::{Ledger, LedgerProblem, Position, ReadLedgerError, RunRow, RunStatus, SealedFolder, UseObjectError};
 use serde::Deserialize;
+
+mod objects;
+
+pub use objects::ObjectsAudit;
 
 use crate::home::layout::{Home, OpenHomeError};
 
@@ -32,6 +36,8 @@ pub struct LedgerAudit {
     /// Bundles that were compared.
     pub bundles: usize,
     pub problems: Vec<LedgerProblem>,
+    /// Comparison with the object store; none without a store, or where it was not asked for.
+    pub objects: Option<ObjectsAudit>,
     /// This home as rows of runs name their owner, where others share the ledger.
     instance: Option<Digest>,
 }
@@ -45,15 +51,26 @@ pub enum AuditLedgerError {
     Ledger(#[from] ReadLedgerError),
     #[error("cannot list the bundles: {0}")]
     Bundles(#[source] io::Error),
+    #[error("the ledger cannot be compared with the object store: {0}")]
+    Store(#[source] UseObjectError),
+}
+
+/// Extent of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditScope {
+    /// The chain, its rows and the bundles of this home.
+    Local,
+    /// The same, and every object of the store.
+    WithObjects,
 }
 
 /// Checks the ledger of a home; none if there is none and no bundle refers to one.
-pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
+pub fn audit(home: &Home, scope: AuditScope) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     let Some(ledger) = home.ledger_to_read().map_err(AuditLedgerError::Home)? else { return audit_missing(home) };
     let ledger::LedgerCheck { entries, problems, head } = ledger.verify()?;
     let ledger_id = ledger.ledger_id().to_owned();
     let instance = home.shares_ledger().then(|| home.instance()).transpose().map_err(AuditLedgerError::Home)?;
-    let mut audit = LedgerAudit { ledger_id, entries, head, bundles: 0, problems, instance };
+    let mut audit = LedgerAudit { ledger_id, entries, head, bundles: 0, problems, objects: None, instance };
     let mut here = bundles(home)?;
     audit.bundles = here.len();
     let mut rows = Vec::new();
@@ -63,6 +80,9 @@ pub fn audit(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
     }
     for (name, _) in here {
         audit.problem(audit.head.seq, format!("{name} lies under harness-runs/ and no entry names it"));
+    }
+    if scope == AuditScope::WithObjects {
+        audit.compare_objects(home, &ledger)?;
     }
     Ok(Some(audit))
 }
@@ -74,8 +94,15 @@ fn audit_missing(home: &Home) -> Result<Option<LedgerAudit>, AuditLedgerError> {
         return Ok(None);
     }
     let (head, instance) = (Position::GENESIS, None);
-    let mut audit =
-        LedgerAudit { ledger_id: String::new(), entries: 0, head, bundles: here.len(), problems: Vec::new(), instance };
+    let mut audit = LedgerAudit {
+        ledger_id: String::new(),
+        entries: 0,
+        head,
+        bundles: here.len(),
+        problems: Vec::new(),
+        objects: None,
+        instance,
+    };
     let some = contract::text::listed(here.keys().cloned(), NAMED);
     audit.problem(0, format!("there is no ledger, and bundles lie under harness-runs/: {some}"));
     Ok(Some(audit))

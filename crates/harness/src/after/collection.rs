@@ -151,6 +151,7 @@ fn task(collection: &CollectionDocument<'_>) -> Result<Task, contract::id::Parse
         must_pass: Vec::new(),
         may_stay_red: Vec::new(),
         flaky_retries: None,
+        retry: None,
         secret_allowances: Vec::new(),
         work_id: None,
     };

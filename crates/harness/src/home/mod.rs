@@ -23,3 +23,4 @@ pub(crate) mod task;
 pub(crate) mod token;
 pub(crate) mod trust;
 pub(crate) mod watch;
+pub(crate) mod worker_places;

@@ -1,5 +1,6 @@
 //! Continuity of home and ledger: whether this is the home, on this machine, with the ledger in which approvals were last recorded.
-//! A copy or a restored backup may lack the use of an approval, so that nothing is approved in it before its operator vouches for it.
+//! A copy or a restored backup may lack the use of an approval, so that nothing is approved in it before its operator vouches for it. On a
+//! server that takes a signature.
 
 use std::fs::File;
 use std::io;
@@ -14,6 +15,9 @@ use untrusted_fs::own_files;
 use crate::run::harness::Harness;
 
 mod memory;
+mod signed;
+
+pub use signed::{SignedContinuity, draft_continuity, needs_signed_continuity};
 
 use memory::LastEntry;
 
@@ -24,6 +28,10 @@ pub enum ContinueLedgerError {
     Append(#[from] AppendEntryError),
     #[error("trust/continuity.json cannot be written: {0}")]
     Write(#[source] io::Error),
+    #[error("the word on a ledger whose server was restored or promoted has to be signed")]
+    Unsigned,
+    #[error(transparent)]
+    Ledger(#[from] ReadLedgerError),
 }
 
 fn file_of(harness: &Harness) -> PathBuf {
@@ -146,14 +154,22 @@ pub fn continue_ledger(
     harness: &Harness,
     vouch: LedgerVouch,
     reason: &str,
+    signed: Option<&SignedContinuity>,
     now: Stamp,
 ) -> Result<Position, ContinueLedgerError> {
+    if signed.is_none() && needs_signed_continuity(harness)? {
+        return Err(ContinueLedgerError::Unsigned);
+    }
     let continuity = check_continuity(harness).unwrap_or(LedgerContinuity::Known);
     let why = match &continuity {
         LedgerContinuity::Known => None,
         LedgerContinuity::Unknown { why } => Some(why),
     };
-    let detail = json!({"instance_id": harness.instance, "reason": reason, "was_unknown": why});
+    let mut detail = json!({"instance_id": harness.instance, "reason": reason, "was_unknown": why});
+    if let Some(SignedContinuity { document, signature }) = signed {
+        detail["document"] = json!(document);
+        detail["signature"] = json!(signature);
+    }
     let ledger = harness.ledger();
     let position = match vouch {
         LedgerVouch::OnlyCopy => ledger.append(EntryKind::LedgerContinued, None, now, &json!({"detail": detail})),
@@ -207,7 +223,7 @@ mod tests {
             panic!("it is another history")
         };
         assert!(why.contains("promoted"), "{why}");
-        continue_ledger(&trial.harness, LedgerVouch::OnlyCopy, "nothing is missing", now()).unwrap();
+        continue_ledger(&trial.harness, LedgerVouch::OnlyCopy, "nothing is missing", None, now()).unwrap();
         assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known);
     }
 
@@ -273,7 +289,7 @@ mod tests {
                 panic!("{expected}")
             };
             assert!(why.starts_with(expected), "{why}");
-            continue_ledger(&trial.harness, LedgerVouch::OnlyCopy, "I moved it", now()).unwrap();
+            continue_ledger(&trial.harness, LedgerVouch::OnlyCopy, "I moved it", None, now()).unwrap();
             assert_eq!(check_continuity(&trial.harness).unwrap(), LedgerContinuity::Known, "{expected}");
         }
     }

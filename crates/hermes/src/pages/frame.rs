@@ -14,6 +14,7 @@ use crate::state::ConsoleState;
 const LINKS: &[(&str, &str)] = &[
     ("/", "Overview"),
     ("/runs", "Runs"),
+    ("/queue", "Queue"),
     ("/approvals", "Approvals"),
     ("/compare", "Compare"),
     ("/records", "Records"),

@@ -52,7 +52,30 @@ pub enum ShareBundleError {
     },
 }
 
+/// The object store's copy of a bundle, compared with the digest that the ledger has of its seal.
+#[derive(Debug)]
+pub enum HandedIn {
+    Absent,
+    /// Every file is as the list of the object says, and the seal is that of the ledger.
+    Whole,
+    Wrong(ShareBundleError),
+}
+
 impl Bundles {
+    /// Reads the bundle of a run from the object store and compares it; without a store it is absent. Nothing is kept.
+    pub fn check_handed_in(&self, run: &RunId, attestation: Digest) -> Result<HandedIn, UseObjectError> {
+        let Some(store) = &self.store else { return Ok(HandedIn::Absent) };
+        let Some(packed) = store.read_object(&object_name(attestation), LARGEST_PACKED)? else {
+            return Ok(HandedIn::Absent);
+        };
+        let (run, name) = (run.clone(), store.place().to_string());
+        Ok(match PackedBundle::parse_bundle(&packed) {
+            Ok(bundle) if bundle.list.has_digest(attestation) => HandedIn::Whole,
+            Ok(_) => HandedIn::Wrong(ShareBundleError::Another { run, store: name }),
+            Err(why) => HandedIn::Wrong(ShareBundleError::Damaged { run, store: name, why }),
+        })
+    }
+
     /// Puts the bundle of a run of this home into the object store, where there is one. Doing it again changes nothing.
     pub fn hand_in(&self, run: &RunId, attestation: Digest) -> Result<(), ShareBundleError> {
         let Some(store) = &self.store else { return Ok(()) };
@@ -230,7 +253,10 @@ mod tests {
         own_files::write_file(object("aaaa"), "x").unwrap();
         let said = theirs.fetch_bundle(&one, digest("aaaa")).unwrap_err().to_string();
         assert!(said.contains("not what was handed in"), "{said}");
+        assert!(matches!(theirs.check_handed_in(&one, digest("aaaa")).unwrap(), HandedIn::Wrong(_)));
         assert!(theirs.fetch_bundle(&two, digest("bbbb")).unwrap().is_some(), "the control");
+        assert!(matches!(theirs.check_handed_in(&two, digest("bbbb")).unwrap(), HandedIn::Whole));
+        assert!(matches!(theirs.check_handed_in(&two, digest("cccc")).unwrap(), HandedIn::Absent));
     }
 
     /// Two processes that fetch at once: the second removes nothing that the first one reads.

@@ -21,6 +21,8 @@ pub use fault::{ObjectFault, UseObjectError};
 pub use place::{BucketAccess, BucketAddress, BucketEndpoint, BucketPlace, EvidencePlace, ParsePlaceError};
 pub use probe::{ProbeStoreError, StoreProbe};
 pub use witness::WitnessedUse;
+#[cfg(test)]
+pub(crate) use witness::judge_witness;
 
 use folder::FolderObjects;
 

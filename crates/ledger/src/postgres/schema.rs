@@ -5,7 +5,7 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 7;
+pub(super) const VERSION: i32 = 8;
 /// The first version whose runs are listed in the order of their entries.
 pub(super) const WITH_ENTRY_ORDER: i32 = 4;
 /// The first version that names the engines of its runs.
@@ -27,6 +27,7 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("guard.sql")],
     &[include_str!("workers.sql"), include_str!("engines.sql")],
     &[include_str!("lists.sql")],
+    &[include_str!("retry.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.

@@ -5,6 +5,8 @@
 //! claim raises the epoch. The holder of an older one can neither start nor seal.
 //! `rules.rs` has the steps as pure functions: a file makes them by these functions, a server by functions of its own that tests compare with these.
 
+#[cfg(test)]
+mod model_check;
 mod order;
 mod rules;
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use contract::{Digest, RunId, Stage, Stamp, TaskId};
+use contract::task::RetryRule;
+use contract::{Digest, Reason, RunId, Stage, Stamp, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rules::QueueTurn;
+use crate::sealed_reason::SealedReason;
 
 /// Where a submitted run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -70,9 +72,48 @@ pub struct QueueOrder {
     pub not_before: Option<Stamp>,
     /// A worker must have all of them.
     pub labels: Vec<String>,
+    /// Rule of the contract for repeating the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryRule>,
+    /// The run that this one repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<RunId>,
+    /// Number of the repetition; 0 of a run that a person has submitted.
+    #[serde(default, skip_serializing_if = "is_first_attempt")]
+    pub attempt: u8,
     /// Details of the caller's own, by which a worker asks for the run.
     pub detail: Value,
 }
+
+fn is_first_attempt(attempt: &u8) -> bool {
+    *attempt == 0
+}
+
+impl QueueOrder {
+    /// Order of a run that repeats this one, which ended at a time for these reasons; none if its rule does not say so. The id
+    /// follows from both, so that a run is repeated once.
+    pub(crate) fn next_attempt(&self, ended: Stamp, reasons: &[SealedReason]) -> Option<Self> {
+        let rule = self.retry.as_ref()?;
+        let reasons: Option<Vec<Reason>> = reasons.iter().map(SealedReason::known).collect();
+        if !rule.allows(self.stage, self.attempt, &reasons?) {
+            return None;
+        }
+        let suffix: String = Digest::of_bytes(self.run_id.as_str().as_bytes()).to_string().chars().take(4).collect();
+        let run_id = RunId::new(&ended.compact(), &self.task_id, &suffix).ok()?;
+        // Twice as long each time: what failed just now fails again.
+        let pause = Duration::from_secs(1 << self.attempt.min(MOST_DOUBLINGS));
+        Some(Self {
+            run_id,
+            retry_of: Some(self.run_id.clone()),
+            attempt: self.attempt + 1,
+            not_before: Some(ended.after(pause)),
+            ..self.clone()
+        })
+    }
+}
+
+/// Doublings of the pause before a repetition.
+const MOST_DOUBLINGS: u8 = 10;
 
 /// One run of the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -20,6 +20,7 @@ mod open;
 mod queue;
 #[path = "../ledger/requests.rs"]
 mod requests;
+mod retried;
 mod rights;
 #[path = "../ledger/together.rs"]
 mod together;

@@ -1,19 +1,24 @@
 //! A ledger is moved from a file to a server and back: the same chain, the same rows, the same name.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use crate::fixtures::{TIME, at, digest, run, sealed, started};
 use crate::queue::order;
 use crate::world::{World, open_at};
 use ledger::{EntryKind, Ledger, LedgerPlace, MoveLedgerError, QueueOrder, RequestIntent, RequestStep, RunStarted};
 use serde_json::json;
+use testkit::times;
+
+/// Runs of a ledger that is moved in every test run; a soak moves more.
+const FEW: u32 = 40;
 
 /// A ledger in a file with every kind of row.
-fn filled(folder: &tempfile::TempDir) -> Ledger {
+fn filled(folder: &tempfile::TempDir, runs: u32) -> Ledger {
     let ledger = Ledger::open_file(&folder.path().join("ledger.db")).unwrap();
-    for number in 0..40 {
+    for number in 0..runs {
         let id = run(&format!("{number:04}"));
-        ledger.run_started(&started(&id, number)).unwrap();
+        ledger.run_started(&started(&id, number % 3000)).unwrap();
         ledger.run_sealed(&sealed(&id)).unwrap();
     }
     ledger.append(EntryKind::OutcomeRecorded, Some(&run("0001")), *TIME, &json!({"signature": "s"})).unwrap();
@@ -35,7 +40,7 @@ fn filled(folder: &tempfile::TempDir) -> Ledger {
 }
 
 fn rows(ledger: &Ledger) -> String {
-    let (runs, requests) = (ledger.runs_recent(&Default::default(), 99), ledger.requests_recent(None, 99));
+    let (runs, requests) = (ledger.runs_recent(&Default::default(), usize::MAX), ledger.requests_recent(None, 99));
     let queue = ledger.queue_runs(true, 99).unwrap();
     assert_eq!(queue.len(), 1, "control: a run of the queue that has ended");
     format!("{:?}\n{:?}\n{:?}\n{queue:?}", runs.unwrap(), requests.unwrap(), ledger.latest_time().unwrap())
@@ -44,14 +49,19 @@ fn rows(ledger: &Ledger) -> String {
 #[test]
 fn there_and_back_it_is_the_same_ledger() {
     let (folder, world) = (tempfile::tempdir().unwrap(), World::new());
-    let file = filled(&folder);
+    let number = times("CTO_TEST_MOVED_RUNS", FEW);
+    let file = filled(&folder, number);
+    let begun = Instant::now();
     let moved = file.move_to(&world.open()).unwrap();
-    assert_eq!((moved.head, moved.runs, moved.requests), (file.head().unwrap(), 40, 2));
+    println!("{number} runs moved to the server in {:.1} s", begun.elapsed().as_secs_f64());
+    assert_eq!((moved.head, moved.runs, moved.requests), (file.head().unwrap(), number.into(), 2));
     let server = world.open();
     assert_eq!((server.ledger_id(), rows(&server)), (file.ledger_id(), rows(&file)));
 
     let back = LedgerPlace::File(folder.path().join("back.db"));
+    let begun = Instant::now();
     server.move_to(&open_at(&back)).unwrap();
+    println!("and back in {:.1} s", begun.elapsed().as_secs_f64());
     let back = open_at(&back);
     assert_eq!(
         (back.ledger_id(), back.verify().unwrap(), rows(&back)),
@@ -65,7 +75,7 @@ fn there_and_back_it_is_the_same_ledger() {
 #[test]
 fn what_cannot_be_moved_leaves_nothing_behind() {
     let (folder, world) = (tempfile::tempdir().unwrap(), World::new());
-    let file = filled(&folder);
+    let file = filled(&folder, FEW);
     let server = world.open();
     let live = started(&run("live"), 50);
     file.run_started(&RunStarted { ..live }).unwrap();
@@ -91,7 +101,7 @@ fn what_cannot_be_moved_leaves_nothing_behind() {
 #[test]
 fn entries_that_come_in_meanwhile_leave_nothing_behind() {
     let (folder, world) = (tempfile::tempdir().unwrap(), World::new());
-    let (file, server) = (filled(&folder), world.open());
+    let (file, server) = (filled(&folder, FEW), world.open());
     let (path, stop) = (folder.path().join("ledger.db"), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -9,7 +9,6 @@ mod leases;
 mod lists;
 mod open;
 mod queue;
-mod queue_search;
 mod requests;
 mod surface;
 mod together;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::fixtures::{TIME, at, digest, run, sealed, started};
 use crate::world::{World, open_at};
-use contract::{Digest, RunId, Stage, Stamp};
+use contract::task::RetryRule;
+use contract::{Digest, Reason, RunId, Stage, Stamp};
 use ledger::{
     AppendEntryError, CancelledTurn, ClaimAsk, LeaseBeat, LeaseRenewal, Ledger, MoveLedgerError, QueueLimits,
     QueueOrder, QueueRefusal, QueueState, QueueTurn, QueuedRun, RunIntent, RunSealed, RunStarted, pick_turn,
@@ -27,6 +28,9 @@ pub(crate) fn order(suffix: &str) -> QueueOrder {
         after: None,
         not_before: None,
         labels: Vec::new(),
+        retry: None,
+        retry_of: None,
+        attempt: 0,
         detail: json!({"task": "r1"}),
     }
 }
@@ -354,6 +358,38 @@ fn an_old_epoch_starts_nothing_and_is_recorded() {
     assert!(matches!(start(&ledger, &run("bbbb"), Some(1), later), Err(AppendEntryError::TurnRefused { .. })));
     start(&ledger, &run("bbbb"), None, later).expect("control: a run that was never submitted");
     assert_eq!(ledger.verify().unwrap().problems, vec![]);
+}
+
+/// A run is repeated as a new run that names the old one, as often as the rule of its contract says, and for its reasons alone.
+#[test]
+fn a_run_is_repeated_as_often_as_its_rule_says() {
+    let rule = |reason: Reason| Some(RetryRule { attempts: 2, on: vec![reason] });
+    for (retry, is_cancelled, runs) in [
+        (rule(Reason::NoDiff), false, 3),
+        (rule(Reason::ProviderUnavailable), false, 1),
+        (None, false, 1),
+        (rule(Reason::NoDiff), true, 1),
+    ] {
+        let world = World::new();
+        let ledger = world.open();
+        let now = at("2026-03-02T10:00:00.000000Z");
+        world.set_clock(now);
+        ledger.queue_submitted(&QueueOrder { retry: retry.clone(), ..order("aaaa") }, *TIME).unwrap();
+        let mut ran: Vec<RunId> = Vec::new();
+        while let Some(claimed) = ledger.queue_claimed(&ask(now)).unwrap() {
+            let order = ledger.queue_order(&claimed).unwrap();
+            assert_eq!((order.retry_of.as_ref(), usize::from(order.attempt)), (ran.last(), ran.len()));
+            start(&ledger, &claimed.run_id, Some(1), now).unwrap();
+            if is_cancelled {
+                ledger.queue_cancelled(&claimed.run_id, now, &json!({})).unwrap();
+            }
+            seal(&ledger, &claimed.run_id, 1).unwrap();
+            seal(&ledger, &claimed.run_id, 1).expect("saying it again repeats nothing");
+            ran.push(claimed.run_id);
+        }
+        assert_eq!(ran.len(), runs, "{retry:?} {is_cancelled}: {ran:?}");
+        assert_eq!(ledger.verify().unwrap().problems, vec![]);
+    }
 }
 
 /// A worker whose claim lapsed neither takes out nor gives back what another has by now, whether that has started or not.

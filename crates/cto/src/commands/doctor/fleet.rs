@@ -6,15 +6,16 @@ use contract::Digest;
 use harness::{RunClock, find_discontinuity, name_rights};
 use ledger::{Ledger, LedgerPlace, ObjectStore, QueueState, StoreProbe};
 
+use super::continuity::describe_last_word;
 use super::{Finding, Level};
 use crate::context::Context;
 use crate::error::CommandError;
 
-fn ok(name: &'static str, text: String) -> Finding {
+pub(super) fn ok(name: &'static str, text: String) -> Finding {
     Finding { level: Level::Ok, name, text, remedy: None }
 }
 
-fn warn(name: &'static str, text: String, remedy: &str) -> Finding {
+pub(super) fn warn(name: &'static str, text: String, remedy: &str) -> Finding {
     Finding { level: Level::Warn, name, text, remedy: Some(remedy.to_owned()) }
 }
 
@@ -60,8 +61,9 @@ fn examine_ledger(context: &Context) -> Result<Vec<Finding>, CommandError> {
     };
     let found = ok("ledger", format!("{place}, {}, {timeline}", ledger.ledger_id()));
     let queue = examine_queue(&ledger)?;
+    let last_word = describe_last_word(context, &ledger)?;
     drop(ledger);
-    Ok(vec![found, queue, examine_continuity(context)?])
+    Ok([found, queue, examine_continuity(context)?].into_iter().chain(last_word).collect())
 }
 
 /// The runs of the queue by their states, and the homes whose workers have some of them.

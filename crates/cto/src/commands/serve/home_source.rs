@@ -10,8 +10,8 @@ use evidence::PublicKey;
 use evidence::private::{Privacy, require_private};
 use harness::{Home, RunClock};
 use hermes::{
-    BoardFacts, ConsoleSource, EventChunk, LogAsked, LogWindow, OperatorAct, OverviewFacts, RecordFacts, RequestFacts,
-    RunFacts, RunListFacts, RunMark, RunsAsked, SessionCheck, SourceError, SpendFacts,
+    BoardFacts, ConsoleSource, EventChunk, LogAsked, LogWindow, OperatorAct, OverviewFacts, QueueFacts, RecordFacts,
+    RequestFacts, RunFacts, RunListFacts, RunMark, RunsAsked, SessionCheck, SourceError, SpendFacts,
 };
 use views::{
     ControlSummary, LaneComparison, RequestPage, RunQuery, RunTally, VerifyMemo, VerifyResult, Views, compare_runs,
@@ -19,7 +19,7 @@ use views::{
 
 use super::marks::mark_run;
 use super::sealed_size::SizeMemo;
-use super::{board, log_window, overview, requests, run_facts};
+use super::{board, log_window, overview, queue_facts, requests, run_facts};
 use crate::commands::stop::{record_act, stop_run};
 use crate::commands::summary::compose_summary;
 use crate::context::Context;
@@ -211,6 +211,10 @@ impl ConsoleSource for HomeSource {
 
     fn view_spend(&self) -> Result<SpendFacts, SourceError> {
         answer(overview::gather_spend(self))
+    }
+
+    fn view_queue(&self) -> Result<QueueFacts, SourceError> {
+        answer(queue_facts::gather_queue(&self.context))
     }
 
     fn deny_request(&self, reference: &str, reason: &str, may_still: SessionCheck<'_>) -> Result<(), SourceError> {

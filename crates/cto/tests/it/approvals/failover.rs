@@ -27,13 +27,35 @@ fn a_use_that_a_standby_has_not_heard_of_is_refused_by_the_witness() {
 
     assert_eq!(scene.refusal(), "ledger_continuity_unknown");
     scene.world.run("r1-string-slugify", 0);
-    let _ = scene.cto(&["ledger", "continue", "--reason", "db2 was promoted"]).expect(0);
+    check_signed_word(&scene);
     check_refused(&scene, &first);
 
     let witness = double.names().into_iter().find(|name| name.contains("approval-use/")).unwrap();
     double.lose(&witness);
     let second = scene.run(0);
     assert_ne!(text(&second["run_id"]), first, "the control: without its witness it happens again");
+}
+
+/// On a new timeline the operator's word counts only with the signature of a key that may approve.
+fn check_signed_word(scene: &Scene) {
+    let words = ["ledger", "continue", "--reason", "db2 was promoted", "--json"];
+    let stranger = scene.world.path().join("stranger");
+    let mut keygen = scene.world.program("ssh-keygen");
+    let made = keygen.args(["-q", "-t", "ed25519", "-N", "", "-f", stranger.to_str().unwrap()]).output();
+    assert!(made.unwrap().status.success());
+    let by_stranger: Vec<&str> = words.into_iter().chain(["--key", stranger.to_str().unwrap()]).collect();
+    let refused = scene.cto(&by_stranger).expect(3);
+    assert!(refused.told().contains("cto trust key add"), "{}", refused.told());
+    assert_eq!(scene.refusal(), "ledger_continuity_unknown", "nothing was recorded");
+    let doctor = || scene.cto(&["doctor", "--fleet"]).text();
+    assert!(!doctor().contains("continued accepted up to"), "{}", doctor());
+    let continued = scene.cto(&words).expect(0).json();
+    assert_eq!(continued["signed"], true, "{continued}");
+    assert!(
+        doctor().contains(": db2 was promoted") && doctor().contains("timeline 00000002 by SHA256:"),
+        "{}",
+        doctor()
+    );
 }
 
 /// A ledger on a server demands a witness from stage 4 on, and the same one of every home.

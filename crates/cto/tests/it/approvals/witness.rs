@@ -67,6 +67,37 @@ fn a_guarded_bucket_witnesses_a_use() {
     assert!(content.starts_with(&format!("{first}\n")) && content.lines().count() == 2, "{content}");
 }
 
+/// The check of the ledger compares uses of approvals with their witnesses, in both directions.
+#[test]
+fn a_use_that_the_witness_contradicts_fails_the_check_of_the_ledger() {
+    let Some(scene) = Scene::new("a_use_that_the_witness_contradicts_fails_the_check_of_the_ledger") else { return };
+    let folder = ObjectFolder::new();
+    configure(&scene.world, &format!("evidence:\n  url: {}\n", folder.url()));
+    let name = text(&scene.request()["request"]);
+    let _ = scene.approve(&name, &[]).expect(0);
+    let backup = scene.world.path().join("backup");
+    fs::create_dir_all(&backup).unwrap();
+    super::refused::copy_ledger(&scene.world.home(), &backup);
+    let run = text(&scene.run(0)["run_id"]);
+    let verify = |code: i32, expected: &str| {
+        let said = scene.cto(&["ledger", "verify"]).expect(code).text();
+        assert!(said.contains(expected), "{expected}: {said}");
+        let _ = scene.cto(&["ledger", "verify", "--local"]).expect(0);
+    };
+    verify(0, "objects bundles=1 absent=0 witnesses=1");
+    let witness = fs::read_dir(folder.path().join("approval-use")).unwrap().next().unwrap().unwrap().path();
+    let content = fs::read_to_string(&witness).unwrap();
+    fs::write(&witness, content.replace(&run, "20260101T000000Z-t-aaaa")).unwrap();
+    verify(1, "the witness says that run 20260101T000000Z-t-aaaa used request");
+    fs::remove_file(&witness).unwrap();
+    verify(1, "its witness is gone");
+    fs::write(&witness, &content).unwrap();
+    verify(0, "witnesses=1");
+    super::refused::copy_ledger(&backup, &scene.world.home());
+    fs::remove_dir_all(scene.world.home().join("harness-runs").join(&run)).unwrap();
+    verify(1, &format!("the witness says that run {run} used request"));
+}
+
 /// The control: without a witness nobody knows of the first use.
 #[test]
 fn without_a_witness_a_forgotten_use_happens_again() {

@@ -55,6 +55,57 @@ fn a_pass_a_failure_and_a_refusal_are_shown() {
     assert_eq!(served.get("/runs/nothing", &cookie).status, 404);
 }
 
+/// Runs, workers and late steps of the queue, as page, as JSON and as figures.
+#[test]
+fn the_queue_is_shown_with_its_figures() {
+    let world = world();
+    let submit = |priority: &str| {
+        let words = ["submit", "r1-string-slugify", "--priority", priority, "--labels", "gpu", "--json"];
+        world.cto(words).expect(0).json()["run_id"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (submit("5"), submit("1"));
+    let served = Served::start(&world, &["--read-only"]);
+    let cookie = served.log_in();
+    let look = || (served.get("/queue", &cookie).text(), served.get("/api/cto/queue", &cookie).json());
+    let (page, facts) = look();
+    assert!(page.contains("labels gpu") && page.contains("No worker has a run now"), "{page}");
+    assert_eq!((&facts["waiting"], &facts["runs"][0]["run_id"]), (&json!(2), &json!(first)));
+    assert!(!page.contains(&format!("/runs/{first}")), "a run that waits has no page");
+
+    let ledger = ledger::Ledger::open_file(&world.home().join("ledger.db")).unwrap();
+    let now = harness::RunClock::start_clock().unwrap().started();
+    let ask = ledger::ClaimAsk {
+        owner: contract::Digest::of_bytes(b"home"),
+        engines: None,
+        labels: vec!["gpu".to_owned()],
+        limits: ledger::QueueLimits::default(),
+        lease: std::time::Duration::from_secs(600),
+        now,
+    };
+    let claimed = ledger.queue_claimed(&ask).unwrap().unwrap();
+    ledger.late_refused(&claimed.run_id, 1, now, &json!({"step": "start"})).unwrap();
+    let (page, facts) = look();
+    let home = contract::Digest::of_bytes(b"home").to_string();
+    assert_eq!((&facts["claimed"], &facts["workers"][0]["home"]), (&json!(1), &json!(home)));
+    assert_eq!((&facts["late"][0]["step"], &facts["lapsed"]), (&json!("start"), &json!(0)));
+    assert!(page.contains(&home[..12]) && page.contains("lease until"), "{page}");
+    let figures = served.get("/metrics", &cookie).text();
+    for line in [
+        "cto_queue_runs{state=\"queued\"} 1",
+        "cto_queue_runs{state=\"claimed\"} 1",
+        "cto_queue_leases_lapsed 0",
+        "cto_queue_late_steps 1",
+        &format!("cto_worker_runs{{home=\"{home}\"}} 1"),
+    ] {
+        assert!(figures.lines().any(|told| told == line), "{line}: {figures}");
+    }
+    let _ = world.cto(["cancel", &first]).expect(0);
+    let _ = world.cto(["worker", "--until-empty", "--labels", "gpu"]).expect(0);
+    let (page, facts) = look();
+    assert_eq!((&facts["waiting"], &facts["workers"]), (&json!(0), &json!([])));
+    assert!(page.contains(&format!("/runs/{second}")), "{page}");
+}
+
 /// A log of more lines than a window has: pages lead on, a search counts all of it, and the address of a line shows it.
 #[test]
 fn a_long_log_is_shown_in_windows_with_true_counts() {
@@ -158,7 +209,7 @@ fn looking_changes_nothing() {
     let before = contents(&world.home(), &["ledger.db-shm"]);
     assert!(before.keys().any(|path| path.starts_with("active/") && path.contains(&dead)), "control: {before:?}");
     let of_run = ["", "/verify", "/log?name=report.json"].map(|part| format!("/runs/{sealed}{part}"));
-    let pages = ["/", "/runs", "/approvals", "/records", "/spend", "/metrics"].map(str::to_owned);
+    let pages = ["/", "/runs", "/queue", "/approvals", "/records", "/spend", "/metrics"].map(str::to_owned);
     for page in pages.into_iter().chain(of_run).chain([format!("/compare?runs={sealed}")]) {
         assert_eq!(served.get(&page, &cookie).status, 200, "{page}");
         assert_eq!(contents(&world.home(), &["ledger.db-shm"]), before, "{page}");

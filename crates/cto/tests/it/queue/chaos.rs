@@ -1,5 +1,5 @@
-//! Workers of two homes that are killed and stopped at random while they empty a queue, a server that crashes meanwhile, and a checker
-//! that reads what is left.
+//! Workers of two homes that are killed and stopped at random while they empty a queue. Meanwhile their server crashes, their object store
+//! fails, and the network of one home is cut. A checker reads the ledger, the objects, the bundles and what each worker has said.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,12 +25,14 @@ struct Harried {
     worker: Started,
     home: usize,
     stopped_until: Option<Instant>,
+    /// What the workers before it have said.
+    said: Vec<Value>,
 }
 
 impl Harried {
     fn begin(yard: &Yard, home: usize) -> Self {
         let worker = Started::worker(&yard.worlds[home], &["--slots", "2"]);
-        Self { worker, home, stopped_until: None }
+        Self { worker, home, stopped_until: None, said: Vec::new() }
     }
 
     /// Kills it and starts another, or stops it for longer than its lease.
@@ -39,7 +41,8 @@ impl Harried {
             return;
         }
         if moment(Duration::from_secs(2)) > Duration::from_secs(1) {
-            *self = Self::begin(yard, self.home);
+            let next = Started::worker(&yard.worlds[self.home], &["--slots", "2"]);
+            self.said.extend(std::mem::replace(&mut self.worker, next).kill());
         } else {
             self.worker.signal(Signal::STOP);
             let longer = Duration::from_secs(u64::from(LEASE) + 2);
@@ -57,11 +60,11 @@ impl Harried {
 
 #[test]
 fn no_run_is_lost_or_started_twice() {
-    on_a_file(2, |yard| check_chaos(yard, &|_| {}));
+    on_a_file(2, |yard| check_chaos(yard, &mut |_| {}));
 }
 
-/// `shake` does something to the ledger's server in each round.
-pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
+/// `shake` does something to servers and network in each round, and mends everything when it gets none.
+pub(crate) fn check_chaos(yard: &Yard, shake: &mut dyn FnMut(Option<usize>)) {
     let number = times("CTO_TEST_QUEUED_RUNS", SAMPLE) as usize;
     let made = yard.first().case("made", &[("fake", SHORT)]);
     let made = made.to_str().unwrap();
@@ -76,24 +79,46 @@ pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
         std::thread::sleep(moment(Duration::from_secs(2)));
         let count = workers.len();
         workers[(round * 7 + 3) % count].harry(yard);
-        shake(round);
+        shake(Some(round));
         workers.iter_mut().for_each(Harried::wake);
     }
     while workers.iter().any(|harried| harried.stopped_until.is_some()) {
         std::thread::sleep(Duration::from_millis(50));
         workers.iter_mut().for_each(Harried::wake);
     }
+    shake(None);
     let empty: Vec<Started> = yard.worlds.iter().map(|world| Started::worker(world, &["--until-empty"])).collect();
-    empty.into_iter().for_each(|worker| drop(worker.finish().expect(0)));
+    let mut said: Vec<Value> = empty.into_iter().flat_map(|worker| lines(&worker.finish().expect(0))).collect();
     for harried in workers {
         harried.worker.signal(Signal::TERM);
         let ran = harried.worker.finish();
+        said.extend(harried.said.into_iter().chain(lines(&ran)));
         // A worker that was begun while the server was down says so and ends: its service begins it
         // again.
         assert!(ran.code == 0 || ran.stderr.contains("cannot use the ledger"), "{}", ran.told());
     }
     yard.check();
     check_left(yard, &runs);
+    check_said(yard, &said);
+}
+
+/// A worker that said that it sealed a run has sealed it, under the epoch that holds; one that said that it came too late has not.
+fn check_said(yard: &Yard, said: &[Value]) {
+    let rows = lines(&yard.first().cto(["queue", "--all", "--json", "--limit", "100000"]).expect(0));
+    let rows: BTreeMap<&str, &Value> = rows.iter().map(|row| (text(&row["run_id"]), row)).collect();
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    // A worker that could not begin says that, and names no run.
+    for line in said.iter().filter(|line| line["run_id"].is_string()) {
+        let (row, state) = (rows[text(&line["run_id"])], text(&line["state"]));
+        *told.entry(state).or_default() += 1;
+        match state {
+            "sealed" => assert_eq!((&line["epoch"], &line["status"]), (&row["epoch"], &row["status"]), "{line} {row}"),
+            "late" => assert_ne!(line["epoch"], row["epoch"], "{line} {row}"),
+            _ => {}
+        }
+    }
+    println!("workers said: {told:?}");
+    assert!(told.contains_key("sealed"), "control: workers say what they did");
 }
 
 /// One bundle for each run, in the home that sealed it; nothing of a run that still works; no refused epoch that sealed.
@@ -112,6 +137,10 @@ fn check_left(yard: &Yard, runs: &[&str]) {
         assert_eq!(kept.len(), 1, "{run} has one bundle");
         let _ = kept[0].cto(["verify", run]).expect(0);
         assert_eq!(left_running(run), Vec::<String>::new(), "{run}");
+    }
+    let verified = yard.first().cto(["ledger", "verify", "--json"]).expect(0).json();
+    if let Some(objects) = verified.get("objects") {
+        assert_eq!(objects["absent"], 0, "every sealed bundle was handed in");
     }
     let refused = yard.ledger().entries_of(&[EntryKind::LateRefused], None).unwrap();
     let accepted = |entry: &&Entry| epochs[text(&entry.body["run_id"])] == &entry.body["epoch"];

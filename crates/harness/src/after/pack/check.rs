@@ -8,7 +8,7 @@ use evidence::verify::VerifiedBundle;
 
 use super::PackError;
 use super::write::{describe_file, list_parts};
-use crate::after::audit::audit;
+use crate::after::audit::{AuditScope, audit};
 use crate::home::layout::Home;
 
 /// Reads everything that a pack would carry, and verifies bundles and ledger as the
@@ -27,7 +27,7 @@ pub(super) fn verify_home(home: &Home, keys: &[PublicKey]) -> Result<usize, Pack
         VerifiedBundle::verify_dir(&folder.dir, keys, None)
             .map_err(|error| PackError::DoesNotVerify(folder.name.clone(), error.to_string()))?;
     }
-    let audited = audit(home).map_err(|error| PackError::Failed(error.into()))?;
+    let audited = audit(home, AuditScope::Local).map_err(|error| PackError::Failed(error.into()))?;
     match audited.and_then(|audit| audit.problems.into_iter().next()) {
         Some(problem) => Err(PackError::DoesNotVerify("the ledger".to_owned(), format!("{problem:?}"))),
         None => Ok(found.len()),
