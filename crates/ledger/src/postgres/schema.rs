@@ -5,11 +5,13 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 6;
+pub(super) const VERSION: i32 = 7;
 /// The first version whose runs are listed in the order of their entries.
 pub(super) const WITH_ENTRY_ORDER: i32 = 4;
 /// The first version that names the engines of its runs.
 pub(super) const WITH_ENGINE_NAMES: i32 = 6;
+/// The first version that finds a run by its id without a plan of its own.
+pub(super) const WITH_RUN_BY_ID: i32 = 7;
 
 /// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
 /// server while the workers are replaced one after the other.
@@ -24,6 +26,7 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("rungs.sql")],
     &[include_str!("guard.sql")],
     &[include_str!("workers.sql"), include_str!("engines.sql")],
+    &[include_str!("steps.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.
@@ -134,6 +137,8 @@ mod tests {
             "0ffd6313d3f8851345c0b959689972ba8cf1549c53afd3e780679aa4c63bd044",
             "13b3829ad9cedb9a0f8d3a7e4ec8a4a98bbf3180687c3ab487017bf2e5162874",
             "13360ea55484f61fa9e4a5dba3992e4b39500e60d29eed38f7afe9ef53df9e14",
+            "5bef4192ab833aab586fc9f819ccee56b438bb8e60b23c2dd7ca555bb082c86e",
+            "10f2314b1a7d323718de3ec46d33d547cc507ba76cf155fac07f14a14bd2f25e",
         ];
         let texts = MIGRATIONS[..MIGRATIONS.len() - 1].concat();
         assert_eq!(texts.len(), released.len());

@@ -21,6 +21,7 @@ mod queue;
 #[path = "../ledger/requests.rs"]
 mod requests;
 mod rights;
+mod starts;
 #[path = "../ledger/together.rs"]
 mod together;
 mod upgraded;
