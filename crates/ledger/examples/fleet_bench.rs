@@ -18,6 +18,8 @@ use testkit::{PostgresServer, SUPERUSER};
 
 type Measured<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
+/// The role that claims, starts and renews.
+const WORKER: &str = "bench_worker";
 /// Connections that work at once, as in pgbench.
 const CLIENTS: usize = 8;
 /// Workers that are simulated, and the pause between two heartbeats of one.
@@ -45,13 +47,17 @@ fn print_rates(server: &PostgresServer, lasting: Duration) -> Measured {
     print_row("pgbench", "rate", run_pgbench(server, lasting)?)?;
     let bare = run_bare_loop(server, lasting)?;
     print_row("bare", "rate", bare)?;
-    let url = server.url(SUPERUSER, &server.make_database());
-    let ledger = open_ledger(&url)?;
+    let database = server.make_database();
+    let owner = server.url(SUPERUSER, &database);
+    let ledger = open_ledger(&owner)?;
+    // Every check of a worker's role is part of what is measured.
+    server.run_sql(&database, &format!("CREATE ROLE {WORKER} LOGIN IN ROLE cto_worker"))?;
+    let url = server.url(WORKER, &database);
     let ours = claim_and_start(&ledger, &url, lasting)?;
     print_row("ours", "rate", ours)?;
     print_row("ours to bare", "ratio", ours / bare)?;
     let beats = f64::from(WORKERS) / BEAT.as_secs_f64();
-    let started = start_leased(&ledger, &url)?;
+    let started = start_leased(&ledger, &owner, &url)?;
     let share = share_while_paced(
         server,
         lasting,
@@ -143,18 +149,22 @@ fn run_bare_loop(server: &PostgresServer, lasting: Duration) -> Measured<f64> {
          CREATE INDEX waiting ON jobs (id) WHERE state = 'queued'; CREATE TABLE log (id BIGSERIAL PRIMARY KEY, job BIGINT); \
          INSERT INTO jobs SELECT n, 'queued' FROM generate_series(1, 200000) n; ANALYZE jobs",
     )?;
-    let begin = |_| Ok(Client::connect(&url, NoTls)?);
-    count_rounds(lasting, &begin, &|client| {
-        let taken = client.query_opt(
+    let begin = |_| {
+        let mut client = Client::connect(&url, NoTls)?;
+        let take = client.prepare(
             "UPDATE jobs SET state = 'claimed' WHERE id = (SELECT id FROM jobs WHERE state = 'queued' ORDER BY id LIMIT 1 \
              FOR UPDATE SKIP LOCKED) RETURNING id",
-            &[],
         )?;
-        let Some(row) = taken else { return Ok(false) };
+        let mark = client.prepare("UPDATE jobs SET state = 'started' WHERE id = $1 AND state = 'claimed'")?;
+        let note = client.prepare("INSERT INTO log (job) VALUES ($1)")?;
+        Ok((client, take, mark, note))
+    };
+    count_rounds(lasting, &begin, &|(client, take, mark, note)| {
+        let Some(row) = client.query_opt(take, &[])? else { return Ok(false) };
         let id: i64 = row.get(0);
         let mut start = client.transaction()?;
-        start.execute("UPDATE jobs SET state = 'started' WHERE id = $1 AND state = 'claimed'", &[&id])?;
-        start.execute("INSERT INTO log (job) VALUES ($1)", &[&id])?;
+        start.execute(mark, &[&id])?;
+        start.execute(note, &[&id])?;
         start.commit()?;
         Ok(true)
     })
@@ -210,6 +220,23 @@ fn ask_as(number: usize) -> Measured<ClaimAsk> {
     })
 }
 
+/// The detail of a start as a run has it: its contract, which the server reads through for a worker.
+fn made_up_detail() -> Value {
+    let actions = ["push", "merge", "deploy", "close", "pr_open", "issue_close", "public_publication"];
+    json!({
+        "boot_id": "00000000-0000-4000-8000-000000000000", "pid": 4711, "process_space": "pid:[4026531836]", "sandbox": "strict",
+        "contract": {
+            "allowed_paths": ["greet.sh", "src/**/*.py"], "brief": "greet.sh greets nobody when it is called without a name. ".repeat(8),
+            "forbidden_actions": actions, "forbidden_paths": [".github/", "ci/"], "mutation_mode": "copied-fixture",
+            "risk_class": "low", "schema_version": "1", "source_classification": "owned_local", "source_owner": "your name",
+            "task_id": "made-up", "title": "add a usage line",
+            "verification_commands": [
+                {"argv": ["sh", "test.sh"], "timeout_seconds": 30}, {"argv": ["python3", "-m", "pytest", "-q"], "timeout_seconds": 300},
+            ],
+        },
+    })
+}
+
 /// Claims a run and starts it; the run and its epoch, or none where none waits.
 fn start_next(ledger: &Ledger, ask: &ClaimAsk) -> Measured<Option<(RunId, u64)>> {
     let Some(run) = ledger.queue_claimed(ask)? else { return Ok(None) };
@@ -221,7 +248,7 @@ fn start_next(ledger: &Ledger, ask: &ClaimAsk) -> Measured<Option<(RunId, u64)>>
         purpose: Purpose::Governed,
         owner: Some(ask.owner),
         epoch: Some(run.epoch),
-        detail: Value::Null,
+        detail: made_up_detail(),
     };
     let lease_until = Some(time.after(ask.lease));
     ledger.run_started(&RunStarted { run_id: run.run_id.clone(), time, lease_until, intent })?;
@@ -237,13 +264,13 @@ fn claim_and_start(ledger: &Ledger, url: &str, lasting: Duration) -> Measured<f6
 }
 
 /// Started runs with a lease, one for each worker.
-fn start_leased(ledger: &Ledger, url: &str) -> Measured<Vec<(RunId, u64)>> {
-    Client::connect(url, NoTls)?
+fn start_leased(ledger: &Ledger, owner: &str, url: &str) -> Measured<Vec<(RunId, u64)>> {
+    Client::connect(owner, NoTls)?
         .batch_execute("UPDATE cto.queue SET state = 'cancelled' WHERE state IN ('queued', 'claimed')")?;
     submit_runs(ledger, 10_000_000..10_000_000 + WORKERS)?;
-    let ask = ask_as(0)?;
+    let (worker, ask) = (open_ledger(url)?, ask_as(0)?);
     let mut started = Vec::new();
-    while let Some(run) = start_next(ledger, &ask)? {
+    while let Some(run) = start_next(&worker, &ask)? {
         started.push(run);
     }
     Ok(started)

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use contract::{Digest, Purpose, RunId, Stage, Stamp, TaskId};
+use serde_json::Value;
 
 use crate::entry::{Hashed, Position, StoredEntry};
 use crate::fault::{StoreFault, StoreResult};
@@ -26,6 +27,7 @@ use crate::replay::{LedgerProblem, Replay};
 use crate::request_row::RequestRow;
 use crate::runs::{EngineIdentity, IdentifiedRun, Lease, LeaseBeat, RunFilter, RunMatch, RunRow, RungRuns, TaskRuns};
 use crate::sqlite::SqliteStore;
+use crate::write::RunStarted;
 
 /// An open ledger: one connection, for one thread at a time. Any number of processes and threads may each hold one.
 #[derive(Debug)]
@@ -96,6 +98,19 @@ impl Store {
         mut work: impl FnMut(&LedgerChange<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         in_store!(self, store => store.change_in_turn(|| work(&LedgerChange { store: self })))
+    }
+
+    /// Starts a run in one step, with its entry, its row and its lease. `None` of a file, and of a server that refused: the steps one by
+    /// one name the reason.
+    pub(crate) fn start_run(&self, run: &RunStarted, body: &Value) -> StoreResult<Option<Position>> {
+        match self {
+            Self::Sqlite(_) => {
+                let _ = (run, body);
+                Ok(None)
+            }
+            #[cfg(feature = "fleet")]
+            Self::Postgres(store) => store.start_run(run, body),
+        }
     }
 
     /// The last entry's place; [`Position::GENESIS`] when there is none.

@@ -64,6 +64,9 @@ impl Ledger {
     /// Records a run that is about to begin. Its place in the chain is what the run's evidence is tied to.
     pub fn run_started(&self, run: &RunStarted) -> Result<Position, AppendEntryError> {
         let body = serde_json::to_value(&run.intent)?;
+        if let Some(position) = self.store.start_run(run, &body)? {
+            return Ok(position);
+        }
         self.store.change_once(|change| {
             if change.store.read_run(&run.run_id)?.is_some() {
                 return Err(AppendEntryError::AlreadyStarted { run_id: run.run_id.clone() });

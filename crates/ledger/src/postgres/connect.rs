@@ -25,9 +25,11 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 /// A lock is waited for so long, as in a file. A commit is in the log of the server, and of its synchronous standby where it has one,
 /// before it is reported as done, whatever the server's own setting.
 ///
+/// No question is worth compiling: each is a range of an index, whatever the planner expects of a large table.
+///
 /// The server disconnects a client that holds the change lock and is silent for a while, since it was stopped or cut off: the
 /// others go on. The same client finds out when it asks again.
-const SESSION: &str = "SET lock_timeout = '30s'; SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
+const SESSION: &str = "SET lock_timeout = '30s'; SET jit = off; SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; \
      SET idle_in_transaction_session_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; \
      SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000; \
      SELECT set_config('synchronous_commit', 'on', FALSE) WHERE current_setting('synchronous_commit') IN ('off', 'local')";

@@ -99,13 +99,13 @@ impl Link {
 
     /// Takes the one lock, before anything is read.
     fn begin_change(&mut self) -> StoreResult<()> {
-        self.run("BEGIN ISOLATION LEVEL READ COMMITTED")?;
-        let locked = self.ask("SELECT pg_advisory_xact_lock($1)", &[&CHANGE_LOCK]);
+        let locked =
+            self.run(&format!("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({CHANGE_LOCK})"));
         if locked.is_err() {
             // The cause is the lock; a connection that cannot roll back is closed by the server.
             let _ = self.run("ROLLBACK");
         }
-        locked.map(drop)
+        locked
     }
 
     /// Runs a statement that has no answer.

@@ -12,5 +12,5 @@ GRANT EXECUTE ON FUNCTION
     cto.put_lease(TEXT, TEXT, BIGINT, TEXT), cto.renew_lease(TEXT, BIGINT, TEXT), cto.remove_lease(TEXT),
     cto.queue_clock(DOUBLE PRECISION), cto.queue_claim(JSONB), cto.find_queue(JSONB), cto.is_worker(),
     cto.keep_lease(TEXT, BIGINT, DOUBLE PRECISION), cto.queue_shorten(TEXT, BIGINT, TEXT), cto.bind_evidence(TEXT, BOOLEAN),
-    cto.queue_due()
+    cto.queue_due(), cto.start_run(TEXT, TEXT, TEXT, TEXT), cto.read_run(TEXT)
     TO cto_worker;

@@ -1,6 +1,6 @@
 //! The table of runs, and the lists taken from it.
 
-use contract::{ModelPair, Purpose, RunId, Stage};
+use contract::{ModelPair, Purpose, RunId, Stage, canonical_text};
 use postgres::Row;
 use serde_json::{Value, json};
 
@@ -8,12 +8,16 @@ use super::PostgresStore;
 use super::column::{
     as_written, limit, number_column, number_or_null, signed_number, typed_column, typed_or_null, unreadable_column,
 };
-use super::schema::{WITH_ENGINE_NAMES, WITH_LONGEST};
-use crate::fault::{StoreFault, StoreResult};
+use super::schema::{WITH_ENGINE_NAMES, WITH_LONGEST, WITH_RUN_BY_ID};
+use crate::entry::{Hashed, Position};
+use crate::fault::{FaultKind, StoreFault, StoreResult};
+use crate::kind::EntryKind;
 use crate::replay::LedgerProblem;
 use crate::runs::{EngineIdentity, ListOrder, RunFilter, RunMatch, RunRow, RunStatus};
+use crate::write::RunStarted;
 
 const FIND: &str = "SELECT * FROM cto.find_runs($1::TEXT::JSONB)";
+const START: &str = "SELECT (started.run).*, started.prev, started.hash FROM cto.start_run($1, $2, $3, $4) AS started";
 
 /// Runs that are fetched at a time where all of them are shown.
 const PAGE: usize = 1000;
@@ -51,9 +55,36 @@ impl PostgresStore {
         self.unreadable.borrow().iter().map(tell).collect()
     }
 
-    /// Row of a run.
+    /// Row of a run. An older schema has no function for it.
     pub(crate) fn read_run(&self, run_id: &RunId) -> StoreResult<Option<RunRow>> {
-        Ok(self.find_runs(&json!({"run_id": run_id}))?.pop())
+        if self.version < WITH_RUN_BY_ID {
+            return Ok(self.find_runs(&json!({"run_id": run_id}))?.pop());
+        }
+        let rows = self.ask("SELECT * FROM cto.read_run($1)", &[&run_id.as_str()])?;
+        rows.first().map(from_row).transpose()
+    }
+
+    /// Starts a run in one statement, which holds the lock of changes on the server alone. `None` if the server refused: the steps one by
+    /// one name the reason, or find that there is none any more.
+    pub(crate) fn start_run(&self, run: &RunStarted, body: &Value) -> StoreResult<Option<Position>> {
+        let Ok(body) = canonical_text(body) else { return Ok(None) };
+        let (time, until) = (run.time.to_string(), run.lease_until.map(|until| until.to_string()));
+        let rows = match self.ask(START, &[&time, &run.run_id.as_str(), &body, &until]) {
+            Err(fault) if matches!(fault.kind, FaultKind::Other) => return Ok(None),
+            answered => answered?,
+        };
+        let row = rows.first().ok_or_else(|| unreadable_column("answer"))?;
+        let (made, prev): (RunRow, String) = (from_row(row)?, row.try_get(22)?);
+        let position = Position { seq: made.seq, hash: typed_column(row, 23, "hash")? };
+        let (seq, kind, run_id) = (made.seq, EntryKind::RunStarted.name(), Some(run.run_id.as_str()));
+        let hashed = Hashed { seq, time: &time, kind, run_id, body: &body, prev: &prev };
+        if hashed.hash().ok() != Some(position.hash) {
+            return Err(unreadable_column("the hash of the entry"));
+        }
+        match made == RunRow::started(seq, &run.run_id, as_written(run.time), &run.intent) {
+            true => Ok(Some(position)),
+            false => Err(unreadable_column("the row of the run")),
+        }
     }
 
     /// The first name of an engine behind this one that a run has. An older schema has no function for it.

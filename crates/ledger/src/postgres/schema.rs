@@ -5,13 +5,15 @@ use postgres::Client;
 use super::CHANGE_LOCK;
 
 /// Raised with every migration.
-pub(super) const VERSION: i32 = 8;
+pub(super) const VERSION: i32 = 7;
 /// The first version whose runs are listed in the order of their entries.
 pub(super) const WITH_ENTRY_ORDER: i32 = 4;
 /// The first version that names the engines of its runs.
 pub(super) const WITH_ENGINE_NAMES: i32 = 6;
 /// The first version that lists the longest runs first.
 pub(super) const WITH_LONGEST: i32 = 7;
+/// The first version that finds a run by its id without a plan of its own.
+pub(super) const WITH_RUN_BY_ID: i32 = 7;
 
 /// The oldest program, by the version it knows, that may use a ledger of this version: two versions of the program share one
 /// server while the workers are replaced one after the other.
@@ -26,8 +28,7 @@ const MIGRATIONS: &[&[&str]] = &[
     &[include_str!("rungs.sql")],
     &[include_str!("guard.sql")],
     &[include_str!("workers.sql"), include_str!("engines.sql")],
-    &[include_str!("lists.sql")],
-    &[include_str!("retry.sql")],
+    &[include_str!("lists.sql"), include_str!("steps.sql"), include_str!("retry.sql")],
 ];
 
 /// The role that workers are members of. Roles belong to the whole server, so another ledger may have made it.

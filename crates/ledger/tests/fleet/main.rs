@@ -22,6 +22,7 @@ mod queue;
 mod requests;
 mod retried;
 mod rights;
+mod starts;
 #[path = "../ledger/together.rs"]
 mod together;
 mod upgraded;

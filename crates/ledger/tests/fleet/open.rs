@@ -45,13 +45,13 @@ fn looking_makes_nothing() {
 fn a_newer_version_is_refused_unless_it_accepts_this_program() {
     let world = World::new();
     drop(world.open());
-    world.edit("UPDATE meta SET value = '9' WHERE key = 'schema_version'");
+    world.edit("UPDATE meta SET value = '8' WHERE key = 'schema_version'");
     assert_eq!(world.open().head().unwrap().seq, 0, "control: it accepts this program");
-    world.edit("UPDATE meta SET value = '9' WHERE key = 'accepts'");
+    world.edit("UPDATE meta SET value = '8' WHERE key = 'accepts'");
     for error in
         [error_of(Ledger::open_place(&world.place(), &|_| {})), error_of(Ledger::open_place_read_only(&world.place()))]
     {
-        assert!(matches!(error, OpenLedgerError::NewerVersion { found: 9, .. }), "{error:?}");
+        assert!(matches!(error, OpenLedgerError::NewerVersion { found: 8, .. }), "{error:?}");
     }
 }
 

@@ -58,6 +58,7 @@ fn a_stolen_worker_reaches_no_table() {
     for sql in [
         "SELECT cto.project_again()",
         "SELECT cto.copy_entries('{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+        "SELECT cto.append_entry(2, 't', 'k', NULL, '{}', 'p', 'h')",
         "SELECT cto.insert_checked(2, 't', 'k', NULL, '{}', 'p', 'h')",
         "SELECT cto.adopt_ledger('x')",
         "SELECT cto.queue_entry(9, 't', 'queue.cancelled', NULL, '{}')",
