@@ -34,7 +34,7 @@ pub(super) struct Cheat {
 }
 
 const WRONG: Says = Says { status: Status::Fail, reasons: &["verification_failed"], attempts: &[], besides: "" };
-const FRESH: &str = "a fresh tree, home and search path for every check";
+const FRESH: &str = "every check has a fresh tree, home and `PATH`";
 
 /// Replaces the file once the engine is gone.
 const REWRITE: &str = "echo evil > junk; (while kill -0 $PPID; do sleep 0.01; done; mv junk a.txt) > /dev/null 2>&1 &";
@@ -74,7 +74,7 @@ const CHEAT: Cheat = Cheat {
 pub(super) const CHEATS: &[Cheat] = &[
     Cheat {
         tries: "a daemon that rewrites files after the diff",
-        stopped_by: "the result is taken when every process is dead",
+        stopped_by: "the result is taken after every process is dead",
         says: AS_IT_WAS,
         or: Some(WRONG),
         steps: || json!([writes("two\n"), runs(REWRITE)]),
@@ -82,8 +82,8 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "an engine that is done while its child goes on",
-        stopped_by: "the death of the first process of its pid namespace",
+        tries: "an engine that ends while its child continues",
+        stopped_by: "the end of process 1 of its pid namespace, which kills the child",
         says: AS_IT_WAS,
         or: Some(WRONG),
         steps: || json!([writes("two\n"), runs(FORK_AWAY)]),
@@ -102,7 +102,7 @@ pub(super) const CHEATS: &[Cheat] = &[
     },
     Cheat {
         tries: "`git` replaced on the search path, so that it shows no change",
-        stopped_by: "the harness asks no git of the engine's",
+        stopped_by: "the harness never runs the engine's git",
         says: Says { reasons: &["disallowed_file_change"], ..WRONG },
         steps: || {
             let git = "mkdir -p ~/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/bin/git; chmod +x ~/bin/git";
@@ -120,7 +120,7 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "a link out of the workspace, to a file that is as it should be",
+        tries: "a link out of the workspace, to a file with the right content",
         stopped_by: "links that leave the repository are refused",
         says: Says { reasons: &["disallowed_file_change"], ..WRONG },
         steps: || json!([{"delete": {"path": "a.txt"}}, runs("ln -s $VICTIM/good a.txt")]),
@@ -131,8 +131,8 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "a verdict printed, and one left among its files",
-        stopped_by: "the verdict is computed from what the harness saw itself",
+        tries: "a printed verdict, and a verdict among its files",
+        stopped_by: "the harness computes the verdict from its own observations",
         says: Says { reasons: &["verification_failed", "claim_contradicted"], ..WRONG },
         steps: || {
             let claims = json!({"type": "result", "claims": {"status": "success", "tests_passed": true}}).to_string();
@@ -143,8 +143,8 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "a disk that is full when the verdict is to be written",
-        stopped_by: "the limits on disk, and space that is set aside for the seal",
+        tries: "a disk that is full when `cto` writes the verdict",
+        stopped_by: "disk limits, and space reserved for the seal",
         says: Says { status: Status::Blocked, reasons: &["budget_exceeded"], attempts: &[], besides: "" },
         steps: || json!([writes("two\n"), runs("mkdir junk; for i in 1 2 3; do head -c 2M /dev/zero > junk/$i; done")]),
         limits: "{disk_bytes: 4194304}",

@@ -10,12 +10,12 @@ pub(super) const BOTH: &[Who] = &[Who::Root, Who::Ordinary];
 pub(super) const ROOT: &[Who] = &[Who::Root];
 
 /// What stops an attack, in the words of the page.
-pub(super) const ABSENT: &str = "it is not there: the sandbox has a root of its own";
+pub(super) const ABSENT: &str = "absent: the sandbox has its own root";
 pub(super) const READ_ONLY: &str = "a read-only mount, and Landlock beneath it";
 pub(super) const FILTER: &str = "the filter of system calls";
-pub(super) const UNPRIVILEGED: &str = "no capability, and a uid that is not 0";
-pub(super) const PIDS: &str = "a pid namespace and a `/proc` of its own";
-pub(super) const NETWORK: &str = "a network namespace that has loopback alone";
+pub(super) const UNPRIVILEGED: &str = "no capability, and a uid other than 0";
+pub(super) const PIDS: &str = "a separate pid namespace and `/proc`";
+pub(super) const NETWORK: &str = "a network namespace with loopback only";
 
 /// A program, and all that is expected of its run.
 pub(super) struct Row {

@@ -37,7 +37,7 @@ pub(super) const TOOLS: &[Tool] = &[
         environment: |_, _| Some(json!({})),
     },
     Tool {
-        name: "`python3 -m unittest`, with processes and a server of its own",
+        name: "`python3 -m unittest`, with processes and a server",
         script: "mkdir junk; cat > junk/test_it.py <<'END'
 import multiprocessing, socket, threading, unittest
 class Test(unittest.TestCase):
@@ -63,7 +63,7 @@ END
         },
     },
     Tool {
-        name: "`node`, with a child and a server of its own",
+        name: "`node`, with a child process and a server",
         script: "node -e 'console.log(require(\"child_process\").execSync(\"echo hi\").toString().trim())
             require(\"http\").createServer((_, answer) => answer.end(\"works\")).listen(0, \"127.0.0.1\", function () {
             fetch(`http://127.0.0.1:${this.address().port}`).then(it => it.text()).then(it => { console.log(it); process.exit(0) }) })'",
