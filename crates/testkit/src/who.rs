@@ -1,4 +1,4 @@
-//! Who a test lets the binary run as: root and an ordinary user, as far as the test itself can choose.
+//! Users that a test runs the binary as: root and an ordinary user, as far as the test can choose.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
@@ -28,7 +28,7 @@ impl Who {
         vec![Self::Ordinary]
     }
 
-    /// Whether that is another user than the test's own.
+    /// True if this is another user than the test's own.
     pub fn is_another(self) -> bool {
         self.other_uid().is_some()
     }

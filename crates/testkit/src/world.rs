@@ -29,7 +29,7 @@ pub struct World {
     binary: PathBuf,
     /// Whose it is, where that is another user than the test's own.
     uid: Option<u32>,
-    /// Whether a home gets what earlier homes found out about the binary.
+    /// True if a home gets the knowledge of earlier homes about the binary.
     is_warm: bool,
     is_shared: bool,
 }
@@ -201,7 +201,7 @@ impl World {
         self.dir.path().join("user")
     }
 
-    /// Where commands are run.
+    /// Folder in which commands are run.
     pub fn here(&self) -> PathBuf {
         self.dir.path().join("here")
     }

@@ -44,7 +44,7 @@ pub struct Loaded<T> {
     pub text: String,
 }
 
-/// What a reader made of a text. Without a node, reading had to stop at the last problem.
+/// Result of reading a text. Without a node, reading had to stop at the last problem.
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub node: Option<Node>,

@@ -44,7 +44,7 @@ impl Yard {
         Ledger::open_place(&self.place, &|_| {}).unwrap()
     }
 
-    /// What must hold at the end: every run of the queue has ended, was started once at most, and the chain holds.
+    /// Checks the end: every run of the queue has ended, was started once at most, and the chain verifies.
     fn check(&self) {
         let rows = lines(&self.first().cto(["queue", "--all", "--json", "--limit", "100000"]).expect(0));
         assert!(rows.iter().all(|row| ["sealed", "cancelled"].contains(&text(&row["state"]))), "{rows:#?}");

@@ -114,11 +114,7 @@ pub(super) const CALLS: &[CallRow] = &[
         counts: Counts::Violation,
         why: "makes a set-id file, which gives its owner's rights to every user of the host, even after the run",
     },
-    CallRow {
-        names: &["ioctl_terminal"],
-        counts: Counts::Violation,
-        why: "types input into the terminal of a user",
-    },
+    CallRow { names: &["ioctl_terminal"], counts: Counts::Violation, why: "types input into the terminal of a user" },
     CallRow { names: &["personality"], counts: Counts::Violation, why: "switches off protections of a program" },
     CallRow {
         names: &[

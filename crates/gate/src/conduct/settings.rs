@@ -73,9 +73,24 @@ pub(super) const SETTINGS: &[SettingRow] = &[
         counts: PUSH,
         why: "hooks run with the rights of the next user who commits or pushes",
     },
-    SettingRow { keys: &["alias.*"], value: Value::Begins("push"), counts: PUSH, why: "defines another name for a push" },
-    SettingRow { keys: &["credential.*"], value: Value::Any, counts: CREDENTIALS, why: "changes the source of credentials" },
-    SettingRow { keys: &["core.askpass"], value: Value::Any, counts: CREDENTIALS, why: "names the program that receives passwords" },
+    SettingRow {
+        keys: &["alias.*"],
+        value: Value::Begins("push"),
+        counts: PUSH,
+        why: "defines another name for a push",
+    },
+    SettingRow {
+        keys: &["credential.*"],
+        value: Value::Any,
+        counts: CREDENTIALS,
+        why: "changes the source of credentials",
+    },
+    SettingRow {
+        keys: &["core.askpass"],
+        value: Value::Any,
+        counts: CREDENTIALS,
+        why: "names the program that receives passwords",
+    },
     SettingRow {
         keys: &["http.*.extraheader", "http.*.cookiefile", "http.*.sslcert", "http.*.sslkey"],
         value: Value::Any,

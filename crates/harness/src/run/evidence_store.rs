@@ -7,7 +7,7 @@ use ledger::{ObjectStore, ProbeStoreError, ReadLedgerError, StoreProbe, UseObjec
 
 use crate::run::harness::Harness;
 
-/// Why no run starts with the object store as it is.
+/// Reason why no run starts with the object store in its present state.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckEvidenceError {
     #[error(transparent)]
@@ -25,7 +25,7 @@ pub enum CheckEvidenceError {
 }
 
 impl CheckEvidenceError {
-    /// What would help.
+    /// Remedy for the operator.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Probe(error) => error.remedy(),

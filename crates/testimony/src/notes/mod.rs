@@ -27,7 +27,7 @@ pub const MAX_FULL: usize = 64_000;
 /// Notes of one line. Agents say one thing a line, or a few.
 pub const MAX_NOTES: usize = 16;
 
-/// What a line is about.
+/// Topic of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {

@@ -12,7 +12,7 @@ mod unittest;
 
 use super::{Heard, TestOutcome, TestResults, read};
 
-/// What one command left.
+/// Output of one command.
 #[derive(Debug, Default, Clone, Copy)]
 struct Left<'a> {
     argv: &'a str,
@@ -49,12 +49,12 @@ fn shown(results: &TestResults) -> Vec<String> {
     [head].into_iter().chain(tests).collect()
 }
 
-/// What was printed to stdout alone.
+/// Output to stdout alone.
 fn out(stdout: &str) -> Left<'_> {
     Left { stdout, ..Left::default() }
 }
 
-/// What was printed to stderr alone.
+/// Output to stderr alone.
 fn err(stderr: &str) -> Left<'_> {
     Left { stderr, ..Left::default() }
 }

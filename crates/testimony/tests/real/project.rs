@@ -13,7 +13,7 @@ const NAME: &str = "qvzwkxjqpf";
 
 pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
 
-/// How commands are started.
+/// Ways to start commands.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Setting {
     /// Folders with programs, before those of the system.
@@ -34,7 +34,7 @@ pub(crate) struct Project {
     setting: Setting,
 }
 
-/// What a command came to.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) exit: Option<i32>,

@@ -142,7 +142,7 @@ fn number(random: &mut Random, len: usize) -> String {
     format!("{}{}", random.text("123456789", 1), random.text(DIGITS, len - 1))
 }
 
-/// What a password manager suggests.
+/// A password as a password manager suggests it.
 fn password(random: &mut Random) -> String {
     let parts =
         [random.text(ALNUM, 9), random.text("!*-_.", 1), random.text(DIGITS, 2), random.text(&UPPER.to_lowercase(), 5)];

@@ -21,7 +21,7 @@ pub struct Planted {
     pub kind: &'static str,
     pub encoded: Encoded,
     pub text: String,
-    /// Where the secret stands, as it is written there; its name, if it needs one, counts as part of it.
+    /// Range of the secret as it is written there; its name, if it needs one, is part of it.
     pub at: std::ops::Range<usize>,
 }
 

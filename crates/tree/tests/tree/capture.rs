@@ -1,4 +1,4 @@
-//! What a capture sees, refuses and gives up on.
+//! Captured changes, refusals and limits of a capture.
 
 use std::ffi::OsStr;
 use std::fs;

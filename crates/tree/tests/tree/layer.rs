@@ -1,4 +1,4 @@
-//! What a layer says is what the whole workspace would say.
+//! A layer gives the same changes as the whole workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -151,7 +151,7 @@ fn inventory(root: &Path) -> Tree {
     found
 }
 
-/// What a capture has to be, given the same workspace before and after the program worked in it.
+/// Expected capture for the workspace before and after the program worked in it.
 fn expected(base: &Listing, layers: &[PathBuf], before: &State, after: &State) -> Capture {
     let new = |path: &Vec<u8>| before.1.listing.0.get(path) != after.1.listing.0.get(path);
     let kept = |had: &[Vec<u8>], have: &[Vec<u8>]| have.iter().filter(|path| !had.contains(path)).cloned().collect();

@@ -19,7 +19,7 @@ fn base() -> Twice {
     Twice::new(&nodes, &[b"mod"])
 }
 
-/// What a setup did, what the program did on top of it, what the capture says, and what changed against the baseline.
+/// Checks the files of a setup, the changes of the program on top of it, the capture, and the changes against the baseline.
 fn check(setup: &str, program: &str, says: &str, changed: &[&str]) {
     let twice = base();
     let layers = [twice.layer("setup", &[], |overlay| overlay.run(setup))];
@@ -121,7 +121,7 @@ fn setup_layers_hide_each_other() {
     );
 }
 
-/// What git makes of a workspace of layers: nothing to do at first, and then what was done.
+/// Git's view of a workspace of layers: no change at first, and then the changes that were made.
 #[test]
 fn git_works_on_layers_and_commits_are_found() {
     let twice = base();

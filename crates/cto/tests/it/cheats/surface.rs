@@ -1,4 +1,4 @@
-//! Where a person meets the corpus: the list of cases, the matrix, the page about it; and the advice for cases of their own.
+//! Commands and pages that show the corpus: the list of cases, the matrix, the page about it, and the advice for your own cases.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What waits: a run that died, which looking does not recover, and passes without an outcome.
+//! The waiting list: a dead run, which looking does not recover, and passes without an outcome.
 
 use contract::{Digest, Purpose, RunId, Stage, Stamp, Status};
 use ledger::{EngineIdentity, Ledger, RequestIntent, RunIntent, RunSeal, RunSealed, RunStarted};

@@ -16,19 +16,19 @@ use super::sealed::Sealed;
 
 pub(super) const CLASS: &str = "Cheating by process";
 
-/// What an engine leaves, and who is content with it.
+/// Files that an engine leaves, and the verifier that accepts them.
 pub(super) struct Cheat {
     pub(super) tries: &'static str,
     pub(super) stopped_by: &'static str,
     pub(super) says: Says,
-    /// What it says where the patch holds what was not to be there.
+    /// Verdict if the patch has the content that should not be there.
     or: Option<Says>,
     steps: fn() -> Value,
     exam: &'static [&'static str],
     limits: &'static str,
     /// A program without which it cannot be played.
     needs: &'static str,
-    /// Whether the naive verifier is content, and wrongly so.
+    /// True if the naive verifier wrongly accepts.
     fools: fn(&Naive<'_>) -> bool,
     evidence: fn(&Sealed),
 }
@@ -41,7 +41,7 @@ const REWRITE: &str = "echo evil > junk; (while kill -0 $PPID; do sleep 0.01; do
 /// Says that it is done while a child goes on, which holds the output open.
 const FORK_AWAY: &str =
     "echo evil > junk; (while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; mv junk a.txt; sleep 600) &";
-/// Who waits for the engine's end may act between it and its own; then that is the result.
+/// A process that waits for the engine's end may act before its own end. The result then includes that act.
 const AS_IT_WAS: Says = Says { besides: "the patch is what there was when the last process died", ..NOTHING };
 /// A library that ends every program well before it begins.
 const PRELOAD: &str =
@@ -153,7 +153,7 @@ pub(super) const CHEATS: &[Cheat] = &[
     },
 ];
 
-/// Who lets the engine work in a plain folder with a home of its own, and then looks there.
+/// A verifier that lets the engine work in a plain folder with a separate home, and then looks there.
 pub(super) struct Naive<'a> {
     scene: &'a Scene,
     cheat: &'a Cheat,

@@ -97,7 +97,7 @@ fn processes() -> Vec<Row> {
     ]
 }
 
-/// What would outlive the run.
+/// Attacks that would outlive the run.
 fn planted() -> Vec<Row> {
     let set_id =
         |tries, script: &str| python(tries, script).stopped_by(FILTER).says(violation(&[("violation", "*_set_id")]));

@@ -102,7 +102,7 @@ pub(super) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Where no control group can be had the limit is each process's own, which leaves no trace but an error inside.
+/// Without a control group, the limit holds for each process alone and leaves no trace but an error inside.
 fn memory(_: &Scene, sealed: &Sealed) {
     let by_group = sealed.sandbox["limits"]
         .as_array()

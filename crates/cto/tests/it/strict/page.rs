@@ -7,7 +7,7 @@ use std::path::Path;
 use super::row::Row;
 use super::{cheats, escape, exhaust, network, read, survive, theft, unavailable, useful, write};
 
-/// What is tried, what stops it, what the bundle says.
+/// The attack, the defence, and the statement of the bundle.
 type Line = [String; 3];
 
 fn of(rows: &[Row]) -> Vec<Line> {

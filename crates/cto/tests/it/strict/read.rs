@@ -32,7 +32,7 @@ fn files() -> Vec<Row> {
     ]
 }
 
-/// What lies where a thief looks is a decoy; the real thing is elsewhere, and reached only in the control.
+/// Files in the places of secrets are decoys. The real secret is elsewhere, and only the control reaches it.
 fn decoys() -> Vec<Row> {
     let look = |tries, path: &str| {
         sh(tries, &format!("cat ~/{path} > /dev/null; cat $OPERATOR/{path} && echo REACHED"))

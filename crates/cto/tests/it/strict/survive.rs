@@ -125,11 +125,8 @@ fn at_the_deadline() -> Vec<Row> {
         "trap '' TERM INT HUP QUIT; echo ready; while read -r line; do echo REACHED; done; while :; do sleep 600; done";
     vec![
         late(sh("a program that ignores every signal that it can", deaf)).control(Control::Own(is_deaf)),
-        late(sh(
-            "a stopped program with a stopped child",
-            "sleep 600 & kill -STOP $!; echo ready; kill -STOP $$",
-        ))
-        .control(Control::Own(stays_stopped)),
+        late(sh("a stopped program with a stopped child", "sleep 600 & kill -STOP $!; echo ready; kill -STOP $$"))
+            .control(Control::Own(stays_stopped)),
     ]
 }
 
@@ -150,7 +147,7 @@ fn outlives_headless(scene: &Scene, row: &Row) -> bool {
     ended.success() && kill_process_group(group, Signal::KILL).is_ok()
 }
 
-/// What the program started lives on when it has ended.
+/// True if a process of the program outlives it.
 fn outlives(scene: &Scene, row: &Row) -> bool {
     let marker = marker(scene);
     let ended = scene.direct(row, &marker).stdout(Stdio::null()).status().unwrap();

@@ -31,11 +31,7 @@ pub(super) const LINES: &[[&str; 3]] = &[
     ["a folder replaced by a link to a folder of secrets", DOOR, "nothing from that folder"],
     ["a link to a named pipe, a terminal or an endless device", DOOR, "the run ends"],
     ["a link to the harness's environment or to a file it has open, by `/proc`", DOOR, "nothing from there"],
-    [
-        "an endless file, and a named pipe",
-        "reads have a limit and never wait",
-        "`state.left_out` in `trace.jsonl`",
-    ],
+    ["an endless file, and a named pipe", "reads have a limit and never wait", "`state.left_out` in `trace.jsonl`"],
 ];
 
 /// Leaves swapped entries and processes that go on swapping: some with a first thread that has ended, all at idle priority.
@@ -94,7 +90,7 @@ os._exit(0)
 
 /// Everywhere an engine can write: its state, its workspace (litter there), its home and the temporary folder.
 const PLACES: &[&str] = &["/run/cto/state", "/run/cto/state/deep/er", "junk", "$HOME", "$HOME/.cache", "/tmp/bait"];
-/// What a check can write and the harness reads: the folder of its reports.
+/// The folder of a check's reports, which the check can write and the harness reads.
 const REPORTS: &[&str] = &["/run/cto/reports", "$HOME", "/tmp/bait", "reports"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

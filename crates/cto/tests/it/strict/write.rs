@@ -21,8 +21,7 @@ pub(super) fn rows() -> Vec<Row> {
         opens("the harness's key", "$HARNESS/keys/harness.pem"),
         opens("the ledger", "$HARNESS/ledger.db"),
         sh("the operator's shell start-up file", "echo evil >> $OPERATOR/.bashrc && echo REACHED"),
-        sh("a new file in the host's `/tmp`", "mkdir -p $VICTIM && echo planted > $VICTIM/planted")
-            .stopped_by(private),
+        sh("a new file in the host's `/tmp`", "mkdir -p $VICTIM && echo planted > $VICTIM/planted").stopped_by(private),
         sh("the mode of another user's file", "chmod 777 $VICTIM/file && echo REACHED"),
         opens("`/etc/passwd`", "/etc/passwd").of_root().stopped_by(READ_ONLY),
         python("a system directory", "if os.access('/usr', os.W_OK): reached()").of_root().stopped_by(READ_ONLY),

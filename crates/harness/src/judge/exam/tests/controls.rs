@@ -182,7 +182,7 @@ fn what_is_delivered_has_a_control_of_its_own() {
     assert_eq!(blocks(&weak), [text], "{}", log(&weak));
 }
 
-/// What the patch delivers may be such that the contract's control does not apply; then the harness has one of its own.
+/// Remains of a build in the exam's tree, in the folder of its changes.
 #[test]
 fn a_control_patch_that_does_not_fit_what_is_delivered_is_no_weakness() {
     let text = "diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -3,2 +3,2 @@\n def \

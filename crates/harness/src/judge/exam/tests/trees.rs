@@ -91,7 +91,7 @@ fn only_new_plain_data_that_nothing_makes_is_lacking() {
     assert_eq!(added, ["tests/fixtures/new.txt"]);
 }
 
-/// What a patch adds where the build of the baseline makes something.
+/// Files that a patch adds where the build of the baseline makes some.
 #[test]
 fn what_the_build_makes_is_absent_from_the_exam_and_compared() {
     let held = |carried: &str, made: &'static [(&'static str, &'static str)]| {
