@@ -207,7 +207,8 @@ fn a_bundle_goes_through_real_servers_to_another_home() {
         call(&theirs, words, 0);
     }
     let doctor = call(&theirs, &["doctor", "--fleet"], 0);
-    for expected in ["timeline 00000001", "probed: creates a name once", "warn witness stage 4 and up is refused"] {
+    for expected in ["timeline 00000001", "probed: creates each object once", "warn witness stage 4 and up is refused"]
+    {
         assert!(doctor.contains(expected), "{expected}: {doctor}");
     }
 }

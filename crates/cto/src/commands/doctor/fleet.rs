@@ -83,7 +83,7 @@ fn examine_queue(ledger: &Ledger) -> Result<Finding, CommandError> {
 fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
     let harness = context.harness_at(&context.config.place())?;
     Ok(match find_discontinuity(&harness)? {
-        None => ok("continuity", "this home goes on with the ledger that it knows".to_owned()),
+        None => ok("continuity", "this home may continue with this ledger".to_owned()),
         Some(why) => warn(
             "continuity",
             format!("approvals are refused: {why}"),
@@ -93,7 +93,7 @@ fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
 }
 
 fn describe_store(store: &ObjectStore, probe: StoreProbe) -> Vec<Finding> {
-    let kept = "creates a name once, gives back the bytes that it was given";
+    let kept = "creates each object once, and returns the same bytes";
     let mut findings = vec![ok("evidence", format!("{}, probed: {kept}", store.place()))];
     let rights = format!("our credential may {}", name_rights(probe));
     findings.push(match (probe.is_guarded(), store.can_witness(probe)) {
@@ -105,7 +105,7 @@ fn describe_store(store: &ObjectStore, probe: StoreProbe) -> Vec<Finding> {
         (false, false) => warn(
             "witness",
             format!("stage 4 and up is refused: {rights}"),
-            "give this machine a credential that can create and read alone; docs/fleet.md has a policy",
+            "give this machine a credential that can only create and read; docs/fleet.md has a policy",
         ),
     });
     findings

@@ -226,7 +226,7 @@ pub(super) fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, 
         return Err(failed(io::Error::other("it changed while it was read")));
     }
     if search.finish_search() {
-        return Err(PackError::Unfit { name: name.to_owned(), why: "it holds a private key, which never travels" });
+        return Err(PackError::Unfit { name: name.to_owned(), why: "it holds a private key, which no pack may hold" });
     }
     Ok(PackedFile { name: name.to_owned(), size, sha256, executable: file.executable })
 }

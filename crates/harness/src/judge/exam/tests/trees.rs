@@ -60,7 +60,7 @@ fn an_exam_that_lacks_added_data_is_held_once_more_with_it() {
     assert_eq!(blocks(&held), [""; 0], "{}", log(&held));
     assert_eq!(passes(&held)[0], "exam 1 holds");
     assert!(held.coverage.contains(&Coverage::ExamChangeNotControlled));
-    assert!(log(&held).contains("the patch adds data of tests: the exam is held once more with it"));
+    assert!(log(&held).contains("the patch adds test data: the exam runs once more with it"));
     let enough = with_data(&[("app.py", "one two\n"), DATA, TESTS], json!({}));
     assert!(!enough.coverage.contains(&Coverage::ExamChangeNotControlled), "control: it passes without");
     let none = with_data(&[("app.py", "two\n"), TESTS], json!({}));
@@ -103,9 +103,8 @@ fn what_the_build_makes_is_absent_from_the_exam_and_compared() {
             pytest(&spec.cwd)
         })
     };
-    let sentence = |how: &str| {
-        format!("`out/lib.txt` lies where setup or build make something, {how}; the exam is held without it")
-    };
+    let sentence =
+        |how: &str| format!("`out/lib.txt` is where setup or build make a file, {how}; the exam runs without it");
     for (carried, made, how, is_rebuilt) in [
         ("m\n", &[("out/lib.txt", "m\n")][..], "and make it the same", true),
         ("other\n", &[("out/lib.txt", "m\n")], "and make it otherwise", false),
