@@ -15,6 +15,7 @@ use crate::rules::{refuse_gate, rests_on_signed_records};
 /// Judges records and settings; nothing where what it would look at is not known yet.
 pub(crate) type ModelRule = fn(&ModelFacts, &Inputs) -> Option<Vec<Refusal>>;
 
+/// Gates of a model that look at settings.
 pub(crate) const SETTINGS: &[(Gate, ModelRule)] = &[
     (Gate::ModelDecisionAndAdmission, decision_and_admission),
     (Gate::CredentialSourcePresent, credential_source_present),
@@ -24,6 +25,7 @@ pub(crate) const SETTINGS: &[(Gate, ModelRule)] = &[
 /// Judges what the model answered; nothing where it did not come that far.
 pub(crate) type AnswerRule = fn(&AnswerFact) -> Option<Vec<Refusal>>;
 
+/// Gates of a model that look at its first answer.
 pub(crate) const ANSWER: &[(Gate, AnswerRule)] =
     &[(Gate::EndpointReachable, endpoint_reachable), (Gate::ResponseShape, response_shape)];
 

@@ -38,6 +38,7 @@ pub struct Showing {
 }
 
 impl Showing {
+    /// Process id of the program.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -118,6 +118,7 @@ pub fn nextest(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_NEXTEST", "cargo-nextest")
 }
 
+/// Program of Node.
 pub fn node(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_NODE", "node")
 }
@@ -188,6 +189,7 @@ pub fn cargo() -> PathBuf {
     std::env::var_os("CARGO").map(PathBuf::from).expect("tests run through cargo")
 }
 
+/// File that xtask made for the tests, by the name of its variable.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment what was made for them")]
 pub(crate) fn made(test: &str, variable: &str) -> Option<PathBuf> {
     let found = std::env::var_os(variable).map(PathBuf::from);

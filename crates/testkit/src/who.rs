@@ -12,6 +12,7 @@ use crate::{World, program, skip};
 /// Given to nobody by any system, and not the number that stands for unknown owners.
 const ORDINARY: u32 = 12_345;
 
+/// User that a test runs the binary as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Root,
@@ -39,6 +40,7 @@ impl Who {
     }
 }
 
+/// True if the test itself runs as root.
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").expect("/proc").uid() == 0
 }

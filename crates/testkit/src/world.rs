@@ -57,6 +57,7 @@ impl Ran {
         }
     }
 
+    /// Output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
@@ -170,6 +171,7 @@ impl World {
         world
     }
 
+    /// Folder of the world.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -211,6 +213,7 @@ impl World {
         self.dir.path().join("tmp")
     }
 
+    /// Folder of the sealed bundles.
     pub fn bundles(&self) -> PathBuf {
         self.home().join("harness-runs")
     }

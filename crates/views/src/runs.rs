@@ -27,6 +27,7 @@ pub enum RunOrder {
 }
 
 impl RunOrder {
+    /// Every value, in order.
     pub const ALL: [RunOrder; 4] = [Self::Newest, Self::Oldest, Self::Status, Self::Engine];
 
     /// Spelling in questions.

@@ -6,6 +6,7 @@
 
 use super::Rule;
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
     Tests "test/" "a test folder of any language"

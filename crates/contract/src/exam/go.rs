@@ -3,12 +3,14 @@
 
 use super::{Rule, Signs};
 
+/// Signs of the ecosystem.
 pub(super) const SIGNS: Signs = Signs {
     names: &["go.mod", "go.work"],
     endings: &["go"],
     programs: &["go", "gotestsum", "gotest", "ginkgo", "mage"],
 };
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
     Tests "*_test.go" "`go test` runs these files"

@@ -53,8 +53,10 @@ pub enum Ecosystem {
 }
 
 impl Ecosystem {
+    /// Every value, in order.
     pub const ALL: &'static [Self] = &[Self::Python, Self::Rust, Self::Node, Self::Go, Self::Shell];
 
+    /// Name in documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -126,8 +128,10 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every value, in order.
     pub const ALL: &'static [Self] = &[Self::Tests, Self::Runner, Self::BuildHook, Self::Integration];
 
+    /// Name of the role in tables.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Tests => "test files",

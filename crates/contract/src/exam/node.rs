@@ -3,6 +3,7 @@
 
 use super::{Rule, Signs};
 
+/// Signs of the ecosystem.
 pub(super) const SIGNS: Signs = Signs {
     names: &["package.json", "deno.json", "deno.jsonc", "bunfig.toml"],
     endings: &["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"],
@@ -42,6 +43,7 @@ pub(super) const SIGNS: Signs = Signs {
     ],
 };
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
     Tests "*[._-]{test,spec}.{js,mjs,cjs,jsx,ts,mts,cts,tsx}" "every runner loads these files by default"

@@ -3,6 +3,7 @@
 
 use super::{Rule, Signs};
 
+/// Signs of the ecosystem.
 pub(super) const SIGNS: Signs = Signs {
     names: &["pyproject.toml", "setup.cfg", "tox.ini", "Pipfile", "requirements.txt", "pytest.ini"],
     endings: &["py", "pyi", "pyx", "ipynb"],
@@ -12,6 +13,7 @@ pub(super) const SIGNS: Signs = Signs {
     ],
 };
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
     Tests "test[!aei]*.py" "unittest loads these files by default; pytest loads those with an underscore"

@@ -6,12 +6,14 @@
 
 use super::{Rule, Signs};
 
+/// Signs of the ecosystem.
 pub(super) const SIGNS: Signs = Signs {
     names: &["Cargo.toml", "rust-toolchain.toml"],
     endings: &["rs"],
     programs: &["cargo", "cargo-nextest", "rustc", "rustup", "rustdoc", "cross", "nextest"],
 };
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
     Tests "{test,tests}.rs" "unit tests in a separate file"

@@ -3,6 +3,7 @@
 
 use super::{Rule, Signs};
 
+/// Signs of the ecosystem.
 pub(super) const SIGNS: Signs = Signs {
     names: &[
         "Makefile",
@@ -40,6 +41,7 @@ pub(super) const SIGNS: Signs = Signs {
     ],
 };
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
     Tests "{test,tests,check,verify,selftest}.sh" "a script of this name usually runs the tests"

@@ -37,6 +37,7 @@ pub use problem::{Problem, Problems, SourceRule};
 pub use render::Style;
 pub use spans::Spans;
 
+/// A document that was read, with the places of its values.
 #[derive(Clone, Debug)]
 pub struct Loaded<T> {
     pub value: T,
@@ -76,6 +77,7 @@ pub fn read(file: &str, text: &str) -> Reading {
     if is_json { json::read_json(text) } else { yaml::read_yaml(text) }
 }
 
+/// Reads a document strictly, as YAML or JSON.
 pub fn load<T: DeserializeOwned + JsonSchema + 'static>(file: &str, bytes: &[u8]) -> Result<Loaded<T>, Problems> {
     let text = text::decode_text(bytes).map_err(|refused| Problems::new(file, refused.text, vec![*refused.problem]))?;
     let fail = |problems| Problems::new(file, text.to_owned(), problems);

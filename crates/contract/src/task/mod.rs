@@ -54,6 +54,7 @@ pub enum ForbiddenAction {
 }
 
 impl ForbiddenAction {
+    /// Every value, in order.
     pub const ALL: &'static [Self] = &[
         Self::Push,
         Self::Merge,

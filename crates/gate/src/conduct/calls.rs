@@ -18,6 +18,7 @@ pub(super) struct CallRow {
     pub(super) why: &'static str,
 }
 
+/// Refused system calls with their verdicts.
 pub(super) const CALLS: &[CallRow] = &[
     CallRow {
         names: &[

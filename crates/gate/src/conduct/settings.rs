@@ -36,6 +36,7 @@ pub(super) enum Value {
     Begins(&'static str),
 }
 
+/// Git settings with their verdicts.
 pub(super) const SETTINGS: &[SettingRow] = &[
     SettingRow {
         keys: &[

@@ -23,6 +23,7 @@ pub enum QueueState {
 }
 
 impl QueueState {
+    /// Every value, in order.
     pub const ALL: [Self; 5] = [Self::Queued, Self::Claimed, Self::Started, Self::Sealed, Self::Cancelled];
 
     /// Name of the state in JSON and in both databases.

@@ -39,6 +39,7 @@ pub enum CancelledTurn {
 }
 
 impl QueueTurn {
+    /// State of a run that was just submitted.
     pub const SUBMITTED: Self =
         Self { state: QueueState::Queued, epoch: 0, owner: None, lease_until: None, stopping: false };
 

@@ -3,6 +3,7 @@
 
 use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "command-line-secret",

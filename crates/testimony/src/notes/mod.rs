@@ -44,6 +44,7 @@ pub enum NoteKind {
     Turn,
 }
 
+/// One line of an engine about its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub kind: NoteKind,

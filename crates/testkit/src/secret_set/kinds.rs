@@ -26,6 +26,7 @@ fn join(pieces: &[&str]) -> String {
     pieces.concat()
 }
 
+/// One secret of each kind.
 pub fn all(random: &mut Random) -> Vec<Secret> {
     let bare = BARE.iter().map(|(kind, make)| (*kind, None, *make));
     let named = NAMED.iter().map(|(kind, name, make)| (*kind, Some(*name), *make));

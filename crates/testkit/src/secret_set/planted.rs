@@ -4,6 +4,7 @@ use super::encode;
 use super::kinds::{self, Secret};
 use super::random::{HEX, Random};
 
+/// Encoding in which a secret is planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encoded {
     Plain,
@@ -13,6 +14,7 @@ pub enum Encoded {
     Json,
 }
 
+/// Every encoding.
 pub const ENCODINGS: [Encoded; 5] = [Encoded::Plain, Encoded::Base64, Encoded::Hex, Encoded::Url, Encoded::Json];
 
 /// A text with one secret in it.
