@@ -16,20 +16,20 @@ pub(super) const SIGNS: Signs = Signs {
 /// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
-    Tests "test[!aei]*.py" "unittest loads these files by default; pytest loads those with an underscore"
+    Tests "test[!aei]*.py" "files that unittest loads by default; pytest loads those with an underscore"
         is ["test_a.py", "app/tests.py", "testparse.py"]
         not ["contest.py", "test_a.pyc", "testament.py", "tester.py", "testing.py", "testimonials.py"]
-    Tests "test{,a,e,i}.py" "unittest loads these files by default"
+    Tests "test{,a,e,i}.py" "files that unittest loads by default"
         is ["test.py", "testa.py", "teste.py", "testi.py"] not ["attest.py"]
-    Tests "testa[!m]*.py" "unittest loads these files by default; not `testament.py`"
+    Tests "testa[!m]*.py" "files that unittest loads by default; not `testament.py`"
         is ["testapp.py"] not ["testament.py"]
-    Tests "teste[!r]*.py" "unittest loads these files by default; not `tester.py`"
+    Tests "teste[!r]*.py" "files that unittest loads by default; not `tester.py`"
         is ["testexport.py"] not ["tester.py"]
-    Tests "testi[!fmn]*.py" "unittest loads these files by default; not `testify.py`, `testimony.py` or `testing.py`"
+    Tests "testi[!fmn]*.py" "files that unittest loads by default; not `testify.py`, `testimony.py` or `testing.py`"
         is ["testio.py"] not ["testify.py", "testimonials.py", "testing.py"]
-    Tests "testim[!o]*.py" "unittest loads these files by default; not `testimony.py`"
+    Tests "testim[!o]*.py" "files that unittest loads by default; not `testimony.py`"
         is ["testimport.py"] not ["testimonials.py"]
-    Tests "testin[!g]*.py" "unittest loads these files by default; not `testing.py`"
+    Tests "testin[!g]*.py" "files that unittest loads by default; not `testing.py`"
         is ["testinput.py"] not ["testing.py", "testing_tools.py"]
     Tests "*_{test,tests}.py" "pytest loads `*_test.py` by default; `*_tests.py` is common too"
         is ["pkg/a_test.py", "a_tests.py"] not ["latest.py"]

@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = rules! {
         is ["src/test_support.rs"] not ["src/testing.rs"]
     Tests "benches/" "benchmarks, which `cargo test` can run too"
         is ["benches/parse.rs"] not ["src/bench.rs"]
-    Tests "proptest-regressions/" "saved counterexamples, which proptest repeats in each run"
+    Tests "proptest-regressions/" "saved counterexamples, which each run tries again"
         is ["proptest-regressions/parse.txt"] not ["regressions.md"]
 
     Runner "Cargo.toml" "the manifest: tests, their builds, and replaced dependencies"
