@@ -42,7 +42,7 @@ const REWRITE: &str = "echo evil > junk; (while kill -0 $PPID; do sleep 0.01; do
 const FORK_AWAY: &str =
     "echo evil > junk; (while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; mv junk a.txt; sleep 600) &";
 /// A process that waits for the engine's end may act before its own end. The result then includes that act.
-const AS_IT_WAS: Says = Says { besides: "the patch is what there was when the last process died", ..NOTHING };
+const AS_IT_WAS: Says = Says { besides: "the patch has the files as they were when the last process died", ..NOTHING };
 /// A library that ends every program well before it begins.
 const PRELOAD: &str =
     "printf '#include <unistd.h>\\n__attribute__((constructor)) static void win(void) { _exit(0); }\\n' > ~/win.c

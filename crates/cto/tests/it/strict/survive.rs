@@ -79,7 +79,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 fn after_the_end() -> Vec<Row> {
-    let left = Says { besides: "`leftover_processes` lists what was left", ..NOTHING };
+    let left = Says { besides: "`leftover_processes` names the remaining processes", ..NOTHING };
     let lives_on = |row: Row| row.stopped_by(DEATH).says(left).control(Control::Own(outlives)).evidence(was_left);
     let apart = "up=$(mktemp); setsid sh -c 'echo up > $0; exec sleep 600' $up > /dev/null 2>&1 &\n\
         while [ ! -s $up ]; do sleep 0.01; done; rm $up";

@@ -9,7 +9,7 @@ use testkit::{Ran, Who, World};
 use super::scene::Scene;
 use super::sealed::Sealed;
 
-pub(super) const CLASS: &str = "A host without what the sandbox needs";
+pub(super) const CLASS: &str = "A host that lacks a feature of the sandbox";
 
 /// A host that lacks something, played by limits around the harness that nobody else feels.
 pub(super) struct Lack {
