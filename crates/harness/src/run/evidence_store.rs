@@ -90,7 +90,7 @@ pub(crate) fn ask_witness(store: &ObjectStore, request: Digest) -> Result<Option
 pub(crate) fn tell_witness(store: &ObjectStore, request: Digest, run: &RunId) -> Option<String> {
     match store.witness_use(request, run) {
         Ok(used) => describe_other(store, used),
-        Err(error) => Some(format!("the approval is used up, but its witness could not be written: {error}")),
+        Err(error) => Some(format!("the approval is used up, but its witness was not written: {error}")),
     }
 }
 

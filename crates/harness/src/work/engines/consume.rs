@@ -143,9 +143,7 @@ fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option
         match mark_used(run.harness(), using.request, run.id(), MarkDurability::Written) {
             Ok(true) => {}
             Ok(false) => return Some(Blocked::of_mark(using)),
-            Err(error) => {
-                return refuse(format!("the approval is used up, but its mark could not be written: {error}"));
-            }
+            Err(error) => return refuse(format!("the approval is used up, but its mark was not written: {error}")),
         }
         stop::pass_place("approval.remembered");
     }
