@@ -39,7 +39,7 @@ fn examine_ledger(context: &Context) -> Result<Vec<Finding>, CommandError> {
     let ledger = match home.ledger_to_read() {
         Ok(Some(ledger)) => ledger,
         Ok(None) => return Ok(vec![Finding::ok("ledger", format!("{place}, made by the first run"))]),
-        Err(error) => return Ok(vec![Finding::missing("ledger", error.to_string(), &error.remedy())]),
+        Err(error) => return Ok(vec![Finding::missing("ledger", error.to_string(), error.remedy())]),
     };
     let identity = ledger.identity()?;
     let timeline = match identity.split_once('@') {
@@ -73,7 +73,7 @@ fn examine_queue(ledger: &Ledger) -> Result<Finding, CommandError> {
 fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
     let harness = context.harness_at(&context.config.place())?;
     Ok(match find_discontinuity(&harness)? {
-        None => Finding::ok("continuity", "this home may continue with this ledger".to_owned()),
+        None => Finding::ok("continuity", "this home may continue with this ledger"),
         Some(why) => Finding::warn(
             "continuity",
             format!("approvals are refused: {why}"),
