@@ -7,7 +7,7 @@ use ledger::{LedgerPlace, ServerPlace};
 use serde_json::Value;
 use testkit::{BUCKET_KEY, ObjectServer, ObjectServerKind, PostgresServer, SUPERUSER, World};
 
-use crate::queue::{self, Yard};
+use crate::queue::{self, QueueHomes};
 use crate::shared_ledger::{Pair, check_killed_run, check_lapsed_run, check_live_run};
 use crate::world;
 
@@ -32,13 +32,13 @@ impl Fleet {
     }
 
     /// Homes with one queue.
-    fn yard(homes: usize) -> Yard {
+    fn yard(homes: usize) -> QueueHomes {
         Self::new().into_yard(homes)
     }
 
-    fn into_yard(self, homes: usize) -> Yard {
+    fn into_yard(self, homes: usize) -> QueueHomes {
         let server = ServerPlace { address: self.url.parse().unwrap(), password: None, authorities: None };
-        Yard::on(LedgerPlace::Server(Box::new(server)), &self.url, homes)
+        QueueHomes::on(LedgerPlace::Server(Box::new(server)), &self.url, homes)
     }
 
     /// Makes a home use the ledger of the fleet.

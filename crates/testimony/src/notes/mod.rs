@@ -18,7 +18,7 @@ use contract::claim::Speech;
 use contract::text::show_controls;
 use serde::{Deserialize, Serialize};
 
-use crate::claims::stream::Few;
+use crate::claims::stream::CappedList;
 
 /// Characters of a note.
 pub const MAX_TEXT: usize = 1_000;
@@ -125,7 +125,7 @@ fn call(name: &str, arguments: Arguments) -> Note {
 #[serde(untagged)]
 enum Words {
     Text(String),
-    Blocks(Few<Block>),
+    Blocks(CappedList<Block>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -137,7 +137,7 @@ impl Words {
     fn text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::Blocks(Few(blocks)) => {
+            Self::Blocks(CappedList(blocks)) => {
                 blocks.into_iter().filter_map(|block| block.text).collect::<Vec<_>>().join("\n")
             }
         }

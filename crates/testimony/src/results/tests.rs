@@ -10,7 +10,7 @@ mod others;
 mod pytest;
 mod unittest;
 
-use super::{Heard, TestOutcome, TestResults, read};
+use super::{RunnerOutput, TestOutcome, TestResults, read};
 
 /// Output of one command.
 #[derive(Debug, Default, Clone, Copy)]
@@ -26,7 +26,7 @@ fn read_left(left: &Left<'_>) -> Option<TestResults> {
     let files: Vec<(String, Vec<u8>)> =
         left.files.iter().map(|(name, content)| ((*name).to_owned(), content.as_bytes().to_vec())).collect();
     let (stdout, stderr) = (left.stdout.as_bytes(), left.stderr.as_bytes());
-    read(&Heard { argv: &argv, stdout, stderr, files: &files })
+    read(&RunnerOutput { argv: &argv, stdout, stderr, files: &files })
 }
 
 /// Expects `runner executed/failed/skipped` and then each test behind `+` passed, `-` failed or `.` skipped.

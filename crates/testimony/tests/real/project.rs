@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use testimony::compare::{Terms, Weakness, compare};
 use testimony::control::{ControlInputs, control_tests, unseen};
-use testimony::results::{Heard, Runner, TestOutcome, TestResults, asking, read, report_files};
+use testimony::results::{Runner, RunnerOutput, TestOutcome, TestResults, asking, read, report_files};
 
 /// Looks like nothing else in any output.
 const NAME: &str = "qvzwkxjqpf";
@@ -104,7 +104,7 @@ impl Project {
                 files.push((name, bytes));
             }
         }
-        let heard = Heard { argv: &argv, stdout: &output.stdout, stderr: &output.stderr, files: &files };
+        let heard = RunnerOutput { argv: &argv, stdout: &output.stdout, stderr: &output.stderr, files: &files };
         let said = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
         Ran { exit: output.status.code(), tests: read(&heard), output: said.chars().take(8000).collect() }
     }

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use tree::{FoundCommit, changes, find_commit, find_commit_in_layer};
 
 use crate::capture::{changed_paths, summary};
-use crate::layer::Twice;
+use crate::layer::PairedWorkspaces;
 use crate::overlay::Overlay;
 use crate::support::{Node, files, git, write};
 
 const BASE: &[(&str, &str)] = &[("a.py", "1\n"), ("b.py", "2\n"), ("d/e", "3\n"), ("d/f", "4\n"), ("lib/x.so", "5\n")];
 
-fn base() -> Twice {
+fn base() -> PairedWorkspaces {
     let mut nodes = files(BASE);
     nodes.insert(b"l".to_vec(), Node::Link(b"a.py".to_vec()));
-    Twice::new(&nodes, &[b"mod"])
+    PairedWorkspaces::new(&nodes, &[b"mod"])
 }
 
 /// Checks the files of a setup, the changes of the program on top of it, the capture, and the changes against the baseline.

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{left_running, moment, times};
 
-use super::{LEASE, Started, Yard, lines, on_a_file, text};
+use super::{LEASE, QueueHomes, Started, lines, on_a_file, text};
 
 /// Works for a moment, so that signals meet it in every phase.
 const SHORT: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 1}}]}";
@@ -28,13 +28,13 @@ struct Harried {
 }
 
 impl Harried {
-    fn begin(yard: &Yard, home: usize) -> Self {
+    fn begin(yard: &QueueHomes, home: usize) -> Self {
         let worker = Started::worker(&yard.worlds[home], &["--slots", "2"]);
         Self { worker, home, stopped_until: None }
     }
 
     /// Kills it and starts another, or stops it for longer than its lease.
-    fn harry(&mut self, yard: &Yard) {
+    fn harry(&mut self, yard: &QueueHomes) {
         if self.stopped_until.is_some() {
             return;
         }
@@ -61,7 +61,7 @@ fn no_run_is_lost_or_started_twice() {
 }
 
 /// `shake` does something to the ledger's server in each round.
-pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
+pub(crate) fn check_chaos(yard: &QueueHomes, shake: &dyn Fn(usize)) {
     let number = times("CTO_TEST_QUEUED_RUNS", SAMPLE) as usize;
     let made = yard.first().case("made", &[("fake", SHORT)]);
     let made = made.to_str().unwrap();
@@ -97,7 +97,7 @@ pub(crate) fn check_chaos(yard: &Yard, shake: &dyn Fn(usize)) {
 }
 
 /// One bundle for each run, in the home that sealed it; nothing of a run that still works; no refused epoch that sealed.
-fn check_left(yard: &Yard, runs: &[&str]) {
+fn check_left(yard: &QueueHomes, runs: &[&str]) {
     for world in &yard.worlds {
         let _ = world.recover_killed();
     }

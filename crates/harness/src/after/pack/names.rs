@@ -48,7 +48,7 @@ const ACTS: &str = "is a part of a git directory that git would act on";
 
 /// Answer to the question of whether a part of a workspace travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stays {
+pub(super) enum PackDecision {
     Travels,
     LeftOut,
     /// The workspace would not be whole elsewhere.
@@ -56,18 +56,20 @@ pub(super) enum Stays {
 }
 
 /// Judges a file or folder of the sender, by its name in the pack.
-pub(super) fn judge_part(name: &str) -> Stays {
-    let Some(inner) = name.strip_prefix("workspace/") else { return Stays::Travels };
+pub(super) fn judge_part(name: &str) -> PackDecision {
+    let Some(inner) = name.strip_prefix("workspace/") else { return PackDecision::Travels };
     let lower = inner.to_ascii_lowercase();
     let last = lower.rsplit('/').next().unwrap_or(&lower);
     match lower.strip_prefix(".git/") {
-        Some(of_git) if BORROWING_FILES.contains(&of_git) => Stays::Stops("borrows objects of another repository"),
-        Some(of_git) if ACTING_PARTS.contains(&of_git) => Stays::LeftOut,
-        Some(_) => Stays::Travels,
-        None if last == GIT && lower != GIT => Stays::LeftOut,
-        None if MADE_AGAIN.contains(&last) || is_environment(last) || lower == "scratch" => Stays::LeftOut,
-        None if last.ends_with(".cto-pack.tar.zst") || last.starts_with(SCRATCH) => Stays::LeftOut,
-        None => Stays::Travels,
+        Some(of_git) if BORROWING_FILES.contains(&of_git) => {
+            PackDecision::Stops("borrows objects of another repository")
+        }
+        Some(of_git) if ACTING_PARTS.contains(&of_git) => PackDecision::LeftOut,
+        Some(_) => PackDecision::Travels,
+        None if last == GIT && lower != GIT => PackDecision::LeftOut,
+        None if MADE_AGAIN.contains(&last) || is_environment(last) || lower == "scratch" => PackDecision::LeftOut,
+        None if last.ends_with(".cto-pack.tar.zst") || last.starts_with(SCRATCH) => PackDecision::LeftOut,
+        None => PackDecision::Travels,
     }
 }
 
@@ -221,19 +223,19 @@ mod tests {
     #[test]
     fn parts_that_mean_something_on_one_machine_alone_stay_there() {
         for (name, expected) in [
-            ("workspace/.git/hooks", Stays::LeftOut),
-            ("workspace/.git/config", Stays::LeftOut),
-            ("workspace/a/node_modules", Stays::LeftOut),
-            ("workspace/scratch", Stays::LeftOut),
-            ("workspace/a/.env", Stays::LeftOut),
-            ("workspace/vendored/.git", Stays::LeftOut),
-            ("workspace/team.cto-pack.tar.zst", Stays::LeftOut),
-            ("workspace/.cto-pack.part-7", Stays::LeftOut),
-            ("workspace/.git/objects/info/alternates", Stays::Stops("borrows objects of another repository")),
-            ("workspace/.git", Stays::Travels),
-            ("workspace/a/scratch", Stays::Travels),
-            ("workspace/WORKBOARD.yaml", Stays::Travels),
-            ("home/ledger.db", Stays::Travels),
+            ("workspace/.git/hooks", PackDecision::LeftOut),
+            ("workspace/.git/config", PackDecision::LeftOut),
+            ("workspace/a/node_modules", PackDecision::LeftOut),
+            ("workspace/scratch", PackDecision::LeftOut),
+            ("workspace/a/.env", PackDecision::LeftOut),
+            ("workspace/vendored/.git", PackDecision::LeftOut),
+            ("workspace/team.cto-pack.tar.zst", PackDecision::LeftOut),
+            ("workspace/.cto-pack.part-7", PackDecision::LeftOut),
+            ("workspace/.git/objects/info/alternates", PackDecision::Stops("borrows objects of another repository")),
+            ("workspace/.git", PackDecision::Travels),
+            ("workspace/a/scratch", PackDecision::Travels),
+            ("workspace/WORKBOARD.yaml", PackDecision::Travels),
+            ("home/ledger.db", PackDecision::Travels),
         ] {
             assert_eq!(judge_part(name), expected, "{name}");
         }
