@@ -33,7 +33,7 @@ pub struct BridgeConfig {
     /// Remaining part of the daily limits; empty if there are none.
     pub day: UseLimits,
     /// Persists the account, for a recovery after this process is gone.
-    pub account: Option<Bookkeeper>,
+    pub account: Option<AccountKeeper>,
     /// Prices, for limits in money and for the records.
     pub prices: PriceTable,
     /// Declared changes to requests.
@@ -79,9 +79,9 @@ impl BridgeConfig {
 }
 
 /// Somebody who keeps the account.
-pub struct Bookkeeper(pub KeepAccount);
+pub struct AccountKeeper(pub KeepAccount);
 
-impl fmt::Debug for Bookkeeper {
+impl fmt::Debug for AccountKeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Account")
     }

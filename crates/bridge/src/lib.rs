@@ -15,7 +15,7 @@ mod request;
 mod serve;
 mod upstream;
 
-pub use config::{AnswerSource, Bookkeeper, BridgeConfig, Deadlines, ResponsesWire, Sizes, Upstream};
+pub use config::{AccountKeeper, AnswerSource, BridgeConfig, Deadlines, ResponsesWire, Sizes, Upstream};
 pub use policy::admission::{AdmittedPair, Feature, NetworkClass, Served};
 pub use policy::limits::{KeepAccount, Spent, UseLimits};
 pub use policy::price::{Price, PriceTable, ReadPricesError};

@@ -21,7 +21,7 @@ fn page() -> String {
 
 /// One row a glob, grouped by what it is to the exam.
 fn table(rules: &[Rule]) -> String {
-    let mut out = "| glob | what | why |\n| --- | --- | --- |\n".to_owned();
+    let mut out = "| glob | kind | reason |\n| --- | --- | --- |\n".to_owned();
     for role in Role::ALL {
         for rule in rules.iter().filter(|rule| rule.role == *role) {
             out += &format!("| `{}` | {} | {} |\n", rule.glob, role.title(), rule.why);

@@ -15,6 +15,7 @@ macro_rules! admission_statuses {
         }
 
         impl AdmissionStatus {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable code in reports and decisions.

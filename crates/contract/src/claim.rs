@@ -22,6 +22,7 @@ pub enum Speech {
 }
 
 impl Speech {
+    /// Every value, in order.
     pub const ALL: [Self; 9] = [
         Self::Fake,
         Self::Codex,

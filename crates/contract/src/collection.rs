@@ -29,6 +29,7 @@ pub enum CollectionKind {
 }
 
 impl CollectionKind {
+    /// Every value, in order.
     pub const ALL: [Self; 5] = [Self::Matrix, Self::Race, Self::Repeat, Self::Comparison, Self::Refresh];
 
     /// Spelling in sealed documents and on the command line.

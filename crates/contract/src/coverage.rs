@@ -14,6 +14,7 @@ macro_rules! coverage {
         }
 
         impl Coverage {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable code in reports, statements and policies.

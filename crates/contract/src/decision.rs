@@ -32,6 +32,7 @@ macro_rules! gates {
         }
 
         impl Gate {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable name of the gate in decisions, events and docs.

@@ -29,6 +29,7 @@ macro_rules! reasons {
         }
 
         impl Reason {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable code in reports, decisions and on the command line.

@@ -12,6 +12,7 @@ use crate::statement::{SignedHarness, Subject};
 use crate::status::Status;
 use crate::time::Stamp;
 
+/// Predicate type of the statement.
 pub const PREDICATE_TYPE: &str = "urn:x-cto:attestation:reverification:v1";
 
 /// In-toto statement that carries a [`Reverification`]. Its subject is the attestation, so
@@ -63,6 +64,7 @@ pub struct Reverification {
     pub reverified_at: Stamp,
 }
 
+/// Predicate type of a countersignature.
 pub const COUNTERSIGNATURE_TYPE: &str = "urn:x-cto:attestation:countersignature:v1";
 
 /// In-toto statement that carries a [`Countersignature`]. Its envelope stands in the entry `evidence.reverified`, so that every home on

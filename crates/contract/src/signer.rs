@@ -15,6 +15,7 @@ macro_rules! signer_key_kinds {
         }
 
         impl SignerKeyKind {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Name of the key type as OpenSSH writes it.

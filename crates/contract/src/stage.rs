@@ -47,11 +47,17 @@ impl fmt::Display for MutationMode {
 pub struct Stage(u8);
 
 impl Stage {
+    /// Stage 1: the gates alone.
     pub const GATED_ENGINE: Self = Self(1);
+    /// Stage 2: an evaluation case.
     pub const ARTIFICIAL_FIXTURE: Self = Self(2);
+    /// Stage 3: a copy of a repository.
     pub const COPIED_REPOSITORY: Self = Self(3);
+    /// Stage 4: a disposable repository.
     pub const DISPOSABLE_REPOSITORY: Self = Self(4);
+    /// Stage 5: a commit in an admitted repository.
     pub const OWNED_REPOSITORY: Self = Self(5);
+    /// Stage 6: the same, as candidate for a default.
     pub const CANDIDATE_DEFAULT: Self = Self(6);
 
     /// Number from 1 to 6.

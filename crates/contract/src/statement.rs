@@ -15,9 +15,13 @@ use crate::stage::Stage;
 use crate::status::{Purpose, Status};
 use crate::time::Stamp;
 
+/// Type of an in-toto statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+/// Predicate type of a run.
 pub const PREDICATE_TYPE: &str = "urn:x-cto:attestation:run:v1";
+/// Predicate type of a document about other bundles.
 pub const COLLECTION_PREDICATE_TYPE: &str = "urn:x-cto:attestation:collection:v1";
+/// Payload type of the envelope.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 /// In-toto statement about a bundle: the payload of `attestation.dsse.json`.

@@ -9,6 +9,7 @@ use crate::id::{RunId, TaskId};
 use crate::statement::{SignedHarness, Subject};
 use crate::time::Stamp;
 
+/// Predicate type of the statement.
 pub const PREDICATE_TYPE: &str = "urn:x-cto:attestation:patch-taken:v1";
 
 /// In-toto statement that carries a [`Taken`]. Its subject is the attestation, so that it

@@ -39,7 +39,7 @@ pub enum CheckRecordError {
         #[source]
         error: std::io::Error,
     },
-    #[error("{} is no record: it has no member by which its kind is known", show_controls(&.0.display().to_string()))]
+    #[error("{} is no record: no key shows its kind", show_controls(&.0.display().to_string()))]
     UnknownKind(PathBuf),
     /// First problem with its place, without values.
     #[error("{0}")]
@@ -217,10 +217,7 @@ mod tests {
         assert_eq!(check("x.yaml", DECISION), "provider decision 2-4 true");
         assert_eq!(check("x.json", TARGET), "target 5-0 true", "unsigned");
         assert_eq!(check("admissions/target/x.yaml", "admitted: yes"), "target 5-0 false");
-        assert_eq!(
-            check("x.yaml", "admitted: yes"),
-            "/x.yaml is no record: it has no member by which its kind is known"
-        );
+        assert_eq!(check("x.yaml", "admitted: yes"), "/x.yaml is no record: no key shows its kind");
         let left = contract::record::placeholder("who");
         assert_eq!(check("x.json", &TARGET.replace("\"me\"", &format!("\"{left}\""))), "target 5-0 false");
     }

@@ -183,7 +183,7 @@ impl Context {
         let repository = std::path::absolute(repository)?;
         let drafted = new::draft(self, &repository)?;
         if !drafted.has_checks() {
-            let message = "nothing in the repository says how it is tested, so that a result could not be judged";
+            let message = "cto finds no test command in the repository, so it could not judge a result";
             let command = shell_words::join(["cto", "new", "--from", brief]);
             return Err(
                 CommandError::blocked_with(message).hint(format!("{command}     then name verification_commands"))

@@ -34,7 +34,7 @@ pub struct Exposed {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Exposure {
-    #[error("is a symbolic link, so that another place decides what it is")]
+    #[error("is a symbolic link, so another path decides its content")]
     Link,
     #[error("is not a {0}")]
     Kind(&'static str),

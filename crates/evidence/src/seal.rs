@@ -242,9 +242,8 @@ pub(crate) fn signed_checks(report: &Report) -> Result<Vec<SignedCheck>, serde_j
 
 /// Makes every file and directory of the draft durable before its name is.
 ///
-/// Where little waits to be written on the whole machine, one flush of the file system
-/// costs less than one for each file, and does more. Where a lot does, it would wait for
-/// everybody else's data.
+/// If the machine has little unwritten data, one flush of the file system costs less than one for each file, and does more. With much
+/// unwritten data, it would wait for everybody else's data.
 fn make_durable(draft: &Draft) -> Result<(), SealBundleError> {
     let failed = |name: &str| {
         let path = draft.dir().join(name);

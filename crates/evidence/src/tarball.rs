@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// What a bundle was signed with is what would be written for its files today.
+    /// The signed tar has the bytes that would be written for its files today.
     #[test]
     fn the_baselines_of_golden_bundles_are_written_again() {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cto/tests/golden");

@@ -32,12 +32,12 @@ pub use git::{GitState, judge_git_changes};
 const ATTEMPTS_MAX: usize = 200;
 /// Characters of a text.
 const TEXT_MAX: usize = 300;
-/// Where services of a host listen. Other sockets are the programs' own, inside.
+/// Folders in which services of a host listen. Other sockets belong to the programs inside.
 const SERVICES: &[&str] = &["unix:/run/", "unix:/var/run/"];
 /// Services that the C library asks about users and hosts, whatever the program is.
 const ASKED_IN_PASSING: &[&str] = &["unix:/run/nscd/", "unix:/var/run/nscd/", "unix:/run/systemd/userdb/"];
 
-/// What an entry of a table counts as, the worst first.
+/// Verdict of a table's entry, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Counts {
     Action(ForbiddenAction),
@@ -102,8 +102,8 @@ fn canary(cell: &str, touch: &CanaryTouch) -> Option<Attempt> {
     (count > 0).then(|| Attempt { count, ..attempt(cell, AttemptKind::Canary, Counts::Violation, &what) })
 }
 
-/// What the recorders counted and did not list. A build runs more programs than a list holds. That many different calls
-/// that are refused come from a program that hides one of them behind the others.
+/// Attempts for records that were counted and not listed. A build runs more programs than a list holds. That many different refused calls
+/// come from a program that hides one of them behind the others.
 fn unlisted(cell: &str, seen: &ObservedConduct) -> impl Iterator<Item = Attempt> {
     let executions = seen.executions.iter().fold(0_u64, |sum, execution| sum.saturating_add(execution.count));
     let connections = seen.connections.iter().fold(0_u64, |sum, connection| sum.saturating_add(connection.count));
@@ -171,7 +171,7 @@ fn line(text: &str) -> String {
     shown.chars().take(TEXT_MAX - 1).chain(['…']).collect()
 }
 
-/// Whether a word is what a pattern names. `/` is between alternatives; `*` is anything, once in each.
+/// True if a pattern names the word. `/` separates alternatives; `*` is any text, once in each.
 fn fits(pattern: &str, word: &str) -> bool {
     pattern.split('/').any(|one| match one.split_once('*') {
         None => one == word,

@@ -30,7 +30,7 @@ pub fn is_open(engine: &str, said: &[GateSaid], stage: Stage) -> bool {
     shut(engine, said, stage).is_none()
 }
 
-/// Why it is shut, if it is.
+/// Reason why the gate is shut, if it is.
 fn shut(engine: &str, said: &[GateSaid], stage: Stage) -> Option<String> {
     if let Some(said) = said.iter().find(|said| said.allowed == Some(false)) {
         return Some(format!("{} shuts the gate of engine `{engine}`", said.by.as_str()));
@@ -105,7 +105,7 @@ fn climb(engine: &str, stage: Stage) -> String {
     format!("{} && {}", gate_command(engine, stage), climb_command(engine, stage))
 }
 
-/// How the admission of the engine's source stands.
+/// Status of the admission of the engine's source.
 pub fn source_status(engine: Option<&EngineSetting>, stage: Stage, time: Stamp) -> SourceAdmissionStatus {
     let Some(engine) = engine else { return SourceAdmissionStatus::BuiltIn };
     let Some(record) = engine.admission.record() else { return SourceAdmissionStatus::NotAdmitted };
@@ -142,7 +142,7 @@ fn find_shortcoming(record: &SourceAdmission, stage: Stage, time: Stamp) -> Opti
     None
 }
 
-/// Why an admission does not stand now for the source that bundles of a stage were made by; none where it does.
+/// Reason why an admission does not cover the source of a stage's bundles now; none if it does.
 pub fn find_staleness(
     admission: &FoundRecord<SourceAdmission>,
     stage: Stage,
@@ -213,7 +213,7 @@ pub(crate) fn source_admission(inputs: &Inputs) -> Option<Vec<Refusal>> {
     Some(refusals)
 }
 
-/// What is there is not what was admitted.
+/// Differences between the found and the admitted program.
 fn differences(engine: &EngineSetting, record: &SourceAdmission, id: &str) -> Vec<Refusal> {
     let Some(found) = engine.found() else { return Vec::new() };
     let rows = [

@@ -15,6 +15,7 @@ use crate::rules::{refuse_gate, rests_on_signed_records};
 /// Judges records and settings; nothing where what it would look at is not known yet.
 pub(crate) type ModelRule = fn(&ModelFacts, &Inputs) -> Option<Vec<Refusal>>;
 
+/// Gates of a model that look at settings.
 pub(crate) const SETTINGS: &[(Gate, ModelRule)] = &[
     (Gate::ModelDecisionAndAdmission, decision_and_admission),
     (Gate::CredentialSourcePresent, credential_source_present),
@@ -24,10 +25,11 @@ pub(crate) const SETTINGS: &[(Gate, ModelRule)] = &[
 /// Judges what the model answered; nothing where it did not come that far.
 pub(crate) type AnswerRule = fn(&AnswerFact) -> Option<Vec<Refusal>>;
 
+/// Gates of a model that look at its first answer.
 pub(crate) const ANSWER: &[(Gate, AnswerRule)] =
     &[(Gate::EndpointReachable, endpoint_reachable), (Gate::ResponseShape, response_shape)];
 
-/// How the admission of the requested pair stands, for a run at this stage and time.
+/// Status of the admission of the requested pair, for a run at this stage and time.
 pub fn admission_status(model: &ModelFacts, stage: Stage, time: Stamp) -> AdmissionStatus {
     let Some(pair) = &model.requested else { return AdmissionStatus::MissingAdmission };
     match &model.admission {
@@ -41,13 +43,13 @@ pub fn admission_status(model: &ModelFacts, stage: Stage, time: Stamp) -> Admiss
     }
 }
 
-/// Whether the pair is the one the provider decision names as its fallback.
+/// True if the provider decision names the pair as its fallback.
 pub fn is_fallback(model: &ModelFacts) -> bool {
     let decided = model.decision.record().zip(model.requested.as_ref());
     decided.is_some_and(|(decision, pair)| decision.names_as_fallback(pair) && !decision.names_pair(pair))
 }
 
-/// Why a record that is for the pair does not admit it now.
+/// Reason why a record for the pair does not admit it now.
 fn shortcoming(record: &ModelAdmission, stage: Stage, time: Stamp) -> Option<String> {
     if record.status != ModelAdmission::ADMITTED {
         return Some(format!("its status is `{}`", text::show_controls(&record.status)));
@@ -146,7 +148,7 @@ fn class_of(model: &ModelFacts, class: fn(&ModelAdmission) -> &String) -> String
     model.admission.record().map(|record| text::show_controls(class(record))).unwrap_or_default()
 }
 
-/// Why a login that the engine does not pass on is not passed on for it either.
+/// Reason why the bridge does not carry a login that the engine does not pass on.
 fn no_auth_bridge(model: &ModelFacts, inputs: &Inputs, class: &str) -> Option<Vec<Refusal>> {
     let fact = model.auth_bridge?;
     let provider = model.requested.as_ref().map(|pair| text::show_controls(&pair.provider)).unwrap_or_default();
@@ -238,7 +240,7 @@ fn endpoint_configured(model: &ModelFacts, inputs: &Inputs) -> Option<Vec<Refusa
     }
 }
 
-/// Whether the provider decision says that the pair is not a local one.
+/// True if the provider decision says that the pair is not a local one.
 fn is_external(model: &ModelFacts) -> bool {
     let Some((decision, pair)) = model.decision.record().zip(model.requested.as_ref()) else { return false };
     if decision.names_pair(pair) { !decision.provider_class.is_some_and(|class| class.is_local()) } else { true }

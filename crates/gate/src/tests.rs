@@ -88,7 +88,7 @@ fn target(inputs: &mut Inputs) -> &mut TargetFacts {
 
 type Edit = fn(&mut TaskContract, &mut Inputs);
 
-/// What is changed, and the refusals that must follow as `gate reason`, in order.
+/// A change, and the refusals that must follow as `gate reason`, in order.
 const CLOSED: &[(&str, Edit, &[&str])] = &[
     ("gated", |_, i| i.settings.gated = true, &["gate gate_missing"]),
     ("halted", |_, i| i.settings.halted = true, &["kill_switch halted"]),

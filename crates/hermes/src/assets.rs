@@ -14,7 +14,9 @@ pub const PANEL_SCRIPT: &str = include_str!("../assets/cto_control_panel.js");
 /// Style of the panel.
 pub const PANEL_STYLE: &str = include_str!("../assets/cto_control_panel.css");
 
+/// Style sheet of the console.
 pub(crate) const CONSOLE_STYLE: &str = include_str!("../assets/console.css");
+/// Script of the console.
 pub(crate) const CONSOLE_SCRIPT: &str = include_str!("../assets/console.js");
 
 /// Style sheet of the console.

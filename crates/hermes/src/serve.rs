@@ -58,11 +58,11 @@ pub struct ConsoleSettings {
 /// Failure to serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeConsoleError {
-    #[error("{0} is not a loopback address, and beyond loopback there is no console without TLS")]
+    #[error("{0} is not a loopback address, and beyond loopback the console needs TLS")]
     NeedsTls(SocketAddr),
-    #[error("{0} is not a loopback address, and beyond loopback nobody reads without a login")]
+    #[error("{0} is not a loopback address, and beyond loopback every reader needs a login")]
     NeedsLogin(SocketAddr),
-    #[error("{0} is not a loopback address, and a sidecar speaks to its host on this machine alone")]
+    #[error("{0} is not a loopback address, and the sidecar works on this machine only")]
     SidecarBeyondLoopback(SocketAddr),
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, #[source] io::Error),

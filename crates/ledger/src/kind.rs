@@ -25,6 +25,7 @@ macro_rules! kinds {
         }
 
         impl EntryKind {
+            /// Every value, in order.
             pub const ALL: &'static [EntryKind] = &[$(Self::$variant,)*];
 
             /// The text that stands in the ledger.

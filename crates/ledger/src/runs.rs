@@ -18,6 +18,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
+    /// Every value, in order.
     pub const ALL: [RunStatus; 4] = [Self::Running, Self::Pass, Self::Fail, Self::Blocked];
 
     /// Spelling in the database and in JSON output.

@@ -168,11 +168,12 @@ impl Store {
         in_store!(self, store => store.read_run(run_id))
     }
 
-    /// The runs that were started last, newest first.
+    /// The next engine after a name, of all engines with runs.
     pub(crate) fn next_engine(&self, after: &str) -> StoreResult<Option<String>> {
         in_store!(self, store => store.next_engine(after))
     }
 
+    /// The runs that were started last, newest first.
     pub(crate) fn recent_runs(&self, filter: &RunFilter, limit: usize) -> StoreResult<Vec<RunRow>> {
         in_store!(self, store => store.recent_runs(filter, limit))
     }

@@ -25,17 +25,17 @@ pub struct MovedLedger {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MoveLedgerError {
-    #[error("the ledger there has {entries} entries: a ledger is moved to where there is none")]
+    #[error("the new place already has a ledger with {entries} entries")]
     NotEmpty { entries: u64 },
-    #[error("{runs} runs are not sealed: they would go on in the ledger that is left")]
+    #[error("{runs} runs are not sealed: they would continue in the old ledger")]
     RunsGoOn { runs: usize },
-    #[error("{runs} runs wait in the queue: they would be taken from the ledger that is left")]
+    #[error("{runs} runs wait in the queue: workers would take them from the old ledger")]
     RunsWait { runs: usize },
     #[error("the ledger does not hold at entry {seq}: {what}", seq = .0.seq, what = .0.what)]
     Broken(LedgerProblem),
     #[error("entries came in while the ledger was moved: head {before} and then {after}")]
     Changed { before: u64, after: u64 },
-    #[error("the ledger that was made is not the same: its head is {made}, and it should be {expected}")]
+    #[error("the new ledger differs: its head is {made}, and it should be {expected}")]
     Different { expected: u64, made: u64 },
     #[error(transparent)]
     Read(#[from] ReadLedgerError),

@@ -242,7 +242,7 @@ pub enum AppendEntryError {
     #[error("cannot append to the ledger: it is read-only")]
     ReadOnly,
     /// Another program brought the ledger forward while this one had it open.
-    #[error("cannot append to the ledger: a newer program has brought it to format {found}; go on with that program")]
+    #[error("cannot append to the ledger: a newer program has brought it to format {found}; use that program")]
     NewerVersion { found: i32 },
     /// The database failed, by its own word.
     #[error("cannot append to the ledger: {0}")]

@@ -48,7 +48,7 @@ fn weigh(execution: &Execution) -> Weight {
     }
 }
 
-/// What a test asks the harness of another user to run; without a confinement it is the control.
+/// Command of a test for the harness of another user; without a confinement it is the control.
 #[derive(Deserialize)]
 struct Request {
     argv: Vec<String>,

@@ -1,5 +1,5 @@
-//! What starting `true` costs, and what working inside costs, in time and in CPU: directly, supervised, confined, confined by a
-//! stage that was started ahead (as a harness does), and in bubblewrap with the same namespaces.
+//! Cost of starting `true`, and of work inside, in time and in CPU: directly, supervised, confined, confined by a stage that was started
+//! ahead (as a harness does), and in bubblewrap with the same namespaces.
 //!
 //! `start [--rounds N] [--python EXE] [--product EXE --case DIR] [ROW...]`. The product is an executable that has the stage in it
 //! as this one has, and runs cases; the python is one of a virtual environment with pytest in it. Each has rows of its own. Rows
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How something is run.
+/// Ways to run a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Direct,
@@ -88,7 +88,7 @@ struct Row {
     cpu: Duration,
 }
 
-/// What is measured, from the command line.
+/// Options of the measurement, from the command line.
 #[derive(Default)]
 struct Asked {
     rounds: Option<usize>,

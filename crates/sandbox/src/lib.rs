@@ -8,12 +8,12 @@
 //! Output goes straight from the program to the harness. A stage that was killed by its
 //! program is noticed, and `sweep` finds what it left by a marker in the environment.
 //!
-//! Where the program writes to directories of the host, [`Watched`] limits their growth, by
-//! looking.
+//! [`Watched`] limits the growth of host directories that the program may write to, by
+//! looking at them.
 //!
 //! With a [`Confinement`] in the spec the stage builds profile `strict` around the program:
-//! namespaces, a root of its own, Landlock, a filter of system calls. It tries from inside
-//! what must not work, and only then starts. `strict/` has the whole of it, `kernel/` the
+//! namespaces, a root of its own, Landlock, a filter of system calls. It tries the forbidden
+//! actions from inside, and only then starts the program. `strict/` has the whole of it, `kernel/` the
 //! calls for which no safe wrapper exists.
 
 mod applied;

@@ -15,7 +15,7 @@ use sandbox_facts::Posture;
 use crate::death::{self, BURIAL};
 use crate::leaving::Leaving;
 use crate::lines::{Line, OutputStream};
-use crate::tap::Tap;
+use crate::tap::OutputPipe;
 use crate::watched::{Watched, Watcher};
 use crate::wire::{self, Records, StageReport};
 use crate::{Applied, Ended, How, Leftovers, Spec, SuperviseError, SupervisorWatch, kill_marked, tree};
@@ -35,8 +35,8 @@ pub(crate) struct Run<'a> {
     spec: &'a Spec,
     stage: Child,
     control: UnixStream,
-    stdout: Tap<ChildStdout>,
-    stderr: Tap<ChildStderr>,
+    stdout: OutputPipe<ChildStdout>,
+    stderr: OutputPipe<ChildStderr>,
     started: Instant,
     inbox: Vec<u8>,
     watcher: Option<Watcher>,
@@ -84,8 +84,8 @@ impl<'a> Run<'a> {
     pub(crate) fn new(spec: &'a Spec, mut stage: Child, control: UnixStream, watcher: Option<Watcher>) -> Self {
         let started = Instant::now();
         Self {
-            stdout: Tap::new(stage.stdout.take(), OutputStream::Stdout, spec.keep_head, spec.keep_tail),
-            stderr: Tap::new(stage.stderr.take(), OutputStream::Stderr, spec.keep_head, spec.keep_tail),
+            stdout: OutputPipe::new(stage.stdout.take(), OutputStream::Stdout, spec.keep_head, spec.keep_tail),
+            stderr: OutputPipe::new(stage.stderr.take(), OutputStream::Stderr, spec.keep_head, spec.keep_tail),
             spec,
             stage,
             control,

@@ -12,13 +12,13 @@ const BUFFER_MAX: usize = 64 << 10;
 
 /// One output pipe with its keeper and its lines.
 #[derive(Debug)]
-pub(crate) struct Tap<R> {
+pub(crate) struct OutputPipe<R> {
     pipe: Option<R>,
     keeper: Keeper,
     lines: LineSplitter,
 }
 
-impl<R: Read + AsFd> Tap<R> {
+impl<R: Read + AsFd> OutputPipe<R> {
     /// Wraps a pipe; one that is absent counts as ended.
     pub(crate) fn new(pipe: Option<R>, stream: OutputStream, keep_head: usize, keep_tail: usize) -> Self {
         Self { pipe, keeper: Keeper::new(keep_head, keep_tail), lines: LineSplitter::new(stream) }

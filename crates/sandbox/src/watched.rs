@@ -75,7 +75,7 @@ pub(crate) enum Watcher {
     /// Waits for the first look: most programs end before it.
     Resting(Gauge, Instant),
     /// A walk is under way on its own thread.
-    Looking(Looker),
+    Looking(DiskWatchThread),
     /// A watch that failed has not shown that the limit held.
     Failed,
 }
@@ -94,7 +94,7 @@ impl Watcher {
         if matches!(self, Self::Resting(_, since) if since.elapsed() >= STEP)
             && let Self::Resting(gauge, _) = std::mem::replace(self, Self::Failed)
         {
-            *self = Looker::start(gauge).map_or(Self::Failed, Self::Looking);
+            *self = DiskWatchThread::start(gauge).map_or(Self::Failed, Self::Looking);
         }
         match self {
             Self::Resting(..) => false,
@@ -115,14 +115,14 @@ impl Watcher {
 
 /// The thread that looks. Dropped, it ends.
 #[derive(Debug)]
-pub(crate) struct Looker {
+pub(crate) struct DiskWatchThread {
     exceeded: Arc<AtomicBool>,
     /// Dropped when the program has ended, which ends the looking thread.
     running: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<LimitKind>>>,
 }
 
-impl Looker {
+impl DiskWatchThread {
     fn start(gauge: Gauge) -> io::Result<Self> {
         let exceeded = Arc::new(AtomicBool::new(false));
         let (running, ended) = channel();
@@ -137,7 +137,7 @@ impl Looker {
     }
 }
 
-impl Drop for Looker {
+impl Drop for DiskWatchThread {
     fn drop(&mut self) {
         self.join();
     }

@@ -66,6 +66,7 @@ pub enum Namespace {
 }
 
 impl Namespace {
+    /// Every value, in order.
     pub const ALL: [Self; 7] = [Self::User, Self::Mount, Self::Pid, Self::Net, Self::Ipc, Self::Uts, Self::Cgroup];
 }
 

@@ -9,12 +9,12 @@ use crate::block::key_block;
 use crate::check;
 use crate::documented::is_documented;
 use crate::read::hex_pair;
-use crate::rule::{After, Glance, PrecedingByte, SecretRule};
+use crate::rule::{After, LiteralCheck, PrecedingByte, SecretRule};
 use crate::view::Edge;
 
 /// Text with a rule's literal in it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Hay<'a> {
+pub(crate) struct LiteralContext<'a> {
     pub(crate) bytes: &'a [u8],
     /// Position of the literal.
     pub(crate) at: usize,
@@ -42,7 +42,7 @@ impl SecretSpan {
 }
 
 /// Secret of a rule at the literal, if there is one.
-pub(crate) fn secret(rule: &SecretRule, regex: &Regex, hay: &Hay<'_>) -> Option<SecretSpan> {
+pub(crate) fn secret(rule: &SecretRule, regex: &Regex, hay: &LiteralContext<'_>) -> Option<SecretSpan> {
     let start = secret_start(rule, hay)?;
     if rule.holds.is_some_and(|byte| {
         memchr::memchr2(byte, b'\n', &hay.bytes[hay.at..]).is_none_or(|at| hay.bytes[hay.at + at] == b'\n')
@@ -69,31 +69,31 @@ pub(crate) fn secret(rule: &SecretRule, regex: &Regex, hay: &Hay<'_>) -> Option<
 
 /// True if the pattern fits up to the very end of the text, so that more text may extend
 /// the match.
-pub(crate) fn may_go_on(rule: &SecretRule, regex: &Regex, hay: &Hay<'_>) -> bool {
+pub(crate) fn may_go_on(rule: &SecretRule, regex: &Regex, hay: &LiteralContext<'_>) -> bool {
     let found = regex.search_half(&Input::new(hay.bytes).range(hay.at..).anchored(Anchored::Yes));
     found.is_some_and(|found| rule.block.is_some() || found.offset() == hay.bytes.len())
 }
 
 /// Start of the secret; none if the text before the literal rules a secret out.
-pub(crate) fn secret_start(rule: &SecretRule, hay: &Hay<'_>) -> Option<usize> {
+pub(crate) fn secret_start(rule: &SecretRule, hay: &LiteralContext<'_>) -> Option<usize> {
     let start = lead_start(rule, hay)?;
     (rule.before == PrecedingByte::Anything || begins_a_word(hay, start)).then_some(start)
 }
 
 /// Quick check of the literal's surroundings before the pattern is tried. Escapes are words
 /// of their own, so they pass.
-pub(crate) fn deserves_a_try(rule: &SecretRule, hay: &Hay<'_>) -> bool {
+pub(crate) fn deserves_a_try(rule: &SecretRule, hay: &LiteralContext<'_>) -> bool {
     let after = &hay.bytes[hay.at..];
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let run = |most: usize| after.iter().take(most).take_while(is_word).count();
     let escaped = |len: usize| matches!(after.get(len), Some(b'%' | b'\\'));
     match rule.glance {
-        Glance::Anything => true,
-        Glance::Run(shortest) => {
+        LiteralCheck::Anything => true,
+        LiteralCheck::Run(shortest) => {
             let len = run(shortest);
             len == shortest || escaped(len)
         }
-        Glance::Name | Glance::NamedValue => {
+        LiteralCheck::Name | LiteralCheck::NamedValue => {
             const LONGEST: usize = 32;
             let len = run(LONGEST);
             let is_it = |literal: &&str| {
@@ -103,7 +103,7 @@ pub(crate) fn deserves_a_try(rule: &SecretRule, hay: &Hay<'_>) -> bool {
             // Most names have no value behind them, and a rule has many names.
             escaped(len) || has_value(rule.glance, &after[len..]) && rule.literals.iter().any(is_it)
         }
-        Glance::Assigned => {
+        LiteralCheck::Assigned => {
             const FARTHEST: usize = 64;
             let between = |byte: &u8| matches!(byte, b'"' | b'\'' | b']' | b')' | 0x0b) || byte.is_ascii_whitespace();
             let next = after.iter().take(FARTHEST).skip_while(is_word).find(|byte| !between(byte));
@@ -113,12 +113,12 @@ pub(crate) fn deserves_a_try(rule: &SecretRule, hay: &Hay<'_>) -> bool {
 }
 
 /// True if what follows a name gives it a value: `=`, `:`, `>` or `,`, or the word `value`.
-fn has_value(glance: Glance, after: &[u8]) -> bool {
+fn has_value(glance: LiteralCheck, after: &[u8]) -> bool {
     const FARTHEST: usize = 48;
     let between = |byte: &u8| matches!(byte, b'"' | b'\'' | b']' | b',' | 0x0b) || byte.is_ascii_whitespace();
     let gap = after.iter().take(FARTHEST).take_while(|byte| between(byte)).count();
     match glance {
-        Glance::NamedValue => {
+        LiteralCheck::NamedValue => {
             after[gap..].get(..5).is_none_or(|word| word.eq_ignore_ascii_case(b"value") || !word.is_ascii())
         }
         _ => {
@@ -140,7 +140,7 @@ fn is_harmless_suffix(suffix: &[u8]) -> bool {
 }
 
 /// Start of the characters before the literal that belong to the secret.
-fn lead_start(rule: &SecretRule, hay: &Hay<'_>) -> Option<usize> {
+fn lead_start(rule: &SecretRule, hay: &LiteralContext<'_>) -> Option<usize> {
     let before = hay.bytes[..hay.at].iter().rev();
     let len = before.take(rule.lead.longest()).take_while(|byte| rule.lead.holds_byte(**byte)).count();
     (len >= rule.lead.shortest()).then(|| hay.at - len)
@@ -148,7 +148,7 @@ fn lead_start(rule: &SecretRule, hay: &Hay<'_>) -> Option<usize> {
 
 /// True if the word right before the literal marks a harmless value, as in
 /// `next_page_token`.
-fn is_announced_as_harmless(rule: &SecretRule, hay: &Hay<'_>) -> bool {
+fn is_announced_as_harmless(rule: &SecretRule, hay: &LiteralContext<'_>) -> bool {
     let before = &hay.bytes[..hay.at];
     let before = before.strip_suffix(b"_").or(before.strip_suffix(b"-")).unwrap_or(before);
     let ends_with = |word: &&str| {
@@ -158,7 +158,7 @@ fn is_announced_as_harmless(rule: &SecretRule, hay: &Hay<'_>) -> bool {
     rule.unless_after.iter().any(ends_with)
 }
 
-fn begins_a_word(hay: &Hay<'_>, at: usize) -> bool {
+fn begins_a_word(hay: &LiteralContext<'_>, at: usize) -> bool {
     match hay.bytes[..at].last() {
         None => hay.start == Edge::Ended,
         Some(last) => !last.is_ascii_alphanumeric() || ends_an_escape(&hay.bytes[..at]),
@@ -186,7 +186,7 @@ fn ends_an_escape(text: &[u8]) -> bool {
     }
 }
 
-fn ends_a_word(rule: &SecretRule, hay: &Hay<'_>, at: usize) -> bool {
+fn ends_a_word(rule: &SecretRule, hay: &LiteralContext<'_>, at: usize) -> bool {
     match hay.bytes.get(at) {
         None => hay.end == Edge::Ended || hay.end == Edge::More && rule.after == After::Anything,
         Some(next) => !rule.after.forbids(*next),

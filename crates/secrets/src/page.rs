@@ -85,29 +85,29 @@ const HEAD: &str = "# Secret shapes
 
 <!-- Made from the tables in crates/secrets/src/rules by `cargo run -p secrets --example rules_page`. -->
 
-What the scanner looks for besides the values it is given. A hit is named by rule, file and offset, never by its value; in the file
-`[redacted:RULE]` replaces it.
+The scanner searches for the values that it gets, and for the shapes on this page. It reports a hit by rule, file and offset, never by its value. In the file,
+`[redacted:RULE]` replaces the value.
 
 Each of the {count} rules finds plain values and four encodings. These are base64 (standard and URL-safe, at any offset within a longer text,
-also wrapped), hex, URL-encoded, and JSON-escaped (single characters or all of them). Patterns are matched on bytes, from the literal they begin
-with. If a pattern has a group, the group is the secret. In a key block the lines of base64 are the secret, with anything around them on each line: the
+also wrapped), hex, URL-encoded, and JSON-escaped (single characters or all of them). Patterns match bytes, from the literal that they begin
+with. If a pattern has a group, the group is the secret. In a key block, the lines of base64 are the secret. They may have other text around them: the
 marks of a diff, comments, prefixes of a log, quotes.
 
 - *no placeholder*: not a repeated character or block, not an alphabet in order, no word such as `example` or `changeme`.
-- *looks like a password*: three kinds of characters, or two and ten characters long; no word such as `test`, no expression.
+- *looks like a password*: three kinds of characters, or two kinds and at least ten characters; no word such as `test`, no expression.
 - *long and random*: sixteen characters or more with letters and digits, high entropy, no UUID, not made of words.
 - *CRC-32 fits*: the last six characters are the checksum of the rest, in base 62.
 - *generated*: no placeholder, several kinds of characters, not made of words.
-- *general*: gives way where another rule finds something.
+- *general*: applies only where no other rule finds a secret.
 
-A value that a program puts together from string literals, or that goes on after a continued line, is found as a whole. The published examples
-of specifications and vendors are known by digest and are no hits; neither are names of types and paths to files.
+The scanner also finds a value that a program joins from string literals, or that continues on the next line. It does not report the published examples
+of specifications and vendors, which it knows by digest. Nor does it report names of types and paths to files.
 
-Bounds: a hit takes at most {span} KiB as it is written; of a longer key block the first part is redacted. Known values shorter than
-{shortest} characters are not searched for. A shape whose first characters are torn apart by a line break of wrapped base64 is not found;
-a known value is. Not found at all: what is encrypted, compressed, encoded twice, or cut into pieces in other ways.
+Limits: a hit has at most {span} KiB. In a longer key block, only the first part is redacted. Known values shorter than
+{shortest} characters are not searched for. If a line break of wrapped base64 splits the first characters of a shape, the scanner does not find it;
+a known value is found. The scanner does not find values that are encrypted, compressed, encoded twice, or cut into pieces in other ways.
 
-| rule | what | pattern | conditions |
+| rule | secret | pattern | conditions |
 | --- | --- | --- | --- |
 ";
 

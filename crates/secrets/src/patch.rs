@@ -8,10 +8,10 @@ use std::ops::Range;
 use crate::allowance::allows_at;
 use crate::baseline::Suspects;
 use crate::marker;
+use crate::patch_text::{PatchText, split_texts};
 use crate::redact::Keep;
 use crate::scanner::{HitSource, Match, Scanner};
 use crate::settle::Settler;
-use crate::strand::{Strand, strands};
 use crate::{Class, Hit};
 
 impl Scanner {
@@ -20,16 +20,16 @@ impl Scanner {
     /// at its path stays too.
     pub fn redact_patch(&self, patch: &[u8], keep: Keep) -> (Vec<u8>, Vec<Hit>) {
         let (mut stretches, mut hits) = (Vec::new(), BTreeSet::new());
-        for strand in strands(patch) {
+        for part in split_texts(patch) {
             let mut settler = Settler::default();
-            self.each_match(&strand.text, 0, strand.text.len(), |found, _| {
-                let found = self.at_path(found, strand.path.as_deref());
+            self.each_match(&part.text, 0, part.text.len(), |found, _| {
+                let found = self.at_path(found, part.path.as_deref());
                 if !keep.keeps(&found) && found.class != Class::Allowed {
-                    stretches.extend(pieces(&strand, &found).map(|piece| (piece, found.source)));
+                    stretches.extend(pieces(&part, &found).map(|piece| (piece, found.source)));
                 }
                 settler.add_match(found);
             });
-            hits.extend(settler.settle_hits(self, strand.text.len()).into_iter().map(|hit| placed(&strand, hit)));
+            hits.extend(settler.settle_hits(self, part.text.len()).into_iter().map(|hit| placed(&part, hit)));
         }
         (self.written_without(patch, stretches), hits.into_iter().collect())
     }
@@ -37,8 +37,8 @@ impl Scanner {
     /// The values of the shapes in a patch.
     pub fn suspects_in_patch(&self, patch: &[u8]) -> Suspects {
         let mut all = Suspects::default();
-        for strand in strands(patch) {
-            all.add_suspects(self.suspects(&strand.text));
+        for part in split_texts(patch) {
+            all.add_suspects(self.suspects(&part.text));
         }
         all
     }
@@ -71,13 +71,13 @@ impl Scanner {
 
 /// The places in the patch of what a match leaves out: a part of each line that it touches,
 /// without the blanks around it.
-fn pieces<'a>(strand: &'a Strand, found: &'a Match) -> impl Iterator<Item = Range<usize>> + 'a {
-    found.stretches().flat_map(move |stretch| strand.lines_of(stretch))
+fn pieces<'a>(part: &'a PatchText, found: &'a Match) -> impl Iterator<Item = Range<usize>> + 'a {
+    found.stretches().flat_map(move |stretch| part.lines_of(stretch))
 }
 
-fn placed(strand: &Strand, hit: Hit) -> Hit {
+fn placed(part: &PatchText, hit: Hit) -> Hit {
     let (start, end) = (hit.offset as usize, (hit.offset + hit.len) as usize);
-    let from = strand.place_at(start);
-    let to = strand.place_at(end.saturating_sub(1).max(start)) + 1;
+    let from = part.place_at(start);
+    let to = part.place_at(end.saturating_sub(1).max(start)) + 1;
     Hit { offset: from as u64, len: (to - from) as u64, ..hit }
 }

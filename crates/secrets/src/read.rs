@@ -14,6 +14,7 @@ pub(crate) enum EscapeMode {
     Any,
 }
 
+/// Escapes in their order.
 pub(crate) const MODES: [EscapeMode; 5] =
     [EscapeMode::Raw, EscapeMode::Url, EscapeMode::Json, EscapeMode::Nested, EscapeMode::Any];
 

@@ -33,7 +33,7 @@ pub struct SecretRule {
     pub block: Option<usize>,
     /// Further check of a match.
     pub check: MatchCheck,
-    pub glance: Glance,
+    pub glance: LiteralCheck,
     /// Gives way where a rule that is not general finds something.
     pub general: bool,
     /// Upper bound on the bytes that the pattern may read.
@@ -58,7 +58,7 @@ pub(crate) const RULE: SecretRule = SecretRule {
     after: After::NoLetterOrDigit,
     block: None,
     check: MatchCheck::Random,
-    glance: Glance::Anything,
+    glance: LiteralCheck::Anything,
     general: false,
     span: 200,
     yes: &[],
@@ -68,7 +68,7 @@ pub(crate) const RULE: SecretRule = SecretRule {
 /// Quick condition at the literal before the pattern is tried: patterns are compiled when
 /// they are first needed, and that takes longer than searching a small run's evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Glance {
+pub enum LiteralCheck {
     Anything,
     /// At least this many letters, digits, dashes and underscores in a row.
     Run(usize),

@@ -1,8 +1,8 @@
 //! The set of rules that a scanner uses.
 //!
-//! What is looked for of the standard rules, thousands of literals and the tables to find
-//! them by, is made when this crate is built, by the code that makes it for any other set:
-//! making it takes longer than looking through a small run's evidence.
+//! The literals of the standard rules, thousands of them, and the tables to find them by are
+//! made when this crate is built, by the code that makes them for any other set: making them
+//! takes longer than scanning a small run's evidence.
 
 use std::sync::{Arc, OnceLock};
 

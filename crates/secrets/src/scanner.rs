@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::allowance::{Allowance, allows_somewhere, value_digest};
 use crate::baseline::BaselineValues;
-use crate::confirm::{Hay, SecretSpan, deserves_a_try, may_go_on, secret, secret_start};
+use crate::confirm::{LiteralContext, SecretSpan, deserves_a_try, may_go_on, secret, secret_start};
 use crate::filter::{Grams, LiteralIndex};
 use crate::joint::{JoinedText, each_joint};
 use crate::known::Known;
@@ -254,15 +254,15 @@ impl Scanner {
 /// Bytes of an encoded text that are decoded before it is clear that the pattern fits.
 const GLANCE: usize = 512;
 
-fn plain<'a>(text: &'a [u8], at: usize, rule: &SecretRule) -> Hay<'a> {
+fn plain<'a>(text: &'a [u8], at: usize, rule: &SecretRule) -> LiteralContext<'a> {
     let low = at.saturating_sub(back(rule));
     let high = text.len().min(at + rule.span);
     let edge = |more| if more { Edge::More } else { Edge::Ended };
-    Hay { bytes: &text[low..high], at: at - low, start: edge(low > 0), end: edge(high < text.len()) }
+    LiteralContext { bytes: &text[low..high], at: at - low, start: edge(low > 0), end: edge(high < text.len()) }
 }
 
-fn hay(view: &DecodedView) -> Hay<'_> {
-    Hay { bytes: &view.bytes, at: view.at, start: view.start, end: view.end }
+fn hay(view: &DecodedView) -> LiteralContext<'_> {
+    LiteralContext { bytes: &view.bytes, at: view.at, start: view.start, end: view.end }
 }
 
 /// Distance before the literal that a rule reads: the lead, and enough to see where a word

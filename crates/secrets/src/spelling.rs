@@ -48,6 +48,7 @@ pub(crate) enum Spelling {
 }
 
 impl Spelling {
+    /// Spellings of a text.
     pub(crate) const OF_TEXT: [Spelling; 7] = [
         Spelling::Raw,
         Spelling::JsonAscii,
@@ -58,6 +59,7 @@ impl Spelling {
         Spelling::UrlFull,
     ];
 
+    /// Spellings of base64.
     pub(crate) const OF_BASE64: [Spelling; 4] =
         [Spelling::Raw, Spelling::UrlSafe, Spelling::JsonSlash, Spelling::UrlReserved];
 

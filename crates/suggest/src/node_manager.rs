@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::repository::ProjectFolder;
 
+/// Package manager of Node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NodeManager {
     Npm,
@@ -29,6 +30,7 @@ const OWN_FILES: [(&str, NodeManager); 4] = [
 ];
 
 impl NodeManager {
+    /// Name of its program.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Npm => "npm",

@@ -19,7 +19,7 @@ pub(crate) use self::pattern::function as function_of;
 pub use self::unstable::UnstableNames;
 use crate::results::{TestOutcome, TestResults};
 
-/// What a report lists of each kind.
+/// Entries of each kind that a report lists at most.
 const MOST_LISTED: usize = 1000;
 
 /// A way in which the result's exam is less than the baseline's.
@@ -53,12 +53,12 @@ impl std::fmt::Debug for Terms<'_> {
     }
 }
 
-/// What the comparison shows.
+/// Result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compared {
     pub tests: TestComparison,
     pub weaknesses: Vec<Weakness>,
-    /// Whether there was anything to compare with; if not, `tests_not_compared` belongs into the coverage.
+    /// True if there was anything to compare with; otherwise `tests_not_compared` belongs into the coverage.
     pub compared: bool,
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::claims::case::{marked_blocks, parsed};
 use crate::phases::{PhaseEnd, PhaseOutcome, last_ends};
 
-/// What stands where the envelope should.
+/// Text that is in the place of the envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Envelope {
     Missing,
@@ -22,7 +22,7 @@ pub enum Envelope {
     Failed,
 }
 
-/// What the pipeline came to.
+/// End of the pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pipeline {
     Completed,
@@ -55,7 +55,7 @@ pub struct EndedHow {
     pub is_close_out_forbidden: bool,
 }
 
-/// What the log holds against the pipeline, each by the agent of the phase.
+/// Entries of the log against the pipeline, each by the agent of the phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Phases {
     /// A phase ended of which the log tells.
@@ -127,8 +127,8 @@ impl Ending {
         }
     }
 
-    /// Why the result protocol was not kept, if it was not. A pipeline that says it completed has read the envelopes that it
-    /// does not print, and a log that tells of phases tells which of them were read in the end.
+    /// Reason why the engine broke the result protocol, if it did. A pipeline that says it completed has read the envelopes that it does
+    /// not print. A log that names phases shows which of them were read in the end.
     pub fn broken_protocol(&self, how: EndedHow) -> Option<&'static str> {
         match (self.envelope, &self.pipeline) {
             _ if self.phases.unread.is_some() => Some(UNREAD_ANSWER),
@@ -155,7 +155,7 @@ impl Ending {
         }
     }
 
-    /// Why the work failed, whatever the exit code is.
+    /// Reason why the work failed, whatever the exit code.
     pub fn failed(&self, how: EndedHow) -> Option<String> {
         let excused = self.is_close_out_excused(how);
         match (&self.pipeline, self.envelope) {

@@ -21,6 +21,7 @@ mod phpunit;
 mod pytest;
 mod rspec;
 mod spec;
+mod stream_readers;
 mod suites;
 mod surefire;
 mod tally;
@@ -29,7 +30,6 @@ mod text;
 mod unittest;
 mod unloaded;
 mod vitest;
-mod voice;
 mod xml;
 
 #[cfg(test)]
@@ -42,12 +42,12 @@ pub use self::outcome::{Runner, TestOutcome, TestResults};
 pub use self::unloaded::list_unloaded;
 
 use self::junit::JunitReport;
+use self::stream_readers::{StreamReaders, Streams};
 use self::tally::RunnerReading;
-use self::voice::{Streams, Voice};
 
 /// Everything a command left that may name tests.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
+pub struct RunnerOutput<'a> {
     pub argv: &'a [String],
     pub stdout: &'a [u8],
     pub stderr: &'a [u8],
@@ -74,8 +74,9 @@ pub fn report_folders(argv: &[String]) -> &'static [(&'static str, &'static str)
 }
 
 /// None where nothing in it looks like a runner's words.
-pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
-    let mut streams = Streams { stdout: Voice::hear_output(heard.stdout), stderr: Voice::hear_output(heard.stderr) };
+pub fn read(heard: &RunnerOutput<'_>) -> Option<TestResults> {
+    let mut streams =
+        Streams { stdout: StreamReaders::hear_output(heard.stdout), stderr: StreamReaders::hear_output(heard.stderr) };
     let mut pytest_reports = Vec::new();
     let mut others = Vec::new();
     let mut readings = Vec::new();
@@ -84,7 +85,7 @@ pub fn read(heard: &Heard<'_>) -> Option<TestResults> {
         match junit::read_junit(bytes, asking::is_pytest_report(name)) {
             Some(report) if report.of_pytest => pytest_reports.push(report),
             Some(report) => others.push((asking::is_expected(heard.argv, name), report)),
-            None => readings.extend(Voice::hear_output(bytes).alone()),
+            None => readings.extend(StreamReaders::hear_output(bytes).alone()),
         }
     }
     let printed = [heard.stdout, heard.stderr].into_iter().filter_map(junit::find_in_output);

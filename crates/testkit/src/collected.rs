@@ -37,6 +37,7 @@ pub fn collected_bundles() -> Option<PathBuf> {
 pub(crate) struct CollectOnDrop(PathBuf);
 
 impl CollectOnDrop {
+    /// Collects the bundles of this world when it is dropped.
     pub(crate) fn new(world: &Path) -> Self {
         Self(world.to_owned())
     }
@@ -72,6 +73,7 @@ pub(crate) fn share_world(world: &Path) {
     }
 }
 
+/// Folders of the worlds that are never dropped.
 pub(crate) fn shared_worlds() -> Vec<PathBuf> {
     SHARED.lock().map(|shared| shared.worlds.clone()).unwrap_or_default()
 }

@@ -20,60 +20,72 @@ pub struct CtoCommand {
 }
 
 impl CtoCommand {
+    /// Wraps a command of `cto`.
     pub(crate) fn new(command: Command, in_shared_world: bool) -> Self {
         Self { command, in_shared_world, is_redirected: false }
     }
 
+    /// Returns the plain command.
     pub(crate) fn into_command(self) -> Command {
         self.command
     }
 
+    /// Adds an argument.
     pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
         self.command.arg(arg);
         self
     }
 
+    /// Adds arguments.
     pub fn args<S: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
         self.command.args(args);
         self
     }
 
+    /// Sets a variable.
     pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
         self.command.env(name, value);
         self
     }
 
+    /// Sets variables.
     pub fn envs<K: AsRef<OsStr>, V: AsRef<OsStr>>(&mut self, all: impl IntoIterator<Item = (K, V)>) -> &mut Self {
         self.command.envs(all);
         self
     }
 
+    /// Removes a variable.
     pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
         self.command.env_remove(name);
         self
     }
 
+    /// Removes all variables.
     pub fn env_clear(&mut self) -> &mut Self {
         self.command.env_clear();
         self
     }
 
+    /// Sets the working directory.
     pub fn current_dir(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.command.current_dir(folder);
         self
     }
 
+    /// Sets the source of stdin.
     pub fn stdin(&mut self, from: impl Into<Stdio>) -> &mut Self {
         self.command.stdin(from);
         self
     }
 
+    /// Sets the destination of stdout.
     pub fn stdout(&mut self, to: impl Into<Stdio>) -> &mut Self {
         self.command.stdout(to);
         self.is_redirected = true;
         self
     }
 
+    /// Sets the destination of stderr.
     pub fn stderr(&mut self, to: impl Into<Stdio>) -> &mut Self {
         self.command.stderr(to);
         self.is_redirected = true;

@@ -58,6 +58,7 @@ struct DoubleState {
 }
 
 impl ObjectDouble {
+    /// Starts the server on a free port.
     pub fn start(manner: StoreManner) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -73,10 +74,12 @@ impl ObjectDouble {
         double
     }
 
+    /// Address of the server.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// Changes the behaviour for the next requests.
     pub fn behave(&self, manner: StoreManner) {
         self.with_state(|state| state.manner = manner);
     }

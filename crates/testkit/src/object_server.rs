@@ -70,6 +70,7 @@ impl ObjectServer {
         Some(server)
     }
 
+    /// Address of the server.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -149,15 +150,18 @@ fn free_port() -> u16 {
 pub struct ObjectFolder(TempDir);
 
 impl ObjectFolder {
+    /// Makes an empty folder for objects.
     #[expect(clippy::new_without_default, reason = "it makes a folder")]
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
 
+    /// Folder of the objects.
     pub fn path(&self) -> PathBuf {
         self.0.path().join("objects")
     }
 
+    /// Address of the folder as `evidence.url` has it.
     pub fn url(&self) -> String {
         format!("file://{}", self.path().display())
     }

@@ -175,6 +175,7 @@ impl PostgresServer {
         fs::read_to_string(self.data().join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
     }
 
+    /// Port of the server.
     pub fn port(&self) -> u16 {
         self.port
     }

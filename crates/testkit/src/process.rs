@@ -106,7 +106,7 @@ pub fn end_marked(marker: &str) -> usize {
     first
 }
 
-/// What still lives when the time is up.
+/// Processes that still live when the time is up.
 pub fn left_within(time: Duration, living: impl Fn() -> Vec<String>) -> Vec<String> {
     let until = Instant::now() + time;
     loop {

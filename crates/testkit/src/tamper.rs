@@ -18,10 +18,12 @@ pub struct Forger<'a> {
 }
 
 impl<'a> Forger<'a> {
+    /// Tampers with a bundle, and can sign it again with a key.
     pub fn new(bundle: &Path, key: &'a HarnessKey) -> Self {
         Self { bundle: bundle.to_owned(), key }
     }
 
+    /// Reads a JSON file of the bundle.
     pub fn read(&self, name: &str) -> Value {
         serde_json::from_slice(&fs::read(self.bundle.join(name)).expect("a file")).expect("JSON")
     }

@@ -38,6 +38,7 @@ pub struct Showing {
 }
 
 impl Showing {
+    /// Process id of the program.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -129,7 +130,7 @@ fn read(mut master: File, bytes: &Mutex<Vec<u8>>) {
 }
 
 impl Shown {
-    /// How often something was drawn in the place of something else.
+    /// Number of drawings that replaced another.
     pub fn redrawn(&self) -> usize {
         self.bytes.windows(2).filter(|pair| pair == b"[J").count()
     }

@@ -155,6 +155,7 @@ impl Tmux {
         self.ask(&["send-keys", "-t", PANE, key]);
     }
 
+    /// Changes the width of the window.
     pub fn resize(&self, columns: u16) {
         self.ask(&["resize-window", "-t", PANE, "-x", &columns.to_string(), "-y", &ROWS.to_string()]);
     }

@@ -29,7 +29,7 @@ pub fn go_apart(test: &str) -> Option<PathBuf> {
     Some(go)
 }
 
-/// Where Go keeps what it compiled between tests, if it may.
+/// Folder in which Go keeps its compiled packages between tests, if it may.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where to keep things")]
 pub fn go_cache() -> Option<PathBuf> {
     std::env::var_os("CTO_TEST_GO_CACHE").map(PathBuf::from)
@@ -51,7 +51,7 @@ pub fn quick(mut environment: Value) -> Value {
     environment
 }
 
-/// What a contract's environment has to say so that a sandbox shows Go and what it compiled of its own library.
+/// The contract's environment with which a sandbox shows Go and its compiled library.
 pub fn go_environment(test: &str) -> Option<Value> {
     let go = go(test)?;
     let root = go.parent()?.parent()?.to_owned();
@@ -96,7 +96,7 @@ pub fn same_place(path: &Path) -> Value {
     json!({"source": path, "target": path})
 }
 
-/// How often a test repeats something: what the variable says, or the everyday number.
+/// Number of repetitions in a test: the variable's value, or the everyday number.
 #[expect(clippy::disallowed_methods, reason = "a soak tells tests by the environment how often")]
 pub fn times(variable: &str, everyday: u32) -> u32 {
     std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(everyday)
@@ -118,6 +118,7 @@ pub fn nextest(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_NEXTEST", "cargo-nextest")
 }
 
+/// Program of Node.
 pub fn node(test: &str) -> Option<PathBuf> {
     given(test, "CTO_TEST_NODE", "node")
 }
@@ -188,6 +189,7 @@ pub fn cargo() -> PathBuf {
     std::env::var_os("CARGO").map(PathBuf::from).expect("tests run through cargo")
 }
 
+/// File that xtask made for the tests, by the name of its variable.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment what was made for them")]
 pub(crate) fn made(test: &str, variable: &str) -> Option<PathBuf> {
     let found = std::env::var_os(variable).map(PathBuf::from);

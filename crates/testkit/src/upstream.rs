@@ -1,4 +1,4 @@
-//! What can stand between a bridge and its model: TLS, and a proxy that tunnels.
+//! Servers between a bridge and its model: TLS, and a proxy that tunnels.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -30,7 +30,7 @@ impl TlsModel {
         Self { address, authority, stage }
     }
 
-    /// How often it was asked.
+    /// Number of requests.
     pub fn asked(&self) -> usize {
         self.stage.asked().len()
     }
@@ -86,7 +86,7 @@ impl ConnectProxy {
         Self { address, heads }
     }
 
-    /// What it was asked, one head for each connection.
+    /// Heads of the requests, one for each connection.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().expect("nobody panicked").clone()
     }

@@ -1,4 +1,4 @@
-//! What a home remembers of the binary and of the machine, handed from one home of the suite to the next.
+//! Knowledge of a home about the binary and the machine, passed from one home of the suite to the next.
 //!
 //! The first run in a home digests the binary, a hundred megabytes without optimisation, and tries the sandbox. The binary takes
 //! what it remembers only where the file, the kernel and the user are the same, so a home that is given it is like one in which

@@ -1,4 +1,4 @@
-//! Who a test lets the binary run as: root and an ordinary user, as far as the test itself can choose.
+//! Users that a test runs the binary as: root and an ordinary user, as far as the test can choose.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, lchown};
@@ -12,6 +12,7 @@ use crate::{World, program, skip};
 /// Given to nobody by any system, and not the number that stands for unknown owners.
 const ORDINARY: u32 = 12_345;
 
+/// User that a test runs the binary as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Root,
@@ -28,7 +29,7 @@ impl Who {
         vec![Self::Ordinary]
     }
 
-    /// Whether that is another user than the test's own.
+    /// True if this is another user than the test's own.
     pub fn is_another(self) -> bool {
         self.other_uid().is_some()
     }
@@ -39,6 +40,7 @@ impl Who {
     }
 }
 
+/// True if the test itself runs as root.
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").expect("/proc").uid() == 0
 }

@@ -29,7 +29,7 @@ pub struct World {
     binary: PathBuf,
     /// Whose it is, where that is another user than the test's own.
     uid: Option<u32>,
-    /// Whether a home gets what earlier homes found out about the binary.
+    /// True if a home gets the knowledge of earlier homes about the binary.
     is_warm: bool,
     is_shared: bool,
 }
@@ -57,6 +57,7 @@ impl Ran {
         }
     }
 
+    /// Output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
@@ -170,6 +171,7 @@ impl World {
         world
     }
 
+    /// Folder of the world.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -201,7 +203,7 @@ impl World {
         self.dir.path().join("user")
     }
 
-    /// Where commands are run.
+    /// Folder in which commands are run.
     pub fn here(&self) -> PathBuf {
         self.dir.path().join("here")
     }
@@ -211,6 +213,7 @@ impl World {
         self.dir.path().join("tmp")
     }
 
+    /// Folder of the sealed bundles.
     pub fn bundles(&self) -> PathBuf {
         self.home().join("harness-runs")
     }

@@ -1,6 +1,6 @@
-//! What a harness asks of this crate for a workspace of layers, on request, for measuring: `workspace REPOSITORY PLACE` fetches
-//! the repository into a store at PLACE, lays its checkout out, says `ready`, and answers one line for each line of its input:
-//! `checkout` with the path of the checkout, `capture UPPER` with the paths that changed.
+//! Workspaces of layers on request, for measuring: `workspace REPOSITORY PLACE` fetches the repository into a store at PLACE, makes its
+//! checkout, says `ready`, and answers one line for each line of its input: `checkout` with the path of the checkout, `capture UPPER`
+//! with the paths that changed.
 
 #![expect(clippy::disallowed_methods, reason = "an example reads files of its own")]
 

@@ -15,7 +15,7 @@ pub enum SourceProblem {
     GitFilePointsElsewhere,
     /// The git directory is elsewhere, as in a submodule or after `git init
     /// --separate-git-dir`.
-    #[error("its .git file points to a git directory of its own elsewhere, as a submodule's does")]
+    #[error("its .git file points to a separate git directory, as a submodule's does")]
     GitDirElsewhere,
     #[error("{0} is a symbolic link")]
     SymlinkInside(&'static str),
@@ -47,7 +47,7 @@ pub enum SourceProblem {
     #[error("no local branch and no tag reaches commit {0}")]
     UnreachableCommit(Oid),
     /// A run goes on from the patch of another, which holds on its baseline alone.
-    #[error("HEAD is {found}, and the run that is gone on from started at {expected}")]
+    #[error("HEAD is {found}, but the continued run started at {expected}")]
     AnotherBaseline { expected: String, found: Oid },
     #[error("its configuration has {0:?}, a format that is not known")]
     UnknownFormat(String),

@@ -36,7 +36,7 @@ pub struct FoundRun {
 
 /// A run that is known, with its bundle or with why there is none any more.
 #[derive(Debug)]
-pub(crate) enum Sought {
+pub(crate) enum KnownRun {
     Bundle(Box<FoundRun>, BundleOrigin),
     Collected(Box<RunRow>, RunCollected),
 }
@@ -122,8 +122,8 @@ impl Views {
     /// leases.
     pub fn find_run(&self, reference: &str, now: Stamp) -> Result<FoundRun, FindRunError> {
         match self.seek_run(reference, now)? {
-            Sought::Bundle(found, _) => Ok(*found),
-            Sought::Collected(_, collected) => Err(FindRunError::Collected(collected)),
+            KnownRun::Bundle(found, _) => Ok(*found),
+            KnownRun::Collected(_, collected) => Err(FindRunError::Collected(collected)),
         }
     }
 
@@ -151,7 +151,7 @@ impl Views {
     }
 
     /// Finds the run of a reference: `@` forms first, then ids, suffixes and names.
-    pub(crate) fn seek_run(&self, reference: &str, now: Stamp) -> Result<Sought, FindRunError> {
+    pub(crate) fn seek_run(&self, reference: &str, now: Stamp) -> Result<KnownRun, FindRunError> {
         let steps = steps_back(reference);
         if let (Some(steps), Some(ledger)) = (steps, self.ledger())
             && let Some(row) = find_last(ledger, steps)?
@@ -169,12 +169,12 @@ impl Views {
             FoundRuns::Many(ids) => Err(FindRunError::Ambiguous { reference: reference.to_owned(), ids }),
             FoundRuns::None => {
                 let found = self.find_imported(reference)?.ok_or_else(|| FindRunError::Unknown(reference.to_owned()));
-                found.map(|found| Sought::Bundle(Box::new(found), BundleOrigin::Imported))
+                found.map(|found| KnownRun::Bundle(Box::new(found), BundleOrigin::Imported))
             }
         }
     }
 
-    fn seek_row(&self, row: RunRow, now: Stamp) -> Result<Sought, FindRunError> {
+    fn seek_row(&self, row: RunRow, now: Stamp) -> Result<KnownRun, FindRunError> {
         if row.status == RunStatus::Running {
             return Err(match self.is_interrupted(&row.run_id, now)? {
                 true => FindRunError::Interrupted(row.run_id),
@@ -183,13 +183,13 @@ impl Views {
         }
         if let Some(kept) = self.home.bundles.find_bundle(&row.run_id) {
             let origin = kept.origin;
-            return Ok(Sought::Bundle(Box::new(self.found(kept, asked_run(&row))), origin));
+            return Ok(KnownRun::Bundle(Box::new(self.found(kept, asked_run(&row))), origin));
         }
         if let Some(collected) = self.collection_of(&row)? {
-            return Ok(Sought::Collected(Box::new(row), collected));
+            return Ok(KnownRun::Collected(Box::new(row), collected));
         }
         if let Some(kept) = self.fetch_bundle(&row)? {
-            return Ok(Sought::Bundle(Box::new(self.found(kept, asked_run(&row))), BundleOrigin::Shared));
+            return Ok(KnownRun::Bundle(Box::new(self.found(kept, asked_run(&row))), BundleOrigin::Shared));
         }
         match self.home.shared_as.is_some_and(|here| row.owner.is_some_and(|owner| owner != here)) {
             true => Err(FindRunError::Elsewhere(row.run_id)),

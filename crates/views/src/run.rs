@@ -6,7 +6,7 @@ use ledger::{BundleOrigin, RunRow};
 use serde::{Serialize, Serializer};
 
 use crate::Views;
-use crate::find::{BindRunError, FindRunError, FoundRun, Sought};
+use crate::find::{BindRunError, FindRunError, FoundRun, KnownRun};
 use crate::runs::CollectedBundle;
 
 /// A run that has ended.
@@ -65,11 +65,11 @@ impl Views {
     /// verified. `now` tells lapsed leases.
     pub fn view_run(&self, reference: &str, now: Stamp) -> Result<RunView, ViewRunError> {
         match self.seek_run(reference, now)? {
-            Sought::Bundle(found, origin) => {
+            KnownRun::Bundle(found, origin) => {
                 let bundle = found.bind_bundle(&found.keys(&self.keys))?;
                 Ok(RunView::Sealed(Box::new(SealedRun { origin, found: *found, bundle })))
             }
-            Sought::Collected(run, collected) => {
+            KnownRun::Collected(run, collected) => {
                 let attestation_sha256 = collected.collection.attestation_sha256;
                 let collected = CollectedRun { collected: collected.into(), run: *run, attestation_sha256 };
                 Ok(RunView::Collected(Box::new(collected)))

@@ -31,6 +31,7 @@ pub enum RunOrder {
 }
 
 impl RunOrder {
+    /// Every value, in order.
     pub const ALL: [RunOrder; 6] = [Self::Newest, Self::Oldest, Self::Status, Self::Engine, Self::Stage, Self::Took];
 
     /// Spelling in questions.

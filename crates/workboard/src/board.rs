@@ -19,6 +19,7 @@ macro_rules! words {
         pub enum $name { $(#[serde(rename = $word)] $variant,)* }
 
         impl $name {
+            /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Word of the value in WORKBOARD.yaml.

@@ -8,6 +8,7 @@ macro_rules! check_rules {
         pub enum CheckRule { $($rule,)* }
 
         impl CheckRule {
+            /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$rule,)*];
 
             /// Name in findings.

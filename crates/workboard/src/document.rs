@@ -20,6 +20,7 @@ macro_rules! document_kinds {
         pub enum DocumentKind { $($kind,)* }
 
         impl DocumentKind {
+            /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
             /// Word that a file's name ends with.

@@ -4,6 +4,7 @@
 pub const PROTOCOLS: &str = ".sot/03-PROTOCOLS";
 /// File that the first `cto init` writes.
 pub const MARK: &str = ".sot/WORKSPACE.yaml";
+/// File of the terms.
 pub(crate) const CONTEXT: &str = "CONTEXT.md";
 
 /// Folders of a workspace.

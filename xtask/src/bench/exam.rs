@@ -37,7 +37,7 @@ fn measure_tree(bench: &Bench, files: usize) -> ChoreResult<String> {
     let first = |round: usize| world.path_of(&format!("home-{round}"));
     let traced = RefCell::new(Vec::new());
     let candidates = vec![
-        Candidate::new("the commands alone, as often as the exam holds them", "commands", |_| {
+        Candidate::new("the commands alone, once for each check", "commands", |_| {
             trees.iter().try_for_each(hold_command)
         })
         .clearing(|_| trees.iter().try_for_each(|tree| remove(&tree.folder.join("target")))),
@@ -60,7 +60,7 @@ fn measure_tree(bench: &Bench, files: usize) -> ChoreResult<String> {
     let ratio = |time: Duration, measure: Duration| time.as_secs_f64() / measure.as_secs_f64();
     Ok(format!(
         "A tree of {files} files and the crate:\n\n{}| the exam of the run with the baseline known | {} | | {:.2} |\n\n\
-         With the baseline's exam cached a run takes {:.3} of one without it.\n",
+         With the baseline's exam cached, a run takes {:.3} of the time of a run without that exam.\n",
         bench_table(&rows, &[0]),
         format_millis(exam),
         ratio(exam, rows[0].p50()),

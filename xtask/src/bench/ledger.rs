@@ -10,7 +10,9 @@ use crate::ChoreResult;
 use crate::process::{command_output, program};
 
 const ROUNDS: usize = 40;
+/// Runs of the small ledger.
 pub(super) const FEW: u32 = 100;
+/// Runs of the large ledger.
 pub(super) const MANY: u32 = 100_000;
 
 /// Prefix of the invented runs' task ids, and the task id of the real run.

@@ -60,7 +60,10 @@ pub(super) fn measure_sandbox(bench: &Bench) -> ChoreResult<String> {
     let p50 = |name: &str| find(&said, name).map(|row| row.p50);
     let added = p50("run strict")? - p50("run none")?;
     let starts = added / p50("bwrap")?;
-    text.push_str(&format!("| what `strict` adds to a run | {:.2} ms | | | bwrap | {starts:.2} | |\n", added / 1000.0));
+    text.push_str(&format!(
+        "| time that `strict` adds to a run | {:.2} ms | | | bwrap | {starts:.2} | |\n",
+        added / 1000.0
+    ));
     Ok(text)
 }
 

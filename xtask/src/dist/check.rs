@@ -1,5 +1,4 @@
-//! What is shipped, read again as somebody reads it who downloaded it: checksums, provenance
-//! and the content of each archive.
+//! Shipped files, read again as a user who downloaded them: checksums, provenance and the content of each archive.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

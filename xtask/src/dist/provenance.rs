@@ -12,6 +12,7 @@ use crate::process::{command_output, program, repository_root};
 
 /// The signed statement, and the public half of the key that signed it.
 pub(super) const PROVENANCE: &str = "provenance.intoto.json";
+/// File of the public key.
 pub(super) const PUBLIC_KEY: &str = "provenance.pub";
 
 /// Signs one statement about all files; it lies beside them, with the public half of its key.

@@ -113,7 +113,7 @@ fn run_harper(folder: &Path, file: &Path) -> ChoreResult<String> {
     read_output(program("node", [&script]).args(rules).arg(file))
 }
 
-/// What a checker printed; it ends with 1 where it found something.
+/// Output of a checker; it ends with 1 if it found something.
 fn read_output(command: &mut std::process::Command) -> ChoreResult<String> {
     let output = command.output().map_err(|error| format!("cannot start a grammar checker: {error}"))?;
     if !matches!(output.status.code(), Some(0 | 1)) {

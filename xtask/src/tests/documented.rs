@@ -74,7 +74,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     prose_lines(text).filter(|line| line.starts_with('#')).map(anchor).collect()
 }
 
-/// Why a link leads nowhere.
+/// Reason why a link is broken.
 fn link_problem(page: &DocumentedPage, link: &str) -> Option<String> {
     let (path, place) = link.split_once('#').map_or((link, None), |(path, place)| (path, Some(place)));
     let own = repository_root().join(&page.name);

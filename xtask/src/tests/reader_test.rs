@@ -20,7 +20,7 @@ struct ReaderQuestion {
     answer: String,
 }
 
-/// Why a reader of README does not find the answer.
+/// Reason why a reader of README does not find the answer.
 fn reader_problem(readme: &DocumentedPage, question: &ReaderQuestion) -> Option<String> {
     if !find_links(&readme.text).contains(&question.link.as_str()) {
         return Some(format!("{}: README.md does not link to {}", question.ask, question.link));

@@ -113,7 +113,7 @@ const S3RVER: Agent = Agent {
     version: "3.7.1",
 };
 
-/// What Pi needs, whatever Node this machine has.
+/// Version of Node that Pi needs, whatever Node this machine has.
 const NODE: &str = "22.23.3";
 
 /// Codex, installed at its pinned version.

@@ -1,5 +1,5 @@
-//! What the bridge costs: CPU for each plain request and each stream of 200 frames, and memory for each open stream,
-//! beside a bare hyper pass-through and, where their paths are given, nginx and LiteLLM.
+//! Cost of the bridge: CPU for each plain request and each stream of 200 frames, and memory for each open stream. It is compared with a
+//! bare hyper pass-through and, where their paths are given, nginx and LiteLLM.
 //!
 //! ```console
 //! $ cargo run --release -p bridge --example bench -- [--nginx PATH] [--litellm PATH] [--requests N] [--streams N] [--open N]

@@ -60,7 +60,7 @@ pub enum FetchCredentialError {
     #[error("the credential cannot be read: {0}")]
     Unreadable(io::ErrorKind),
     /// Group or others can read its file, or it is another user's.
-    #[error("others than you can read the file of the credential: chmod 600 FILE")]
+    #[error("other users can read the credential's file: chmod 600 FILE")]
     Exposed,
     #[error("the credential is empty")]
     Empty,

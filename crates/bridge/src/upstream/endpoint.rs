@@ -32,7 +32,7 @@ pub enum ParseEndpointError {
     Host,
     #[error("the upstream address has no good port")]
     Port,
-    #[error("the upstream address has no good path (no query, no fragment)")]
+    #[error("the path of the upstream address is invalid (no query and no fragment)")]
     Path,
 }
 

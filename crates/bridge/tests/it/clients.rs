@@ -67,7 +67,7 @@ fn malformed_and_oversized_requests() {
     assert_eq!(world.post("/v1/chat/completions", BODY).status, 200, "and it still works");
 }
 
-/// What one side takes for a body and the other for a request never reaches the upstream as two.
+/// Two requests, one of which the bridge takes for the body of the other, never reach the upstream as two.
 #[test]
 fn a_smuggled_request_is_not_sent_on() {
     let world = world();

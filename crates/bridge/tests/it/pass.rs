@@ -1,4 +1,4 @@
-//! What passes, and what is taken out on the way.
+//! Requests and answers that pass, and the parts that the bridge removes.
 
 use bridge::{Cost, Outcome, PriceTable, Served, ShapeShim, ShimApplied, Wire};
 use contract::EventKind;

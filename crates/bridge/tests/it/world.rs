@@ -135,7 +135,7 @@ pub(crate) fn request(method: &str, path: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What a client got.
+/// Response that a client got.
 #[derive(Debug)]
 pub(crate) struct Got {
     pub(crate) status: u16,

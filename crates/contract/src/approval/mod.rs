@@ -52,6 +52,7 @@ macro_rules! document_schemas {
             }
 
             impl $name {
+                /// Text of the schema in documents.
                 pub const NAME: &'static str = $schema;
                 /// Purpose that a signature of such a document is made for: `ssh-keygen -Y sign -n NAMESPACE`.
                 pub const NAMESPACE: &'static str = $namespace;

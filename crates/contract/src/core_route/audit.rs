@@ -13,6 +13,7 @@ macro_rules! requirements {
         pub enum AuditRequirement { $($variant,)* }
 
         impl AuditRequirement {
+            /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// Heading of the requirement for people.

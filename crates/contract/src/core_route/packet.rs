@@ -16,6 +16,7 @@ pub enum PromotionState {
 }
 
 impl PromotionState {
+    /// Every value, in order.
     pub const ALL: [Self; 3] = [Self::NotDecided, Self::CorePromotionRequested, Self::CorePromotionDeferred];
 
     /// Spelling in the packet and on the command line.

@@ -6,13 +6,14 @@
 
 use super::Rule;
 
+/// Rules of this table.
 #[rustfmt::skip]
 pub(super) const RULES: &[Rule] = rules! {
-    Tests "test/" "a folder of tests, in any language"
+    Tests "test/" "a test folder of any language"
         is ["test/data.json", "src/test/java/A.java", "test"] not ["latest/a", "src/testing/a"]
-    Tests "tests/" "a folder of tests, in any language"
+    Tests "tests/" "a test folder of any language"
         is ["tests/data.json", "src/tests/mod.rs", "pkg/tests"] not ["contests/a"]
-    Tests "testdata/" "what tests read and compare with"
+    Tests "testdata/" "data that tests read or compare with"
         is ["pkg/testdata/in.txt"] not ["data/in.txt"]
     Tests "__snapshots__/" "expected output of snapshot tests"
         is ["src/__snapshots__/a.ambr"] not ["snapshots/a.md"]
@@ -23,18 +24,18 @@ pub(super) const RULES: &[Rule] = rules! {
     Tests "*.feature" "scenarios that Cucumber, behave or pytest-bdd run"
         is ["features/login.feature"] not ["feature.rs"]
 
-    Runner ".env" "variables that runners load, PYTEST_ADDOPTS and NODE_OPTIONS among them"
+    Runner ".env" "variables that runners load, such as PYTEST_ADDOPTS and NODE_OPTIONS"
         is ["app/.env"] not [".env.example", "a.env"]
     Runner ".env.test*" "variables that runners load for tests"
         is [".env.test", ".env.test.local"] not [".env.production"]
     Runner ".tool-versions" "chooses the interpreter or toolchain that runs the tests"
         is [".tool-versions"] not ["tool-versions"]
-    Runner "{mise,.mise}*.toml" "chooses the interpreter or toolchain that runs the tests, and may hold tasks"
+    Runner "{mise,.mise}*.toml" "chooses the interpreter or toolchain that runs the tests, and may define tasks"
         is ["mise.toml", ".mise.local.toml"] not ["promise.toml"]
 
     Integration ".github/workflows/" "GitHub Actions"
         is [".github/workflows/ci.yml"] not [".github/CODEOWNERS", "docs/workflows/a.md"]
-    Integration ".github/actions/" "GitHub Actions of the repository's own"
+    Integration ".github/actions/" "GitHub Actions that the repository defines"
         is [".github/actions/setup/action.yml"] not ["src/actions/a.ts"]
     Integration ".{gitea,forgejo}/workflows/" "Gitea and Forgejo Actions"
         is [".gitea/workflows/ci.yml", ".forgejo/workflows/ci.yml"] not [".gitea/issue_template.md"]

@@ -40,7 +40,7 @@ mod tests;
 pub use data::{DATA_FOLDERS, is_source_name, is_test_data};
 pub use find::ecosystems_of;
 
-/// What a repository is built and tested with.
+/// Ecosystem: the tools with which a repository is built and tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(title = "ecosystem")]
@@ -53,8 +53,10 @@ pub enum Ecosystem {
 }
 
 impl Ecosystem {
+    /// Every value, in order.
     pub const ALL: &'static [Self] = &[Self::Python, Self::Rust, Self::Node, Self::Go, Self::Shell];
 
+    /// Name in documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -76,7 +78,7 @@ impl Ecosystem {
         }
     }
 
-    /// How it is found.
+    /// Signs by which the ecosystem is found.
     pub const fn signs(self) -> &'static Signs {
         match self {
             Self::Python => &python::SIGNS,
@@ -87,7 +89,7 @@ impl Ecosystem {
         }
     }
 
-    /// What it adds to the exam set.
+    /// Rules that the ecosystem adds to the exam set.
     pub const fn rules(self) -> &'static [Rule] {
         match self {
             Self::Python => python::RULES,
@@ -105,7 +107,7 @@ impl fmt::Display for Ecosystem {
     }
 }
 
-/// What shows that an ecosystem is there.
+/// Signs that a repository uses an ecosystem.
 #[derive(Debug)]
 pub struct Signs {
     /// Names of files in the baseline.
@@ -116,7 +118,7 @@ pub struct Signs {
     pub programs: &'static [&'static str],
 }
 
-/// What a protected path is to the exam.
+/// Role of a protected path in the exam.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     Tests,
@@ -126,8 +128,10 @@ pub enum Role {
 }
 
 impl Role {
+    /// Every value, in order.
     pub const ALL: &'static [Self] = &[Self::Tests, Self::Runner, Self::BuildHook, Self::Integration];
 
+    /// Name of the role in tables.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Tests => "test files",
@@ -151,7 +155,7 @@ pub struct Rule {
     pub leaves: &'static [&'static str],
 }
 
-/// What belongs to the exam whatever is in the repository.
+/// Rules for every repository.
 pub const ALWAYS: &[Rule] = always::RULES;
 
 /// The default rules of a repository in which these ecosystems were found.

@@ -159,7 +159,7 @@ fn names_and_titles() {
     assert_eq!(titles, ["test files", "runner configuration", "build hooks", "continuous integration"]);
 }
 
-/// What is read once is the same set for every caller, with and without each ecosystem.
+/// A set that is read once is the same for every caller, with and without each ecosystem.
 #[test]
 fn sets_are_those_of_the_ecosystems() {
     for ecosystems in [&[][..], &[Ecosystem::Go], Ecosystem::ALL, &[Ecosystem::Shell, Ecosystem::Python]] {

@@ -27,6 +27,7 @@ pub enum Wire {
 }
 
 impl Wire {
+    /// Every value, in order.
     pub const ALL: [Self; 3] = [Self::ChatCompletions, Self::Responses, Self::Messages];
 
     /// The path below the version prefix.

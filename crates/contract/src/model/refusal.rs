@@ -15,6 +15,7 @@ macro_rules! refusals {
         }
 
         impl RefusalCode {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable code in usage records and in the error body that the engine gets.

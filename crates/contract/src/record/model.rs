@@ -35,6 +35,7 @@ pub struct ModelAdmission {
 }
 
 impl ModelAdmission {
+    /// Status of a record that admits.
     pub const ADMITTED: &str = "admitted";
 
     /// Errors that the schema cannot express. A record with any of them counts as invalid.

@@ -101,6 +101,7 @@ pub fn is_temporary(path: &str) -> bool {
 const BRANCHES: &[&str] = &["main", "master", "trunk", "develop", "dev", "head", "latest", "nightly"];
 
 impl SourceAdmission {
+    /// Status of a record that admits.
     pub const ADMITTED: &str = "admitted";
 
     /// Errors that the schema cannot express. A record with any of them counts as invalid.

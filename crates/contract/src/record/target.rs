@@ -120,6 +120,7 @@ impl fmt::Display for AdmissionDefect {
 }
 
 impl TargetAdmission {
+    /// The only risk classification that admits a target.
     pub const LOW_RISK: &str = "low_risk_noncritical";
 
     /// Contradictions in what is written. Empty fields are none: a record that admits

@@ -37,6 +37,7 @@ pub use problem::{Problem, Problems, SourceRule};
 pub use render::Style;
 pub use spans::Spans;
 
+/// A document that was read, with the places of its values.
 #[derive(Clone, Debug)]
 pub struct Loaded<T> {
     pub value: T,
@@ -44,7 +45,7 @@ pub struct Loaded<T> {
     pub text: String,
 }
 
-/// What a reader made of a text. Without a node, reading had to stop at the last problem.
+/// Result of reading a text. Without a node, reading had to stop at the last problem.
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub node: Option<Node>,
@@ -76,6 +77,7 @@ pub fn read(file: &str, text: &str) -> Reading {
     if is_json { json::read_json(text) } else { yaml::read_yaml(text) }
 }
 
+/// Reads a document strictly, as YAML or JSON.
 pub fn load<T: DeserializeOwned + JsonSchema + 'static>(file: &str, bytes: &[u8]) -> Result<Loaded<T>, Problems> {
     let text = text::decode_text(bytes).map_err(|refused| Problems::new(file, refused.text, vec![*refused.problem]))?;
     let fail = |problems| Problems::new(file, text.to_owned(), problems);

@@ -12,6 +12,7 @@ pub struct Span {
 }
 
 impl Span {
+    /// Place of the document as a whole.
     pub const DOCUMENT: Span = Span { line: 1, column: 1, length: 0 };
 }
 

@@ -1,8 +1,8 @@
 //! The YAML reader: one document of the plain part of YAML 1.2, read from parser events as
 //! they come.
 //!
-//! What makes a file mean more than it shows (anchors, aliases, tags, merge keys) is
-//! refused, so nothing is ever expanded and the tree is no larger than the text.
+//! It refuses everything with a hidden meaning (anchors, aliases, tags, merge keys). So
+//! nothing is ever expanded, and the tree is no larger than the text.
 
 use std::collections::HashMap;
 

@@ -91,6 +91,7 @@ pub enum RefreshSubject {
 }
 
 impl RefreshSubject {
+    /// Every value, in order.
     pub const ALL: [Self; 12] = [
         Self::ReportShape,
         Self::EventValidity,

@@ -24,7 +24,7 @@ pub struct TaskFile {
     #[serde(default)]
     #[schemars(length(min = 1, max = 200))]
     pub title: Option<String>,
-    /// What the engine gets to read.
+    /// Text for the engine.
     #[schemars(length(min = 1, max = 65536))]
     pub brief: String,
     #[serde(default)]

@@ -56,6 +56,7 @@ pub enum ForbiddenAction {
 }
 
 impl ForbiddenAction {
+    /// Every value, in order.
     pub const ALL: &'static [Self] = &[
         Self::Push,
         Self::Merge,

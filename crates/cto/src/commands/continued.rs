@@ -19,8 +19,7 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
     let report = bundle.report();
     let refuse = |message: &str| {
         let run = report.run_id.suffix();
-        CommandError::blocked_with(format!("run {run} cannot be gone on from: {message}"))
-            .hint(format!("cto show {run}"))
+        CommandError::blocked_with(format!("run {run} cannot be continued: {message}")).hint(format!("cto show {run}"))
     };
     if report.kind.is_some() {
         return Err(refuse("it is a document about other runs"));
@@ -39,7 +38,7 @@ pub(crate) fn load_continued(context: &Context, reference: &str) -> Result<Task,
     let (run_id, is_from_commit) = (report.run_id.clone(), report.source_at.is_some());
     let continued = ContinuedRun { run_id, baseline_commit, patch, engine, stage, is_from_commit };
     let task = task_of(context, report, read_contract(&bundle)?)?;
-    let task = task.ok_or_else(|| refuse("its case is not here as it was then"))?;
+    let task = task.ok_or_else(|| refuse("its case has changed or is missing"))?;
     Ok(Task { continued: Some(continued), ..task })
 }
 

@@ -89,7 +89,7 @@ fn people(output: Output, decision: &Decision, task: &str) -> String {
             let why = match decision.missing_gates.is_empty() {
                 true if *gate == Gate::BaselineExam => "not evaluated: only a run holds it",
                 true => "not evaluated: only a run asks the model",
-                false => "not evaluated: a gate before it is missing",
+                false => "not evaluated: an earlier gate is missing",
             };
             let _ = writeln!(out, "  - {gate:<30}  {}", paint.dim(why));
         } else if refusals.is_empty() {
@@ -163,7 +163,7 @@ impl ExamSet {
     fn people(&self, output: Output) -> String {
         let paint = output.paint;
         let Some(ecosystems) = &self.ecosystems else {
-            let why = paint.dim("not known: the baseline was not looked at, a gate before it is missing");
+            let why = paint.dim("unknown: an earlier gate is missing, so the baseline was not read");
             return format!("  {}      {why}\n", paint.dim("exam set"));
         };
         let found = names(ecosystems, ", ", "no ecosystem was found");
@@ -260,7 +260,7 @@ mod tests {
         ");
         let none = exam(Some(&[])).people(output(100));
         assert!(none.starts_with("  exam set      no ecosystem was found   1 of 1 file of the baseline\n"), "{none}");
-        insta::assert_snapshot!(exam(None).people(output(100)), @"  exam set      not known: the baseline was not looked at, a gate before it is missing");
+        insta::assert_snapshot!(exam(None).people(output(100)), @"  exam set      unknown: an earlier gate is missing, so the baseline was not read");
     }
 
     #[test]

@@ -36,6 +36,23 @@ struct Finding {
     remedy: Option<String>,
 }
 
+impl Finding {
+    /// State that needs no act.
+    fn ok(name: &'static str, text: impl Into<String>) -> Self {
+        Self { level: Level::Ok, name, text: text.into(), remedy: None }
+    }
+
+    /// State in which runs work, but less well or less safely.
+    fn warn(name: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { level: Level::Warn, name, text: text.into(), remedy: Some(remedy.into()) }
+    }
+
+    /// State that blocks runs.
+    fn missing(name: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { level: Level::Missing, name, text: text.into(), remedy: Some(remedy.into()) }
+    }
+}
+
 /// Prints the findings; exits with 3 where one of them blocks runs.
 pub(crate) fn doctor(context: &Context, paths: bool, fleet: bool) -> Result<u8, CommandError> {
     let began = Instant::now();
@@ -71,7 +88,7 @@ fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
     let tools = &context.config.tools;
     let system = rustix::system::uname();
     let kernel = format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy());
-    let mut findings = vec![Finding { level: Level::Ok, name: "kernel", text: kernel, remedy: None }];
+    let mut findings = vec![Finding::ok("kernel", kernel)];
     findings.extend(strict()?);
     findings.push(git(tools));
     findings.push(home(context));
@@ -92,11 +109,8 @@ fn examine(context: &Context) -> Result<Vec<Finding>, CommandError> {
 /// Trust files that are not as the ledger says.
 fn trust_files(context: &Context) -> Vec<Finding> {
     let Ok(Some(home)) = context.home_as_it_is() else { return Vec::new() };
-    let warn = |text: String| Finding {
-        level: Level::Warn,
-        name: "trust",
-        text,
-        remedy: Some("cto trust key list; change keys and workspaces with cto trust alone".to_owned()),
+    let warn = |text: String| {
+        Finding::warn("trust", text, "cto trust key list; change keys and workspaces only with cto trust")
     };
     match harness::find_unlogged_trust(&home) {
         Ok(unlogged) => unlogged
@@ -112,8 +126,7 @@ fn trust_files(context: &Context) -> Vec<Finding> {
 
 /// The engines: the fake one is always there, the others where their programs are.
 fn engines(context: &Context) -> Vec<Finding> {
-    let fake = "engine fake: built in, deterministic, does what the case says".to_owned();
-    let mut findings = vec![Finding { level: Level::Ok, name: "engine", text: fake, remedy: None }];
+    let mut findings = vec![Finding::ok("engine", "engine fake: built in, deterministic, does what the case says")];
     for id in context.config.engines.ids() {
         let Some(engine) = context.config.engines.find_engine(&id) else { continue };
         let about = &engine.definition.about;
@@ -121,11 +134,11 @@ fn engines(context: &Context) -> Vec<Finding> {
             Ok(path) => {
                 let text =
                     format!("engine {id}: {about}, {}", contract::text::show_controls(&path.display().to_string()));
-                Finding { level: Level::Ok, name: "engine", text, remedy: None }
+                Finding::ok("engine", text)
             }
             Err(shortfall) => {
                 let text = format!("engine {id}: {about}, {}", contract::text::show_controls(&shortfall.text));
-                Finding { level: Level::Warn, name: "engine", text, remedy: Some(shortfall.remedy) }
+                Finding::warn("engine", text, shortfall.remedy)
             }
         });
     }
@@ -140,35 +153,27 @@ fn strict() -> Result<Vec<Finding>, CommandError> {
     let _ = untrusted_fs::remove_tree(&scratch);
     if let Some(shortfall) = found.shortfall {
         let text = format!("profile strict cannot be applied: {}", shortfall.text);
-        let remedy = Some(shortfall.remedy.to_owned());
-        return Ok(vec![Finding { level: Level::Missing, name: "sandbox", text, remedy }]);
+        return Ok(vec![Finding::missing("sandbox", text, shortfall.remedy)]);
     }
     let landlock = found.landlock_abi.map_or_else(|| "no Landlock".to_owned(), |abi| format!("Landlock ABI {abi}"));
-    let ok = |name, text| Finding { level: Level::Ok, name, text, remedy: None };
-    let warn = |name, text: &str, remedy: &str| Finding {
-        level: Level::Warn,
-        name,
-        text: text.to_owned(),
-        remedy: Some(remedy.to_owned()),
-    };
-    let mut findings = vec![ok("sandbox", format!("profile strict, built and probed; {landlock}"))];
+    let mut findings = vec![Finding::ok("sandbox", format!("profile strict, built and probed; {landlock}"))];
     findings.push(match found.cgroups.first() {
-        Some(place) => ok("limits", format!("by cgroup in {}", place.path.display())),
-        None => warn(
+        Some(place) => Finding::ok("limits", format!("by cgroup in {}", place.path.display())),
+        None => Finding::warn(
             "limits",
             "by rlimit, for each process only",
             "run in a delegated cgroup: systemd-run --user --scope -p Delegate=yes cto ...",
         ),
     });
     if found.overlay == Some(false) {
-        findings.push(warn(
+        findings.push(Finding::warn(
             "overlay",
             "layers cannot be joined: no setup, slow large trees",
             "use Linux 5.11 or newer",
         ));
     }
     if found.recorded == Some(false) {
-        findings.push(warn(
+        findings.push(Finding::warn(
             "recorders",
             "refused calls are not recorded",
             "do not run inside another seccomp supervisor",
@@ -180,8 +185,7 @@ fn strict() -> Result<Vec<Finding>, CommandError> {
 /// Only said where it is set: then nothing can run.
 fn kill_switch(context: &Context) -> Option<Finding> {
     let halted = harness::halted(&context.config.home)?;
-    let (text, remedy) = (format!("{halted}; every run is blocked"), Some("cto resume".to_owned()));
-    Some(Finding { level: Level::Missing, name: "kill switch", text, remedy })
+    Some(Finding::missing("kill switch", format!("{halted}; every run is blocked"), "cto resume"))
 }
 
 /// Folders of the operator's search path, and which of them a sandbox shows.
@@ -204,25 +208,18 @@ fn shown_paths(tools: &harness::Tools) -> Vec<Finding> {
 
 fn git(tools: &harness::Tools) -> Finding {
     let wanted = tree::GitVersion::OLDEST;
-    let remedy = Some(format!("install git {wanted} or newer"));
+    let missing = |text: String| Finding::missing("git", text, format!("install git {wanted} or newer"));
     match tree::Git::find_git(&tools.operator_path).and_then(|git| git.version()) {
-        Ok(version) if version >= wanted => {
-            Finding { level: Level::Ok, name: "git", text: version.to_string(), remedy: None }
-        }
-        Ok(version) => Finding { level: Level::Missing, name: "git", text: format!("{version} is too old"), remedy },
-        Err(error) => Finding { level: Level::Missing, name: "git", text: error.to_string(), remedy },
+        Ok(version) if version >= wanted => Finding::ok("git", version.to_string()),
+        Ok(version) => missing(format!("{version} is too old")),
+        Err(error) => missing(error.to_string()),
     }
 }
 
 fn program_finding(tools: &harness::Tools, program: &'static str, what: &str) -> Finding {
     match sandbox::find_program(program, &tools.search_path(&[], Profile::None), Path::new("/")) {
-        Some(path) => Finding { level: Level::Ok, name: program, text: path.display().to_string(), remedy: None },
-        None => Finding {
-            level: Level::Warn,
-            name: program,
-            text: format!("not found, and needed for {what}"),
-            remedy: Some(format!("install {program}")),
-        },
+        Some(path) => Finding::ok(program, path.display().to_string()),
+        None => Finding::warn(program, format!("not found, and needed for {what}"), format!("install {program}")),
     }
 }
 
@@ -232,64 +229,23 @@ fn home(context: &Context) -> Finding {
     let home = match Home::existing(&context.config.place()) {
         Ok(home) => home,
         Err(harness::OpenHomeError::Missing(_)) => {
-            return Finding {
-                level: Level::Ok,
-                name: "home",
-                text: format!("{shown}, made by the first run"),
-                remedy: None,
-            };
+            return Finding::ok("home", format!("{shown}, made by the first run"));
         }
-        Err(error) => {
-            return Finding {
-                level: Level::Missing,
-                name: "home",
-                text: error.to_string(),
-                remedy: Some(error.remedy()),
-            };
-        }
+        Err(error) => return Finding::missing("home", error.to_string(), error.remedy()),
     };
     let free = rustix::fs::statvfs(path).map(|stat| stat.f_bavail * stat.f_frsize / (1 << 30)).unwrap_or(0);
     let ledger = match home.ledger_to_read() {
         Ok(Some(ledger)) => ledger,
-        Ok(None) => {
-            return Finding {
-                level: Level::Ok,
-                name: "home",
-                text: format!("{shown}, {free} GiB free, no run yet"),
-                remedy: None,
-            };
-        }
-        Err(error) => {
-            return Finding {
-                level: Level::Missing,
-                name: "home",
-                text: error.to_string(),
-                remedy: Some(error.remedy()),
-            };
-        }
+        Ok(None) => return Finding::ok("home", format!("{shown}, {free} GiB free, no run yet")),
+        Err(error) => return Finding::missing("home", error.to_string(), error.remedy()),
     };
+    let broken = |text: String| Finding::missing("home", text, "restore ledger.db from a backup");
     match ledger.verify() {
-        Ok(check) if check.is_intact() => Finding {
-            level: Level::Ok,
-            name: "home",
-            text: format!("{shown}, {free} GiB free, {} ledger entries, chain holds", check.entries),
-            remedy: None,
-        },
-        Ok(check) => {
-            let text = format!("the ledger's chain does not hold: {} problems", check.problems.len());
-            Finding {
-                level: Level::Missing,
-                name: "home",
-                text,
-                remedy: Some("restore ledger.db from a backup".to_owned()),
-            }
+        Ok(check) if check.is_intact() => {
+            Finding::ok("home", format!("{shown}, {free} GiB free, {} ledger entries, chain holds", check.entries))
         }
-        Err(error) => Finding {
-            level: Level::Missing,
-            name: "home",
-            text: error.to_string(),
-            remedy: Some("restore ledger.db from a backup".to_owned()),
-        },
+        Ok(check) => broken(format!("the ledger's chain does not hold: {} problems", check.problems.len())),
+        Err(error) => broken(error.to_string()),
     }
 }
 

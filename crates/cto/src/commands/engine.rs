@@ -133,11 +133,8 @@ pub(super) fn open_gate(context: &Context, engine: &str, stage: Stage) -> Result
         Err(error) => return Err(CommandError::usage(format!("cannot read {}: {error}", file.display()))),
     };
     let by_hand = || {
-        CommandError::usage(format!(
-            "{} is written in a way that is not edited here",
-            show_controls(&file.display().to_string())
-        ))
-        .hint(format!("add by hand: engines: {{{engine}: {{enabled: true, stage: {stage}}}}}"))
+        CommandError::usage(format!("{} has a form that cto does not edit", show_controls(&file.display().to_string())))
+            .hint(format!("add by hand: engines: {{{engine}: {{enabled: true, stage: {stage}}}}}"))
     };
     let keys = [("enabled", "true".to_owned()), ("stage", stage.to_string())];
     let after = set_keys(&before, "engines", engine, &keys, OtherKeys::Kept).ok_or_else(by_hand)?;
@@ -148,8 +145,8 @@ pub(super) fn open_gate(context: &Context, engine: &str, stage: Stage) -> Result
     let home = Home::create_folders(&context.config.place())?;
     replace_file(&file, &after)?;
     let now = harness::RunClock::start_clock().map_err(|error| CommandError::fail(error.to_string()))?.started();
-    home.ledger()?
-        .append(EntryKind::EngineEnabled, None, now, &gate_entry(engine, &file, stage))
-        .map_err(|error| CommandError::fail(format!("the gate is open, and the ledger cannot be told: {error}")))?;
+    home.ledger()?.append(EntryKind::EngineEnabled, None, now, &gate_entry(engine, &file, stage)).map_err(|error| {
+        CommandError::fail(format!("the gate is open, but the ledger could not record it: {error}"))
+    })?;
     Ok(file)
 }

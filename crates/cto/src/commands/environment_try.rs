@@ -50,7 +50,7 @@ pub(super) fn try_environments(context: &Context, dir: &Path) -> Result<u8, Comm
     let repository = std::path::absolute(dir)?;
     let drafted = new::draft(context, &repository)?;
     if !drafted.has_checks() {
-        let message = "nothing in the repository says how it is tested, so that there is nothing to try it by";
+        let message = "cto finds no test command in the repository, so it cannot try a draft";
         return Err(CommandError::blocked_with(message).hint("cto environment suggest     without --try"));
     }
     let scratch = tempfile::tempdir()?;
@@ -143,7 +143,7 @@ fn judge(variant: &EnvironmentVariant, report: &Report, unloaded: Vec<String>) -
     let why = match not_loaded.first() {
         Some(_) if tests > 0 => {
             let lines = not_loaded.iter().take(2).cloned().collect::<Vec<_>>().join("; ");
-            Some(format!("not everything that the tests need loads: {lines}"))
+            Some(format!("some modules that the tests need do not load: {lines}"))
         }
         _ => first,
     };

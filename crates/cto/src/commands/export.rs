@@ -78,9 +78,7 @@ impl From<ExportRunError> for CommandError {
             ExportRunError::Place(..) => Self::usage(&error).hint("name a file you can write with -o FILE"),
             ExportRunError::Baseline(error) => {
                 let hint = match error {
-                    ReverifyError::NoResult => {
-                        "export it without --with-baseline: it came to no result to verify again"
-                    }
+                    ReverifyError::NoResult => "export it without --with-baseline: it has no result to verify again",
                     _ => "bring the repository back to where the contract names it, with that commit",
                 };
                 Self::blocked_with(error).hint(hint)

@@ -125,7 +125,7 @@ fn migrate(context: &Context, to: &str) -> Result<u8, CommandError> {
         let (seq, hash) = (moved.head.seq, moved.head.hash);
         output.print(&format!(
             "migrated entries={seq} runs={} requests={} head={hash} to={place}\n\
-             next  put `store: {{url: {}}}` into your config.yaml; the ledger that is left must not be used again\n",
+             next  put `store: {{url: {}}}` into your config.yaml; do not use the old ledger again\n",
             moved.runs,
             moved.requests,
             show_controls(to)

@@ -68,7 +68,7 @@ pub(super) fn record_unsigned(
     bundle: &VerifiedBundle,
     verdict: OutcomeVerdict,
 ) -> Result<PathBuf, CommandError> {
-    let statement = draft_outcome(bundle, verdict, "said before the run, and signed by nobody", None)?;
+    let statement = draft_outcome(bundle, verdict, "given before the run, and unsigned", None)?;
     Ok(record_outcome(harness, &statement, None)?)
 }
 

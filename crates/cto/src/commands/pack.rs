@@ -117,7 +117,7 @@ fn refused(error: PackError) -> CommandError {
         PackError::NotAPack(..) => CommandError::usage(error).hint("give a file that `cto pack` wrote"),
         PackError::Occupied(_) => CommandError::usage(error).hint("name a place where nothing is"),
         PackError::OtherKey => {
-            CommandError::fail(error).hint("ask the sender for the output of `cto key show`, over another way")
+            CommandError::fail(error).hint("ask the sender for the output of `cto key show`, over another channel")
         }
         PackError::Refused { .. } | PackError::DoesNotVerify(..) => {
             CommandError::fail(error).hint("ask the sender to pack again")

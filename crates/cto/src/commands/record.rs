@@ -110,7 +110,7 @@ fn log_signature(
         "sha256": Digest::of_bytes(&record.bytes),
     });
     home.ledger()?.append(EntryKind::RecordSigned, None, now, &body).map(drop).map_err(|error| {
-        CommandError::blocked_with(format!("the ledger cannot be told, so nothing was signed: {error}"))
+        CommandError::blocked_with(format!("the ledger could not record it, so nothing was signed: {error}"))
             .hint("cto doctor")
     })
 }

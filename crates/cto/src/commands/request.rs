@@ -64,7 +64,7 @@ pub(super) fn make_request(
         Err(error) => return Err(error.into()),
     };
     if key.is_none() && proposed.terms.separates_duties() {
-        let text = "the policy separates duties, so that a request is signed by who asks, and there is no key";
+        let text = "the policy separates duties, so the requester must sign, and there is no key";
         return Err(CommandError::blocked_with(text).hint("cto key init"));
     }
     let armour = match (&key, &proposed.existing) {

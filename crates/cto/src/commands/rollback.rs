@@ -24,7 +24,7 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
     };
     let (found, bundle) = context.bind_run(&arguments.run)?;
     if found.signer.is_some() {
-        let message = format!("{} was made in another home: the path it names need not mean the same here", found.id);
+        let message = format!("{} was made in another home: its path may name another repository here", found.id);
         return Err(CommandError::blocked_with(message).hint("roll it back where the run was made"));
     }
     let landed = LandedChange::read_proof(&bundle).map_err(refused)?;
@@ -39,7 +39,7 @@ pub(crate) fn rollback(context: &Context, arguments: &RollbackArgs) -> Result<u8
         let revert = if arguments.revert { " --revert" } else { "" };
         let message = format!("{}, and no statement says so yet: {}", describe_act(&statement), error.message);
         CommandError { message, ..error }
-            .hint(format!("say it again, to sign it: cto rollback {run}{revert} --reason \"...\""))
+            .hint(format!("type it again to sign it: cto rollback {run}{revert} --reason \"...\""))
     })?;
     let output = context.output;
     if output.json {

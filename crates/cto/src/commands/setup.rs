@@ -174,7 +174,7 @@ fn edit_user_file(edit: impl Fn(&str) -> Option<String>) -> Result<(), CommandEr
 fn edit_text(before: &str, edit: impl Fn(&str) -> Option<String>) -> Result<String, CommandError> {
     edit(before).filter(|after| is_configuration(after)).ok_or_else(|| {
         let name = user_file().map(|file| show_controls(&file.display().to_string())).unwrap_or_default();
-        CommandError::usage(format!("{name} is written in a way that is not edited here, or says something else"))
+        CommandError::usage(format!("{name} has a form that cto does not edit, or another value"))
             .hint(format!("add by hand:\n{}", edit("").unwrap_or_default()))
     })
 }
@@ -266,7 +266,7 @@ fn refused(steps: &SetupSteps, report: &Report) -> Result<u8, CommandError> {
 fn cost(stage: Stage, engine: &str, model: &ChosenModel) -> String {
     if stage == Stage::GATED_ENGINE {
         return format!(
-            "Open the gate of {engine} for stage 1? It asks everything and starts nothing; the model is asked nothing."
+            "Open the gate of {engine} for stage 1? This checks every condition, starts nothing, and asks the model nothing."
         );
     }
     let pair = &model.pair;

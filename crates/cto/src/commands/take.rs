@@ -20,7 +20,7 @@ pub(crate) fn take_patch(context: &Context, arguments: &TakeArgs) -> Result<u8, 
     let began = Instant::now();
     let (found, bundle) = context.bind_run(&arguments.run)?;
     if found.signer.is_some() && arguments.repo.is_none() {
-        let message = format!("{} was made in another home: the path it names need not mean the same here", found.id);
+        let message = format!("{} was made in another home: its path may name another repository here", found.id);
         return Err(CommandError::blocked_with(message).hint(format!("cto take {} --repo DIR", found.id)));
     }
     let harness = context.harness_at(&context.config.place())?;

@@ -130,7 +130,7 @@ impl RunBoard {
         self.steps.iter().rev().find(|step| step.is_open())
     }
 
-    /// What goes on in the current step: an act of the engine, or the name of a program.
+    /// Current act of the step: an act of the engine, or the name of a program.
     pub(crate) fn current_act(&self) -> Option<&str> {
         let is_engine = self.current().is_some_and(|step| step.last.step == Step::Engine);
         let line = if is_engine { self.act.as_ref() } else { self.program.as_ref().map(|program| &program.name) };

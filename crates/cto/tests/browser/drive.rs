@@ -201,7 +201,7 @@ impl Page<'_> {
         serde_json::from_value(result["found"].clone()).unwrap()
     }
 
-    /// What the Tab key does not reach, and what does not show that it was reached; and how much there was to reach.
+    /// Counts the elements that the Tab key can reach. Lists those that it does not reach, and those that do not show the focus.
     #[track_caller]
     pub(crate) fn walk_by_tab(&self) -> (u64, Vec<String>) {
         let result = self.act("tabs", json!({}));

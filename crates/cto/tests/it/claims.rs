@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world;
 
-/// How one engine says that it is done.
+/// Words with which one engine says that it is done.
 struct Words {
     speaks: &'static str,
     lines: &'static [&'static str],

@@ -51,7 +51,7 @@ fn check_help(world: &World, path: &[&str]) -> Vec<String> {
     names
 }
 
-/// What is not built is not there: no name stands for something that only says so.
+/// There is no command for a feature that is not built.
 #[test]
 fn every_command_is_explained_and_built() {
     let names = check_help(&world(), &[]);

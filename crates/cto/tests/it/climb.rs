@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use testkit::{Ran, World, program};
 
 use crate::world;
+pub(crate) use candidate::check_repeated_refresh;
 pub(crate) use landed::LandingTarget;
 
 /// Files of the target and of the case: the engine makes `a.txt` say two.

@@ -11,7 +11,7 @@ use crate::world;
 /// Sets a title, clears the screen, turns the direction of writing; with an escape, a C1 control and characters of Unicode.
 const HOSTILE: &str = "a\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}\u{200b}\rb";
 
-/// What no output may hold. Line ends are the terminal's own.
+/// Bytes that no output may contain. Line ends are the terminal's own.
 const NEVER: [&str; 6] = ["\u{1b}]0;", "\u{7}", "\u{1b}[2J", "\u{9b}", "\u{202e}", "\rb"];
 
 fn check(world: &World, words: &[&str]) {

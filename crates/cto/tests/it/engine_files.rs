@@ -1,5 +1,5 @@
-//! What a hostile engine, check or setup leaves for the harness to read, to walk and to remove: links to the host, pipes,
-//! directories that are too deep or that nobody may enter. As root and as an ordinary user.
+//! Files that a hostile engine, check or setup leaves for the harness to read, walk and remove: links to the host, pipes, directories
+//! that are too deep or that nobody may enter. As root and as an ordinary user.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 use std::fs;

@@ -16,7 +16,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use testkit::World;
 
-/// What a run left.
+/// The end of a run.
 struct Ended {
     report: Value,
     /// Content of `sandbox.json` about the environment.
@@ -61,7 +61,7 @@ impl Ended {
         self.report["coverage"].as_array().unwrap().contains(&json!(code))
     }
 
-    /// Why the run did not pass.
+    /// Reason why the run did not pass.
     fn why(&self) -> &str {
         self.report["blockers"][0]["text"].as_str().unwrap()
     }

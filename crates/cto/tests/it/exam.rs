@@ -13,18 +13,18 @@ struct Project {
     source: &'static str,
     /// None where the runner is not on this machine; that was said.
     argv: fn(&str) -> Option<Vec<String>>,
-    /// What it needs on this machine beside what every sandbox shows.
+    /// Needs on this machine beyond the contents of every sandbox.
     environment: fn(&str) -> Option<Value>,
 }
 
-/// What a patch does to the project and what must come of it.
+/// A change of a patch to the project, and the verdict that must follow.
 struct Row {
     project: &'static Project,
     /// The new content of the source.
     patch: &'static str,
     status: &'static str,
     reasons: &'static [&'static str],
-    /// What the exam's own exit code says; 0 is what a naive verifier goes by.
+    /// Exit code of the exam itself; a naive verifier accepts 0.
     exit: Option<i64>,
     /// Part of the text of the worst blocker.
     says: &'static str,

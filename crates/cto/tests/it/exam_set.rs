@@ -127,7 +127,7 @@ fn what_belongs_to_the_exam_is_as_in_the_baseline() {
     }
 }
 
-/// What stands in the way of a restored file cannot be laid out with it, and is never taken for a pass.
+/// If something blocks a restored file, the file cannot be restored, and the run never passes.
 #[test]
 fn a_result_that_leaves_no_room_for_the_exam_is_no_pass() {
     let rows = [

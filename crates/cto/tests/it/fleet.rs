@@ -10,7 +10,7 @@ use testkit::{
     BUCKET_KEY, ObjectDouble, ObjectServer, ObjectServerKind, PostgresServer, Relay, SUPERUSER, StoreManner, World,
 };
 
-use crate::queue::{self, Yard};
+use crate::queue::{self, QueueHomes};
 use crate::shared_ledger::{Pair, check_killed_run, check_lapsed_run, check_live_run};
 use crate::world;
 
@@ -35,13 +35,13 @@ impl Fleet {
     }
 
     /// Homes with one queue.
-    fn yard(homes: usize) -> Yard {
+    fn yard(homes: usize) -> QueueHomes {
         Self::new().into_yard(homes)
     }
 
-    fn into_yard(self, homes: usize) -> Yard {
+    fn into_yard(self, homes: usize) -> QueueHomes {
         let server = ServerPlace { address: self.url.parse().unwrap(), password: None, authorities: None };
-        Yard::on(LedgerPlace::Server(Box::new(server)), &self.url, homes)
+        QueueHomes::on(LedgerPlace::Server(Box::new(server)), &self.url, homes)
     }
 
     /// Makes a home use the ledger of the fleet.
@@ -210,7 +210,8 @@ fn a_bundle_goes_through_real_servers_to_another_home() {
         call(&theirs, words, 0);
     }
     let doctor = call(&theirs, &["doctor", "--fleet"], 0);
-    for expected in ["timeline 00000001", "probed: creates a name once", "warn witness stage 4 and up is refused"] {
+    for expected in ["timeline 00000001", "probed: creates each object once", "warn witness stage 4 and up is refused"]
+    {
         assert!(doctor.contains(expected), "{expected}: {doctor}");
     }
 }

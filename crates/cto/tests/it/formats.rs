@@ -86,7 +86,7 @@ fn cases() -> impl Iterator<Item = Document> {
     })
 }
 
-/// What `cto reverify` states about one of the runs.
+/// The statement of `cto reverify` about one of the runs.
 fn reverification() -> Document {
     let world = world();
     let (_, bundle) = world.run("r1-string-slugify", 0);
@@ -96,7 +96,7 @@ fn reverification() -> Document {
     Document { schema: "reverification", place: bundle.display().to_string(), value: parsed(&payload) }
 }
 
-/// What `cto export` puts first, and what `cto halt` leaves.
+/// The first file of `cto export`, and the file of `cto halt`.
 fn of_the_home() -> [Document; 2] {
     let world = world();
     let _ = world.run("fail-critical-risk", 3);

@@ -49,7 +49,7 @@ fn collect(world: &World, words: &[&str]) -> (Value, BTreeMap<String, String>) {
     (document, fates)
 }
 
-/// What must hold after any collection: what is here verifies, what is gone was said, and the ledger holds.
+/// Checks the state after any collection: bundles here verify, removed ones are recorded, and the ledger verifies.
 fn check_whole(world: &World, all: &[String]) {
     let here = bundles(world);
     if !here.is_empty() {

@@ -68,8 +68,8 @@ impl Repository {
         }
     }
 
-    /// What the contract's environment has to say on this machine, with what saves time where much is run once; none if a
-    /// tool is missing, which is printed.
+    /// The contract's environment on this machine, with settings that save time in many runs. None if a tool is missing, which is
+    /// printed.
     fn environment(self, test: &str) -> Option<Value> {
         match self {
             Self::Slugline => testkit::python_environment(test),
@@ -86,7 +86,7 @@ struct Row {
     /// Tests executed in the baseline and in the result, for the exam and, where there is one, the change.
     /// None: the runner names no tests, or the baseline cannot run them.
     tests: Option<&'static [(u64, u64)]>,
-    /// Whether the harness knows the runner well enough to add a failing test of its own.
+    /// True if the harness knows the runner well enough to add a failing test.
     controlled: bool,
     /// Also as a run on a copy of a repository.
     on_repository: bool,
@@ -305,7 +305,7 @@ fn compared(row: &Row, report: &Value) {
     assert_eq!(covers("exam_without_control"), row.controlled, "{}", seen(report));
 }
 
-/// What to look at when a row fails: the passes, and the end of what they printed.
+/// Text for a failed row: the passes, and the end of their output.
 fn seen(report: &Value) -> String {
     let log = fs::read(WORLD.bundles().join(report["run_id"].as_str().unwrap()).join("test.log")).unwrap();
     let end = String::from_utf8_lossy(&log[log.len().saturating_sub(4000)..]).into_owned();

@@ -159,7 +159,7 @@ fn a_source_that_borrows_objects_is_refused() {
     assert!(report["blockers"][0]["text"].as_str().unwrap().contains("objects/info/alternates"));
 }
 
-/// What the engine could ask of its repository, and what a source that knows more than its HEAD has to hide.
+/// Questions of the engine to its repository. A source that knows more than its HEAD has to hide the answers.
 const ASK: &str = "git log --all --format=%s; echo --; git tag; git branch -a --format='%(refname)'; git remote; \
     git notes list; git stash list; git reflog --all --format=%gs; cat .git/objects/info/alternates; \
     git cat-file --batch-all-objects --batch-check | wc -l; echo --; git rev-list --count HEAD; \

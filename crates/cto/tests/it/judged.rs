@@ -1,4 +1,4 @@
-//! What a pass rests on: each rule of what is judged, in what, and what counts, with honest work beside every refusal.
+//! The rules behind a pass: each rule of the judgement, with honest work beside every refusal.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
 
 mod agreement;
@@ -25,7 +25,7 @@ struct Project {
     commands: &'static str,
 }
 
-/// What an engine does in a shell, and what must come of it.
+/// Shell commands of an engine, and the verdict that must follow.
 struct Row {
     project: &'static Project,
     does: String,

@@ -19,7 +19,7 @@ fn sealed(world: &World, name: &str) -> PathBuf {
     found[0].clone()
 }
 
-/// What was printed is what lies in a sealed bundle, and obeys its schema.
+/// The printed document is in a sealed bundle, and obeys its schema.
 fn check_sealed(world: &World, name: &str, file: &str, schema: &str, printed: &Value) {
     let bundle = sealed(world, name);
     let stored: Value = serde_json::from_slice(&fs::read(bundle.join(file)).unwrap()).unwrap();

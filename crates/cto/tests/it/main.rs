@@ -40,6 +40,7 @@ mod parallel;
 mod private;
 mod pull_request;
 mod queue;
+mod recorded_run;
 mod refreshed;
 mod replay;
 mod reverify;

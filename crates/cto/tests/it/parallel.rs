@@ -18,7 +18,7 @@ use crate::world;
 const AT_ONCE: usize = 16;
 const SLEEPS: &str = "{steps: [{spawn: {argv: [sleep, \"600\"], detach: true}}, {sleep: {seconds: 600}}]}";
 
-/// What must hold once the dust has settled: of all these runs and of all there are.
+/// Checks the state after the end of all runs: these runs and all others.
 fn check(world: &World, runs: &BTreeSet<String>) {
     let listed: Vec<Value> = ledger_rows(world);
     let ids: BTreeSet<String> = listed.iter().map(|row| text(&row["run_id"])).collect();

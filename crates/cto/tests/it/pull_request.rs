@@ -8,7 +8,7 @@ use testkit::World;
 
 use crate::world;
 
-/// What is left of Markdown when all code is taken away; panics where a row of backticks has no partner.
+/// Markdown without its code; panics if a row of backticks has no partner.
 fn outside_code(markdown: &str) -> String {
     let (mut out, mut fence) = (String::new(), None);
     for line in markdown.lines() {
@@ -40,7 +40,7 @@ fn outside_spans(line: &str) -> String {
     out + rest
 }
 
-/// Where a row of exactly so many backticks begins.
+/// Start of a row of exactly so many backticks.
 fn row_of(text: &str, length: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(start) = text[at..].find('`').map(|start| at + start) {

@@ -23,13 +23,13 @@ pub(crate) const LEASE: u32 = 4;
 const SLEEPS: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 600}}]}";
 
 /// Homes that share a ledger, and with it a queue.
-pub(crate) struct Yard {
+pub(crate) struct QueueHomes {
     place: LedgerPlace,
     url: String,
     worlds: Vec<World>,
 }
 
-impl Yard {
+impl QueueHomes {
     pub(crate) fn on(place: LedgerPlace, url: &str, homes: usize) -> Self {
         let worlds: Vec<World> = (0..homes).map(|_| world()).collect();
         let yard = Self { place, url: url.to_owned(), worlds };
@@ -50,7 +50,7 @@ impl Yard {
         Ledger::open_place(&self.place, &|_| {}).unwrap()
     }
 
-    /// What must hold at the end: every run of the queue has ended, was started once at most, and the chain holds.
+    /// Checks the end: every run of the queue has ended, was started once at most, and the chain verifies.
     fn check(&self) {
         let rows = lines(&self.first().cto(["queue", "--all", "--json", "--limit", "100000"]).expect(0));
         assert!(rows.iter().all(|row| ["sealed", "cancelled"].contains(&text(&row["state"]))), "{rows:#?}");
@@ -75,10 +75,10 @@ fn configure(world: &World, more: &str) {
 }
 
 /// Homes on a ledger in a file, which goes with the folder.
-fn on_a_file(homes: usize, check: fn(&Yard)) {
+fn on_a_file(homes: usize, check: fn(&QueueHomes)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
-    check(&Yard::on(LedgerPlace::File(path.clone()), &format!("sqlite://{}", path.display()), homes));
+    check(&QueueHomes::on(LedgerPlace::File(path.clone()), &format!("sqlite://{}", path.display()), homes));
 }
 
 fn lines(ran: &Ran) -> Vec<Value> {
@@ -151,7 +151,7 @@ fn runs_go_by_priority_and_after_each_other() {
     on_a_file(1, check_order);
 }
 
-pub(crate) fn check_order(yard: &Yard) {
+pub(crate) fn check_order(yard: &QueueHomes) {
     let world = yard.first();
     let first = submit(world, &["fail-no-diff"]);
     let urgent = submit(world, &["r1-string-slugify", "--priority", "5"]);
@@ -174,7 +174,7 @@ fn two_workers_never_run_one_twice() {
     on_a_file(2, check_two_workers);
 }
 
-pub(crate) fn check_two_workers(yard: &Yard) {
+pub(crate) fn check_two_workers(yard: &QueueHomes) {
     let mut words = vec!["submit"];
     words.extend(["r1-string-slugify"; 8]);
     let submitted = yard.first().cto(words).expect(0).text();
@@ -188,7 +188,7 @@ pub(crate) fn check_two_workers(yard: &Yard) {
 }
 
 /// A worker that claims and is never heard of again, as one that was killed or stopped between its claim and its start.
-fn claim_and_vanish(yard: &Yard, now: Stamp) -> (String, u64) {
+fn claim_and_vanish(yard: &QueueHomes, now: Stamp) -> (String, u64) {
     let ask = ClaimAsk {
         owner: contract::Digest::of_bytes(b"another"),
         engines: None,
@@ -206,7 +206,7 @@ fn a_claim_that_lapsed_is_queued_again_and_its_epoch_starts_nothing() {
     on_a_file(1, check_lapsed_claim);
 }
 
-pub(crate) fn check_lapsed_claim(yard: &Yard) {
+pub(crate) fn check_lapsed_claim(yard: &QueueHomes) {
     let world = yard.first();
     let run = submit(world, &["r1-string-slugify"]);
     let now = harness::RunClock::start_clock().unwrap().started();
@@ -239,7 +239,7 @@ fn a_killed_worker_loses_nothing() {
     on_a_file(1, check_killed_worker);
 }
 
-pub(crate) fn check_killed_worker(yard: &Yard) {
+pub(crate) fn check_killed_worker(yard: &QueueHomes) {
     let world = yard.first();
     world.case("made", &[("fake", SLEEPS)]);
     let (killed, next) = (submit(world, &["./made"]), submit(world, &["r1-string-slugify"]));
@@ -263,7 +263,7 @@ fn a_stalled_worker_that_wakes_changes_nothing() {
     on_a_file(2, check_stalled_worker);
 }
 
-pub(crate) fn check_stalled_worker(yard: &Yard) {
+pub(crate) fn check_stalled_worker(yard: &QueueHomes) {
     let (ours, theirs) = (&yard.worlds[0], &yard.worlds[1]);
     ours.case("made", &[("fake", SLEEPS)]);
     let run = submit(ours, &["./made"]);
@@ -297,7 +297,7 @@ fn what_is_cancelled_is_not_run_and_what_runs_is_stopped() {
     on_a_file(2, check_cancel);
 }
 
-pub(crate) fn check_cancel(yard: &Yard) {
+pub(crate) fn check_cancel(yard: &QueueHomes) {
     let (ours, theirs) = (&yard.worlds[0], &yard.worlds[1]);
     ours.case("made", &[("fake", SLEEPS)]);
     let (waits, here, there) =
@@ -322,7 +322,7 @@ fn limits_hold_over_all_workers() {
     on_a_file(1, check_limits);
 }
 
-pub(crate) fn check_limits(yard: &Yard) {
+pub(crate) fn check_limits(yard: &QueueHomes) {
     let world = yard.first();
     let user = world.path().join("user/.config/cto/config.yaml");
     let plain = fs::read_to_string(&user).unwrap();
@@ -348,7 +348,7 @@ fn a_worker_drains_and_then_interrupts() {
     on_a_file(1, check_drain);
 }
 
-pub(crate) fn check_drain(yard: &Yard) {
+pub(crate) fn check_drain(yard: &QueueHomes) {
     let world = yard.first();
     world.case("made", &[("fake", SLEEPS)]);
     let (run, next) = (submit(world, &["./made"]), submit(world, &["r1-string-slugify"]));
@@ -375,7 +375,7 @@ fn an_interrupted_run_is_repeated_as_its_contract_says() {
     on_a_file(1, check_repeated);
 }
 
-pub(crate) fn check_repeated(yard: &Yard) {
+pub(crate) fn check_repeated(yard: &QueueHomes) {
     let world = yard.first();
     let rule = "{attempts: 1, on: [harness_interrupted]}";
     world.case("made", &[("fake", SLEEPS), ("retry", rule)]);
@@ -403,7 +403,7 @@ fn workers_of_a_home_drain_on_command() {
     on_a_file(2, check_drain_command);
 }
 
-pub(crate) fn check_drain_command(yard: &Yard) {
+pub(crate) fn check_drain_command(yard: &QueueHomes) {
     let (ours, theirs) = (&yard.worlds[0], &yard.worlds[1]);
     ours.case("made", &[("fake", SLEEPS)]);
     let run = submit(ours, &["./made"]);
@@ -484,7 +484,7 @@ fn an_order_with_another_contract_than_its_task_is_not_run() {
     on_a_file(1, check_forged_order);
 }
 
-pub(crate) fn check_forged_order(yard: &Yard) {
+pub(crate) fn check_forged_order(yard: &QueueHomes) {
     let (world, ledger) = (yard.first(), yard.ledger());
     let honest = submit(world, &["r1-string-slugify", "--sandbox", "none"]);
     let row = ledger.queue_run(&honest.clone().try_into().unwrap()).unwrap().unwrap();
@@ -525,7 +525,7 @@ fn a_run_that_cannot_be_begun_now_is_given_back() {
     on_a_file(1, check_given_back);
 }
 
-pub(crate) fn check_given_back(yard: &Yard) {
+pub(crate) fn check_given_back(yard: &QueueHomes) {
     let world = yard.first();
     let user = world.path().join("user/.config/cto/config.yaml");
     let plain = fs::read_to_string(&user).unwrap();
@@ -545,7 +545,7 @@ pub(crate) fn check_given_back(yard: &Yard) {
 }
 
 /// A run that works while nobody can be asked, for less than its lease.
-pub(crate) fn check_away(yard: &Yard, server: &PostgresServer) {
+pub(crate) fn check_away(yard: &QueueHomes, server: &PostgresServer) {
     let world = yard.first();
     world.case("made", &[("fake", "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 3}}]}")]);
     let run = submit(world, &["./made"]);

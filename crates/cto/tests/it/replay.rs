@@ -46,7 +46,7 @@ fn a_terminal_shows_the_same_again() {
     }
 }
 
-/// Where it lay when it was made is part of what was printed.
+/// The earlier place of a bundle is part of the printed output.
 #[test]
 fn a_bundle_that_moved_is_played_too() {
     let world = world();

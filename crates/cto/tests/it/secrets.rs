@@ -142,7 +142,7 @@ fn hits(report: &Value) -> Vec<&Value> {
     report["secret_scan"]["hits"].as_array().unwrap().iter().collect()
 }
 
-/// What must hold of a run that let the value out.
+/// Checks a run that leaked the value.
 fn check(world: &World, row: &Row, report: &Value, bundle: &Path) {
     let what = row.what;
     assert_eq!(report["blocker_reasons"], json!(["secret_leak"]), "{what}");
@@ -234,7 +234,7 @@ fn a_key_of_many_lines_is_gone_from_every_line() {
     let _ = world.cto(["verify".as_ref(), bundle.as_os_str()]).expect(0);
 }
 
-/// What the baseline holds is nobody's leak: it is redacted all the same, but for the patch, which must apply.
+/// A value in the baseline is not a leak. It is redacted all the same, except in the patch, which must apply.
 #[test]
 fn what_stands_in_the_baseline_is_no_leak() {
     let world = world();
@@ -349,7 +349,7 @@ fn a_contract_can_allow_one_value_in_one_file() {
     }
 }
 
-/// What the harness knows is never a shape, so no contract can allow it.
+/// A value that the harness knows is never a shape, so no contract can allow it.
 #[test]
 fn a_decoys_secret_cannot_be_allowed() {
     let world = world();

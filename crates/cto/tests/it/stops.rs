@@ -36,7 +36,7 @@ fn rows(world: &World) -> Vec<Value> {
     rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What must hold after any stop and a recovery.
+/// Checks the state after any stop and a recovery.
 fn check(world: &World, place: &str) -> BTreeSet<String> {
     let _ = world.cto(["recover"]).expect(0);
     let rows = rows(world);

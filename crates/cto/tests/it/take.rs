@@ -108,7 +108,7 @@ fn all_but(repository: &Path, branches: &str) -> Digest {
     content_digest(repository, &[".git/objects", &format!(".git/refs/heads/{branches}")])
 }
 
-/// What the operator's own git says about a taken branch.
+/// Checks a taken branch with the operator's own git.
 fn check_branch(repository: &Path, branch: &str, report: &Value, document: &Value) {
     let of = |what: &str| git(repository, ["rev-parse", &format!("{branch}{what}")]);
     assert_eq!(of(""), document["commit"].as_str().unwrap());

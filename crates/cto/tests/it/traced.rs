@@ -58,7 +58,7 @@ fn harness_processes(calls: &[Call]) -> HashSet<&str> {
     }
 }
 
-/// What the harness opened after the first program was started in a sandbox; none where no such start was seen.
+/// Files that the harness opened after the first program was started in a sandbox; none if no such start was seen.
 fn opened_after_start(text: &str) -> Option<Vec<Opened>> {
     let calls = calls(text);
     let ours = harness_processes(&calls);

@@ -8,6 +8,7 @@ use contract::text::{show_controls, shown_lines};
 pub(super) const LISTED: usize = 100;
 /// Characters of one foreign text.
 pub(super) const LONGEST: usize = 4000;
+/// Bytes of a foreign text that is shown in a line.
 pub(super) const LONGEST_INLINE: usize = 400;
 
 // Writing to a String cannot fail, so the results of `write!` below are dropped.

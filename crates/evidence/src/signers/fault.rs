@@ -10,7 +10,7 @@ pub enum SignerLineFault {
     /// ssh-keygen would read it as local time.
     #[error("a time has no `Z`: write it in UTC, such as \"20300101Z\"")]
     LocalTime,
-    #[error("a time is no moment of the calendar: write it in UTC, such as \"20300101Z\"")]
+    #[error("a time is not in the calendar: write it in UTC, such as \"20300101Z\"")]
     NoMoment,
 }
 

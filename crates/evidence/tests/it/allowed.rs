@@ -9,7 +9,7 @@ use evidence::signers::AllowedSigners;
 
 use crate::keygen::{KeyRing, MESSAGE, NAMESPACE, has_keygen};
 
-/// What stands before the key; whether ssh-keygen lets the key sign then; whether we do.
+/// Options before the key; whether ssh-keygen lets the key sign with them; whether we do.
 const LINES: &[(&str, bool, bool)] = &[
     ("me", true, true),
     ("me,you", true, true),

@@ -18,6 +18,7 @@ pub(super) struct CallRow {
     pub(super) why: &'static str,
 }
 
+/// Refused system calls with their verdicts.
 pub(super) const CALLS: &[CallRow] = &[
     CallRow {
         names: &[
@@ -34,17 +35,17 @@ pub(super) const CALLS: &[CallRow] = &[
             "mount_setattr",
         ],
         counts: Counts::Violation,
-        why: "changes which files there are",
+        why: "changes the visible files",
     },
     CallRow {
         names: &["setns", "unshare", "clone_namespace"],
         counts: Counts::Violation,
-        why: "another namespace, where rights are other; sandboxes of agents and browsers have to be switched off",
+        why: "enters another namespace with other rights; switch off the sandboxes of agents and browsers",
     },
     CallRow {
         names: &["ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"],
         counts: Counts::Violation,
-        why: "reaches into another process; debuggers and leak checkers do it too",
+        why: "reads or controls another process, as debuggers and leak checkers do",
     },
     CallRow {
         names: &[
@@ -59,7 +60,7 @@ pub(super) const CALLS: &[CallRow] = &[
             "ioprio_set_first",
         ],
         counts: Counts::Violation,
-        why: "starves or blinds process 1, which is the harness's own",
+        why: "could stop process 1, which belongs to the harness",
     },
     CallRow {
         names: &[
@@ -76,28 +77,28 @@ pub(super) const CALLS: &[CallRow] = &[
             "process_mrelease",
         ],
         counts: Counts::Note,
-        why: "changes limits, scheduling or memory of another process; a process may do it to itself",
+        why: "changes limits, scheduling or memory of another process; a process may change its own",
     },
     CallRow {
         names: &["pidfd_open", "pidfd_open_first"],
         counts: Counts::Note,
-        why: "a handle of a process that is not the caller's own child",
+        why: "opens a handle of a process that is not the caller's child",
     },
     CallRow {
         names: &["keyctl", "add_key", "request_key"],
         counts: Counts::Violation,
-        why: "the kernel's store of keys",
+        why: "uses the kernel's key store",
     },
     CallRow {
         names: &["bpf", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module"],
         counts: Counts::Violation,
-        why: "code in the kernel, or in its place",
+        why: "loads code into the kernel, or replaces it",
     },
-    CallRow { names: &["iopl", "ioperm"], counts: Counts::Violation, why: "the machine's own ports" },
+    CallRow { names: &["iopl", "ioperm"], counts: Counts::Violation, why: "accesses hardware ports" },
     CallRow {
         names: &["open_by_handle_at"],
         counts: Counts::Violation,
-        why: "opens files by number, past every directory: a known way out of containers",
+        why: "opens files by number without their directory: a known container escape",
     },
     CallRow {
         names: &[
@@ -112,14 +113,10 @@ pub(super) const CALLS: &[CallRow] = &[
             "mknodat_set_id",
         ],
         counts: Counts::Violation,
-        why: "a set-id file lends its owner's rights to every user of the host, also after the run",
+        why: "makes a set-id file, which gives its owner's rights to every user of the host, even after the run",
     },
-    CallRow {
-        names: &["ioctl_terminal"],
-        counts: Counts::Violation,
-        why: "types into a terminal in the name of whoever sits there",
-    },
-    CallRow { names: &["personality"], counts: Counts::Violation, why: "switches protections of a program off" },
+    CallRow { names: &["ioctl_terminal"], counts: Counts::Violation, why: "types input into the terminal of a user" },
+    CallRow { names: &["personality"], counts: Counts::Violation, why: "switches off protections of a program" },
     CallRow {
         names: &[
             "reboot",
@@ -132,29 +129,29 @@ pub(super) const CALLS: &[CallRow] = &[
             "clock_settime",
         ],
         counts: Counts::Violation,
-        why: "changes the host for everybody on it",
+        why: "changes the host for all its users",
     },
     CallRow {
         names: &["socket family *"],
         counts: Counts::Note,
-        why: "runtimes and tests try which kinds of sockets there are; nothing is reached",
+        why: "runtimes and tests probe for socket types; the call reaches nothing",
     },
-    CallRow { names: &["kcmp"], counts: Counts::Note, why: "graphics libraries ask whether two descriptors are one" },
-    CallRow { names: &["perf_event_open"], counts: Counts::Note, why: "profilers and benchmarks count events" },
+    CallRow { names: &["kcmp"], counts: Counts::Note, why: "graphics libraries compare file descriptors" },
+    CallRow { names: &["perf_event_open"], counts: Counts::Note, why: "profilers and benchmarks use it" },
     CallRow {
         names: &["userfaultfd"],
         counts: Counts::Note,
-        why: "runtimes and emulators handle their own page faults",
+        why: "runtimes and emulators use it for their own page faults",
     },
-    CallRow { names: &["syslog"], counts: Counts::Note, why: "`dmesg`" },
-    CallRow { names: &["fanotify_init"], counts: Counts::Note, why: "watchers of files, which fall back to inotify" },
-    CallRow { names: &["quotactl", "quotactl_fd"], counts: Counts::Note, why: "asks for disk quotas" },
-    CallRow { names: &["modify_ldt"], counts: Counts::Note, why: "emulators of old programs, for themselves" },
+    CallRow { names: &["syslog"], counts: Counts::Note, why: "`dmesg` reads the kernel log" },
+    CallRow { names: &["fanotify_init"], counts: Counts::Note, why: "file watchers try it, and then use inotify" },
+    CallRow { names: &["quotactl", "quotactl_fd"], counts: Counts::Note, why: "reads disk quotas" },
+    CallRow { names: &["modify_ldt"], counts: Counts::Note, why: "emulators of old programs use it for themselves" },
     CallRow { names: &["vhangup"], counts: Counts::Note, why: "hangs up the caller's own terminal" },
     CallRow {
         names: &["uselib", "ustat", "sysfs", "_sysctl"],
         counts: Counts::Note,
-        why: "out of use; only tests of system calls make them",
+        why: "obsolete; only tests of system calls use them",
     },
 ];
 

@@ -36,6 +36,7 @@ pub(super) enum Value {
     Begins(&'static str),
 }
 
+/// Git settings with their verdicts.
 pub(super) const SETTINGS: &[SettingRow] = &[
     SettingRow {
         keys: &[
@@ -53,40 +54,55 @@ pub(super) const SETTINGS: &[SettingRow] = &[
         ],
         value: Value::Any,
         counts: PUSH,
-        why: "a remote: where things are sent to",
+        why: "changes a remote, the destination of a push",
     },
     SettingRow {
         keys: &["url.*.insteadof", "url.*.pushinsteadof"],
         value: Value::Any,
         counts: PUSH,
-        why: "puts one remote in the place of another",
+        why: "replaces one remote by another",
     },
     SettingRow {
         keys: &["http.*.proxy", "core.gitproxy"],
         value: Value::Any,
         counts: PUSH,
-        why: "everything sent goes through it",
+        why: "all traffic goes through it",
     },
     SettingRow {
         keys: &["core.hookspath"],
         value: Value::Any,
         counts: PUSH,
-        why: "hooks run with the rights of whoever commits or pushes next",
+        why: "hooks run with the rights of the next user who commits or pushes",
     },
-    SettingRow { keys: &["alias.*"], value: Value::Begins("push"), counts: PUSH, why: "a push by another name" },
-    SettingRow { keys: &["credential.*"], value: Value::Any, counts: CREDENTIALS, why: "where credentials come from" },
-    SettingRow { keys: &["core.askpass"], value: Value::Any, counts: CREDENTIALS, why: "what is told the passwords" },
+    SettingRow {
+        keys: &["alias.*"],
+        value: Value::Begins("push"),
+        counts: PUSH,
+        why: "defines another name for a push",
+    },
+    SettingRow {
+        keys: &["credential.*"],
+        value: Value::Any,
+        counts: CREDENTIALS,
+        why: "changes the source of credentials",
+    },
+    SettingRow {
+        keys: &["core.askpass"],
+        value: Value::Any,
+        counts: CREDENTIALS,
+        why: "names the program that receives passwords",
+    },
     SettingRow {
         keys: &["http.*.extraheader", "http.*.cookiefile", "http.*.sslcert", "http.*.sslkey"],
         value: Value::Any,
         counts: CREDENTIALS,
-        why: "what a remote is shown as proof of who asks",
+        why: "changes the proof of identity that git shows a remote",
     },
     SettingRow {
         keys: &["core.fsmonitor"],
         value: Value::NoSwitch,
         counts: Counts::Violation,
-        why: "a program that `git status` runs",
+        why: "`git status` runs this program",
     },
     SettingRow {
         keys: &[
@@ -103,19 +119,19 @@ pub(super) const SETTINGS: &[SettingRow] = &[
         ],
         value: Value::Any,
         counts: Counts::Violation,
-        why: "a program that git runs in passing",
+        why: "git runs this program during other commands",
     },
     SettingRow {
         keys: &["alias.*", "submodule.*.update"],
         value: Value::Begins("!"),
         counts: Counts::Violation,
-        why: "a program that runs by the name of a git command",
+        why: "runs a program under the name of a git command",
     },
     SettingRow {
         keys: &["include.path", "includeif.*.path", "extensions.worktreeconfig"],
         value: Value::Any,
         counts: Counts::Violation,
-        why: "settings from another file, which is not looked at",
+        why: "reads settings from another file, which `cto` does not check",
     },
 ];
 

@@ -82,7 +82,7 @@ pub struct AuditFacts {
 /// Lowest stage whose runs each need an approval that a person signs.
 const FIRST_APPROVED_STAGE: u8 = 4;
 
-/// What lacks, with its remedy.
+/// A missing requirement, with its remedy.
 #[derive(Debug)]
 struct OpenGap {
     text: String,

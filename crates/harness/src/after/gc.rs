@@ -67,6 +67,7 @@ macro_rules! kept {
         }
 
         impl Kept {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable code in JSON output.

@@ -21,7 +21,7 @@ use crate::home::lock::{take_folder, wait_alone};
 use crate::home::reserve::Reserve;
 use crate::run::harness::Harness;
 use crate::run::journal::{noted_landings, noted_runs, sweep_journals};
-use crate::run::lease::{Belongs, belongs, belongs_by_folder, is_lost, wait_for_renewals};
+use crate::run::lease::{RunOwnership, belongs, belongs_by_folder, is_lost, wait_for_renewals};
 use crate::run::used::find_mark_of;
 use crate::seal::dead::{
     Dead, RecordedBundle, RecoverError, entries, finish_landing, record_bundle, remove_all, seal_dead,
@@ -172,12 +172,12 @@ fn recover_vanished(
 ) -> Result<(), RecoverError> {
     let run_id = &run.row.run_id;
     let dead = match belongs(harness, run, is_quiet).map_err(RecoverError::Ledger)? {
-        Belongs::Elsewhere => {
+        RunOwnership::Elsewhere => {
             done.alive.push(run_id.to_string());
             return Ok(());
         }
-        Belongs::Here(lease) => Dead { lease, ..Dead::default() },
-        Belongs::TakenOver(lease) => Dead { lease: Some(lease), lapsed: true, ..Dead::default() },
+        RunOwnership::Here(lease) => Dead { lease, ..Dead::default() },
+        RunOwnership::TakenOver(lease) => Dead { lease: Some(lease), lapsed: true, ..Dead::default() },
     };
     if let Some(recorded) = record_bundle(harness, run_id, dead.lease)? {
         done.note_recorded(run_id, recorded);
@@ -281,9 +281,9 @@ fn recover_active(harness: &Harness, run_id: &RunId, done: &mut Recovered) -> Re
         return Ok(());
     }
     let lease = match belongs_by_folder(harness, run_id).map_err(RecoverError::Ledger)? {
-        Belongs::Here(lease) => lease,
-        Belongs::TakenOver(lease) => Some(lease),
-        Belongs::Elsewhere => {
+        RunOwnership::Here(lease) => lease,
+        RunOwnership::TakenOver(lease) => Some(lease),
+        RunOwnership::Elsewhere => {
             done.alive.push(run_id.to_string());
             return Ok(());
         }

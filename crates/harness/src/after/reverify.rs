@@ -54,7 +54,7 @@ const FOUND_AGAIN: &[Reason] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum ReverifyError {
     /// The run has no result that could be verified.
-    #[error("the run came to no result, so that there is nothing to verify again")]
+    #[error("the run has no result, so there is nothing to verify again")]
     NoResult,
     /// The bundle cannot give the baseline and neither can the repository it came from.
     #[error("the baseline is not to be had: {0}")]
@@ -75,9 +75,7 @@ pub enum ReverifyError {
     #[error("interrupted by a signal")]
     Interrupted,
     /// A secret was taken out of the patch.
-    #[error(
-        "its patch is redacted: without the secret that stood in it, it does not make the result that was verified"
-    )]
+    #[error("its patch is redacted: without the secret, it does not give the verified result")]
     Redacted,
     #[error("cannot make a folder to work in: {0}")]
     Work(#[source] io::Error),

@@ -50,7 +50,7 @@ pub enum RecordDecisionError {
     OwnRequest(String),
     #[error("{0} has approved it already")]
     Twice(String),
-    #[error("the policy asks for a security key and its touch, and {0} is none or was not touched")]
+    #[error("the policy requires a touched security key; {0} is not a security key, or was not touched")]
     NoHardware(String),
     #[error("the policy allows no approval past it")]
     NoBreakGlass,

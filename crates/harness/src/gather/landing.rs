@@ -95,7 +95,7 @@ impl LandingRepository {
         let in_the_way = match BranchName::parse_name(&branch) {
             Ok(_) if is_open => None,
             Ok(name) => self.source.find_branch(&name)?.map(|found| describe_landing(&branch, &found)),
-            Err(problem) => Some(format!("`{branch}` is no name of a branch: {problem}")),
+            Err(problem) => Some(format!("`{branch}` is not a valid branch name: {problem}")),
         };
         let in_the_way = match in_the_way {
             None => self.find_before_mark(digest)?,
@@ -130,7 +130,7 @@ pub(crate) fn describe_landing(branch: &str, found: &Landing) -> String {
     match found {
         Landing::Made => format!("branch {branch} is made"),
         Landing::There(Some(commit)) => format!("branch {branch} is there, at {commit}"),
-        Landing::There(None) => format!("branch {branch} is there and is not simply a commit"),
+        Landing::There(None) => format!("branch {branch} exists and is not a plain commit"),
         Landing::InTheWay(other) => format!("branch {branch} cannot be beside {other}: git keeps both under one name"),
         Landing::Locked(lock) => format!("somebody else is at work on branch {branch}: {} is there", lock.display()),
         Landing::Used(_) => "the approval was used in this repository before".to_owned(),

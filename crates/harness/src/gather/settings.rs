@@ -35,8 +35,9 @@ pub(crate) fn settings(harness: &Harness, task: &Task, ask: &Ask, now: Stamp) ->
     };
     let halted = halt::look_for_halt(&harness.switch).is_some();
     let gated = engine.is_some();
-    let engine_unavailable = (!gated && task.fake.is_none())
-        .then(|| format!("`{}` says nothing to the fake engine, and no other engine was named", task.contract.task_id));
+    let engine_unavailable = (!gated && task.fake.is_none()).then(|| {
+        format!("`{}` has no instructions for the fake engine, and no other engine was named", task.contract.task_id)
+    });
     let model = wire.map(|wire| {
         let mut facts = model::model_facts(&harness.models, &harness.records, wire, &ask.model, now);
         facts.auth_bridge = engine.as_ref().and_then(|engine| model::auth_bridge(&harness.models, &facts, engine));

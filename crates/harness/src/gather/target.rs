@@ -280,7 +280,7 @@ fn require_baseline(task: &Task, path: &Path, found: Oid) -> Result<(), TreeErro
     }
 }
 
-/// Puts the patch of the run that is gone on from into the laid-out tree, uncommitted. The
+/// Puts the patch of the continued run into the laid-out tree, uncommitted. The
 /// baseline stays what the result is compared with.
 fn put_patch(task: &Task, copy: Copy) -> Result<Copy, TreeError> {
     let Some(continued) = &task.continued else { return Ok(copy) };

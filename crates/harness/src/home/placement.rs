@@ -16,6 +16,7 @@ use crate::home::host::Tools;
 pub(crate) const TREE: &str = "/workspace";
 /// Folder inside a sandbox for files that the harness itself provides.
 pub(crate) const GIVEN: &str = "/run/cto";
+/// Folder for temporary files inside a sandbox.
 pub(crate) const TMP: &str = "/tmp";
 /// Above the whole path of what cannot appear at that path.
 const MOVED: &str = "/opt/cto";

@@ -50,7 +50,7 @@ pub struct Task {
     pub continued: Option<ContinuedRun>,
 }
 
-/// A sealed run that is gone on from: its baseline and its patch, and nothing else of it.
+/// A sealed run that another run continues: its baseline and its patch, and nothing else of it.
 #[derive(Debug, Clone)]
 pub struct ContinuedRun {
     pub run_id: RunId,

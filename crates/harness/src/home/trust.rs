@@ -26,6 +26,7 @@ pub enum TrustFile {
 }
 
 impl TrustFile {
+    /// Every value, in order.
     pub const ALL: [Self; 4] = [Self::AllowedSigners, Self::CompromisedKeys, Self::Workspaces, Self::HarnessKeys];
 
     /// File name below `trust/`.

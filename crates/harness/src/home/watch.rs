@@ -24,6 +24,7 @@ pub enum Step {
 }
 
 impl Step {
+    /// Every value, in order.
     pub const ALL: &'static [Self] =
         &[Self::Gates, Self::Workspace, Self::Engine, Self::Diff, Self::Verify, Self::Seal];
 
@@ -103,6 +104,7 @@ pub struct LiveUsage {
 }
 
 impl LiveUsage {
+    /// No use of a model.
     pub const NONE: Self = Self { requests: 0, open: 0, tokens: 0, cost_micros: 0, is_partly_unpriced: false };
 
     /// Counts a request that was made.

@@ -59,7 +59,7 @@ fn refused(rules: &PathRules, change: &PathChange, after: ListingEntry, kind: Co
         ContentKind::Text | ContentKind::Inert => None,
         ContentKind::Machine(what) => Some(what),
         ContentKind::Binary if data_of_exam => None,
-        ContentKind::Binary => Some("neither text nor a picture, font, sound, film or page"),
+        ContentKind::Binary => Some("neither text nor a picture, font, sound, video or PDF"),
     })
 }
 

@@ -19,7 +19,7 @@ const REQUEST_DIGITS: usize = 12;
 
 /// Name that a branch policy gives and that git refuses.
 #[derive(Debug, thiserror::Error)]
-#[error("the contract's branch policy makes `{}`, which is no name of a branch: {problem}", show_controls(.name))]
+#[error("the contract's branch policy makes `{}`, which is not a valid branch name: {problem}", show_controls(.name))]
 pub(crate) struct NameBranchError {
     pub(crate) name: String,
     #[source]

@@ -121,7 +121,7 @@ fn weigh_memory(
     }
     match ledger.hash_at(last.seq)? {
         Some(hash) if hash == last.hash => Ok(LedgerContinuity::Known),
-        Some(_) => unknown("the ledger has another history than when an approval was last recorded"),
+        Some(_) => unknown("the ledger's history differs from the last recorded approval"),
         None => unknown("the ledger lacks entries that it had: it was restored from a backup"),
     }
 }

@@ -7,7 +7,7 @@ use ledger::{ObjectStore, ProbeStoreError, ReadLedgerError, StoreProbe, UseObjec
 
 use crate::run::harness::Harness;
 
-/// Why no run starts with the object store as it is.
+/// Reason why no run starts with the object store in its present state.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckEvidenceError {
     #[error(transparent)]
@@ -20,12 +20,12 @@ pub enum CheckEvidenceError {
     Unnamed { stage: Stage },
     #[error(transparent)]
     Ledger(#[from] ReadLedgerError),
-    #[error("stage {stage} needs a witness that cannot be taken back: in {store} our credential may {rights}")]
+    #[error("stage {stage} needs a witness that nobody can remove: in {store} our credential may {rights}")]
     Unguarded { stage: Stage, store: String, rights: &'static str },
 }
 
 impl CheckEvidenceError {
-    /// What would help.
+    /// Remedy for the operator.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Probe(error) => error.remedy(),
@@ -38,7 +38,7 @@ impl CheckEvidenceError {
             Self::Unnamed { .. } => "On an operator's machine with the same evidence.url: cto ledger continue.",
             Self::Ledger(_) => "See if the ledger can be reached: cto doctor --fleet.",
             Self::Unguarded { .. } => {
-                "Give this machine a credential that can create and read alone; docs/fleet.md has a policy."
+                "Give this machine a credential that can only create and read; docs/fleet.md has a policy."
             }
         }
     }
@@ -90,7 +90,7 @@ pub(crate) fn ask_witness(store: &ObjectStore, request: Digest) -> Result<Option
 pub(crate) fn tell_witness(store: &ObjectStore, request: Digest, run: &RunId) -> Option<String> {
     match store.witness_use(request, run) {
         Ok(used) => describe_other(store, used),
-        Err(error) => Some(format!("the approval is used up, and no witness can be left of it: {error}")),
+        Err(error) => Some(format!("the approval is used up, but its witness was not written: {error}")),
     }
 }
 

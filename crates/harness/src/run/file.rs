@@ -96,7 +96,7 @@ pub(crate) enum Stopped {
     #[error(transparent)]
     Share(#[from] ledger::ShareBundleError),
     /// The epoch no longer holds, or was checked too long ago for the next step.
-    #[error("the lease has ended, or may have, before the next step that cannot be taken back")]
+    #[error("the lease has ended, or may have ended, before a step that cannot be undone")]
     LeaseDeadline,
     /// The ledger cannot be asked for more time.
     #[error("the lease cannot be renewed: {0}")]

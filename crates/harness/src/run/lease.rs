@@ -49,7 +49,7 @@ impl HeldLease {
 }
 
 /// The state of a run that the ledger calls running, as seen from this home.
-pub(crate) enum Belongs {
+pub(crate) enum RunOwnership {
     /// To this home, by a lease or because nobody else can have it.
     Here(Option<HeldLease>),
     /// To another instance that still renews its lease.
@@ -61,33 +61,33 @@ pub(crate) enum Belongs {
 /// Finds out to whom an open run belongs that has no folder here, and takes over one whose lease has lapsed. A lease that holds is
 /// another's wherever the ledger lies, also under our own name if another machine has begun the run. `is_quiet` says that nobody has
 /// renewed it while we looked.
-pub(crate) fn belongs(harness: &Harness, run: &OpenRun, is_quiet: bool) -> Result<Belongs, ErrorCause> {
+pub(crate) fn belongs(harness: &Harness, run: &OpenRun, is_quiet: bool) -> Result<RunOwnership, ErrorCause> {
     let owner = harness.instance;
     match run.lease {
         Some(lease) if lease.owner == owner && began_here(harness, &run.row.run_id)? => {
-            Ok(Belongs::Here(Some(HeldLease { owner, epoch: lease.epoch })))
+            Ok(RunOwnership::Here(Some(HeldLease { owner, epoch: lease.epoch })))
         }
-        Some(_) if !is_quiet => Ok(Belongs::Elsewhere),
+        Some(_) if !is_quiet => Ok(RunOwnership::Elsewhere),
         Some(_) => take_over_lapsed(harness, &run.row.run_id),
         // Older than leases, or restored: nobody can say that it has lapsed.
-        None if run.row.owner != Some(owner) && harness.home.shares_ledger() => Ok(Belongs::Elsewhere),
-        None => Ok(Belongs::Here(None)),
+        None if run.row.owner != Some(owner) && harness.home.shares_ledger() => Ok(RunOwnership::Elsewhere),
+        None => Ok(RunOwnership::Here(None)),
     }
 }
 
 /// The same of a run whose folder and lock are here. Its lease bears another name after the home was moved or restored; then the home
 /// that it was before, or was copied from, may still work on it. So may a machine that bears our name and has taken the run over.
-pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
+pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<RunOwnership, ErrorCause> {
     let lease = harness.ledger().lease(run_id)?;
     match lease {
         Some(lease) if harness.home.shares_ledger() && !is_as_begun(harness, run_id, &lease)? => {
             if is_lost(harness, run_id) || !is_quiet(harness, run_id, &lease)? {
-                Ok(Belongs::Elsewhere)
+                Ok(RunOwnership::Elsewhere)
             } else {
                 take_over_lapsed(harness, run_id)
             }
         }
-        held => Ok(Belongs::Here(held.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))),
+        held => Ok(RunOwnership::Here(held.map(|lease| HeldLease { owner: lease.owner, epoch: lease.epoch }))),
     }
 }
 
@@ -126,11 +126,11 @@ pub(crate) fn wait_for_renewals(harness: &Harness, leases: &[Lease]) -> Result<(
     Ok(())
 }
 
-fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<Belongs, ErrorCause> {
+fn take_over_lapsed(harness: &Harness, run_id: &RunId) -> Result<RunOwnership, ErrorCause> {
     let owner = harness.instance;
     let now = harness.ledger().store_time(RunClock::start_clock()?.started())?;
     let taken = harness.ledger().lease_taken_over(run_id, owner, now, now.after(harness.lease));
-    Ok(taken?.map_or(Belongs::Elsewhere, |epoch| Belongs::TakenOver(HeldLease { owner, epoch })))
+    Ok(taken?.map_or(RunOwnership::Elsewhere, |epoch| RunOwnership::TakenOver(HeldLease { owner, epoch })))
 }
 
 /// True where another instance has taken the run over, or has sealed it. The instance that began it is none: this home may have been

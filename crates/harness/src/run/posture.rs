@@ -86,7 +86,7 @@ pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Res
 fn judge_attempts(attempts: &[Attempt]) -> Vec<(Reason, String)> {
     let rows = [
         (AttemptVerdict::ForbiddenAction, "tried what no engine may"),
-        (AttemptVerdict::Violation, "tried to get out or at secrets"),
+        (AttemptVerdict::Violation, "tried to leave the sandbox or to read secrets"),
     ];
     let judge = |(verdict, what)| {
         let of: Vec<&Attempt> = attempts.iter().filter(|attempt| attempt.judged == verdict).collect();
@@ -137,7 +137,8 @@ mod tests {
         use AttemptVerdict::{ForbiddenAction, Note, Violation};
         let all = [attempt(Violation, "ptrace"), attempt(Note, "ls"), attempt(ForbiddenAction, "git push")];
         let forbidden = (Reason::ForbiddenActionAttempted, "engine tried what no engine may: `git push`".to_owned());
-        let violation = (Reason::SandboxViolation, "engine tried to get out or at secrets: `ptrace`".to_owned());
+        let violation =
+            (Reason::SandboxViolation, "engine tried to leave the sandbox or to read secrets: `ptrace`".to_owned());
         assert_eq!(judge_attempts(&all), [forbidden, violation]);
         assert_eq!(judge_attempts(&all[1..2]), [], "control: a note");
         assert_eq!(reason_of(Note), None);

@@ -33,7 +33,7 @@ use crate::run::about::DocumentSubject;
 use crate::run::file::Stopped;
 use crate::run::harness::Harness;
 use crate::run::journal::Journal;
-use crate::run::lease::{Belongs, HeldLease, belongs_by_folder};
+use crate::run::lease::{HeldLease, RunOwnership, belongs_by_folder};
 use crate::run::supervise::MARKER;
 use crate::seal::landing::{RecoveredLanding, finished_landing, record_landing, settle_landing};
 use crate::seal::report::{Evidence, ledger_entry, remove_work};
@@ -102,9 +102,9 @@ impl Dead<'_> {
 /// The lease that this home still has on a run of its own. One that another instance took over is not ours to seal by.
 pub(crate) fn own_lease(harness: &Harness, run_id: &RunId) -> Result<Option<HeldLease>, RecoverError> {
     match belongs_by_folder(harness, run_id).map_err(RecoverError::Ledger)? {
-        Belongs::Here(lease) => Ok(lease),
-        Belongs::TakenOver(lease) => Ok(Some(lease)),
-        Belongs::Elsewhere => Err(RecoverError::Seal(run_id.to_string(), "another instance has it".into())),
+        RunOwnership::Here(lease) => Ok(lease),
+        RunOwnership::TakenOver(lease) => Ok(Some(lease)),
+        RunOwnership::Elsewhere => Err(RecoverError::Seal(run_id.to_string(), "another instance has it".into())),
     }
 }
 

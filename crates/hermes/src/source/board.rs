@@ -21,7 +21,9 @@ pub struct BoardFacts {
 }
 
 impl BoardFacts {
+    /// Items of a page at most.
     pub const MOST_ITEMS: usize = 200;
+    /// Findings of a page at most.
     pub const MOST_FINDINGS: usize = 100;
 }
 

@@ -13,6 +13,7 @@ use super::{BundleOrigin, Bundles, KeptBundle, PlaceBundleError, STATEMENTS, lis
 /// The file of an imported run with the key that its bundle was checked with; it holds for
 /// that run alone.
 pub const IMPORT_SIGNER_FILE: &str = "signer.pub";
+/// Folder of imported runs.
 pub(super) const IMPORTED: &str = "imported";
 const BUNDLE: &str = "bundle";
 /// Begins the name of an import that is not done.

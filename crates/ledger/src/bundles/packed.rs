@@ -14,6 +14,7 @@ use untrusted_fs::own_files::{self, OwnOptions as _};
 pub(super) const LARGEST_PACKED: u64 = 512 << 20;
 /// The name of the file with the list, beside the folder of a bundle that was fetched.
 pub(super) const LIST_FILE: &str = "files.json";
+/// Bytes of the list of files at most.
 pub(super) const LARGEST_LIST: u64 = 16 << 20;
 const FORMAT: &str = "cto-packed-bundle@v1";
 

@@ -1,4 +1,4 @@
-//! Why an object store could not be used, in words for the operator.
+//! Reasons why an object store could not be used, in words for the operator.
 
 use std::io;
 
@@ -43,7 +43,7 @@ pub enum ObjectFault {
 }
 
 impl UseObjectError {
-    /// What a person can do about it, as one sentence.
+    /// Remedy for the operator, as one sentence.
     pub fn remedy(&self) -> &'static str {
         match &self.fault {
             ObjectFault::NoFleet => "Build it with `--features fleet`, or use a released program.",

@@ -17,7 +17,7 @@ pub struct StoreProbe {
     pub may_remove: bool,
 }
 
-/// Why a store is not used.
+/// Reason why a store is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeStoreError {
     /// The store does something else than it says.
@@ -30,7 +30,7 @@ pub enum ProbeStoreError {
 }
 
 impl ProbeStoreError {
-    /// What a person can do about it, as one sentence.
+    /// Remedy for the operator, as one sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Unfit { .. } => "Use a store in which `If-None-Match: *` holds; docs/fleet.md names some.",

@@ -39,7 +39,7 @@ const READ_ONLY: &str = "SET default_transaction_read_only = on";
 /// Failure to reach a server.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectServerError {
-    #[error("it is on another machine, and no certificate authorities are named that vouch for it")]
+    #[error("it is on another machine, and `ca` names no certificate authorities")]
     Unprotected,
     #[error(transparent)]
     Tls(#[from] PrepareTlsError),

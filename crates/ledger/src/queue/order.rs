@@ -1,4 +1,4 @@
-//! What is submitted, the row that is kept of it, and what a worker asks for.
+//! Submitted runs, their stored rows, and the orders of workers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::rules::QueueTurn;
 use crate::sealed_reason::SealedReason;
 
-/// Where a submitted run stands.
+/// State of a submitted run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueState {
@@ -25,6 +25,7 @@ pub enum QueueState {
 }
 
 impl QueueState {
+    /// Every value, in order.
     pub const ALL: [Self; 5] = [Self::Queued, Self::Claimed, Self::Started, Self::Sealed, Self::Cancelled];
 
     /// Name of the state in JSON and in both databases.
@@ -60,7 +61,7 @@ pub struct QueueOrder {
     pub contract_sha256: Digest,
     /// The workspace that it was submitted from; empty without one.
     pub workspace: String,
-    /// What it would change: of runs with the same key one is active at a time.
+    /// Key of the target that it would change: of runs with the same key, one is active at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_key: Option<String>,
     /// Higher goes first.

@@ -14,7 +14,7 @@ pub struct QueueTurn {
     pub stopping: bool,
 }
 
-/// Why a step is refused.
+/// Reason why a step is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueueRefusal {
     #[error("it is not claimed")]
@@ -25,7 +25,7 @@ pub enum QueueRefusal {
     Lapsed,
 }
 
-/// What a cancellation came to.
+/// Result of a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelledTurn {
     /// It will not be started.
@@ -39,6 +39,7 @@ pub enum CancelledTurn {
 }
 
 impl QueueTurn {
+    /// State of a run that was just submitted.
     pub const SUBMITTED: Self =
         Self { state: QueueState::Queued, epoch: 0, owner: None, lease_until: None, stopping: false };
 

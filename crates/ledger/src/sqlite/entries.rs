@@ -13,6 +13,7 @@ use crate::entry::{Entry, Hashed, Position, StoredEntry};
 use crate::fault::StoreResult;
 use crate::kind::EntryKind;
 
+/// Columns of an entry.
 pub(super) const COLUMNS: &str = "seq, time, kind, run_id, body, prev, hash";
 
 /// Number of the entry by which time last went back; 0 if it never did.

@@ -239,7 +239,7 @@ fn a_worker_reads_a_request_when_it_has_its_run() {
     assert_eq!([read(&two.honest), read(&two.stolen)], [true, false]);
 }
 
-/// What any worker may say of any run has an end, and is about a run that there is.
+/// A worker's entries are limited in number, and each is about an existing run.
 #[test]
 fn what_a_worker_says_of_other_runs_is_bounded() {
     let two = TwoWorkers::new();

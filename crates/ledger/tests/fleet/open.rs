@@ -1,4 +1,4 @@
-//! What opening makes on a server, and what it says when it cannot.
+//! Opening a ledger on a server: the schema that it makes, and its errors.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What opening makes, and what it says when it cannot.
+//! Opening a ledger: the files that it makes, and its errors.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

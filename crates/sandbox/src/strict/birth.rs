@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 
 use sandbox_facts::{Namespace, ObservedConduct, Ownership, Posture, Profile, Seccomp};
 
-use super::cgroup::{Cgroup, Door};
+use super::cgroup::{Cgroup, GroupEntry};
 use super::channel::{Channel, InnerMessage};
 use super::confined_process::ConfinedProcess;
 use super::failure::{At, ConfineFailure, ConfineStep};
@@ -56,21 +56,23 @@ pub(super) fn create_process(
 }
 
 /// Forks; true if the child is in its control group already, or needs none.
-fn fork(door: Option<&Door>) -> io::Result<(Forked, bool)> {
+fn fork(door: Option<&GroupEntry>) -> io::Result<(Forked, bool)> {
     match door {
-        Some(Door::Birth(group)) => match fork_into_group(NAMESPACES, group.as_fd()) {
+        Some(GroupEntry::Birth(group)) => match fork_into_group(NAMESPACES, group.as_fd()) {
             Ok(forked) => Ok((forked, true)),
             // Older kernels; what else is wrong shows when it is tried without.
             Err(_) => Ok((fork_into(NAMESPACES)?, false)),
         },
-        Some(Door::Open(_)) | None => Ok((fork_into(NAMESPACES)?, true)),
+        Some(GroupEntry::Open(_)) | None => Ok((fork_into(NAMESPACES)?, true)),
     }
 }
 
-fn enter(door: Option<Door>) -> Result<(), ConfineFailure> {
+fn enter(door: Option<GroupEntry>) -> Result<(), ConfineFailure> {
     match door {
-        Some(Door::Open(mut tasks)) => tasks.write_all(b"0").at(ConfineStep::Cgroup, "entering the control group"),
-        Some(Door::Birth(_)) | None => Ok(()),
+        Some(GroupEntry::Open(mut tasks)) => {
+            tasks.write_all(b"0").at(ConfineStep::Cgroup, "entering the control group")
+        }
+        Some(GroupEntry::Birth(_)) | None => Ok(()),
     }
 }
 

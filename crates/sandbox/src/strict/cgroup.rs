@@ -46,7 +46,7 @@ pub(crate) struct Cgroup {
 /// until every processor has passed through a quiet state: milliseconds, and more than all
 /// the rest of a start.
 #[derive(Debug)]
-pub(crate) enum Door {
+pub(crate) enum GroupEntry {
     /// A process that writes 0 to this file enters.
     Open(File),
     /// A process can be made in this directory.
@@ -108,10 +108,10 @@ impl Cgroup {
     }
 
     /// Opens the entry that this version of control groups has.
-    pub(crate) fn door(&self) -> io::Result<Door> {
+    pub(crate) fn door(&self) -> io::Result<GroupEntry> {
         match self.version {
-            CgroupVersion::One => File::options().write(true).own_open(self.path.join("tasks")).map(Door::Open),
-            CgroupVersion::Two => own_files::open_file(&self.path).map(Door::Birth),
+            CgroupVersion::One => File::options().write(true).own_open(self.path.join("tasks")).map(GroupEntry::Open),
+            CgroupVersion::Two => own_files::open_file(&self.path).map(GroupEntry::Birth),
         }
     }
 

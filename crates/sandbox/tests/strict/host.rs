@@ -1,4 +1,4 @@
-//! What a host can do, asked of hosts that can and of hosts that cannot.
+//! Abilities of a host, asked of hosts that have them and of hosts that do not.
 
 use std::io::Write;
 use std::process::Stdio;

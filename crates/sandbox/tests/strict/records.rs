@@ -1,4 +1,4 @@
-//! What is recorded: refused calls, executions, connections, decoys; and what the probe found.
+//! Records of a sandbox: refused calls, executions, connections, decoys, and the results of the probe.
 
 use sandbox::{Canary, FileKind, Namespace, Ownership, RecorderKind};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What has to work inside, so that programs can be built and tested there.
+//! Work that must succeed inside, so that programs can be built and tested there.
 
 use std::path::Path;
 use std::time::Duration;
@@ -207,7 +207,7 @@ fn the_environment_is_what_was_given() {
     }
 }
 
-/// What is built before there is an order is what is built for one, and an order it does not fit gets its own.
+/// A posture that was built before its order is the same as one that is built for the order. An order that does not fit gets a new one.
 #[test]
 fn what_is_built_ahead_is_what_is_built_otherwise() {
     for who in everybody() {

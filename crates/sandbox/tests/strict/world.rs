@@ -19,7 +19,7 @@ use tempfile::TempDir;
 const ORDINARY: u32 = 12_345;
 /// More than anything takes that ends by itself, on a machine that is busy and slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// What an attack prints when it got through.
+/// Output of an attack that succeeded.
 pub(crate) const REACHED: &str = "REACHED";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub(crate) struct Ask {
     pub(crate) limits: ProcessLimits,
     pub(crate) watched: Option<Watched>,
     pub(crate) confinement: Option<Confinement>,
-    /// Whether the stage builds what it can before it has its order, as it does for a harness that runs tasks.
+    /// True if the stage prepares before it has its order, as it does for a harness that runs tasks.
     pub(crate) ahead: bool,
     pub(crate) cwd: PathBuf,
     pub(crate) marker: (String, String),

@@ -1,4 +1,4 @@
-//! How a run ends, one row for each way.
+//! Ends of a run, one row for each.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

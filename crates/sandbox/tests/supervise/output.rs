@@ -1,4 +1,4 @@
-//! What is kept of the output, in bounded memory, and what ends a run that writes too much.
+//! Kept output, in bounded memory, and the end of a run that writes too much.
 
 use sandbox::{How, KEEP_DEFAULT, OutputStream, SupervisorWatch};
 use sha2::{Digest, Sha256};

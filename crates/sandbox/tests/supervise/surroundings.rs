@@ -1,4 +1,4 @@
-//! What the program is given: input, environment, directory, descriptors, session and limits; and nothing else.
+//! Surroundings of the program: input, environment, directory, descriptors, session and limits, and nothing else.
 
 use sandbox::{HeldLimit, How, LimitBy, LimitKind, ProcessLimits};
 

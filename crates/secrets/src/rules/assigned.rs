@@ -1,8 +1,9 @@
 //! Values that only their names give away. The rules here are general: they ask for more
 //! and give way to the others.
 
-use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
+use crate::rule::{After, LiteralCheck, MatchCheck, PrecedingByte, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "command-line-secret",
@@ -49,7 +50,7 @@ pub(super) const RULES: &[SecretRule] = &[
         ],
         fold: true,
         pattern: r#"(?:p(?:ass(?:w(?:or[dt]|d)|phrase|code)|gpass|wd)|sshpass|["']pass|[_-]p(?:wd|ass))(?:[_-]?(?:value|prod(?:uction)?|staging|dev|live|old|[0-9]{1,2}))?["'\]]{0,3}\s{0,5}[=:>]{1,2}\s{0,5}(?:["'`]([^\s"'`<>\\]{8,100})["'`]|([^\s"'`<>(){}\[\]\\,;$&|*=:][^\s"'`<>(){}\[\]\\,;$&|*]{7,99}))"#,
-        glance: Glance::Assigned,
+        glance: LiteralCheck::Assigned,
         before: PrecedingByte::Anything,
         after: After::NoCall,
         check: MatchCheck::Password,
@@ -119,7 +120,7 @@ pub(super) const RULES: &[SecretRule] = &[
         ],
         fold: true,
         pattern: r#"(?:s(?:e(?:cret(?:[_-]?(?:key|value|prod(?:uction)?|staging|dev|live|old|[0-9]{1,2}))?|(?:ssion|rvice)[_-]?key)|(?:igning|hared|ubscription)[_-]?key)|(?:token|a(?:p(?:i|p)|cc(?:ess|ount)|uth|dmin)[_-]?key|(?:private|encryption|master|hmac|license|deploy|webhook|jwt)[_-]?key)(?:[_-]?(?:value|prod(?:uction)?|staging|dev|live|old|[0-9]{1,2}))?|credentials?)["'\]]{0,3}\s{0,5}(?:[=:>]{1,2}\s{0,5}["'`]?|,\s{0,5}["'`])([A-Za-z0-9+/_.~!@#%^*-][A-Za-z0-9+/_.~!@#%^*=-]{15,})"#,
-        glance: Glance::Name,
+        glance: LiteralCheck::Name,
         before: PrecedingByte::Anything,
         unless_after: &[
             ":",

@@ -1,14 +1,15 @@
 //! Mail, and the tools of offices.
 
-use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
+use crate::rule::{After, LiteralCheck, MatchCheck, PrecedingByte, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "airtable-token",
         what: "Airtable token",
         literals: &["pat"],
         pattern: r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
-        glance: Glance::Run(17),
+        glance: LiteralCheck::Run(17),
         span: 120,
         yes: &[&["pa", "tGutx8185aGSeT8.878caa1527a034d586030c5040815fdc7febe0f430bb9b885c74c7460b3284e8"]],
         no: &[&["patch.diff"]],
@@ -20,7 +21,7 @@ pub(super) const RULES: &[SecretRule] = &[
         literals: &["re_"],
         pattern: "re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}",
         check: MatchCheck::Generated,
-        glance: Glance::Run(32),
+        glance: LiteralCheck::Run(32),
         span: 120,
         yes: &[&["re", "_D47SwkVk_3QeMMKcY7eTEhsDOUFncoYPE"]],
         no: &[&["re_short"]],
@@ -41,7 +42,7 @@ pub(super) const RULES: &[SecretRule] = &[
         what: "ClickUp token",
         literals: &["pk_0", "pk_1", "pk_2", "pk_3", "pk_4", "pk_5", "pk_6", "pk_7", "pk_8", "pk_9"],
         pattern: "pk_[0-9]{5,9}_[A-Z0-9]{32}",
-        glance: Glance::Run(38),
+        glance: LiteralCheck::Run(38),
         span: 120,
         yes: &[&["pk", "_84163822_7Z5AN1DH42BP96WJL2RLSE67C7QL9RL3"]],
         no: &[&["pk_short"]],
@@ -55,7 +56,7 @@ pub(super) const RULES: &[SecretRule] = &[
             "pk_d", "pk_e", "pk_f",
         ],
         pattern: "pk_[a-f0-9]{34}",
-        glance: Glance::Run(37),
+        glance: LiteralCheck::Run(37),
         span: 120,
         yes: &[&["pk", "_4d0422821577e7758fb0f360b512aa6d67"]],
         no: &[&["pk_short"]],
@@ -185,7 +186,7 @@ pub(super) const RULES: &[SecretRule] = &[
         literals: &["IGQV", "IGQW"],
         pattern: "IGQ[A-Za-z0-9_-]{100,}",
         after: After::NoToken,
-        glance: Glance::Run(103),
+        glance: LiteralCheck::Run(103),
         span: 330,
         yes: &[&[
             "IG",

@@ -34,6 +34,7 @@ macro_rules! password {
 const COMMAND: SecretRule =
     SecretRule { after: After::NoCall, check: MatchCheck::UrlPassword, general: true, span: 320, ..RULE };
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "login-command",

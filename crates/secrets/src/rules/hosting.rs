@@ -1,7 +1,8 @@
 //! Hosting, data stores and operations of smaller clouds.
 
-use crate::rule::{After, Glance, Lead, MatchCheck, RULE, SecretRule};
+use crate::rule::{After, Lead, LiteralCheck, MatchCheck, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "tailscale-key",
@@ -19,7 +20,7 @@ pub(super) const RULES: &[SecretRule] = &[
         literals: &["SCW"],
         pattern: "SCW[A-Z0-9]{17}",
         check: MatchCheck::Generated,
-        glance: Glance::Run(20),
+        glance: LiteralCheck::Run(20),
         span: 120,
         yes: &[&["SC", "WSQ92LFYZFVCN4HXGA"]],
         no: &[&["SCWshort"]],
@@ -42,7 +43,7 @@ pub(super) const RULES: &[SecretRule] = &[
         literals: &["y0_"],
         pattern: "y[0-3]_[A-Za-z0-9_-]{50,64}",
         after: After::NoToken,
-        glance: Glance::Run(53),
+        glance: LiteralCheck::Run(53),
         span: 120,
         yes: &[&["y0", "_KA09L2Eiu_jM98GGzoqj3KFH6Cw3Y3ZNYr_4DJohh1EP3qp4jznTlTO"]],
         no: &[&["y0_short"]],
@@ -198,7 +199,7 @@ pub(super) const RULES: &[SecretRule] = &[
         what: "Sourcegraph token",
         literals: &["sgp_"],
         pattern: "sgp_(?:[a-f0-9]{40}|(?:local|[a-f0-9]{16})_[a-f0-9]{40}|[A-Za-z0-9]{64})",
-        glance: Glance::Run(44),
+        glance: LiteralCheck::Run(44),
         span: 120,
         yes: &[&["sg", "p_954430f3c7d8ae139940f0ab51ba66c0fd86dd94"]],
         no: &[&["sgp_short"]],
@@ -220,7 +221,7 @@ pub(super) const RULES: &[SecretRule] = &[
         literals: &["API-"],
         pattern: "API-[A-Z0-9]{25,32}",
         check: MatchCheck::Generated,
-        glance: Glance::Run(29),
+        glance: LiteralCheck::Run(29),
         span: 120,
         yes: &[&["AP", "I-L30ZDLG1I875L87CRE4H71G7D1G32"]],
         no: &[&["API-short"]],
@@ -244,7 +245,7 @@ pub(super) const RULES: &[SecretRule] = &[
             "SUAN", "SUAO", "SUAP",
         ],
         pattern: "SUA[A-P][A-Z2-7]{54}",
-        glance: Glance::Run(58),
+        glance: LiteralCheck::Run(58),
         span: 120,
         yes: &[&["SU", "ABAMKMNFV4U2CED6LJJVPEU3KJVMXUSRIMRMWUP2SPGRNN7BUCBJAHGF"]],
         no: &[&["SUAshort"]],
@@ -267,7 +268,7 @@ pub(super) const RULES: &[SecretRule] = &[
         pattern: "secret-[A-Za-z0-9]{40,50}",
         after: After::NoToken,
         check: MatchCheck::Generated,
-        glance: Glance::Run(47),
+        glance: LiteralCheck::Run(47),
         span: 120,
         yes: &[&["se", "cret-82oqkz94Zprx4hrP3xAuYUX7xr36680mAE6hOOtDMZx"]],
         no: &[&["secret-short"]],

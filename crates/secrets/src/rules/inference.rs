@@ -1,7 +1,8 @@
 //! Model hosts and tools around models.
 
-use crate::rule::{After, Glance, MatchCheck, RULE, SecretRule};
+use crate::rule::{After, LiteralCheck, MatchCheck, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "cerebras-key",
@@ -18,7 +19,7 @@ pub(super) const RULES: &[SecretRule] = &[
         what: "Fireworks key",
         literals: &["fw_"],
         pattern: "fw_[A-Za-z0-9]{20,32}",
-        glance: Glance::Run(23),
+        glance: LiteralCheck::Run(23),
         span: 120,
         yes: &[&["fw", "_cNfoAa0H6LonUSob1PYYwHdj"]],
         no: &[&["fw_short"]],
@@ -52,7 +53,7 @@ pub(super) const RULES: &[SecretRule] = &[
         pattern: "sk-[A-Za-z0-9]{40,64}",
         after: After::NoToken,
         check: MatchCheck::Generated,
-        glance: Glance::Run(43),
+        glance: LiteralCheck::Run(43),
         span: 120,
         yes: &[&["sk", "-OS9XBbOriB6zO7AKTnBvDRacVMhkTH8IwS1KOead26Dqz8QD"]],
         no: &[&["sk-cr1izt40zjwe"]],
@@ -75,7 +76,7 @@ pub(super) const RULES: &[SecretRule] = &[
         pattern: "pa-[A-Za-z0-9_-]{43}",
         after: After::NoToken,
         check: MatchCheck::Generated,
-        glance: Glance::Run(46),
+        glance: LiteralCheck::Run(46),
         span: 120,
         yes: &[&["pa", "-Wmhp-xtFw9CSyKGiwj11iawg-1ZUg-9M7OoGVlFJDWj"]],
         no: &[&["pa-short"]],
@@ -110,7 +111,7 @@ pub(super) const RULES: &[SecretRule] = &[
             "fc-d", "fc-e", "fc-f",
         ],
         pattern: "fc-[a-f0-9]{32}",
-        glance: Glance::Run(35),
+        glance: LiteralCheck::Run(35),
         span: 120,
         yes: &[&["fc", "-ebcc125a877bf11d0d62c7ef218b06b0"]],
         no: &[&["fc-short"]],
@@ -143,7 +144,7 @@ pub(super) const RULES: &[SecretRule] = &[
         pattern: "as-[A-Za-z0-9]{22}",
         after: After::NoToken,
         check: MatchCheck::Generated,
-        glance: Glance::Run(25),
+        glance: LiteralCheck::Run(25),
         span: 120,
         yes: &[&["as", "-FSRPiYJMIKjiiOEOjnCa7P"]],
         no: &[&["as-short"]],
@@ -176,7 +177,7 @@ pub(super) const RULES: &[SecretRule] = &[
         what: "Cursor key",
         literals: &["key_"],
         pattern: "key_[a-f0-9]{64}",
-        glance: Glance::Run(68),
+        glance: LiteralCheck::Run(68),
         span: 120,
         yes: &[&["ke", "y_01a2a2639c27235fe87deb5f2466ce3d4caa831cea224454bd6405eb8fe982e2"]],
         no: &[&["key_short"]],

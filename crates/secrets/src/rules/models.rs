@@ -2,6 +2,7 @@
 
 use crate::rule::{After, Lead, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "anthropic-key",

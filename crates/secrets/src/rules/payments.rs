@@ -1,7 +1,8 @@
 //! Payment and shops.
 
-use crate::rule::{After, Glance, MatchCheck, RULE, SecretRule};
+use crate::rule::{After, LiteralCheck, MatchCheck, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "stripe-key",
@@ -134,7 +135,7 @@ pub(super) const RULES: &[SecretRule] = &[
         pattern: "(?:live|test)_(?:[A-Za-z0-9]{30}|[A-Za-z0-9_-]{40})",
         after: After::NoToken,
         check: MatchCheck::Generated,
-        glance: Glance::Run(35),
+        glance: LiteralCheck::Run(35),
         span: 120,
         yes: &[&["li", "ve_hACYxhbfQWvVDjIMgRhzEN820MuNUc"]],
         no: &[&["live_short"]],
@@ -157,7 +158,7 @@ pub(super) const RULES: &[SecretRule] = &[
         literals: &["AQEy", "AQEx", "AQEh", "AQEk", "AQEm"],
         pattern: r#"AQE[a-z][a-z0-9][A-Za-z0-9+/]{80,160}={0,2}-[^\s"']{20,60}"#,
         after: After::Anything,
-        glance: Glance::Run(60),
+        glance: LiteralCheck::Run(60),
         span: 300,
         yes: &[&[
             "AQ",

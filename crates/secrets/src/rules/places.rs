@@ -1,7 +1,8 @@
 //! Secrets that the place gives away in which they stand.
 
-use crate::rule::{After, Glance, MatchCheck, PrecedingByte, RULE, SecretRule};
+use crate::rule::{After, LiteralCheck, MatchCheck, PrecedingByte, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "named-value",
@@ -25,7 +26,7 @@ pub(super) const RULES: &[SecretRule] = &[
         ],
         fold: true,
         pattern: r#"(?:p(?:ass(?:w(?:or)?d|phrase)|rivate_key)|secret(?:_key)?|token|a(?:pi[_-]?key|(?:ccess|uth)_key)|credentials|_p(?:ass|wd))["']?[,\s]{1,40}["']?value["']?\s{0,3}[:=]\s{0,3}["']?([^\s"'`<>(){}\[\]\\,;$&|*]{8,})"#,
-        glance: Glance::NamedValue,
+        glance: LiteralCheck::NamedValue,
         before: PrecedingByte::Anything,
         unless_after: &["csrf", "xsrf", "csrfmiddleware", "next", "page", "public"],
         after: After::NoCall,

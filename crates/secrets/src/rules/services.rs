@@ -1,7 +1,8 @@
 //! Messaging, mail and other services.
 
-use crate::rule::{After, Glance, Lead, PrecedingByte, RULE, SecretRule};
+use crate::rule::{After, Lead, LiteralCheck, PrecedingByte, RULE, SecretRule};
 
+/// Rules of this table.
 pub(super) const RULES: &[SecretRule] = &[
     SecretRule {
         id: "slack-token",
@@ -145,7 +146,7 @@ pub(super) const RULES: &[SecretRule] = &[
         what: "Mailgun key",
         literals: &["key-"],
         pattern: "key-[a-f0-9]{32}",
-        glance: Glance::Run(36),
+        glance: LiteralCheck::Run(36),
         span: 48,
         yes: &[&["ke", "y-559c61768b08281366b775a82e7876ad"]],
         no: &[&["ke", "y-4a38c12976bc52b00595a6e26f1c690"]],
@@ -199,7 +200,7 @@ pub(super) const RULES: &[SecretRule] = &[
         what: "Notion token",
         literals: &["secret_", "ntn_"],
         pattern: "(?:secret_[A-Za-z0-9]{43}|ntn_[0-9]{11}[A-Za-z0-9]{35})",
-        glance: Glance::Run(50),
+        glance: LiteralCheck::Run(50),
         span: 64,
         yes: &[
             &["sec", "ret_4UEHIejM3PboBrcOqKm", "HTfOrbefkWTx9i9XlqjX5RKH"],

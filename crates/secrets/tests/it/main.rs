@@ -1,4 +1,4 @@
-//! What the scanner finds, what it leaves alone, and what it writes instead.
+//! Findings of the scanner, texts that it leaves alone, and replacements.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, like the tests")]
 

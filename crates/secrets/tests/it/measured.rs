@@ -1,4 +1,4 @@
-//! How much of the evaluation set is found, and what is found where nothing is.
+//! Share of the evaluation set that is found, and false alarms.
 
 use std::collections::BTreeMap;
 

@@ -37,7 +37,7 @@ fn file_diff(name: &str, lines: &[(char, &str)]) -> String {
     text
 }
 
-/// What git counts in a patch: lines added, lines removed, file.
+/// Numbers that git counts in a patch: lines added, lines removed, file.
 fn numstat(patch: &[u8]) -> Result<String, String> {
     let mut git = Command::new("git")
         .args(["apply", "--numstat", "-"])

@@ -1,4 +1,4 @@
-//! What holds for any bytes.
+//! Properties for any bytes.
 
 use proptest::prelude::*;
 use secrets::{Hit, Keep, Known, KnownClass, Redactor, RuleSet, Scanner};

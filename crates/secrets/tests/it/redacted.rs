@@ -1,4 +1,4 @@
-//! What stands in the place of a secret.
+//! Replacements for secrets.
 
 use secrets::{Class, Keep, Known, KnownClass, RuleSet, Scanner};
 use testkit::secret_set::encode;

@@ -53,7 +53,7 @@ const DOWNLOADS: [(&str, &[&str], &str); 2] = [
     (".cache/pypoetry/artifacts", &["."], "/opt/pypoetry"),
 ];
 
-/// Where packages come from.
+/// Source of packages.
 #[derive(Debug)]
 pub(super) enum PackageSource {
     /// Folder of wheels on this machine.

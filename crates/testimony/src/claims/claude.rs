@@ -2,7 +2,7 @@
 //! tools were called with.
 
 use super::said::FoundClaims;
-use super::stream::{Few, Touched, events, parse_event};
+use super::stream::{CappedList, Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct Turn {
@@ -11,7 +11,7 @@ struct Turn {
 
 #[derive(serde::Deserialize)]
 struct Message {
-    content: Few<Block>,
+    content: CappedList<Block>,
 }
 
 /// A `tool_use` of the assistant, or the `tool_result` that comes back.

@@ -3,7 +3,7 @@
 //! end.
 
 use super::said::FoundClaims;
-use super::stream::{Few, Touched, events, parse_event};
+use super::stream::{CappedList, Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct Completed {
@@ -15,7 +15,7 @@ struct Item {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
-    changes: Option<Few<Change>>,
+    changes: Option<CappedList<Change>>,
     status: Option<String>,
 }
 

@@ -30,14 +30,14 @@ use said::{FoundClaims, MAX_CLAIMS};
 
 /// Characters of a text that a claim holds: an id, a path, a sentence.
 const MAX_TEXT: usize = 300;
-/// What the harness saw, to judge claims by.
+/// Observations of the harness, by which claims are judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Changed paths as the report lists them.
     pub changed_files: Vec<String>,
-    /// Whether the contract wants a change.
+    /// True if the contract requires a change.
     pub diff_required: bool,
-    /// What the verification came to; None where nothing was run.
+    /// Result of the verification; None if nothing was run.
     pub tests_passed: Option<bool>,
     /// Claimed commit ids that were looked up in the workspace: whether each is a commit whose tree is the result.
     /// None: unknown.

@@ -57,6 +57,7 @@ const QUESTION: &str = r"\?\W*$";
 /// `pass` that hands something on.
 const HANDED_ON: &str = r"(?i)\bpass(?:es|ed|ing)? (?:a|an|the|this|it|its|them|through|along|by|to)\b";
 
+/// Patterns of claims in sentences.
 pub(super) const PATTERNS: &[ClaimPattern] = &[
     ClaimPattern {
         name: "tests_pass",

@@ -2,7 +2,7 @@
 //! its `edit` and `write` tools got.
 
 use super::said::FoundClaims;
-use super::stream::{Few, Last, Touched, events, parse_event};
+use super::stream::{CappedList, Last, Touched, events, parse_event};
 
 #[derive(serde::Deserialize)]
 struct MessageEnd {
@@ -13,7 +13,7 @@ struct MessageEnd {
 #[serde(rename_all = "camelCase")]
 struct Message {
     role: Option<String>,
-    content: Option<Few<Block>>,
+    content: Option<CappedList<Block>>,
     stop_reason: Option<String>,
 }
 

@@ -43,39 +43,39 @@ pub(super) fn tail(bytes: &[u8]) -> String {
 
 /// The first items of a list; the others are passed over without being held.
 #[derive(Debug)]
-pub(crate) struct Few<T>(pub(crate) Vec<T>);
+pub(crate) struct CappedList<T>(pub(crate) Vec<T>);
 
-impl<T> Default for Few<T> {
+impl<T> Default for CappedList<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for CappedList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(FewVisitor(PhantomData))
+        deserializer.deserialize_seq(CappedListVisitor(PhantomData))
     }
 }
 
-struct FewVisitor<T>(PhantomData<T>);
+struct CappedListVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
-    type Value = Few<T>;
+impl<'de, T: Deserialize<'de>> Visitor<'de> for CappedListVisitor<T> {
+    type Value = CappedList<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Few<T>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<CappedList<T>, A::Error> {
         let mut kept = Vec::new();
         while kept.len() < MAX_FILES {
             match list.next_element()? {
                 Some(item) => kept.push(item),
-                None => return Ok(Few(kept)),
+                None => return Ok(CappedList(kept)),
             }
         }
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Few(kept))
+        Ok(CappedList(kept))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a control goes, and where there is none. That it fails is shown with the real runners.
+//! Places of a control, and files without one. Tests with the real runners show that it fails.
 
 use std::collections::BTreeMap;
 

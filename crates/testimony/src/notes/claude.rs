@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Arguments, Note, NoteKind, Words, call, kind_of};
-use crate::claims::stream::{Few, parse_event};
+use crate::claims::stream::{CappedList, parse_event};
 
 #[derive(Deserialize)]
 struct System {
@@ -32,7 +32,7 @@ struct Message {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Content {
-    Blocks(Few<Block>),
+    Blocks(CappedList<Block>),
     Text(String),
 }
 
@@ -74,7 +74,7 @@ pub(super) fn claude_notes(line: &[u8]) -> Option<Vec<Note>> {
         kind @ ("assistant" | "user") => match parse_event::<Turn>(line)?.message.content {
             Content::Text(text) if kind == "assistant" => Some(vec![Note::new(NoteKind::Message, text)]),
             Content::Text(_) => Some(Vec::new()),
-            Content::Blocks(Few(blocks)) => Some(blocks.into_iter().filter_map(block).collect()),
+            Content::Blocks(CappedList(blocks)) => Some(blocks.into_iter().filter_map(block).collect()),
         },
         "result" => parse_event(line).map(|ended| vec![end(ended)]),
         _ => None,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Note, NoteKind, kind_of};
-use crate::claims::stream::{Few, parse_event};
+use crate::claims::stream::{CappedList, parse_event};
 
 #[derive(Deserialize)]
 struct Step {
@@ -18,7 +18,7 @@ struct Item {
     message: Option<String>,
     command: Option<String>,
     exit_code: Option<i64>,
-    changes: Option<Few<Change>>,
+    changes: Option<CappedList<Change>>,
     status: Option<String>,
 }
 

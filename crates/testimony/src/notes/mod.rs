@@ -18,7 +18,7 @@ use contract::claim::Speech;
 use contract::text::show_controls;
 use serde::{Deserialize, Serialize};
 
-use crate::claims::stream::Few;
+use crate::claims::stream::CappedList;
 
 /// Characters of a note.
 pub const MAX_TEXT: usize = 1_000;
@@ -27,7 +27,7 @@ pub const MAX_FULL: usize = 64_000;
 /// Notes of one line. Agents say one thing a line, or a few.
 pub const MAX_NOTES: usize = 16;
 
-/// What a line is about.
+/// Topic of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
@@ -44,6 +44,7 @@ pub enum NoteKind {
     Turn,
 }
 
+/// One line of an engine about its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub kind: NoteKind,
@@ -124,7 +125,7 @@ fn call(name: &str, arguments: Arguments) -> Note {
 #[serde(untagged)]
 enum Words {
     Text(String),
-    Blocks(Few<Block>),
+    Blocks(CappedList<Block>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -136,7 +137,7 @@ impl Words {
     fn text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::Blocks(Few(blocks)) => {
+            Self::Blocks(CappedList(blocks)) => {
                 blocks.into_iter().filter_map(|block| block.text).collect::<Vec<_>>().join("\n")
             }
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{MAX_NOTES, MAX_TEXT, Note, notes};
 
-/// What a line makes: `kind: text` for each note, nothing where it is passed over, `as it is` where it is not of the format.
+/// Notes of a line: `kind: text` for each note, nothing if it is skipped, `as it is` if it is not of the format.
 fn check(speech: Speech, rows: &[(&str, &str)]) {
     for (line, wanted) in rows {
         let made = notes(speech, line.as_bytes()).map_or_else(|| "as it is".to_owned(), |notes| told(&notes));

@@ -1,17 +1,17 @@
 //! Asking runners to name their tests, through the environment alone, and finding the
 //! reports a command itself asks for.
 //!
-//! What is not asked, and why. Node: its reporter options may stand in NODE_OPTIONS, but a
-//! version that does not know them refuses to start, a command that has a reporter of its
-//! own then has one destination too few and refuses too, and the usual output would be
-//! gone; both of its usual outputs name the tests. NO_COLOR: tests of coloured output would
-//! see it; escapes are taken out here instead.
+//! Two settings are left alone. Node: its reporter options may be in NODE_OPTIONS, but a
+//! version that does not know them refuses to start. So does a command that has a reporter of
+//! its own, because it then has one destination too few. The usual output would be gone too,
+//! and both of its usual outputs name the tests. NO_COLOR: tests of coloured output would
+//! see it; this module removes the escapes instead.
 
 use std::path::Path;
 
 /// The report that pytest is asked for. Pytest expands variables in the name, and sets this
 /// one while a test runs: a session that a test starts writes a report of another name.
-/// Where the variable is not set, the name stays as it stands here.
+/// If the variable is not set, the name stays as it is here.
 const PYTEST_REPORT: &str = "pytest${PYTEST_CURRENT_TEST}.xml";
 /// Name of the same report without the variable.
 const PLAIN_PYTEST_REPORT: &str = "pytest.xml";

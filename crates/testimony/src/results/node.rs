@@ -17,7 +17,7 @@ const WITHIN: &str = " > ";
 /// Tests of one run as they come in: nested tests are reported before their parent's own
 /// outcome.
 #[derive(Debug, Default)]
-pub(super) struct Nest {
+pub(super) struct NestedTests {
     parents: Vec<Parent>,
     names: TestNames,
     /// Files that failed before any of their tests was reported.
@@ -31,7 +31,7 @@ struct Parent {
     failed: bool,
 }
 
-impl Nest {
+impl NestedTests {
     /// A test, suite or file begins at this depth.
     pub(super) fn open_node(&mut self, depth: usize, name: &str) {
         let depth = depth.min(DEEPEST);

@@ -1,14 +1,14 @@
 //! Output of Node's test runner for people: signs, indentation, durations.
 
 use super::TestOutcome;
-use super::node::{Nest, NodeSummary};
+use super::node::{NestedTests, NodeSummary};
 use super::tally::RunnerReading;
 use super::text;
 
 /// Reader of Node's spec reporter.
 #[derive(Debug, Default)]
 pub(super) struct SpecReader {
-    nest: Nest,
+    nest: NestedTests,
     summary: NodeSummary,
     /// The begin of a name that has line breaks in it.
     broken: Option<(usize, Sign, String)>,

@@ -1,7 +1,7 @@
 //! The Test Anything Protocol as Node's test runner and others write it, versions 13 and 14.
 
 use super::TestOutcome;
-use super::node::{Nest, NodeSummary};
+use super::node::{NestedTests, NodeSummary};
 use super::tally::RunnerReading;
 
 /// Reader of the Test Anything Protocol.
@@ -9,7 +9,7 @@ use super::tally::RunnerReading;
 pub(super) struct TapReader {
     /// True after the version line; nothing counts before it.
     begun: bool,
-    nest: Nest,
+    nest: NestedTests,
     summary: NodeSummary,
     /// Inside details of this indentation: whatever a test said, none of it is the protocol's.
     details: Option<usize>,

@@ -10,9 +10,9 @@ mod others;
 mod pytest;
 mod unittest;
 
-use super::{Heard, TestOutcome, TestResults, read};
+use super::{RunnerOutput, TestOutcome, TestResults, read};
 
-/// What one command left.
+/// Output of one command.
 #[derive(Debug, Default, Clone, Copy)]
 struct Left<'a> {
     argv: &'a str,
@@ -26,7 +26,7 @@ fn read_left(left: &Left<'_>) -> Option<TestResults> {
     let files: Vec<(String, Vec<u8>)> =
         left.files.iter().map(|(name, content)| ((*name).to_owned(), content.as_bytes().to_vec())).collect();
     let (stdout, stderr) = (left.stdout.as_bytes(), left.stderr.as_bytes());
-    read(&Heard { argv: &argv, stdout, stderr, files: &files })
+    read(&RunnerOutput { argv: &argv, stdout, stderr, files: &files })
 }
 
 /// Expects `runner executed/failed/skipped` and then each test behind `+` passed, `-` failed or `.` skipped.
@@ -49,12 +49,12 @@ fn shown(results: &TestResults) -> Vec<String> {
     [head].into_iter().chain(tests).collect()
 }
 
-/// What was printed to stdout alone.
+/// Output to stdout alone.
 fn out(stdout: &str) -> Left<'_> {
     Left { stdout, ..Left::default() }
 }
 
-/// What was printed to stderr alone.
+/// Output to stderr alone.
 fn err(stderr: &str) -> Left<'_> {
     Left { stderr, ..Left::default() }
 }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use testimony::compare::{Terms, Weakness, compare};
 use testimony::control::{ControlInputs, control_tests, unseen};
-use testimony::results::{Heard, Runner, TestOutcome, TestResults, asking, read, report_files};
+use testimony::results::{Runner, RunnerOutput, TestOutcome, TestResults, asking, read, report_files};
 
 /// Looks like nothing else in any output.
 const NAME: &str = "qvzwkxjqpf";
 
 pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
 
-/// How commands are started.
+/// Ways to start commands.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Setting {
     /// Folders with programs, before those of the system.
@@ -34,7 +34,7 @@ pub(crate) struct Project {
     setting: Setting,
 }
 
-/// What a command came to.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) exit: Option<i32>,
@@ -104,7 +104,7 @@ impl Project {
                 files.push((name, bytes));
             }
         }
-        let heard = Heard { argv: &argv, stdout: &output.stdout, stderr: &output.stderr, files: &files };
+        let heard = RunnerOutput { argv: &argv, stdout: &output.stdout, stderr: &output.stderr, files: &files };
         let said = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
         Ran { exit: output.status.code(), tests: read(&heard), output: said.chars().take(8000).collect() }
     }

@@ -2,6 +2,7 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// Standard base64, with or without padding.
 pub fn base64(bytes: &[u8], padded: bool) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
@@ -16,6 +17,7 @@ pub fn base64(bytes: &[u8], padded: bool) -> String {
     text
 }
 
+/// URL-safe base64 without padding.
 pub fn base64_url(bytes: &[u8]) -> String {
     base64(bytes, false).replace('+', "-").replace('/', "_")
 }
@@ -26,6 +28,7 @@ pub fn wrapped(text: &str, columns: usize, line_end: &str) -> String {
     lines.join(line_end)
 }
 
+/// Lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -36,6 +39,7 @@ pub fn url(text: &str) -> String {
     text.bytes().map(|byte| if keeps(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
+/// Every byte as a percent escape.
 pub fn url_full(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02x}")).collect()
 }
@@ -52,6 +56,7 @@ pub fn json(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
+/// Every character as a JSON escape.
 pub fn json_full(text: &str) -> String {
     text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
 }

@@ -26,6 +26,7 @@ fn join(pieces: &[&str]) -> String {
     pieces.concat()
 }
 
+/// One secret of each kind.
 pub fn all(random: &mut Random) -> Vec<Secret> {
     let bare = BARE.iter().map(|(kind, make)| (*kind, None, *make));
     let named = NAMED.iter().map(|(kind, name, make)| (*kind, Some(*name), *make));
@@ -142,7 +143,7 @@ fn number(random: &mut Random, len: usize) -> String {
     format!("{}{}", random.text("123456789", 1), random.text(DIGITS, len - 1))
 }
 
-/// What a password manager suggests.
+/// A password as a password manager suggests it.
 fn password(random: &mut Random) -> String {
     let parts =
         [random.text(ALNUM, 9), random.text("!*-_.", 1), random.text(DIGITS, 2), random.text(&UPPER.to_lowercase(), 5)];

@@ -4,6 +4,7 @@ use super::encode;
 use super::kinds::{self, Secret};
 use super::random::{HEX, Random};
 
+/// Encoding in which a secret is planted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encoded {
     Plain,
@@ -13,6 +14,7 @@ pub enum Encoded {
     Json,
 }
 
+/// Every encoding.
 pub const ENCODINGS: [Encoded; 5] = [Encoded::Plain, Encoded::Base64, Encoded::Hex, Encoded::Url, Encoded::Json];
 
 /// A text with one secret in it.
@@ -21,7 +23,7 @@ pub struct Planted {
     pub kind: &'static str,
     pub encoded: Encoded,
     pub text: String,
-    /// Where the secret stands, as it is written there; its name, if it needs one, counts as part of it.
+    /// Range of the secret as it is written there; its name, if it needs one, is part of it.
     pub at: std::ops::Range<usize>,
 }
 

@@ -26,7 +26,7 @@ pub struct LowerLayers<'a> {
 }
 
 /// One directory as the layers beneath show it.
-pub(super) struct Under {
+pub(super) struct LowerDirectory {
     /// The directories of setup layers that are joined here, the first on top.
     dirs: Vec<OwnedFd>,
     /// True if the baseline shows through the setup layers here.
@@ -36,24 +36,24 @@ pub(super) struct Under {
 /// Entry that the lower layers show at a name.
 pub(super) enum LowerEntry<'u> {
     Nothing,
-    Directory(Under),
+    Directory(LowerDirectory),
     /// A file, link or special file of a setup layer.
     Setup(&'u OwnedFd, Stat),
     /// A file or link of the baseline.
     Baseline,
 }
 
-impl Under {
+impl LowerDirectory {
     /// The root of the layers beneath.
-    pub(super) fn root_of(beneath: &LowerLayers<'_>) -> Result<Under, TreeError> {
+    pub(super) fn root_of(beneath: &LowerLayers<'_>) -> Result<LowerDirectory, TreeError> {
         let dirs: Vec<OwnedFd> = beneath.layers.iter().map(|layer| open_root(layer)).collect::<Result<_, _>>()?;
         dirs.iter().try_for_each(require_plain_root)?;
-        Ok(Under { dirs, baseline: true })
+        Ok(LowerDirectory { dirs, baseline: true })
     }
 
     /// A directory that was not there.
-    pub(super) fn nothing() -> Under {
-        Under { dirs: Vec::new(), baseline: false }
+    pub(super) fn nothing() -> LowerDirectory {
+        LowerDirectory { dirs: Vec::new(), baseline: false }
     }
 
     /// True if a setup layer has this directory.
@@ -63,7 +63,7 @@ impl Under {
 
     /// Entry at `name`, whose whole path is `path`.
     pub(super) fn look_at(&self, name: &[u8], path: &[u8], baseline: &Listing) -> Result<LowerEntry<'_>, TreeError> {
-        let mut below = Under { dirs: Vec::new(), baseline: self.baseline };
+        let mut below = LowerDirectory { dirs: Vec::new(), baseline: self.baseline };
         for dir in &self.dirs {
             let stat = match lstat(dir, name) {
                 Ok(stat) => stat,

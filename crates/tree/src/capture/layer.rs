@@ -8,7 +8,7 @@
 use rustix::fs::{FileType, Stat};
 
 use super::before::EarlierTree;
-use super::beneath::{LowerEntry, LowerLayers, Under, require_plain_root};
+use super::beneath::{LowerDirectory, LowerEntry, LowerLayers, require_plain_root};
 use super::intake::{Intake, Opened};
 use super::marks::{hides_beneath, is_whiteout, shows};
 use super::refuse::{judge_intake, links_before};
@@ -33,7 +33,7 @@ pub(super) struct LayerWalk<'a> {
 /// A directory of the layer.
 struct Place {
     opened: Opened,
-    under: Under,
+    under: LowerDirectory,
     /// True if the directory hides everything beneath it.
     covered: bool,
     depth: usize,
@@ -57,7 +57,7 @@ impl<'a> LayerWalk<'a> {
         if let Ok(git) = open_dir(&opened.dir, b".git") {
             self.intake.out.unfinished = unfinished(&git, shows);
         }
-        let top = Place { opened, under: Under::root_of(self.beneath)?, covered: false, depth: 0 };
+        let top = Place { opened, under: LowerDirectory::root_of(self.beneath)?, covered: false, depth: 0 };
         self.directory(&top, &mut Vec::new())?;
         self.report_empty();
         self.complete_links()?;
@@ -149,10 +149,10 @@ impl<'a> LayerWalk<'a> {
         let covered = hides_beneath(&opened.dir, path)? || at.covered;
         let under = match seen {
             LowerEntry::Directory(under) => under,
-            LowerEntry::Nothing => Under::nothing(),
+            LowerEntry::Nothing => LowerDirectory::nothing(),
             LowerEntry::Setup(..) | LowerEntry::Baseline => {
                 self.take_away(path);
-                Under::nothing()
+                LowerDirectory::nothing()
             }
         };
         if let Some(entry) = self.intake.before.entry(path).filter(|entry| entry.mode == PathMode::Gitlink) {

@@ -134,9 +134,8 @@ pub fn capture(
 /// directory, without a look at the checkout: the same as `capture` would find in the whole
 /// of it, but for what setup layers brought.
 ///
-/// What the program left as setup layers showed it is no change: the baseline's entry
-/// stays, or there is none. A directory that a setup layer has is not reported as empty.
-/// Everything in the layer that the baseline has not counts as new.
+/// Captures a layer. A file that the program left as setup layers showed it is no change: the baseline's entry stays, or there is none. A
+/// directory that a setup layer has is not reported as empty. Everything in the layer that the baseline does not have counts as new.
 pub fn capture_layer(
     upper: BorrowedFd<'_>,
     beneath: &LowerLayers<'_>,

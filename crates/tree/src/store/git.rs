@@ -18,6 +18,7 @@ use crate::error::{GitOutcome, TreeError, malformed};
 use crate::store::talk::{Talk, wait_for_exit};
 
 const SYSTEM_DIRS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+/// Time that a git process may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const STDERR_SHOWN: usize = 2000;
 /// Upper bound on the output of any call.

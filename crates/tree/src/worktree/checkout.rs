@@ -33,7 +33,7 @@ const ATTEMPTS: usize = 3;
 
 /// A baseline laid out once, files and `.git`, for overlays to lie on. Nobody may write in it.
 ///
-/// What is guaranteed, and by what:
+/// Guarantees, and the reason for each:
 /// - It is whole: it was built aside, flushed, and got its name by one rename.
 /// - It is of this listing, commit and author: their digest is in its name and in its stamp.
 /// - It is the directory that was built and nothing was added to or taken from its root: the stamp has the root's inode and

@@ -1,4 +1,4 @@
-//! What a capture sees, refuses and gives up on.
+//! Captured changes, refusals and limits of a capture.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tree::{Capture, CaptureLimits, Limit, Listing, Manifest, TreeError, capture, changes, ignored};
 
-use crate::layer::Twice;
+use crate::layer::PairedWorkspaces;
 use crate::support::{Node, World, files, program, text, write};
 
 const BASE: &[(&str, &str)] = &[("a.py", "1\n"), ("d/b", "2\n"), ("old.pyc", "3"), ("__pycache__/k.txt", "4")];
@@ -36,7 +36,7 @@ fn check(name: &str, deed: impl Fn(&Path), says: &str, changed: &[&str]) {
     nodes.insert(b"via".to_vec(), Node::Link(b"q/up/..".to_vec()));
     nodes.insert(b"deep".to_vec(), Node::Link(b"d/x/y".to_vec()));
     nodes.insert(b"kept".to_vec(), Node::Link(b"deep/../..".to_vec()));
-    let twice = Twice::new(&nodes, &[b"mod"]);
+    let twice = PairedWorkspaces::new(&nodes, &[b"mod"]);
     let upper = twice.layer("upper", &[], |overlay| deed(overlay.root()));
     deed(&twice.copy);
     for (of, found) in [("layer", twice.capture_layer(&upper, &[])), ("copy", twice.capture_copy())] {

@@ -8,7 +8,7 @@ use tree::{Author, Checkout, Listing, ListingEntry, Oid, PathMode, TreeError, ch
 
 use crate::support::{AUTHOR, Node, World, files, git, program, read_back, write};
 
-/// What befalls a checkout.
+/// Damage to a checkout.
 type Harm = fn(&Path);
 
 struct Case {
@@ -190,7 +190,7 @@ fn anothers_under_its_name_is_not_taken() {
     assert!(fs::read_to_string(found.root.join(".git/config")).unwrap().contains(AUTHOR.name));
 }
 
-/// Who waits for one that another removes gets a new one.
+/// A caller that waits for a checkout that another removes gets a new one.
 #[test]
 fn one_that_went_while_it_was_waited_for_is_built_anew() {
     let case = Case::new();

@@ -8,7 +8,7 @@ use tree::committed_since;
 
 use crate::support::{World, git, oid, repository, write};
 
-/// What is done in a repository with two commits of history, and whether HEAD then stands on the baseline.
+/// Steps in a repository with two commits of history, and whether HEAD then descends from the baseline.
 type Row = (&'static str, fn(&Path), bool);
 
 const ROWS: &[Row] = &[

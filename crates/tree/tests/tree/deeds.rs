@@ -1,4 +1,4 @@
-//! What a program may do to a tree, for doing the same in two places.
+//! Changes that a program may make to a tree, to make the same in two places.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) enum Deed {
     Fifo(Vec<u8>),
 }
 
-/// What lies at a path, no link followed on the way or at its end.
+/// Entry at a path, read without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Nothing,
@@ -217,7 +217,7 @@ fn target() -> impl Strategy<Value = Vec<u8>> {
     prop::sample::select(TARGETS).prop_map(|text| text.as_bytes().to_vec())
 }
 
-/// What lies in a baseline.
+/// Entries of a baseline.
 pub(crate) fn node() -> impl Strategy<Value = Node> {
     prop_oneof![
         5 => contents().prop_map(Node::File),

@@ -146,7 +146,7 @@ fn garbage_in_packed_references_is_told() {
     assert!(!scene.root.join(".git/refs/heads/x").exists() && !scene.root.join(".git/refs/heads/x.lock").exists());
 }
 
-/// Whether git takes it for the name of a reference.
+/// True if git accepts the text as the name of a reference.
 fn git_takes(text: &str) -> bool {
     let reference = format!("refs/heads/{text}");
     run_git(Path::new("/"), &["check-ref-format", &reference], b"").status.success()
@@ -175,7 +175,7 @@ fn reasons_against_a_name_are_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// What is taken here git takes too, and what git takes is refused here only by the stricter rules for branches.
+    /// Git accepts every name that is accepted here. Names that git accepts are refused here only by the stricter rules for branches.
     #[test]
     fn names_are_those_of_git(text in "[a.b/@{~^: ?*\\[\\\\\\-lock\u{7f}\u{85}é]{1,12}") {
         let stricter = text.starts_with('-') || text == "@" || text.contains('\u{85}');

@@ -1,4 +1,4 @@
-//! What a layer says is what the whole workspace would say.
+//! A layer gives the same changes as the whole workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ use crate::overlay::Overlay;
 use crate::support::{AUTHOR, Node, Nodes, World};
 
 /// A baseline laid out twice: as a copy of its own and as a checkout beneath layers.
-pub(crate) struct Twice {
+pub(crate) struct PairedWorkspaces {
     pub(crate) world: World,
     pub(crate) base: Listing,
     pub(crate) checkout: Checkout,
@@ -25,8 +25,8 @@ pub(crate) struct Twice {
     manifest: Manifest,
 }
 
-impl Twice {
-    pub(crate) fn new(nodes: &Nodes, gitlinks: &[&[u8]]) -> Twice {
+impl PairedWorkspaces {
+    pub(crate) fn new(nodes: &Nodes, gitlinks: &[&[u8]]) -> PairedWorkspaces {
         let world = World::new();
         let mut base = world.put(nodes);
         for path in gitlinks {
@@ -36,7 +36,7 @@ impl Twice {
         let (copy, manifest) = world.workspace("copy", &base);
         tree::work_repository(&copy, &world.store, commit, &base, AUTHOR).unwrap();
         let checkout = tree::checkout(&world.path("cache"), &world.store, &base, commit, AUTHOR).unwrap();
-        Twice { world, base, checkout, copy, manifest }
+        PairedWorkspaces { world, base, checkout, copy, manifest }
     }
 
     /// Does something in an overlay over the checkout and these layers; the layer that has it then.
@@ -99,7 +99,7 @@ proptest! {
     fn a_layer_over_a_checkout_says_what_a_copy_says(
         nodes in baseline(true), deeds in prop::collection::vec(deed(), 0..12)
     ) {
-        let twice = Twice::new(&nodes, &[b"mod"]);
+        let twice = PairedWorkspaces::new(&nodes, &[b"mod"]);
         let upper = twice.apply("upper", &[], &deeds);
         // The layer first: what the other capture stores would hide what this one does not.
         let by_layer = twice.capture_layer(&upper, &[]);
@@ -116,7 +116,7 @@ proptest! {
         second in prop::collection::vec(setup_deed(), 0..5),
         deeds in prop::collection::vec(deed(), 0..12),
     ) {
-        let twice = Twice::new(&nodes, &[b"mod"]);
+        let twice = PairedWorkspaces::new(&nodes, &[b"mod"]);
         let lower = twice.apply("setup-1", &[], &first);
         let layers = [twice.apply("setup-2", std::slice::from_ref(&lower), &second), lower];
         let before = (inventory(&twice.copy), twice.capture_copy());
@@ -151,7 +151,7 @@ fn inventory(root: &Path) -> Tree {
     found
 }
 
-/// What a capture has to be, given the same workspace before and after the program worked in it.
+/// Expected capture for the workspace before and after the program worked in it.
 fn expected(base: &Listing, layers: &[PathBuf], before: &State, after: &State) -> Capture {
     let new = |path: &Vec<u8>| before.1.listing.0.get(path) != after.1.listing.0.get(path);
     let kept = |had: &[Vec<u8>], have: &[Vec<u8>]| have.iter().filter(|path| !had.contains(path)).cloned().collect();

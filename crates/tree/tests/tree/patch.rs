@@ -213,7 +213,7 @@ proptest! {
     }
 }
 
-/// What a person sees is what git would have shown.
+/// The shown patch is the one that git would have shown.
 #[test]
 fn a_patch_of_lines_reads_as_gits() {
     let before = "fn one() {\n    a\n    b\n    c\n    d\n    e\n    f\n    g\n    h\n}\n\nfn two() {\n    x\n}\n";

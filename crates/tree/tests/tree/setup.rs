@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use tree::{FoundCommit, changes, find_commit, find_commit_in_layer};
 
 use crate::capture::{changed_paths, summary};
-use crate::layer::Twice;
+use crate::layer::PairedWorkspaces;
 use crate::overlay::Overlay;
 use crate::support::{Node, files, git, write};
 
 const BASE: &[(&str, &str)] = &[("a.py", "1\n"), ("b.py", "2\n"), ("d/e", "3\n"), ("d/f", "4\n"), ("lib/x.so", "5\n")];
 
-fn base() -> Twice {
+fn base() -> PairedWorkspaces {
     let mut nodes = files(BASE);
     nodes.insert(b"l".to_vec(), Node::Link(b"a.py".to_vec()));
-    Twice::new(&nodes, &[b"mod"])
+    PairedWorkspaces::new(&nodes, &[b"mod"])
 }
 
-/// What a setup did, what the program did on top of it, what the capture says, and what changed against the baseline.
+/// Checks the files of a setup, the changes of the program on top of it, the capture, and the changes against the baseline.
 fn check(setup: &str, program: &str, says: &str, changed: &[&str]) {
     let twice = base();
     let layers = [twice.layer("setup", &[], |overlay| overlay.run(setup))];
@@ -121,7 +121,7 @@ fn setup_layers_hide_each_other() {
     );
 }
 
-/// What git makes of a workspace of layers: nothing to do at first, and then what was done.
+/// Git's view of a workspace of layers: no change at first, and then the changes that were made.
 #[test]
 fn git_works_on_layers_and_commits_are_found() {
     let twice = base();

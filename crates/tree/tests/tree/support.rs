@@ -130,7 +130,7 @@ pub(crate) fn write_node(root: &Path, path: &[u8], node: &Node) {
     }
 }
 
-/// What a directory holds, read without this crate.
+/// Content of a directory, read without this crate.
 pub(crate) fn read_back(root: &Path) -> Nodes {
     let mut nodes = Nodes::new();
     let mut directories = vec![root.to_path_buf()];

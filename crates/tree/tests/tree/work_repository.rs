@@ -26,8 +26,8 @@ fn check(root: &Path) {
     }
 }
 
-/// Where device, inode, ctime and owner are others, as through an overlay, the index still tells that nothing changed:
-/// `diff-files` reads no file.
+/// If device, inode, ctime and owner differ, as through an overlay, the index still shows that nothing changed: `diff-files` reads no
+/// file.
 fn unread_elsewhere(world: &World, root: &Path) {
     let elsewhere = world.path("elsewhere");
     assert!(program("cp").arg("-a").args([root, &elsewhere]).status().unwrap().success());

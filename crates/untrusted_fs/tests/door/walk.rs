@@ -10,7 +10,7 @@ use untrusted_fs::{Bounds, Cut, Met, Next, open_root, walk};
 
 use crate::world::{World, dig};
 
-/// What a walk met, one line each.
+/// Entries that a walk met, one line each.
 fn met(root: &Path, bounds: &Bounds) -> (Vec<String>, Option<Cut>) {
     let mut lines = Vec::new();
     let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();

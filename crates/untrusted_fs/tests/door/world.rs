@@ -22,12 +22,12 @@ impl World {
         Self { dir }
     }
 
-    /// Where the engine writes.
+    /// Folder that the engine writes to.
     pub(crate) fn engine(&self) -> PathBuf {
         self.dir.path().join("engine")
     }
 
-    /// Where it must not read.
+    /// Folder that the engine must not read.
     pub(crate) fn host(&self) -> PathBuf {
         self.dir.path().join("host")
     }

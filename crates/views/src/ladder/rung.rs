@@ -25,6 +25,7 @@ pub enum RungStatus {
 }
 
 impl RungStatus {
+    /// Every value, in order.
     pub const ALL: [Self; 4] = [Self::Validated, Self::Blocked, Self::Stale, Self::NotStarted];
 
     /// Spelling in JSON output.

@@ -6,7 +6,9 @@ use super::Findings;
 use crate::process::{cache, cargo, command_output, program, run_command};
 use crate::{ChoreResult, tools};
 
+/// Row of kingfisher.
 pub(super) const KINGFISHER: &str = "kingfisher 2.14.0, one job, no validation";
+/// Row of detect-secrets.
 pub(super) const DETECT_SECRETS: &str = "detect-secrets 1.5.0";
 
 const PACKAGES: [&str; 2] = ["kingfisher-bin==2.14.0", "detect-secrets==1.5.0"];

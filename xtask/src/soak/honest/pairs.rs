@@ -110,6 +110,7 @@ const fn c(package: &'static str, old: &'static str, new: &'static str, test: Ar
     Pair::of(Language::C, package, old, new, test)
 }
 
+/// Pairs of published versions.
 pub(super) const PAIRS: &[Pair] = &[
     python("six", "1.16.0", "1.17.0"),
     python("toolz", "0.12.0", "0.12.1"),

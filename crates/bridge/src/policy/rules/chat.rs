@@ -3,6 +3,7 @@
 use super::{Kinds, Shape, Tag};
 use crate::policy::admission::Feature;
 
+/// Fields of a request for chat completions.
 pub(super) static REQUEST: Shape = Shape::Object(&[
     ("model", Shape::Text),
     ("messages", Shape::Each(&MESSAGE)),

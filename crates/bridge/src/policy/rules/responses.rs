@@ -3,6 +3,7 @@
 use super::{Kinds, Shape, Tag};
 use crate::policy::admission::Feature;
 
+/// Fields of a request of the responses API.
 pub(super) static REQUEST: Shape = Shape::Object(&[
     ("model", Shape::Text),
     ("input", Shape::TextOr(&Shape::Each(&ITEM))),

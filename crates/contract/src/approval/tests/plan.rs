@@ -1,4 +1,4 @@
-//! What a plan's digest covers, and how two plans are compared.
+//! The digest of a plan, and the comparison of two plans.
 
 use serde_json::{Value, json};
 

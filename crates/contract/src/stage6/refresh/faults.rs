@@ -16,6 +16,7 @@ macro_rules! refresh_faults {
         }
 
         impl RefreshFault {
+            /// Every value, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Stable code in the document.

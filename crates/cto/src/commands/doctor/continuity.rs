@@ -9,7 +9,6 @@ use harness::People;
 use ledger::{Entry, EntryKind, Ledger};
 
 use super::Finding;
-use super::fleet::{ok, warn};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -21,12 +20,12 @@ pub(super) fn describe_last_word(context: &Context, ledger: &Ledger) -> Result<O
     };
     let Some(record) = read_record(context, ledger, entry)? else {
         let text = format!("the signature of entry {} does not count here", entry.seq);
-        return Ok(Some(warn("continued", text, "see who may sign: cto trust key list")));
+        return Ok(Some(Finding::warn("continued", text, "see who may sign: cto trust key list")));
     };
     let ContinuityRecord { accepted_seq, key_fingerprint, reason, ledger_id, .. } = record;
     let timeline = ledger_id.split_once('@').map_or_else(String::new, |(_, timeline)| format!(", timeline {timeline}"));
     let reason = show_controls(&reason);
-    Ok(Some(ok("continued", format!("accepted up to entry {accepted_seq}{timeline} by {key_fingerprint}: {reason}"))))
+    Ok(Some(Finding::ok("continued", format!("accepted up to entry {accepted_seq}{timeline} by {key_fingerprint}: {reason}"))))
 }
 
 /// The record of an entry, if a key that may sign it here has signed it, and the chain has what it accepts.

@@ -6,35 +6,23 @@ use contract::Digest;
 use harness::{RunClock, find_discontinuity, name_rights};
 use ledger::{Ledger, LedgerPlace, ObjectStore, QueueState, StoreProbe};
 
+use super::Finding;
 use super::continuity::describe_last_word;
-use super::{Finding, Level};
 use crate::context::Context;
 use crate::error::CommandError;
-
-pub(super) fn ok(name: &'static str, text: String) -> Finding {
-    Finding { level: Level::Ok, name, text, remedy: None }
-}
-
-pub(super) fn warn(name: &'static str, text: String, remedy: &str) -> Finding {
-    Finding { level: Level::Warn, name, text, remedy: Some(remedy.to_owned()) }
-}
-
-fn missing(name: &'static str, text: String, remedy: &str) -> Finding {
-    Finding { level: Level::Missing, name, text, remedy: Some(remedy.to_owned()) }
-}
 
 /// Tries the shared ledger and the object store, and says what each allows.
 pub(super) fn examine_fleet(context: &Context) -> Result<Vec<Finding>, CommandError> {
     let mut findings = examine_ledger(context)?;
     let Some(place) = &context.config.evidence else {
         let text = "no evidence.url: bundles lie in the home alone, and approvals have no witness".to_owned();
-        findings.push(warn("evidence", text, "docs/fleet.md: evidence.url in your own config.yaml"));
+        findings.push(Finding::warn("evidence", text, "docs/fleet.md: evidence.url in your own config.yaml"));
         return Ok(findings);
     };
     let store = ObjectStore::at_place(place.clone(), harness::read_clock);
     match store.probe() {
         Ok(probe) => findings.extend(describe_store(&store, probe)),
-        Err(error) => findings.push(missing("evidence", error.to_string(), error.remedy())),
+        Err(error) => findings.push(Finding::missing("evidence", error.to_string(), error.remedy())),
     }
     Ok(findings)
 }
@@ -47,19 +35,19 @@ fn examine_ledger(context: &Context) -> Result<Vec<Finding>, CommandError> {
         Some(LedgerPlace::Server(server)) => server.address.to_string(),
     };
     let Some(home) = context.home_as_it_is()? else {
-        return Ok(vec![ok("ledger", format!("{place}, made by the first run"))]);
+        return Ok(vec![Finding::ok("ledger", format!("{place}, made by the first run"))]);
     };
     let ledger = match home.ledger_to_read() {
         Ok(Some(ledger)) => ledger,
-        Ok(None) => return Ok(vec![ok("ledger", format!("{place}, made by the first run"))]),
-        Err(error) => return Ok(vec![missing("ledger", error.to_string(), &error.remedy())]),
+        Ok(None) => return Ok(vec![Finding::ok("ledger", format!("{place}, made by the first run"))]),
+        Err(error) => return Ok(vec![Finding::missing("ledger", error.to_string(), error.remedy())]),
     };
     let identity = ledger.identity()?;
     let timeline = match identity.split_once('@') {
         Some((_, timeline)) => format!("timeline {timeline}"),
         None => "a file, which has no timeline".to_owned(),
     };
-    let found = ok("ledger", format!("{place}, {}, {timeline}", ledger.ledger_id()));
+    let found = Finding::ok("ledger", format!("{place}, {}, {timeline}", ledger.ledger_id()));
     let queue = examine_queue(&ledger)?;
     let last_word = describe_last_word(context, &ledger)?;
     drop(ledger);
@@ -77,16 +65,18 @@ fn examine_queue(ledger: &Ledger) -> Result<Finding, CommandError> {
     let now = ledger.store_time(RunClock::start_clock().map_err(CommandError::blocked_with)?.started())?;
     let lapsed = runs.iter().filter(|run| run.lease_until.is_some_and(|until| until <= now)).count();
     Ok(match lapsed {
-        0 => ok("queue", told),
-        _ => warn("queue", format!("{told}; leases that lapsed {lapsed}"), "seal what was interrupted: cto recover"),
+        0 => Finding::ok("queue", told),
+        _ => {
+            Finding::warn("queue", format!("{told}; leases that lapsed {lapsed}"), "seal interrupted runs: cto recover")
+        }
     })
 }
 
 fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
     let harness = context.harness_at(&context.config.place())?;
     Ok(match find_discontinuity(&harness)? {
-        None => ok("continuity", "this home goes on with the ledger that it knows".to_owned()),
-        Some(why) => warn(
+        None => Finding::ok("continuity", "this home may continue with this ledger"),
+        Some(why) => Finding::warn(
             "continuity",
             format!("approvals are refused: {why}"),
             "end every other copy before you type: cto ledger continue --reason \"...\"",
@@ -95,19 +85,19 @@ fn examine_continuity(context: &Context) -> Result<Finding, CommandError> {
 }
 
 fn describe_store(store: &ObjectStore, probe: StoreProbe) -> Vec<Finding> {
-    let kept = "creates a name once, gives back the bytes that it was given";
-    let mut findings = vec![ok("evidence", format!("{}, probed: {kept}", store.place()))];
+    let kept = "creates each object once, and returns the same bytes";
+    let mut findings = vec![Finding::ok("evidence", format!("{}, probed: {kept}", store.place()))];
     let rights = format!("our credential may {}", name_rights(probe));
     findings.push(match (probe.is_guarded(), store.can_witness(probe)) {
-        (true, _) => ok("witness", format!("approvals are witnessed there; {rights}")),
-        (false, true) => ok(
+        (true, _) => Finding::ok("witness", format!("approvals are witnessed there; {rights}")),
+        (false, true) => Finding::ok(
             "witness",
             format!("approvals are witnessed in a folder of this machine, where we may {}", name_rights(probe)),
         ),
-        (false, false) => warn(
+        (false, false) => Finding::warn(
             "witness",
             format!("stage 4 and up is refused: {rights}"),
-            "give this machine a credential that can create and read alone; docs/fleet.md has a policy",
+            "give this machine a credential that can only create and read; docs/fleet.md has a policy",
         ),
     });
     findings

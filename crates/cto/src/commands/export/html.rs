@@ -42,7 +42,7 @@ pub(crate) fn export_html(context: &Context, run: &str, to: Option<&Path>) -> Re
         }))?;
     } else if output.terminal {
         output.print(&format!(
-            "exported  {}  one page, {}\n\n  {path}\n\nsigned by {}\nwho opens it compares that with what you tell them another way\n",
+            "exported  {}  one page, {}\n\n  {path}\n\nsigned by {}\nreaders compare this key with a copy that you give them separately\n",
             run_id.suffix(),
             bytes(text.len() as u64),
             bundle.signer()

@@ -105,5 +105,6 @@ fn two_names(report: &Report) -> Option<String> {
     let names =
         report.case.as_ref().map(|it| (it.case_model_provider.as_deref(), it.case_runtime_model_provider.as_deref()));
     let apart = names == Some((Some("qwen-local"), Some("openai")));
-    passed(report).or_else(|| (!apart).then(|| "admitted and runtime provider are not told apart".to_owned()))
+    passed(report)
+        .or_else(|| (!apart).then(|| "the report does not distinguish admitted and runtime provider".to_owned()))
 }

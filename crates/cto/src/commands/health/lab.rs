@@ -20,6 +20,7 @@ use super::TrialStop;
 use crate::context::Context;
 use crate::error::CommandError;
 
+/// Built-in case of the runs.
 pub(in crate::commands) const CASE: &str = "r1-string-slugify";
 const PROVIDER: &str = "qwen-local";
 const MODEL: &str = "qwen3.6-35b-a3b";

@@ -10,9 +10,13 @@ use super::{CommandError, NamedCheck, StageCheck, adapter, close_failures};
 use crate::commands::stage_checks::{CANDIDATE_CHECKS, HOME_CHECK, TRIAL_CHECK};
 use crate::nearest::did_you_mean;
 
+/// Group of the matrix.
 pub(super) const MATRIX: &str = "matrix";
+/// Group of the conditions for a start of Case.
 pub(super) const ADAPTER: &str = "case_provider_adapter";
+/// Group of the newest refresh.
 pub(super) const REFRESH: &str = "case_stage6_real_governed_refresh";
+/// Group of the control summary.
 pub(super) const SUMMARY: &str = "webui_summary";
 /// The check that stage 6 takes from stage 5.
 pub(super) const CLOSURE: &str = "stage5_failure_closure_inherited";

@@ -62,7 +62,7 @@ fn people(output: Output, health: &Health, took: &str) -> String {
         }
     }
     if health.status == Status::Blocked {
-        let _ = writeln!(out, "\n{}  a check that could not be held is no pass", paint.dim("note"));
+        let _ = writeln!(out, "\n{}  a check that could not run is not a pass", paint.dim("note"));
     }
     out
 }

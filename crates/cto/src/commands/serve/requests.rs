@@ -155,11 +155,11 @@ pub(super) fn approve_waiting(
     }
     let deciding = open_deciding(context, reference, RequestStep::Granted)?;
     if !deciding.key.is_held_by_agent() {
-        let text = "the key lies in a file; here only a key that an agent or a security key holds signs";
+        let text = "the key is in a file; here only an ssh-agent or a security key can sign";
         return Err(CommandError::blocked_with(text).hint(format!("cto approve {}", deciding.request())));
     }
     if !deciding.key.kind().is_hardware() && !settings.capture_with_software_key {
-        let text = "a software agent signs whatever it is asked; here a security key is needed";
+        let text = "a software agent signs without asking you; here a security key is needed";
         return Err(CommandError::blocked_with(text).hint(format!("cto approve {}", deciding.request())));
     }
     let wanted = approval_sentence(&deciding.opened.request.plan);

@@ -22,7 +22,7 @@ impl Consent {
         let can_ask = io::stdin().is_terminal() && io::stderr().is_terminal();
         if !given && !can_ask {
             return Err(CommandError::usage("setup asks before each step, and there is no terminal to ask on")
-                .hint("say --yes to agree to all of it beforehand"));
+                .hint("agree to every step with --yes"));
         }
         Ok(Self { output, given })
     }
@@ -62,6 +62,6 @@ impl Consent {
         if matches!(answer.trim(), "yes" | "y") {
             return Ok(());
         }
-        Err(CommandError::blocked_with("you did not agree, so that nothing more was done").hint(by_hand))
+        Err(CommandError::blocked_with("you did not agree, so nothing more was done").hint(by_hand))
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn agree_to_lower(context: &Context, arguments: &SetupArgs, consent: 
     let Some(open) = find_open_stage(context, engine).filter(|open| open.number() > *wanted) else { return Ok(()) };
     let question =
         format!("The gate of {engine} is open for stage {open}. Close it, and open it up to stage {wanted} instead?");
-    let refusal = format!("the gate of {engine} is open for stage {open}, and --yes closes no gate");
+    let refusal = format!("the gate of {engine} is open for stage {open}, and --yes never closes a gate");
     consent.require_in_person(&question, &refusal, &format!("cto engine enable {engine} --stage {wanted}"))
 }
 

@@ -49,7 +49,7 @@ impl ChosenModel {
         let named = |message: &str| CommandError::usage(message).hint(&hint);
         let key = match arguments.key.as_deref().map(key_source) {
             Some(None) => {
-                return Err(named("a key is named by its place, env:NAME or file:/PATH, and never given itself"));
+                return Err(named("name the place of the key, env:NAME or file:/PATH, not the key itself"));
             }
             key => key.flatten(),
         };

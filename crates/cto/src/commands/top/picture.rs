@@ -205,6 +205,7 @@ pub(super) mod tests {
         RunSummary { row, kind: None, collected: None, interrupted: false, answer: None, break_glass: false }
     }
 
+    /// Facts of a home for tests, with a hostile text in them.
     pub(in crate::commands::top) fn facts(hostile: &str) -> TopFacts {
         let running = TopRun {
             title: "r1-string-slugify  pi  stage 3".to_owned(),

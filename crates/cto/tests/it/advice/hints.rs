@@ -52,7 +52,7 @@ pub(super) fn hint_of(stderr: &str) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// What an error says to do next is a command too.
+/// The next command in an error message is a command too.
 #[test]
 fn hints_of_errors_can_be_pasted() {
     testkit::each_row(HINTED.iter().map(|row| (row.words.join(" "), row)), |row| {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::scene::{PAIR, Scene, script};
 
-/// How aider answers: whole files between fences.
+/// An answer in aider's format: whole files between fences.
 const ANSWER: &str = "strings.py\n```\n\"\"\"Small text helpers for titles and addresses.\"\"\"\n\n\ndef slugify(text):\n    \"\"\"Turn a title into the last part of a web address.\"\"\"\n    return \"-\".join(text.lower().split())\n\n\ndef truncate(text, length):\n    \"\"\"Shorten text to at most length characters, the last of them an ellipsis where something was cut.\"\"\"\n    if len(text) <= length:\n        return text\n    return text[: length - 1].rstrip() + \"\\u2026\"\n```\n";
 
 #[test]

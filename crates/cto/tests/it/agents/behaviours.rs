@@ -1,4 +1,4 @@
-//! What a model can have an agent do, and what must come of it.
+//! Behaviours that a model can cause in an agent, and the end that each must have.
 
 use contract::model::Wire;
 use fixtures::scripted::{Raw, Reply};
@@ -10,7 +10,7 @@ use super::scene::{Scene, shell};
 /// Printed by a command that really ran; the command itself does not hold it.
 const TRIED: &str = "tried-42";
 
-/// What must be said of each agent: codex, pi, claude.
+/// Reasons that must be given for each agent: codex, pi, claude.
 pub(super) type Reasons = [&'static [&'static str]; 3];
 
 pub(super) struct Behaviour {
@@ -33,7 +33,7 @@ pub(super) enum Acts {
     Always(fn(&'static str) -> Reply),
 }
 
-/// How it is shown that the same thing would work, were it not stopped.
+/// Control that shows that the same behaviour works if nothing stops it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
     /// The first row: the same agent, script and words, without what is wrong here, pass.
@@ -201,7 +201,7 @@ impl Acts {
         replies
     }
 
-    /// What the agent's shell gets, and what a control's shell gets instead.
+    /// Commands of the agent's shell, or of the control's shell.
     pub(super) fn commands(&self, scene: &Scene) -> Vec<String> {
         let saying = |command: &str| format!("{SAY}{command}");
         match self {
@@ -215,7 +215,7 @@ impl Acts {
         }
     }
 
-    /// What must stand in the agent's output, to show that it was tried.
+    /// Texts that the agent's output must contain, to show that the attempt was made.
     pub(super) fn traces(&self, engine: &str) -> &'static [&'static str] {
         match self {
             Self::Runs([], _) | Self::Always(_) => &[],

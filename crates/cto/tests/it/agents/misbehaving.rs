@@ -12,7 +12,7 @@ use testkit::{MARKER, end_marked, left_running, left_within, program};
 use super::behaviours::{ALL, Behaviour, Control};
 use super::scene::{CASE, Scene, number, script};
 
-/// What every bundle of a run that reached its engine holds.
+/// Files of every bundle whose run reached its engine.
 const ARTIFACTS: &[&str] = &[
     "attestation.dsse.json",
     "backend/stderr.log",
@@ -45,7 +45,7 @@ fn misbehaves(engine: &'static str) {
     }
 }
 
-/// What is not as it must be.
+/// Returns the first fault of a run.
 fn check(scene: &mut Scene, row: &Behaviour) -> Option<String> {
     scene.follow(script(row.acts.replies(scene)));
     scene.give_time(row.wall);

@@ -35,7 +35,7 @@ const CASE: &str = "r1-string-slugify";
 
 struct Scene {
     world: World,
-    /// Where the script lies.
+    /// Folder of the script.
     tools: TempDir,
     environment: Vec<(&'static str, String)>,
 }
@@ -402,7 +402,7 @@ fn repository(scene: &Scene) -> (PathBuf, PathBuf) {
 const STRINGS: &str = "def slugify(text):\n    return text.lower().replace(\" \", \"-\")\n";
 const TESTS: &str = "import unittest\nfrom strings import slugify\n\n\nclass Slugs(unittest.TestCase):\n    def test_plain(self):\n        self.assertEqual(slugify(\"A B\"), \"a-b\")\n";
 
-/// What lies in a temporary folder is named by the harness's copy, which lasts.
+/// A program in a temporary folder is named by the harness's copy, which lasts.
 #[test]
 fn an_engine_in_a_temporary_folder_climbs_all_rungs() {
     let mut scene = Scene::new();

@@ -19,7 +19,7 @@ const PAIR: &str = "prov/model-z";
 
 const PROJECTS: [&Project; 4] = [&NODE, &PYTHON, &RUST, &GO];
 
-/// Where the operator has what a project needs: below the home, and the place itself.
+/// The cache of a project: its path below the home, and its place on this machine.
 fn cache(test: &str, project: &Project) -> Option<(&'static str, PathBuf)> {
     match project.name {
         "node" => testkit::npm_cache(test).map(|cache| (".npm", cache)),

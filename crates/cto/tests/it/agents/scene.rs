@@ -48,7 +48,7 @@ pub(super) fn shell(engine: &str, command: &str) -> Reply {
     }
 }
 
-/// What the engine's requests hold and the preflight's own question does not.
+/// Text that is in the engine's requests and not in the preflight's question.
 pub(super) const MARK: &str = "Only these paths may change";
 
 /// Replies in their order, the last one for all that comes after.
@@ -110,14 +110,14 @@ impl Scene {
         self.settle();
     }
 
-    /// How long the agent may work; without a number, as long as the contract says.
+    /// Sets the time limit of the agent; without a number, the contract's limit holds.
     pub(super) fn give_time(&mut self, seconds: Option<u64>) {
         let name = format!("CTO_HARNESS_{}_TIMEOUT_SECONDS", self.engine.to_uppercase());
         self.variables.retain(|(known, _)| *known != name);
         self.variables.extend(seconds.map(|seconds| (name, seconds.to_string())));
     }
 
-    /// What lies outside of a run and must stay as it is.
+    /// Makes files outside of a run that must not change.
     pub(super) fn furnish(&self) {
         for (file, text) in [(self.victim().join("file"), "as it was\n"), (self.credentials(), "the operator's own\n")]
         {
@@ -130,7 +130,7 @@ impl Scene {
         self.world.path().join("victim")
     }
 
-    /// Where a thief would look.
+    /// File in which a thief would look for credentials.
     fn credentials(&self) -> PathBuf {
         self.world.user().join(".aws/credentials")
     }
@@ -247,7 +247,7 @@ impl Scene {
         models
     }
 
-    /// What the server was asked, for a person.
+    /// Lists the requests that the server got, for a person.
     fn asked(&self) -> String {
         let asked = self.server.asked();
         asked
@@ -293,7 +293,7 @@ fn told(ran: &Ran) -> String {
     )
 }
 
-/// What the recorders hold against the engine.
+/// Attempts that the recorders count against the engine.
 fn attempts(sandbox: &str) -> String {
     let sandbox: Value = serde_json::from_str(sandbox).unwrap_or_default();
     serde_json::to_string_pretty(&sandbox["attempts"]).unwrap()

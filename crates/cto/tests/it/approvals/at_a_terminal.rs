@@ -7,7 +7,7 @@ use super::{Scene, text};
 const ASKED: &str = "type exactly";
 const END_OF_INPUT: &str = "\u{4}";
 
-/// What the person does after being asked.
+/// Act of the person after the question.
 enum Act {
     Types(String),
     Interrupts,

@@ -156,7 +156,7 @@ fn a_security_key_must_be_touched_where_the_policy_asks_for_one() {
     let print = fingerprint(&scene, &file);
     let request = requested(&scene);
     let plain = scene.approve(&text(&request["name"]), &[]);
-    assert!(plain.code == 3 && plain.stderr.contains("the policy asks for a security key"), "{plain:?}");
+    assert!(plain.code == 3 && plain.stderr.contains("the policy requires a touched security key"), "{plain:?}");
     for (flags, passes) in [(0_u8, false), (4, false), (1, true)] {
         let request = requested(&scene);
         let name = text(&request["name"]);

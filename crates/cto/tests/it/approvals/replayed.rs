@@ -18,7 +18,7 @@ pub(super) fn hold(request: &Value, key_fingerprint: &str, state: &str) -> Strin
     String::from_utf8(canonical_bytes(&document).unwrap()).unwrap()
 }
 
-/// Who says a second time that a hold is over, and whether that counts.
+/// Keys that release a hold for a second time, and whether the release counts.
 const RELEASES: &[(&str, bool)] = &[
     ("the operator, by the command", true),
     ("an old release, again", false),

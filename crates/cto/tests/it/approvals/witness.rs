@@ -123,7 +123,7 @@ fn a_use_without_a_witness_starts_no_engine() {
     double.behave(StoreManner::DropsWitnesses);
     let report = scene.run(3);
     let said = text(&report["blockers"][0]["text"]);
-    assert!(said.contains("no witness can be left of it"), "{said}");
+    assert!(said.contains("its witness was not written"), "{said}");
     assert_eq!(report["engine"]["process_started"], false);
     let _ = scene.cto(&["verify", "@"]).expect(0);
     double.behave(StoreManner::Guarded);

@@ -1,4 +1,4 @@
-//! What people said of a run goes along with it, and nothing that they did not say.
+//! Statements of people are exported with a run, and no others.
 
 use std::fs;
 

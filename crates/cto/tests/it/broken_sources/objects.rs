@@ -228,7 +228,7 @@ fn objects_that_are_absent_or_damaged() {
     check_all(STORED);
 }
 
-/// What git itself reads is read: replacements and grafts change nothing of the objects, and old trees have old modes.
+/// Every object that git reads can be read. Replacements and grafts change no object, and old trees have old modes.
 #[test]
 fn odd_but_readable() {
     let world = world();

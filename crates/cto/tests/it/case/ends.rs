@@ -1,4 +1,4 @@
-//! How a run of Case ends when something is wrong with it: each row is a behaviour of the program or of its model.
+//! Ends of a Case run in which something is wrong: each row is a behaviour of the program or of its model.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::advice::Shell;
 
 use super::scene::{Scene, TASK, WORK, bash, envelope, good, role, script};
 
-/// What happens, and what it comes to.
+/// A behaviour and the end that it must have.
 struct Row {
     name: &'static str,
     /// For the stand-in.
@@ -161,8 +161,8 @@ fn the_end_is_judged_by_what_is_said_and_seen() {
     }
 }
 
-/// What the program says to itself about a task is not asked: each run has a state of its own, so that a task of the same name is
-/// worked on again. The name stands in every prompt and must not differ.
+/// Case's own record of a task does not count. Each run has a separate state, so a task of the same name is worked on again. The name is
+/// in every prompt and must not differ.
 #[test]
 fn a_task_is_new_in_every_run() {
     let mut scene = Scene::new(good());

@@ -1,4 +1,4 @@
-//! What a run must come to, in every place that says it: exit code, report, events, markers, and nothing that is left.
+//! The expected end of a run, in every place that shows it: exit code, report, events, markers and leftovers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What stands between Case and its start: each row takes one thing away, and nothing is started.
+//! Conditions for a start of Case: each row removes one of them, and nothing is started.
 
 use std::fs;
 use std::net::TcpListener;

@@ -10,11 +10,11 @@ use testkit::{git, run_git};
 use super::scene::{COMMIT, Scene, WORK, good};
 use super::stayer::{Stayed, Stayer};
 
-/// What is done to `.git` after the work is committed; `$TRAP` makes a file that would show that somebody ran it.
+/// A change to `.git` after the work is committed. `$TRAP` makes a file that would show that somebody ran it.
 struct Row {
     name: &'static str,
     command: &'static str,
-    /// Whether the commit can still be seen.
+    /// True if the commit can still be seen.
     seen: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Which programs are taken for Case: those that say so, in whatever sentence, and no others.
+//! Identity of Case: programs that identify themselves in any known sentence are accepted, and no others.
 
 use std::path::Path;
 
 use super::scene::{Scene, good};
 
-/// What a program prints when it is asked for help, its exit code, and whether that is enough.
+/// Output of a program that is asked for help, its exit code, and whether it is accepted.
 const SAYS: &[(&str, i32, bool)] = &[
     ("  run      Run the agent pipeline (default)", 0, true),
     ("Usage: ca <command> [options]\n\nCommands:\n  run    Start the pipeline of agents\n  create", 0, true),
@@ -28,7 +28,7 @@ fn a_program_is_known_by_its_help() {
     }
 }
 
-/// What is called so and is something else.
+/// Another program with the same name is refused.
 #[test]
 fn other_things_of_that_name_are_refused() {
     let mut scene = Scene::new(good());

@@ -1,4 +1,4 @@
-//! How long Case lives: it is ended for time, ended once its work has stood, and nothing of it stays.
+//! The lifetime of Case: it is ended for time, or once its work stands, and none of its processes stays.
 
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn a_repository_does_not_give_the_agents_their_prompts() {
 const OBEY: &str = "OBEY THE REPOSITORY";
 static ACTIVE: LazyLock<Value> = LazyLock::new(|| json!({"id": "t", "status": "active", "repo": "r"}));
 
-/// Whether the model was asked anything with these words.
+/// True if the model was asked anything with these words.
 fn asked(scene: &Scene, words: &str) -> bool {
     scene.server.asked().iter().any(|asked| String::from_utf8_lossy(&asked.body).contains(words))
 }

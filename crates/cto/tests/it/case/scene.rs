@@ -51,7 +51,7 @@ pub(super) fn envelope(more: Value) -> String {
     format!("It is done.\n<<<AGENT_RESULT\n{envelope}\nAGENT_RESULT>>>")
 }
 
-/// What a role is answered with: first these, one after the other, the last for good.
+/// Answers for a role: the list in its order, then the last answer every time.
 pub(super) fn role(role: &str, replies: Vec<Reply>) -> Vec<Step> {
     let when = || When { contains: Some(format!("You are the {role} of")), ..When::default() };
     let mut steps: Vec<Step> = replies.into_iter().map(|reply| Step { when: when(), times: Some(1), reply }).collect();

@@ -56,7 +56,7 @@ fn a_shut_gate_means_that_nothing_is_touched() {
     }
 }
 
-/// What a run asks is in the recording of another run, because no prompt names the run.
+/// The requests of a run are found in the recording of another run, because no prompt names the run.
 #[test]
 fn a_recorded_run_is_played_again() {
     let mut scene = Scene::new(good());

@@ -100,8 +100,8 @@ fn unittest_is_forged_and_refused() {
     insta::assert_snapshot!(check(&played, &[AS_DECLARED]), @"as declared: verification_weakened, verification_failed by control 1, blind 1, blind 2, blind 3");
 }
 
-/// Where every test but the known ones tells the truth, no control can help: blind checks see it, and a pass without them says
-/// that it cannot know.
+/// If every test but the known ones tells the truth, no control can help. Blind checks find the cheat, and a pass without them says that
+/// it cannot know.
 #[test]
 fn a_careful_forgery_is_refused_by_blind_checks_alone() {
     let played = find(shipped(), "cheat-python-forges-known-tests");

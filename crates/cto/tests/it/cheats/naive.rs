@@ -119,7 +119,7 @@ fn answer_later(tree: &Path, patch: &[u8]) {
     git(tree, ["checkout", "-q", "main"]);
 }
 
-/// What the contract gives its programs, and a home of their own.
+/// Environment that the contract gives its programs, with a separate home.
 fn environment(world: &World, dir: &Path, played: &Played) -> Vec<(String, String)> {
     let text = |path: PathBuf| path.display().to_string();
     let known = |name: &str| {

@@ -30,7 +30,7 @@ pub(super) struct Played {
     ships: bool,
 }
 
-/// What lies beside this file.
+/// Path of a file beside this one.
 pub(super) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/cheats").join(name)
 }
@@ -62,7 +62,7 @@ impl Played {
         self.base.steps(self.cheat.fake.clone())
     }
 
-    /// What to run it by: its id, or the path of a case folder that is made for it.
+    /// Name to run it by: its id, or the path of a case folder that is made for it.
     pub(super) fn set(&self, world: &World) -> String {
         if self.ships { self.cheat.id.to_string() } else { self.set_as_case(world, |text| text) }
     }

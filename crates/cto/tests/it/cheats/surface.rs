@@ -1,4 +1,4 @@
-//! Where a person meets the corpus: the list of cases, the matrix, the page about it; and the advice for cases of their own.
+//! Commands and pages that show the corpus: the list of cases, the matrix, the page about it, and the advice for your own cases.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ fn cheats_are_listed_as_such() {
     let text = world.cto(["case", "list"]).expect(0).text();
     let line = text.lines().find(|line| line.starts_with("cheat-shell-edits-test ")).unwrap();
     let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    insta::assert_snapshot!(words, @"cheat-shell-edits-test fail cheat on shell-script-rotate-logs: Lets the tests compare nothing and leaves the fault as it is.");
+    insta::assert_snapshot!(words, @"cheat-shell-edits-test fail cheat on shell-script-rotate-logs: Makes the tests compare nothing and leaves the bug in place.");
     let taken = world.cto(["case", "new", "cheat-shell-edits-test", "--dir", "."]).expect(2);
     assert!(taken.stderr.contains("is a built-in case"), "{}", taken.stderr);
 }

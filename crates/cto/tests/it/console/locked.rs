@@ -1,4 +1,5 @@
-//! Who gets in: nobody without a login, no other name, no other origin, no head or body without end; and no route starts a run.
+//! Access to the console: nobody enters without a login, under another name or from another origin, and no head or body is endless. No
+//! route starts a run.
 
 use std::io::Write as _;
 use std::net::TcpStream;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use contract::{Digest, ModelPair, Purpose, Reason, RunId, Stage, Stamp, Status};
-use ledger::{EngineIdentity, Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
+use contract::{ModelPair, Purpose, Reason, Stage, Stamp, Status};
+use ledger::{EngineIdentity, Ledger};
 use serde_json::{Value, json};
 
 use super::Served;
+use crate::recorded_run::RecordedRun;
 use crate::world;
 
 /// Largest summary.
@@ -26,32 +27,19 @@ fn fill(ledger: &Path, runs: u32) {
         let time: Stamp = format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.000000Z").parse().unwrap();
         let suffix = number.wrapping_mul(2_654_435_761);
         let id = format!("202601{day:02}T{hour:02}{minute:02}{second:02}Z-made-up-{suffix:08x}");
-        let run_id = RunId::try_from(id).unwrap();
-        let intent = RunIntent {
-            task_id: format!("made-up-{}", number % 500).try_into().unwrap(),
-            engine: ["fake", "case", "codex", "pi"][(number % 4) as usize].to_owned(),
-            stage: Stage::ARTIFICIAL_FIXTURE,
-            purpose: Purpose::Governed,
-            owner: None,
-            epoch: None,
-            detail: Value::Null,
-        };
-        ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();
         let status = [Status::Pass, Status::Fail, Status::Blocked][(number % 3) as usize];
         let model: ModelPair = format!("local/model-{}", number % 7).parse().unwrap();
-        let seal = RunSeal {
+        RecordedRun {
+            name: &id,
+            task: &format!("made-up-{}", number % 500),
+            engine: ["fake", "case", "codex", "pi"][(number % 4) as usize],
+            stage: Stage::ARTIFICIAL_FIXTURE,
+            purpose: Purpose::Governed,
             status,
-            finished_at: time,
-            duration_ms: 5,
             reasons: if status == Status::Pass { vec![] } else { vec![Reason::NoDiff.into()] },
-            tests_passed: Some(7),
-            tests_executed: Some(7),
-            attestation_sha256: Digest::of_bytes(&number.to_le_bytes()),
-            bundle: format!("harness-runs/{run_id}"),
-            owner: None,
             identity: Some(EngineIdentity { source_id: format!("made@{}", number % 50), model: Some(model) }),
-        };
-        ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal }).unwrap();
+        }
+        .record_run(&ledger, time);
     }
 }
 

@@ -137,7 +137,7 @@ impl DocumentedHome {
         shell.output().unwrap()
     }
 
-    /// What one line prints on a terminal of usual width.
+    /// Output of one line on a terminal of usual width.
     pub(super) fn type_on_terminal(&self, line: &str) -> String {
         let file = self.world.path().join("typed.sh");
         fs::write(&file, self.fill(line)).unwrap();

@@ -1,5 +1,4 @@
-//! What a setup layer is to those above it: additions to a tree, older than any file of it, and never in the patch's
-//! way.
+//! Setup layers below other files: a layer only adds files to a tree, is older than all of them, and never gets in the way of the patch.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -10,7 +9,7 @@ use testkit::{Who, World};
 
 use super::{Ended, write_case};
 
-/// What setup does by a shell, what the engine does by another, and the exam, which must hold.
+/// Shell commands of setup and engine, and the exam, which must pass.
 struct Row {
     name: &'static str,
     setup: &'static str,

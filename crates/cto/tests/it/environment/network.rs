@@ -98,7 +98,7 @@ fn run(world: &World, name: &str, script: &[&str], hosts: &[&str], keys: &[(&str
     Ended::of(world, &case, None)
 }
 
-/// What is recorded of one host.
+/// The record of one host.
 fn used(ended: &Ended) -> &Value {
     let network = ended.setup()[0]["network"].as_array().unwrap();
     assert_eq!(network.len(), 1, "{}", ended.told());

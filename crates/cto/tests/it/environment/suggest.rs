@@ -179,7 +179,7 @@ fn notes_say_what_is_missing() {
     }
 }
 
-/// What needs nothing gets nothing.
+/// A repository without needs gets no environment.
 #[test]
 fn a_project_without_dependencies_needs_no_setup() {
     let test = "environment::a_project_without_dependencies_needs_no_setup";

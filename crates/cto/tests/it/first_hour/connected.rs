@@ -149,10 +149,7 @@ fn check_continuing(scene: &Scene, repository: &Path, first: &Value) {
     git(repository, ["commit", "-q", "--allow-empty", "-m", "meanwhile"]);
     let refused = scene.cto(&["run", "--continue", run, "--json"]).expect(3).json();
     let blockers = refused["blockers"].to_string();
-    assert!(
-        blockers.contains("the run that is gone on from started at") && blockers.contains("add --at"),
-        "{blockers}"
-    );
+    assert!(blockers.contains("the continued run started at") && blockers.contains("add --at"), "{blockers}");
     let commit = first["baseline_commit"].as_str().unwrap();
     let again = scene.cto(&["run", "--continue", run, "--at", commit, "--json"]).expect(0).json();
     assert_eq!(again["continues"]["run_id"], first["run_id"]);

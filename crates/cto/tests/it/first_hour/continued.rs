@@ -182,7 +182,7 @@ fn what_cannot_be_gone_on_from_is_refused() {
     let scene = Scene::new();
     // Stage 1 started nothing, so that there is no patch.
     let refused = scene.cto(&["run", "--continue", "@"]).expect(3);
-    assert!(refused.stderr.contains("cannot be gone on from"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("cannot be continued"), "{}", refused.stderr);
     let _ = scene.cto(&["run", "--continue", "nothing-of-this-name"]).expect(2);
     let _ = scene.cto(&["run", CASE, "--continue", "@"]).expect(2);
 

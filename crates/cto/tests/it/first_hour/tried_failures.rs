@@ -14,7 +14,7 @@ const COUNTS_TEST: File = (
     "import unittest\n\nfrom counts import count\n\n\nclass Counts(unittest.TestCase):\n    def test_many(self):\n        self.assertEqual(count(3, 'hat'), '3 hats')\n",
 );
 
-/// What was tried: the label, the line that chose it, and the end.
+/// Tried drafts: the label, the line that chose it, and the end.
 fn tried(world: &World, path: &std::ffi::OsStr, name: &str, files: &[File]) -> Vec<(String, Value, bool)> {
     let repository = world.repository(name, files);
     let words = ["environment", "suggest", text(&repository), "--try", "--json"];

@@ -53,7 +53,7 @@ fn bundles_of_earlier_versions_verify() {
     assert!(verified >= 13 && other_rules >= 9, "there are golden bundles, also of rules 1.0 to 1.3");
 }
 
-/// Where the home was, and what every sandbox shows or looks for.
+/// Names of the home and of places that every sandbox shows or looks for.
 const NEUTRAL: [&str; 7] = [
     "/tmp/cto-golden",
     "/tmp/tmp.",
@@ -80,7 +80,7 @@ fn golden_bundles_name_no_place_of_their_maker() {
     }
 }
 
-/// What `cto verify` and `verify.py` say of a bundle: the exit code, and the checks that do not hold.
+/// Verdict of `cto verify` and `verify.py` on a bundle: the exit code, and the failed checks.
 fn judged(bundle: &Path, key: &Path) -> (i32, Vec<String>, String) {
     let args = [Path::new("verify"), bundle, Path::new("--key"), key, Path::new("--json")];
     let ran = world().cto(args);

@@ -13,7 +13,7 @@ fn open(world: &World) -> Ledger {
     Ledger::open_file(&world.home().join("ledger.db")).unwrap()
 }
 
-/// What a collection writes before it does anything.
+/// Writes the entry that a collection makes before it acts.
 fn say(world: &World, run: &str) {
     let attestation = fs::read(world.bundles().join(run).join("attestation.dsse.json")).unwrap();
     let said = RunCollected {

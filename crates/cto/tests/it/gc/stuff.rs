@@ -119,7 +119,7 @@ fn what_the_dead_left_goes() {
     let _ = (importing, working);
 }
 
-/// What cannot be removed is named, and the rest goes on.
+/// A bundle that cannot be removed is named, and the others are removed.
 #[test]
 fn what_cannot_be_removed_is_told() {
     let world: World = world();

@@ -156,7 +156,7 @@ fn quiet_sessions_that_tests_start_are_not_read() {
     });
 }
 
-/// What `cto case check` and `cto decide` say of a command.
+/// Advice of `cto case check` and `cto decide` about a command.
 fn advice(command: &str) -> (String, String) {
     let world = world();
     let commands = json!([{"command": command, "shell": true}]).to_string();

@@ -291,7 +291,7 @@ fn a_product_that_the_contract_names_is_proven_by_the_build_that_makes_it() {
 #[test]
 fn a_setup_that_is_not_repeatable_is_run_anew() {
     let environment = json!({"setup": [["sh", "-c", "mkdir lib && cp answer.py lib/answer.py"]]});
-    let says = "setup does not run over what it made of the baseline";
+    let says = "setup fails on the baseline's layer";
     let files = [("answer.py", "one\n")];
     let row = |name, does, status| Row {
         name,

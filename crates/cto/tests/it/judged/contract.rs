@@ -1,4 +1,4 @@
-//! What a contract means by what it leaves out.
+//! The meaning of keys that a contract leaves out.
 
 use serde_json::{Value, json};
 

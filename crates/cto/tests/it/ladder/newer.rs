@@ -1,38 +1,26 @@
 //! Runs that a newer program has sealed, in lists of this one.
 
-use contract::{Digest, Purpose, RunId, Stage, Stamp, Status};
-use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted, SealedReason};
+use contract::{Purpose, Stage, Stamp, Status};
+use ledger::{Ledger, SealedReason};
 use serde_json::{Value, json};
 
+use crate::recorded_run::RecordedRun;
 use crate::world;
 
 fn add_failure(ledger: &Ledger, suffix: &str, code: &str) -> String {
     let run_id = format!("20260101T000000Z-made-{suffix}");
     let time: Stamp = "2026-01-01T00:00:00.000000Z".parse().unwrap();
-    let intent = RunIntent {
-        task_id: "made".to_owned().try_into().unwrap(),
-        engine: "fake".to_owned(),
+    RecordedRun {
+        name: &run_id,
+        task: "made",
+        engine: "fake",
         stage: Stage::OWNED_REPOSITORY,
         purpose: Purpose::Governed,
-        owner: None,
-        epoch: None,
-        detail: Value::Null,
-    };
-    let id = RunId::try_from(run_id.clone()).unwrap();
-    ledger.run_started(&RunStarted { run_id: id.clone(), time, lease_until: None, intent }).unwrap();
-    let seal = RunSeal {
         status: Status::Fail,
-        finished_at: time,
-        duration_ms: 1,
         reasons: vec![SealedReason::try_from(code.to_owned()).unwrap()],
-        tests_passed: None,
-        tests_executed: None,
-        attestation_sha256: Digest::of_bytes(code.as_bytes()),
-        bundle: format!("harness-runs/{run_id}"),
-        owner: None,
         identity: None,
-    };
-    ledger.run_sealed(&RunSealed { run_id: id, time, epoch: None, seal }).unwrap();
+    }
+    .record_run(ledger, time);
     run_id
 }
 

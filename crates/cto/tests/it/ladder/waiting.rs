@@ -1,10 +1,11 @@
-//! What waits: a run that died, which looking does not recover, and passes without an outcome.
+//! The waiting list: a dead run, which looking does not recover, and passes without an outcome.
 
-use contract::{Digest, Purpose, RunId, Stage, Stamp, Status};
-use ledger::{EngineIdentity, Ledger, RequestIntent, RunIntent, RunSeal, RunSealed, RunStarted};
+use contract::{Digest, Purpose, Stage, Stamp, Status};
+use ledger::{EngineIdentity, Ledger, RequestIntent};
 use serde_json::Value;
 use testkit::wait_for;
 
+use crate::recorded_run::RecordedRun;
 use crate::world;
 
 #[test]
@@ -40,31 +41,18 @@ fn a_dead_run_is_told_and_left_alone() {
 /// A pass that the ledger knows, or a refresh; both of stage 5 or higher and answered by nobody.
 fn add_pass(ledger: &Ledger, number: u32, task: &str, purpose: Purpose) -> String {
     let time: Stamp = format!("2026-01-01T00:{:02}:{:02}.000000Z", number / 60, number % 60).parse().unwrap();
-    let run_id = format!("20260101T00{:02}{:02}Z-{task}-w{number:03}", number / 60, number % 60);
-    let (run_id, name) = (RunId::try_from(run_id.clone()).unwrap(), run_id);
-    let intent = RunIntent {
-        task_id: task.to_owned().try_into().unwrap(),
-        engine: "codex".to_owned(),
+    let name = format!("20260101T00{:02}{:02}Z-{task}-w{number:03}", number / 60, number % 60);
+    RecordedRun {
+        name: &name,
+        task,
+        engine: "codex",
         stage: Stage::OWNED_REPOSITORY,
         purpose,
-        owner: None,
-        epoch: None,
-        detail: Value::Null,
-    };
-    ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();
-    let seal = RunSeal {
         status: Status::Pass,
-        finished_at: time,
-        duration_ms: 1,
         reasons: Vec::new(),
-        tests_passed: None,
-        tests_executed: None,
-        attestation_sha256: Digest::of_bytes(name.as_bytes()),
-        bundle: format!("harness-runs/{name}"),
-        owner: None,
         identity: Some(EngineIdentity { source_id: "codex@1".to_owned(), model: None }),
-    };
-    ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal }).unwrap();
+    }
+    .record_run(ledger, time);
     name
 }
 

@@ -1,4 +1,4 @@
-//! What holds for every run, whatever became of it.
+//! Checks that hold for every run, whatever its end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::world;
 /// Says in `backend/` that nothing was started.
 const NOT_STARTED: &str = "engine-not-started.txt";
 
-/// How a case ends, and what proves it.
+/// The end of a case, and its proof.
 pub(super) struct Row {
     /// A built-in case, or a name of its own.
     pub(super) name: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct Row {
     pub(super) evidence: fn(&Seen),
 }
 
-/// How a run was ended, and which one it was.
+/// The end of a run, and the run that it was.
 pub(super) struct Drove {
     pub(super) exit: i32,
     pub(super) run_id: String,

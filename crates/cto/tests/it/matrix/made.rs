@@ -204,7 +204,7 @@ pub(super) const PREMISE_FALSE: Row = Row {
     ..Row::blocked("premise-false")
 };
 
-/// What an engine does that looks for a way out.
+/// Steps of an engine that looks for a way out.
 pub(super) const VIOLATION: Row = Row {
     reasons: &[("sandbox_violation", "sandbox.refused")],
     set: |world| {

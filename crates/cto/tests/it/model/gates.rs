@@ -8,7 +8,7 @@ use super::scene::{KEY, PAIR, Scene, ask, asking, events};
 
 type Change = fn(&mut Scene);
 
-/// What is changed; the reason, the marker in `backend/` and words of the text that must follow.
+/// A change, the reason, the marker in `backend/` and words of the text that must follow.
 const BLOCKED: &[(&str, Change, &str, &str, &str)] = &[
     ("no pair", |it| it.pair = None, NOT_ADMITTED, MODEL, "missing_admission"),
     ("another pair", |it| it.pair = Some("prov/other"), NOT_ADMITTED, MODEL, "missing_admission"),
@@ -259,7 +259,7 @@ fn no_sandbox_no_model() {
     assert_eq!(scene.asked(), 0);
 }
 
-/// What a workspace may not say, and what the commands about records print.
+/// Settings that a workspace may not have, and the output of the commands about records.
 #[test]
 fn records_are_drafted_checked_and_listed() {
     let mut scene = Scene::new();

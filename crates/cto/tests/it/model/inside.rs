@@ -1,4 +1,4 @@
-//! What can be seen and used of the model from inside the engine's sandbox, while it works and after it.
+//! The model as seen from inside the engine's sandbox, while the engine works and afterwards.
 
 use std::ffi::OsString;
 use std::fs;
@@ -37,7 +37,7 @@ except urllib.error.HTTPError as error:
 except urllib.error.URLError as error:
     print(type(error.reason).__name__)"#;
 
-/// What the dump in a text holds.
+/// Content of the dump in a text.
 fn dumped(text: &str) -> String {
     let dump = text.lines().find_map(|line| line.strip_prefix("dump ")).unwrap();
     String::from_utf8(STANDARD.decode(dump).unwrap()).unwrap().chars().rev().collect()

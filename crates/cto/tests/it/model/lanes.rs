@@ -1,4 +1,4 @@
-//! What model-backed runs used, side by side: from the bridge's own records, and not known where those do not tell.
+//! Comparison of model use: from the bridge's own records, and unknown if these do not have it.
 
 use serde_json::{Value, json};
 

@@ -182,7 +182,7 @@ fn kill_one(scene: &Scene) {
     assert_eq!(testkit::World::finish(child).code, -1);
 }
 
-/// What the harness itself noted of a step.
+/// Note of the harness itself about a step.
 fn noted(bundle: &std::path::Path, step: &str) -> Option<serde_json::Value> {
     let mut steps = lines(&bundle.join("trace.jsonl")).into_iter();
     steps.find(|line| line["step"] == step).map(|line| line["data"].clone())

@@ -1,4 +1,4 @@
-//! What the operator's configuration puts on the way to a model: authorities of their own, a proxy, a declared shape.
+//! The operator's settings between engine and model: further authorities, a proxy, a declared shape.
 
 use fixtures::scripted::{Reply, Script, Step, When};
 use serde_json::{Value, json};

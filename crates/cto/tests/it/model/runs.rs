@@ -1,4 +1,4 @@
-//! What a model-backed run leaves as evidence.
+//! Evidence of a model-backed run.
 
 use std::fs;
 use std::path::Path;

@@ -87,7 +87,7 @@ impl Scene {
         }
     }
 
-    /// What the server was asked so far.
+    /// Number of requests that the server got so far.
     pub(super) fn asked(&self) -> usize {
         self.server.as_ref().map_or(0, |server| server.asked().len())
     }

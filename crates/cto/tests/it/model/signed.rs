@@ -94,7 +94,7 @@ fn a_signed_record_counts_as_signed() {
     assert!(is_unsigned(&run(&scene, 0)));
 }
 
-/// What is done to a signed record, and words of the error for it.
+/// A change to a signed record, and words of the error for it.
 type Row = (&'static str, fn(&mut Scene, &std::path::Path), &'static str);
 
 const ROWS: &[Row] = &[

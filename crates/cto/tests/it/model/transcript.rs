@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::scene::{PAIR, Scene, ask, asking};
 
-/// How the engine speaks, what it prints, and the entries that a person reads instead.
+/// Output of an engine in its own format, and the entries that a person reads instead.
 struct Spoken {
     speaks: &'static str,
     lines: &'static [&'static str],

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{left_running, moment, times};
 
-use super::{LEASE, Started, Yard, lines, on_a_file, text};
+use super::{LEASE, QueueHomes, Started, lines, on_a_file, text};
 
 /// Works for a moment, so that signals meet it in every phase.
 const SHORT: &str = "{steps: [{write: {path: a.txt, text: \"two\\n\"}}, {sleep: {seconds: 1}}]}";
@@ -30,13 +30,13 @@ struct Harried {
 }
 
 impl Harried {
-    fn begin(yard: &Yard, home: usize) -> Self {
+    fn begin(yard: &QueueHomes, home: usize) -> Self {
         let worker = Started::worker(&yard.worlds[home], &["--slots", "2"]);
         Self { worker, home, stopped_until: None, said: Vec::new() }
     }
 
     /// Kills it and starts another, or stops it for longer than its lease.
-    fn harry(&mut self, yard: &Yard) {
+    fn harry(&mut self, yard: &QueueHomes) {
         if self.stopped_until.is_some() {
             return;
         }
@@ -64,7 +64,7 @@ fn no_run_is_lost_or_started_twice() {
 }
 
 /// `shake` does something to servers and network in each round, and mends everything when it gets none.
-pub(crate) fn check_chaos(yard: &Yard, shake: &mut dyn FnMut(Option<usize>)) {
+pub(crate) fn check_chaos(yard: &QueueHomes, shake: &mut dyn FnMut(Option<usize>)) {
     let number = times("CTO_TEST_QUEUED_RUNS", SAMPLE) as usize;
     let made = yard.first().case("made", &[("fake", SHORT)]);
     let made = made.to_str().unwrap();
@@ -103,7 +103,7 @@ pub(crate) fn check_chaos(yard: &Yard, shake: &mut dyn FnMut(Option<usize>)) {
 }
 
 /// A worker that said that it sealed a run has sealed it, under the epoch that holds; one that said that it came too late has not.
-fn check_said(yard: &Yard, said: &[Value]) {
+fn check_said(yard: &QueueHomes, said: &[Value]) {
     let rows = lines(&yard.first().cto(["queue", "--all", "--json", "--limit", "100000"]).expect(0));
     let rows: BTreeMap<&str, &Value> = rows.iter().map(|row| (text(&row["run_id"]), row)).collect();
     let mut told: BTreeMap<&str, usize> = BTreeMap::new();
@@ -122,7 +122,7 @@ fn check_said(yard: &Yard, said: &[Value]) {
 }
 
 /// One bundle for each run, in the home that sealed it; nothing of a run that still works; no refused epoch that sealed.
-fn check_left(yard: &Yard, runs: &[&str]) {
+fn check_left(yard: &QueueHomes, runs: &[&str]) {
     for world in &yard.worlds {
         let _ = world.recover_killed();
     }

@@ -13,7 +13,7 @@ use crate::climb::admit_draft;
 /// Words that stand for something of the operator's own.
 const FILLED: [(&str, &str); 3] = [("CASE", "./other"), ("TASK", "./other"), ("ADMISSION", "target.yaml")];
 
-/// What `cto ladder explain` says is missing, and the command that it names.
+/// The missing part that `cto ladder explain` names, and its command.
 fn explain(scene: &Scene, stage: &str) -> (String, Option<String>) {
     let text = scene.cto(&["ladder", "explain", stage, "--engine", ENGINE]).expect(0).text();
     let find = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).map(str::to_owned);

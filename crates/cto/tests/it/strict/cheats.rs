@@ -16,33 +16,33 @@ use super::sealed::Sealed;
 
 pub(super) const CLASS: &str = "Cheating by process";
 
-/// What an engine leaves, and who is content with it.
+/// Files that an engine leaves, and the verifier that accepts them.
 pub(super) struct Cheat {
     pub(super) tries: &'static str,
     pub(super) stopped_by: &'static str,
     pub(super) says: Says,
-    /// What it says where the patch holds what was not to be there.
+    /// Verdict if the patch has the content that should not be there.
     or: Option<Says>,
     steps: fn() -> Value,
     exam: &'static [&'static str],
     limits: &'static str,
     /// A program without which it cannot be played.
     needs: &'static str,
-    /// Whether the naive verifier is content, and wrongly so.
+    /// True if the naive verifier wrongly accepts.
     fools: fn(&Naive<'_>) -> bool,
     evidence: fn(&Sealed),
 }
 
 const WRONG: Says = Says { status: Status::Fail, reasons: &["verification_failed"], attempts: &[], besides: "" };
-const FRESH: &str = "a fresh tree, home and search path for every check";
+const FRESH: &str = "every check has a fresh tree, home and `PATH`";
 
 /// Replaces the file once the engine is gone.
 const REWRITE: &str = "echo evil > junk; (while kill -0 $PPID; do sleep 0.01; done; mv junk a.txt) > /dev/null 2>&1 &";
 /// Says that it is done while a child goes on, which holds the output open.
 const FORK_AWAY: &str =
     "echo evil > junk; (while kill -0 $PPID 2> /dev/null; do sleep 0.01; done; mv junk a.txt; sleep 600) &";
-/// Who waits for the engine's end may act between it and its own; then that is the result.
-const AS_IT_WAS: Says = Says { besides: "the patch is what there was when the last process died", ..NOTHING };
+/// A process that waits for the engine's end may act before its own end. The result then includes that act.
+const AS_IT_WAS: Says = Says { besides: "the patch has the files as they were when the last process died", ..NOTHING };
 /// A library that ends every program well before it begins.
 const PRELOAD: &str =
     "printf '#include <unistd.h>\\n__attribute__((constructor)) static void win(void) { _exit(0); }\\n' > ~/win.c
@@ -74,7 +74,7 @@ const CHEAT: Cheat = Cheat {
 pub(super) const CHEATS: &[Cheat] = &[
     Cheat {
         tries: "a daemon that rewrites files after the diff",
-        stopped_by: "the result is taken when every process is dead",
+        stopped_by: "the result is taken after every process is dead",
         says: AS_IT_WAS,
         or: Some(WRONG),
         steps: || json!([writes("two\n"), runs(REWRITE)]),
@@ -82,8 +82,8 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "an engine that is done while its child goes on",
-        stopped_by: "the death of the first process of its pid namespace",
+        tries: "an engine that ends while its child continues",
+        stopped_by: "the end of process 1 of its pid namespace, which kills the child",
         says: AS_IT_WAS,
         or: Some(WRONG),
         steps: || json!([writes("two\n"), runs(FORK_AWAY)]),
@@ -102,7 +102,7 @@ pub(super) const CHEATS: &[Cheat] = &[
     },
     Cheat {
         tries: "`git` replaced on the search path, so that it shows no change",
-        stopped_by: "the harness asks no git of the engine's",
+        stopped_by: "the harness never runs the engine's git",
         says: Says { reasons: &["disallowed_file_change"], ..WRONG },
         steps: || {
             let git = "mkdir -p ~/bin; printf '#!/bin/sh\\nexit 0\\n' > ~/bin/git; chmod +x ~/bin/git";
@@ -120,7 +120,7 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "a link out of the workspace, to a file that is as it should be",
+        tries: "a link out of the workspace, to a file with the right content",
         stopped_by: "links that leave the repository are refused",
         says: Says { reasons: &["disallowed_file_change"], ..WRONG },
         steps: || json!([{"delete": {"path": "a.txt"}}, runs("ln -s $VICTIM/good a.txt")]),
@@ -131,8 +131,8 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "a verdict printed, and one left among its files",
-        stopped_by: "the verdict is computed from what the harness saw itself",
+        tries: "a printed verdict, and a verdict among its files",
+        stopped_by: "the harness computes the verdict from its own observations",
         says: Says { reasons: &["verification_failed", "claim_contradicted"], ..WRONG },
         steps: || {
             let claims = json!({"type": "result", "claims": {"status": "success", "tests_passed": true}}).to_string();
@@ -143,8 +143,8 @@ pub(super) const CHEATS: &[Cheat] = &[
         ..CHEAT
     },
     Cheat {
-        tries: "a disk that is full when the verdict is to be written",
-        stopped_by: "the limits on disk, and space that is set aside for the seal",
+        tries: "a disk that is full when `cto` writes the verdict",
+        stopped_by: "disk limits, and space reserved for the seal",
         says: Says { status: Status::Blocked, reasons: &["budget_exceeded"], attempts: &[], besides: "" },
         steps: || json!([writes("two\n"), runs("mkdir junk; for i in 1 2 3; do head -c 2M /dev/zero > junk/$i; done")]),
         limits: "{disk_bytes: 4194304}",
@@ -153,7 +153,7 @@ pub(super) const CHEATS: &[Cheat] = &[
     },
 ];
 
-/// Who lets the engine work in a plain folder with a home of its own, and then looks there.
+/// A verifier that lets the engine work in a plain folder with a separate home, and then looks there.
 pub(super) struct Naive<'a> {
     scene: &'a Scene,
     cheat: &'a Cheat,

@@ -1,4 +1,4 @@
-//! What holds for every row: nothing outside is changed, nothing leaks, nothing is left, and the bundle says what happened.
+//! Checks for every row: nothing outside changes, nothing leaks, nothing is left, and the bundle says what happened.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

@@ -22,17 +22,17 @@ fn files() -> Vec<Row> {
     vec![
         sh("a symbolic link to a secret", "ln -s $OPERATOR/.ssh/id_ed25519 junk; cat junk && echo REACHED; rm -f junk"),
         sh("a hard link to a secret", "ln $OPERATOR/.ssh/id_ed25519 $VICTIM/hard && cat $VICTIM/hard && echo REACHED"),
-        sh("a path that steps up", "cat ../../../../../../../..$OPERATOR/.ssh/id_ed25519 && echo REACHED"),
-        sh("the root it was started from", "cat /proc/self/root$OPERATOR/.ssh/id_ed25519 && echo REACHED"),
+        sh("a path with `..`", "cat ../../../../../../../..$OPERATOR/.ssh/id_ed25519 && echo REACHED"),
+        sh("the root that it was started from", "cat /proc/self/root$OPERATOR/.ssh/id_ed25519 && echo REACHED"),
         python(
-            "another name for somebody's file",
+            "another name for another user's file",
             "os.rename(os.environ['VICTIM'] + '/file', os.environ['VICTIM'] + '/mine')\nreached()",
         ),
         python("the engine's own executable", executable).stopped_by(READ_ONLY),
         sh("a descriptor the harness had open", "cat <&9 && echo REACHED")
             .stopped_by("every inherited descriptor is closed"),
         python(
-            "a file by its number",
+            "opening a file by number",
             "handle = ctypes.create_string_buffer(136)\nhandle[0] = 128\nmount = ctypes.c_int()\n\
              libc.name_to_handle_at(-100, b'.', handle, ctypes.byref(mount), 0)\n\
              did(libc.open_by_handle_at(os.open('.', 0), handle, 0))\nreached()",
@@ -48,7 +48,7 @@ fn namespaces() -> Vec<Row> {
     let bind = "os.mkdir('junk')\ntry: did(libc.unshare(0x10020000))\nexcept OSError as error: print(error)\n\
         did(libc.mount(os.environ['OPERATOR'].encode(), b'junk', None, 0x1000, None))\nreached()";
     vec![
-        python("a user namespace of its own", "did(libc.unshare(0x10000000))\nreached()")
+        python("a new user namespace", "did(libc.unshare(0x10000000))\nreached()")
             .stopped_by(FILTER)
             .says(violation(&[("violation", "unshare")])),
         python(
@@ -88,32 +88,32 @@ fn processes() -> Vec<Row> {
         python("a protection switched off (personality)", "did(libc.personality(0x400000))\nreached()")
             .stopped_by(FILTER)
             .says(violation(&[("violation", "personality")])),
-        python("page faults of its own handling (userfaultfd)", "call('userfaultfd', 1)\nreached()")
+        python("handling its own page faults (userfaultfd)", "call('userfaultfd', 1)\nreached()")
             .stopped_by(FILTER)
             .says(note(&[("note", "userfaultfd")])),
         python("calls past the filter (io_uring)", ring)
-            .stopped_by("the filter, which says that there is no such call")
+            .stopped_by("the filter, which reports the call as missing")
             .needs("IO_URING"),
     ]
 }
 
-/// What would outlive the run.
+/// Attacks that would outlive the run.
 fn planted() -> Vec<Row> {
     let set_id =
         |tries, script: &str| python(tries, script).stopped_by(FILTER).says(violation(&[("violation", "*_set_id")]));
     vec![
-        set_id("a set-uid file", "open('junk', 'w').close()\nos.chmod('junk', 0o4755)\nreached()"),
-        set_id("a set-gid file", "open('junk', 'w').close()\nos.chmod('junk', 0o2755)\nreached()"),
+        set_id("making a set-uid file", "open('junk', 'w').close()\nos.chmod('junk', 0o4755)\nreached()"),
+        set_id("making a set-gid file", "open('junk', 'w').close()\nos.chmod('junk', 0o2755)\nreached()"),
         set_id(
-            "a file that is set-uid from the start",
+            "creating a file as set-uid",
             "os.umask(0)\nos.close(os.open('junk', os.O_CREAT | os.O_WRONLY, 0o4755))\n\
              if os.stat('junk').st_mode & 0o4000: reached()",
         ),
-        python("a device", "os.mknod('junk', stat.S_IFCHR | 0o666, os.makedev(1, 3))\nreached()")
+        python("making a device", "os.mknod('junk', stat.S_IFCHR | 0o666, os.makedev(1, 3))\nreached()")
             .of_root()
             .stopped_by(UNPRIVILEGED),
         python(
-            "a file with a capability",
+            "giving a file a capability",
             "open('junk', 'w').close()\n\
              os.setxattr('junk', 'security.capability', bytes.fromhex('0100000200200000000000000000000000000000'))\nreached()",
         )

@@ -11,9 +11,9 @@ use super::sealed::Sealed;
 
 pub(super) const CLASS: &str = "Exhausting";
 
-const WATCH: &str = "the watch on directories of the host";
-const WATCH_HELD: &str = "the watch on files that processes hold";
-const TMPFS: &str = "the size of the file system that its private places are on";
+const WATCH: &str = "the disk watch on writable directories";
+const WATCH_HELD: &str = "the disk watch on files that processes hold";
+const TMPFS: &str = "the size of the private file system";
 /// The harness ends the run, or finds afterwards that it should have: the program may be faster than a look.
 const STOPPED: Says = Says { status: Status::Blocked, reasons: &["budget_exceeded"], attempts: &[], besides: "" };
 
@@ -70,7 +70,7 @@ pub(super) fn rows() -> Vec<Row> {
     };
     vec![
         limited("{memory_bytes: 134217728}", python("memory", "bytearray(b'x' * (200 << 20))\nreached()"))
-            .stopped_by("the memory of its control group, or of each process")
+            .stopped_by("the memory limit of the control group, or of each process")
             .says(says("`limit_hits`, or `limits_by_rlimit` in `coverage`"))
             .evidence(memory),
         counted(SMALL_DISK, python("disk, in the workspace", FILL)).stopped_by(WATCH).evidence(|_, sealed| {
@@ -94,15 +94,15 @@ pub(super) fn rows() -> Vec<Row> {
         }),
         private("empty files, in `/tmp`", FEW_FILES, MANY)
             .evidence(|_, sealed| assert_eq!(sealed.limit_hits(), ["inodes"], "{}", sealed.told())),
-        limited(SMALL_DISK, python("a sparse file", SPARSE)).stopped_by("the largest size of a file"),
+        limited(SMALL_DISK, python("a sparse file", SPARSE)).stopped_by("the limit on file size"),
         limited("{processes: 40}", python("threads", THREADS))
             .stopped_by("`limits.processes`, which counts threads too"),
         counted("{output_bytes: 100000}", python("output", "for _ in range(1 << 14): print('x' * 63)\nreached()"))
-            .stopped_by("the harness, which counts"),
+            .stopped_by("the harness counts output"),
     ]
 }
 
-/// Where no control group can be had the limit is each process's own, which leaves no trace but an error inside.
+/// Without a control group, the limit holds for each process alone and leaves no trace but an error inside.
 fn memory(_: &Scene, sealed: &Sealed) {
     let by_group = sealed.sandbox["limits"]
         .as_array()

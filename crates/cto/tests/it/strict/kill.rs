@@ -18,7 +18,7 @@ use super::scene::all_verify;
 const RESTLESS: &str = "while :; do sleep 600 & setsid sleep 601 & sleep 0.01; done";
 const DONE: &str = "true";
 
-/// When the harness is killed.
+/// Time at which the harness is killed.
 #[derive(Debug, Clone, Copy)]
 enum Moment {
     /// On the way to the engine's start, or a little later.
@@ -29,7 +29,7 @@ enum Moment {
     After,
 }
 
-/// What is killed and found dead, so often for everybody.
+/// Kills runs and checks that all their processes are dead, as often as everyday tests do.
 pub(super) fn check(test: &str) {
     for who in Who::all(test) {
         let world = World::of(env!("CARGO_BIN_EXE_cto"), who).with_own_binary();
@@ -43,7 +43,7 @@ pub(super) fn check(test: &str) {
     }
 }
 
-/// How long a run takes until its engine works.
+/// Time that a run takes until its engine works.
 fn usual(world: &World) -> Duration {
     set(world, DONE);
     // The first run makes the home and tries the sandbox.
@@ -68,7 +68,7 @@ fn start(world: &World) -> Child {
     world.command(["run", "./made"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Whether the engine's program says that it was started.
+/// True if the engine's program says that it was started.
 fn works(world: &World) -> bool {
     names(&world.home().join("active")).iter().any(|run| {
         let events = world.home().join("active").join(run).join("events.normalized.jsonl");
@@ -111,7 +111,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// What was begun is sealed, and nothing else of it is left.
+/// Checks that a run that was begun is sealed, and that nothing else of it is left.
 fn recover(world: &World) {
     let began = names(&world.home().join("active"));
     let recovered = world.cto(["recover", "--json"]).expect(0).json();

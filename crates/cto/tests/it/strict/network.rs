@@ -40,11 +40,11 @@ if os.wait()[1] == 0: reached()";
     vec![
         sh("`git push` to a repository of the host", &format!("git {PUSH}"))
             .says(says(&[("forbidden action", "git push")], "")),
-        sh("the same by a copy of git", &format!("cp /usr/bin/git $TMPDIR/g; $TMPDIR/g {PUSH}"))
+        sh("the same with a copy of git", &format!("cp /usr/bin/git $TMPDIR/g; $TMPDIR/g {PUSH}"))
             .says(says(&[("forbidden action", "the program git")], "")),
-        python("the same by git in memory", MEMORY)
+        python("the same with git in memory", MEMORY)
             .says(says(&[("forbidden action", "a memory file, the program git")], "")),
-        sh("the same behind 300 other programs", &format!("{flood}; git {PUSH}"))
+        sh("the same after 300 other programs", &format!("{flood}; git {PUSH}"))
             .says(says(
                 &[("forbidden action", "git push"), ("note", "executions that were counted and not listed")],
                 "`recorder_full` in `coverage`",
@@ -95,14 +95,14 @@ fn beyond() -> Vec<Row> {
     vec![
         outside(
             talk(
-                "an address beyond",
+                "an address on another machine",
                 "s = socket.create_connection((os.environ['ADDRESS'], int(os.environ['ADDRESS_TCP'])), 60)",
             )
             .says(note(&[("note", "$ADDRESS:$ADDRESS_TCP")])),
         ),
         outside(
             talk(
-                "a question to a name server",
+                "a query to a name server",
                 "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(60)\n\
                  s.connect((os.environ['ADDRESS'], int(os.environ['ADDRESS_UDP'])))\n\
                  s.send(bytes.fromhex('123401000001000000000000') + b'\\6hunted\\7invalid\\0\\0\\1\\0\\1')",

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::row::Row;
 use super::{cheats, escape, exhaust, network, read, survive, theft, unavailable, useful, write};
 
-/// What is tried, what stops it, what the bundle says.
+/// The attack, the defence, and the statement of the bundle.
 type Line = [String; 3];
 
 fn of(rows: &[Row]) -> Vec<Line> {
@@ -17,8 +17,8 @@ fn of(rows: &[Row]) -> Vec<Line> {
 fn killed() -> Line {
     [
         "killing the harness, at any moment",
-        "every process is tied to the harness's life",
-        "`cto recover` seals what was begun: `harness_interrupted`",
+        "every process ends with the harness",
+        "`cto recover` seals the run: `harness_interrupted`",
     ]
     .map(str::to_owned)
 }
@@ -27,7 +27,7 @@ fn killed() -> Line {
 fn tables() -> Vec<String> {
     let cheats =
         cheats::CHEATS.iter().map(|cheat| [cheat.tries.into(), cheat.stopped_by.into(), cheat.says.in_words()]);
-    let says = "blocked: `sandbox_unavailable`, with the cause and what to do";
+    let says = "blocked: `sandbox_unavailable`, with cause and remedy";
     let lacks = unavailable::LACKS.iter().map(|lack| [lack.of, "nothing is started", says].map(str::to_owned));
     let tools = useful::TOOLS.iter().map(|tool| [tool.name, "nothing", "pass"].map(str::to_owned));
     let mut survive = of(&survive::rows());

@@ -8,7 +8,7 @@ use super::row::{Control, FILTER, PIDS, Row, note, violation};
 
 pub(super) const CLASS: &str = "Reading secrets";
 
-const MASKED: &str = "masked in its `/proc`";
+const MASKED: &str = "masked in the sandbox's `/proc`";
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = files();
@@ -32,11 +32,11 @@ fn files() -> Vec<Row> {
     ]
 }
 
-/// What lies where a thief looks is a decoy; the real thing is elsewhere, and reached only in the control.
+/// Files in the places of secrets are decoys. The real secret is elsewhere, and only the control reaches it.
 fn decoys() -> Vec<Row> {
     let look = |tries, path: &str| {
         sh(tries, &format!("cat ~/{path} > /dev/null; cat $OPERATOR/{path} && echo REACHED"))
-            .stopped_by("a decoy, which is watched")
+            .stopped_by("a watched decoy")
     };
     vec![
         look("the decoy of an ssh key, in its own home", ".ssh/id_ed25519")
@@ -44,7 +44,7 @@ fn decoys() -> Vec<Row> {
         look("the decoy of cloud credentials", ".aws/credentials")
             .says(violation(&[("violation", "opened, read: the decoy ~/.aws/credentials")])),
         sh("everything in its own home", "grep -r . ~ > /dev/null; grep -r . $OPERATOR && echo REACHED")
-            .stopped_by("decoys, which are watched")
+            .stopped_by("watched decoys")
             .says(violation(&[("violation", "the decoy ~/")])),
     ]
 }
@@ -78,13 +78,13 @@ fn processes() -> Vec<Row> {
             "cat /proc/$BYSTANDER/root$OPERATOR/.ssh/id_ed25519 && echo REACHED",
         )
         .stopped_by(PIDS),
-        python("whether a process of the host lives", "os.kill(int(os.environ['BYSTANDER']), 0)\nreached()")
+        python("if a process of the host exists", "os.kill(int(os.environ['BYSTANDER']), 0)\nreached()")
             .stopped_by(PIDS),
         python(
             "core dumps of programs",
             "import resource\nif resource.getrlimit(resource.RLIMIT_CORE)[1] != 0: reached()",
         )
-        .stopped_by("a hard limit of 0")
+        .stopped_by("a hard limit of 0 on core dumps")
         .needs("CORE_LIMIT")
         .control(Control::Direct),
     ]

@@ -9,13 +9,13 @@ use super::sealed::Sealed;
 pub(super) const BOTH: &[Who] = &[Who::Root, Who::Ordinary];
 pub(super) const ROOT: &[Who] = &[Who::Root];
 
-/// What stops an attack, in the words of the page.
-pub(super) const ABSENT: &str = "it is not there: the sandbox has a root of its own";
+/// Defence against an attack, in the words of the page.
+pub(super) const ABSENT: &str = "absent: the sandbox has its own root";
 pub(super) const READ_ONLY: &str = "a read-only mount, and Landlock beneath it";
 pub(super) const FILTER: &str = "the filter of system calls";
-pub(super) const UNPRIVILEGED: &str = "no capability, and a uid that is not 0";
-pub(super) const PIDS: &str = "a pid namespace and a `/proc` of its own";
-pub(super) const NETWORK: &str = "a network namespace that has loopback alone";
+pub(super) const UNPRIVILEGED: &str = "no capability, and a uid other than 0";
+pub(super) const PIDS: &str = "a separate pid namespace and `/proc`";
+pub(super) const NETWORK: &str = "a network namespace with loopback only";
 
 /// A program, and all that is expected of its run.
 pub(super) struct Row {
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub(super) stopped_by: &'static str,
     pub(super) argv: Vec<String>,
     pub(super) says: Says,
-    /// Who gets through without the sandbox. For the others the host itself refuses, and it only has to fail inside.
+    /// Users who succeed without the sandbox. For others the host itself refuses, and the attack only has to fail inside.
     pub(super) works_for: &'static [Who],
     pub(super) control: Control,
     /// A variable of the scene, or a path of the host, without which it cannot be tried.
@@ -32,13 +32,13 @@ pub(super) struct Row {
     /// The contract's `limits`, if it has any.
     pub(super) limits: &'static str,
     pub(super) arguments: &'static [&'static str],
-    /// Whether the program gets to its end although its run does not pass: what it took is counted afterwards.
+    /// True if the program ends although its run does not pass: its use is counted afterwards.
     pub(super) counted_afterwards: bool,
-    /// What else the bundle must say.
+    /// Further checks of the bundle.
     pub(super) evidence: fn(&Scene, &Sealed),
 }
 
-/// How it is shown that the program can do what it is meant to do.
+/// Control that shows that the program can do what it tries.
 #[derive(Clone, Copy)]
 pub(super) enum Control {
     /// By the same binary, under profile `none`.
@@ -51,7 +51,7 @@ pub(super) enum Control {
     Own(fn(&Scene, &Row) -> bool),
 }
 
-/// What a bundle says.
+/// Statement of a bundle.
 #[derive(Clone, Copy)]
 pub(super) struct Says {
     pub(super) status: Status,

@@ -33,7 +33,7 @@ pub(super) struct Scene {
     pub(super) world: World,
     /// Must appear nowhere.
     pub(super) secret: String,
-    /// Where everything is; the program gets them all.
+    /// Paths of everything, which the program gets as variables.
     pub(super) variables: BTreeMap<&'static str, String>,
     bystander: Child,
     /// Files on the host, beside the world.
@@ -133,13 +133,13 @@ impl Scene {
         command
     }
 
-    /// Whether the program has the variables that say where everything is.
+    /// True if the program has the variables with all paths.
     pub(super) fn told_where_to_look(&self, sealed: &Sealed) -> bool {
         let given = sealed.sandbox["variables"].as_array().unwrap();
         self.variables.keys().all(|name| given.contains(&json!(name)))
     }
 
-    /// Whether there is what a row needs: nothing, a variable, or a path of the host.
+    /// True if the needs of a row exist: nothing, a variable, or a path of the host.
     pub(super) fn has(&self, needed: &str) -> bool {
         needed.is_empty()
             || self.variables.contains_key(needed)

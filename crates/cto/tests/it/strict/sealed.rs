@@ -13,7 +13,7 @@ pub(super) struct Sealed {
     pub(super) run_id: String,
     pub(super) report: Value,
     pub(super) sandbox: Value,
-    /// What the engine and its programs printed.
+    /// Output of the engine and its programs.
     pub(super) stdout: String,
     bundle: PathBuf,
 }
@@ -47,12 +47,12 @@ impl Sealed {
         events.filter(|event| event["type"] == kind).map(|mut event| event["data"].take()).collect()
     }
 
-    /// Whether a line of a program says that it got through.
+    /// True if a line of a program says that it succeeded.
     pub(super) fn says_reached(&self) -> bool {
         self.stdout.lines().any(|line| line.ends_with(REACHED))
     }
 
-    /// Whether the program was started at all.
+    /// True if the program was started at all.
     pub(super) fn says_tried(&self) -> bool {
         self.stdout.lines().any(|line| line == TRIED)
     }

@@ -79,19 +79,19 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 fn after_the_end() -> Vec<Row> {
-    let left = Says { besides: "`leftover_processes` lists what was left", ..NOTHING };
+    let left = Says { besides: "`leftover_processes` names the remaining processes", ..NOTHING };
     let lives_on = |row: Row| row.stopped_by(DEATH).says(left).control(Control::Own(outlives)).evidence(was_left);
     let apart = "up=$(mktemp); setsid sh -c 'echo up > $0; exec sleep 600' $up > /dev/null 2>&1 &\n\
         while [ ! -s $up ]; do sleep 0.01; done; rm $up";
     vec![
-        lives_on(python("a daemon: forked twice, in a session of its own", DAEMON)),
-        lives_on(sh("a session of its own (`setsid`)", apart)),
+        lives_on(python("a daemon: forked twice, in a separate session", DAEMON)),
+        lives_on(sh("a separate session (`setsid`)", apart)),
         lives_on(sh("a child that is stopped", "sleep 600 > /dev/null 2>&1 & kill -STOP $!")),
         lives_on(python("a process whose first thread has ended", HEADLESS)).control(Control::Own(outlives_headless)),
-        python("process 1 without descriptors, time and priority", BLINDER)
+        python("taking descriptors, time and priority from process 1", BLINDER)
             .stopped_by("the filter of system calls; leftovers are looked for from outside")
             .says(violation(BLINDED)),
-        Row { limits: "{processes: 40}", ..python("more processes than it may have (fork bomb)", BOMB) }
+        Row { limits: "{processes: 40}", ..python("more processes than allowed (fork bomb)", BOMB) }
             .stopped_by(COUNT)
             .says(left)
             .control(Control::Own(outlives))
@@ -124,12 +124,9 @@ fn at_the_deadline() -> Vec<Row> {
     let deaf =
         "trap '' TERM INT HUP QUIT; echo ready; while read -r line; do echo REACHED; done; while :; do sleep 600; done";
     vec![
-        late(sh("a program that is deaf to every polite signal", deaf)).control(Control::Own(is_deaf)),
-        late(sh(
-            "a program that is stopped, with a stopped child",
-            "sleep 600 & kill -STOP $!; echo ready; kill -STOP $$",
-        ))
-        .control(Control::Own(stays_stopped)),
+        late(sh("a program that ignores every signal that it can", deaf)).control(Control::Own(is_deaf)),
+        late(sh("a stopped program with a stopped child", "sleep 600 & kill -STOP $!; echo ready; kill -STOP $$"))
+            .control(Control::Own(stays_stopped)),
     ]
 }
 
@@ -150,7 +147,7 @@ fn outlives_headless(scene: &Scene, row: &Row) -> bool {
     ended.success() && kill_process_group(group, Signal::KILL).is_ok()
 }
 
-/// What the program started lives on when it has ended.
+/// True if a process of the program outlives it.
 fn outlives(scene: &Scene, row: &Row) -> bool {
     let marker = marker(scene);
     let ended = scene.direct(row, &marker).stdout(Stdio::null()).status().unwrap();

@@ -20,22 +20,18 @@ use super::scene::Scene;
 
 pub(super) const CLASS: &str = "Theft through the harness";
 
-const DOOR: &str = "the result is read when the kernel says that all is dead, and no link is followed";
+const DOOR: &str = "`cto` reads the result after all processes are dead, and follows no link";
 /// All of it in one run, by an engine, by a check and by a setup; what is left of a bait may be kept or left out.
 pub(super) const LINES: &[[&str; 3]] = &[
     [
-        "a plain file swapped for a link to a secret, in state, workspace, home and temporary folder",
+        "a file replaced by a link to a secret, in state, workspace, home and temporary folder",
         DOOR,
-        "who was left, in `leftover_processes`",
+        "`leftover_processes` names the remaining processes",
     ],
-    ["a folder swapped for a link to a folder of secrets", DOOR, "no name of it"],
+    ["a folder replaced by a link to a folder of secrets", DOOR, "nothing from that folder"],
     ["a link to a named pipe, a terminal or an endless device", DOOR, "the run ends"],
-    ["a link to the harness's environment or to a file it has open, by `/proc`", DOOR, "nothing of it"],
-    [
-        "an endless file, and a named pipe of its own",
-        "reads are bounded and never wait",
-        "`state.left_out` in `trace.jsonl`",
-    ],
+    ["a link to the harness's environment or to a file it has open, by `/proc`", DOOR, "nothing from there"],
+    ["an endless file, and a named pipe", "reads have a limit and never wait", "`state.left_out` in `trace.jsonl`"],
 ];
 
 /// Leaves swapped entries and processes that go on swapping: some with a first thread that has ended, all at idle priority.
@@ -94,7 +90,7 @@ os._exit(0)
 
 /// Everywhere an engine can write: its state, its workspace (litter there), its home and the temporary folder.
 const PLACES: &[&str] = &["/run/cto/state", "/run/cto/state/deep/er", "junk", "$HOME", "$HOME/.cache", "/tmp/bait"];
-/// What a check can write and the harness reads: the folder of its reports.
+/// The folder of a check's reports, which the check can write and the harness reads.
 const REPORTS: &[&str] = &["/run/cto/reports", "$HOME", "/tmp/bait", "reports"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use testkit::{Ran, Who, World};
 use super::scene::Scene;
 use super::sealed::Sealed;
 
-pub(super) const CLASS: &str = "A host without what the sandbox needs";
+pub(super) const CLASS: &str = "A host that lacks a feature of the sandbox";
 
 /// A host that lacks something, played by limits around the harness that nobody else feels.
 pub(super) struct Lack {
@@ -30,28 +30,28 @@ macro_rules! apart {
 
 pub(super) const LACKS: &[Lack] = &[
     Lack {
-        of: "user namespaces: their number is limited to none",
+        of: "user namespaces: their limit is 0",
         who: Who::Ordinary,
         around: apart!(; "echo 0 > /proc/sys/user/max_user_namespaces; exec \"$@\""),
         text: "making namespaces: No space left on device",
         remedy: "sysctl user.max_user_namespaces=",
     },
     Lack {
-        of: "a whole `/proc`, since a container masks parts of it",
+        of: "an unmasked `/proc`: a container masks parts of it",
         who: Who::Ordinary,
         around: apart!("--mount", "--pid", "--fork", "--mount-proc"; "mount -t tmpfs none /proc/sys; exec \"$@\""),
         text: "mounting proc: ",
         remedy: "unmask",
     },
     Lack {
-        of: "capabilities: uid 0 in a container that has few",
+        of: "capabilities: uid 0 in a container with few",
         who: Who::Root,
         around: &["/usr/bin/setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"],
         text: "without CAP_SYS_ADMIN",
         remedy: "run as an ordinary user",
     },
     Lack {
-        of: "uids: uid 0 in a container that has no other",
+        of: "uids: uid 0 in a container without other uids",
         who: Who::Root,
         around: apart!(; "exec \"$@\""),
         text: "no unused uid",

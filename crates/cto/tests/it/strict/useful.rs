@@ -1,4 +1,4 @@
-//! What an engine needs works inside: programs that build and test software, and no false alarm for using them.
+//! Work of an engine that must succeed inside: programs that build and test software, without false alarms.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,7 +17,7 @@ pub(super) const CLASS: &str = "What works inside";
 pub(super) struct Tool {
     pub(super) name: &'static str,
     script: &'static str,
-    /// What the contract's environment says; `None` where the tool is not to be had.
+    /// The contract's environment; `None` if the tool is not available.
     environment: fn(&str, Who) -> Option<Value>,
 }
 
@@ -37,7 +37,7 @@ pub(super) const TOOLS: &[Tool] = &[
         environment: |_, _| Some(json!({})),
     },
     Tool {
-        name: "`python3 -m unittest`, with processes and a server of its own",
+        name: "`python3 -m unittest`, with processes and a server",
         script: "mkdir junk; cat > junk/test_it.py <<'END'
 import multiprocessing, socket, threading, unittest
 class Test(unittest.TestCase):
@@ -63,7 +63,7 @@ END
         },
     },
     Tool {
-        name: "`node`, with a child and a server of its own",
+        name: "`node`, with a child process and a server",
         script: "node -e 'console.log(require(\"child_process\").execSync(\"echo hi\").toString().trim())
             require(\"http\").createServer((_, answer) => answer.end(\"works\")).listen(0, \"127.0.0.1\", function () {
             fetch(`http://127.0.0.1:${this.address().port}`).then(it => it.text()).then(it => { console.log(it); process.exit(0) }) })'",
@@ -80,7 +80,7 @@ END
     },
 ];
 
-/// Whether the user may enter and read these places, as far as the test can know it for another user than the test's own.
+/// True if the user may enter and read these places, as far as the test can tell for another user.
 fn readable(test: &str, who: Who, places: &[&str]) -> bool {
     let open = |path: &Path| fs::metadata(path).is_ok_and(|stat| stat.permissions().mode() & 0o005 == 0o005);
     let shut = places.iter().flat_map(|place| Path::new(place).ancestors()).find(|path| !open(path));

@@ -7,7 +7,7 @@ use super::row::{READ_ONLY, Row};
 pub(super) const CLASS: &str = "Writing outside";
 
 pub(super) fn rows() -> Vec<Row> {
-    let private = "its own `/tmp`, which vanishes";
+    let private = "a private `/tmp`, which is deleted";
     vec![
         sh("a file of the source repository", "echo more >> $SOURCE/a.txt && echo REACHED"),
         sh("the configuration of the source repository", "echo '[core]' >> $SOURCE/.git/config && echo REACHED"),
@@ -17,20 +17,19 @@ pub(super) fn rows() -> Vec<Row> {
              os.open(places[0], os.O_WRONLY)\nreached()",
         ),
         opens("the report of another run", "$OTHER/report.json"),
-        sh("a record of the operator's", "echo mine > $HARNESS/records/admission.json && echo REACHED"),
+        sh("a record of the operator", "echo mine > $HARNESS/records/admission.json && echo REACHED"),
         opens("the harness's key", "$HARNESS/keys/harness.pem"),
         opens("the ledger", "$HARNESS/ledger.db"),
         sh("the operator's shell start-up file", "echo evil >> $OPERATOR/.bashrc && echo REACHED"),
-        sh("a file planted in the host's `/tmp`", "mkdir -p $VICTIM && echo planted > $VICTIM/planted")
-            .stopped_by(private),
-        sh("the mode of somebody's file", "chmod 777 $VICTIM/file && echo REACHED"),
+        sh("a new file in the host's `/tmp`", "mkdir -p $VICTIM && echo planted > $VICTIM/planted").stopped_by(private),
+        sh("the mode of another user's file", "chmod 777 $VICTIM/file && echo REACHED"),
         opens("`/etc/passwd`", "/etc/passwd").of_root().stopped_by(READ_ONLY),
         python("a system directory", "if os.access('/usr', os.W_OK): reached()").of_root().stopped_by(READ_ONLY),
         opens("the core pattern of the kernel", "/proc/sys/kernel/core_pattern").of_root().stopped_by(READ_ONLY),
-        opens("what the kernel does on a panic", "/proc/sys/kernel/panic").of_root().stopped_by(READ_ONLY),
+        opens("the kernel's reaction to a panic", "/proc/sys/kernel/panic").of_root().stopped_by(READ_ONLY),
         opens("the kernel's emergency keys", "/proc/sysrq-trigger")
             .of_root()
-            .stopped_by("masked in its `/proc`")
+            .stopped_by("masked in the sandbox's `/proc`")
             .needs("/proc/sysrq-trigger"),
         python(
             "the control groups of the host",

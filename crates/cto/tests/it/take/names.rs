@@ -1,4 +1,4 @@
-//! Where a branch's name is in the way of another, or is none.
+//! Names of branches that block others, or are invalid.
 
 use std::fs;
 use std::os::unix::fs::symlink;

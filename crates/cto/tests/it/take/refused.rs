@@ -1,4 +1,4 @@
-//! What is not taken: each refused with a reason and what to do, and the repository as it was.
+//! Refused patches: each with a reason and a remedy, and with an unchanged repository.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Who asks, with which key, for what, and about something that may be no bundle at all.
+//! Callers, their keys and their questions, also about a folder that is no bundle.
 
 use std::fs;
 use std::path::Path;

@@ -15,7 +15,7 @@ use testkit::{program, resign};
 
 use super::{Corpus, Scene, all_hold, corpus, fresh_key, refusal};
 
-/// What is done to a copy of the bundle of a run that passed, and the file and the checks (any of them) that must be named.
+/// A change to a copy of a passed run's bundle, and the file and any of the checks that must be named.
 struct Edit {
     name: &'static str,
     apply: fn(&Scene, &Corpus),

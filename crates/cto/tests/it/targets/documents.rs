@@ -18,7 +18,7 @@ struct Filed {
     unsigned: PathBuf,
     used: String,
     denied: String,
-    /// What commands print about requests and their packets.
+    /// Output of commands about requests and their packets.
     printed: Vec<(&'static str, Value)>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::{CLOSE, CREDENTIALS, CommandRow, Counts, DEPLOY, ISSUE_CLOSE, MERGE, PR_OPEN, PUBLISH, PUSH, ToolRow};
 
+/// Commands of forges.
 pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         names: &["gh"],

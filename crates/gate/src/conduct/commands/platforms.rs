@@ -2,6 +2,7 @@
 
 use super::{CREDENTIALS, CommandRow, Counts, DEPLOY, PR_OPEN, PUBLISH, ToolRow};
 
+/// Commands of platforms that deploy.
 pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         names: &["kubectl", "oc"],

@@ -2,6 +2,7 @@
 
 use super::{CREDENTIALS, CommandRow, Counts, DEPLOY, PUBLISH, ToolRow};
 
+/// Commands of package registries.
 pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         names: &["npm"],

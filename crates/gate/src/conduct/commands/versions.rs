@@ -2,6 +2,7 @@
 
 use super::{CREDENTIALS, CommandRow, PUBLISH, PUSH, ToolRow};
 
+/// Commands of version control.
 pub(super) const TOOLS: &[ToolRow] = &[
     ToolRow {
         names: &["git"],

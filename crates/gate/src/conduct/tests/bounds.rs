@@ -10,7 +10,7 @@ use super::super::commands::tools;
 use super::super::{ATTEMPTS_MAX, GitState, TEXT_MAX, judge_conduct, judge_git_changes};
 use super::{execution, told};
 
-/// What holds for any judgement.
+/// Checks the bounds of any judgement.
 fn bounded(attempts: &[Attempt]) {
     assert!(attempts.len() <= ATTEMPTS_MAX);
     assert!(attempts.is_sorted_by_key(|attempt| attempt.judged));

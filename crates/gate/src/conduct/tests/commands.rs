@@ -103,7 +103,7 @@ fn the_file_and_the_given_name_both_count() {
     }
 }
 
-/// What is kept decides whether a command can hide behind options, so both sides have to know the same number.
+/// The number of kept arguments decides whether a command can hide behind options, so both sides must know the same number.
 #[test]
 fn as_many_arguments_are_kept_as_the_recorder_keeps() {
     let memory = include_str!("../../../../sandbox/src/strict/seccomp/memory.rs");

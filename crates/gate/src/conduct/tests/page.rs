@@ -38,8 +38,8 @@ fn settings() -> String {
     let rows = SETTINGS.iter().map(|setting| {
         let value = match setting.value {
             Value::Any => String::new(),
-            Value::NoSwitch => ", not merely on or off".to_owned(),
-            Value::Begins(start) => format!(", beginning with `{start}`"),
+            Value::NoSwitch => " with another value than on or off".to_owned(),
+            Value::Begins(start) => format!(" with a value that begins with `{start}`"),
         };
         let counts = counts_in_words(Some(setting.counts));
         format!("| {}{value} | {counts} | {} |\n", code(setting.keys), setting.why)

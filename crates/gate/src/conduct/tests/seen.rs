@@ -1,4 +1,4 @@
-//! What the recorders saw, as a whole.
+//! The records of all recorders together.
 
 use contract::sandbox::{
     CanaryTouch, Connection, ENTRIES_KEPT, ExecutedFile, Execution, FileKind, ObservedConduct, RefusedCall,

@@ -80,7 +80,7 @@ pub fn export_run(source: &ExportSource<'_>, to: &Path) -> Result<Exported, Expo
     let written = write(&files, &aside, to).and_then(|archive_bytes| {
         stop::pass_place("export.written");
         if names.bytes() > allowance(archive_bytes) {
-            let why = "it holds so much of the same that an import would take it for a bomb";
+            let why = "it compresses so well that an import would refuse it as a bomb";
             return Err(ExportRunError::Unfit { name: BUNDLE.to_owned(), why });
         }
         let placed = renameat_with(CWD, &aside, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from);

@@ -43,7 +43,7 @@ impl<R: Read> Read for BoundedStream<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.allowance.0.get();
         if left == 0 && !buffer.is_empty() {
-            return Err(io::Error::other("it has more bytes than it may have"));
+            return Err(io::Error::other("it exceeds its size limit"));
         }
         let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let count = self.inner.read(&mut buffer[..most])?;

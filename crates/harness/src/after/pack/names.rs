@@ -48,7 +48,7 @@ const ACTS: &str = "is a part of a git directory that git would act on";
 
 /// Answer to the question of whether a part of a workspace travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stays {
+pub(super) enum PackDecision {
     Travels,
     LeftOut,
     /// The workspace would not be whole elsewhere.
@@ -56,18 +56,20 @@ pub(super) enum Stays {
 }
 
 /// Judges a file or folder of the sender, by its name in the pack.
-pub(super) fn judge_part(name: &str) -> Stays {
-    let Some(inner) = name.strip_prefix("workspace/") else { return Stays::Travels };
+pub(super) fn judge_part(name: &str) -> PackDecision {
+    let Some(inner) = name.strip_prefix("workspace/") else { return PackDecision::Travels };
     let lower = inner.to_ascii_lowercase();
     let last = lower.rsplit('/').next().unwrap_or(&lower);
     match lower.strip_prefix(".git/") {
-        Some(of_git) if BORROWING_FILES.contains(&of_git) => Stays::Stops("borrows objects of another repository"),
-        Some(of_git) if ACTING_PARTS.contains(&of_git) => Stays::LeftOut,
-        Some(_) => Stays::Travels,
-        None if last == GIT && lower != GIT => Stays::LeftOut,
-        None if MADE_AGAIN.contains(&last) || is_environment(last) || lower == "scratch" => Stays::LeftOut,
-        None if last.ends_with(".cto-pack.tar.zst") || last.starts_with(SCRATCH) => Stays::LeftOut,
-        None => Stays::Travels,
+        Some(of_git) if BORROWING_FILES.contains(&of_git) => {
+            PackDecision::Stops("borrows objects of another repository")
+        }
+        Some(of_git) if ACTING_PARTS.contains(&of_git) => PackDecision::LeftOut,
+        Some(_) => PackDecision::Travels,
+        None if last == GIT && lower != GIT => PackDecision::LeftOut,
+        None if MADE_AGAIN.contains(&last) || is_environment(last) || lower == "scratch" => PackDecision::LeftOut,
+        None if last.ends_with(".cto-pack.tar.zst") || last.starts_with(SCRATCH) => PackDecision::LeftOut,
+        None => PackDecision::Travels,
     }
 }
 
@@ -85,7 +87,7 @@ pub(super) fn name_problem(name: &str) -> Option<&'static str> {
         () if name.split('/').any(|part| matches!(part, "" | "." | "..")) => Some("leads out of the pack"),
         () if is_secret_name(name) => Some("could be a secret, which never travels"),
         () if acts_in_git(name) => Some(ACTS),
-        () if !has_place_in_home(name) => Some("is no part of a home that travels"),
+        () if !has_place_in_home(name) => Some("is not a part of a home that a pack may hold"),
         () if is_home_in_workspace(name) => Some("would make a folder of the workspace a home"),
         () => None,
     }
@@ -182,15 +184,15 @@ mod tests {
             ("workspace/sub/.env", Some("could be a secret, which never travels")),
             ("workspace/.env.local", Some("could be a secret, which never travels")),
             ("workspace/.env.example", None),
-            ("home/trust/workspaces", Some("is no part of a home that travels")),
-            ("home/trust/continuity.json", Some("is no part of a home that travels")),
-            ("home/trust/allowed_signers/x", Some("is no part of a home that travels")),
-            ("home/engines/identity-x", Some("is no part of a home that travels")),
-            ("home/cache/baselines/x.json", Some("is no part of a home that travels")),
-            ("home/halt.json", Some("is no part of a home that travels")),
-            ("home/harness-runs", Some("is no part of a home that travels")),
-            ("home/harness-runsx/a", Some("is no part of a home that travels")),
-            ("home/Ledger.db", Some("is no part of a home that travels")),
+            ("home/trust/workspaces", Some("is not a part of a home that a pack may hold")),
+            ("home/trust/continuity.json", Some("is not a part of a home that a pack may hold")),
+            ("home/trust/allowed_signers/x", Some("is not a part of a home that a pack may hold")),
+            ("home/engines/identity-x", Some("is not a part of a home that a pack may hold")),
+            ("home/cache/baselines/x.json", Some("is not a part of a home that a pack may hold")),
+            ("home/halt.json", Some("is not a part of a home that a pack may hold")),
+            ("home/harness-runs", Some("is not a part of a home that a pack may hold")),
+            ("home/harness-runsx/a", Some("is not a part of a home that a pack may hold")),
+            ("home/Ledger.db", Some("is not a part of a home that a pack may hold")),
             ("home/harness-runs/r/report.json", None),
             ("home/requests/req-1/packet.txt", None),
             ("home/trust/allowed_signers", None),
@@ -221,19 +223,19 @@ mod tests {
     #[test]
     fn parts_that_mean_something_on_one_machine_alone_stay_there() {
         for (name, expected) in [
-            ("workspace/.git/hooks", Stays::LeftOut),
-            ("workspace/.git/config", Stays::LeftOut),
-            ("workspace/a/node_modules", Stays::LeftOut),
-            ("workspace/scratch", Stays::LeftOut),
-            ("workspace/a/.env", Stays::LeftOut),
-            ("workspace/vendored/.git", Stays::LeftOut),
-            ("workspace/team.cto-pack.tar.zst", Stays::LeftOut),
-            ("workspace/.cto-pack.part-7", Stays::LeftOut),
-            ("workspace/.git/objects/info/alternates", Stays::Stops("borrows objects of another repository")),
-            ("workspace/.git", Stays::Travels),
-            ("workspace/a/scratch", Stays::Travels),
-            ("workspace/WORKBOARD.yaml", Stays::Travels),
-            ("home/ledger.db", Stays::Travels),
+            ("workspace/.git/hooks", PackDecision::LeftOut),
+            ("workspace/.git/config", PackDecision::LeftOut),
+            ("workspace/a/node_modules", PackDecision::LeftOut),
+            ("workspace/scratch", PackDecision::LeftOut),
+            ("workspace/a/.env", PackDecision::LeftOut),
+            ("workspace/vendored/.git", PackDecision::LeftOut),
+            ("workspace/team.cto-pack.tar.zst", PackDecision::LeftOut),
+            ("workspace/.cto-pack.part-7", PackDecision::LeftOut),
+            ("workspace/.git/objects/info/alternates", PackDecision::Stops("borrows objects of another repository")),
+            ("workspace/.git", PackDecision::Travels),
+            ("workspace/a/scratch", PackDecision::Travels),
+            ("workspace/WORKBOARD.yaml", PackDecision::Travels),
+            ("home/ledger.db", PackDecision::Travels),
         ] {
             assert_eq!(judge_part(name), expected, "{name}");
         }

@@ -13,7 +13,7 @@ use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 use zstd::stream::write::Encoder;
 
 use super::check::verify_home;
-use super::names::{HOME_FILES, LEDGER_FILE, SCRATCH, Stays, home_folders, judge_part, name_problem};
+use super::names::{HOME_FILES, LEDGER_FILE, PackDecision, SCRATCH, home_folders, judge_part, name_problem};
 use super::private_keys::KeySearch;
 use super::{
     FORMAT, MANIFEST, MOST_FILES, PackError, PackManifest, PackedFile, SIGNATURE, VERSION, copy_digested, signed_bytes,
@@ -180,9 +180,9 @@ fn list_tree(
         })?;
         let name = format!("{below}/{name}");
         match judge_part(&name) {
-            Stays::Travels => {}
-            Stays::LeftOut => continue,
-            Stays::Stops(why) => return Err(PackError::Unfit { name, why }),
+            PackDecision::Travels => {}
+            PackDecision::LeftOut => continue,
+            PackDecision::Stops(why) => return Err(PackError::Unfit { name, why }),
         }
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_file() && name == "workspace/.git" {
@@ -226,7 +226,7 @@ pub(super) fn describe_file(name: &str, file: &FoundFile) -> Result<PackedFile, 
         return Err(failed(io::Error::other("it changed while it was read")));
     }
     if search.finish_search() {
-        return Err(PackError::Unfit { name: name.to_owned(), why: "it holds a private key, which never travels" });
+        return Err(PackError::Unfit { name: name.to_owned(), why: "it holds a private key, which no pack may hold" });
     }
     Ok(PackedFile { name: name.to_owned(), size, sha256, executable: file.executable })
 }

@@ -28,7 +28,7 @@ pub struct Candidate {
     pub model: Option<ModelPair>,
 }
 
-/// Why no comparison was made.
+/// Reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareCandidateError {
     #[error(transparent)]

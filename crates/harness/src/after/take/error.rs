@@ -15,9 +15,7 @@ pub enum TakeError {
     NotPass(Status, Vec<Reason>),
     #[error("the run of stage {0} worked on a case's own files, so no repository can take the patch")]
     Stage(Stage),
-    #[error(
-        "its patch is redacted: without the secret that stood in it, it does not make the result that was verified"
-    )]
+    #[error("its patch is redacted: without the secret, it does not give the verified result")]
     Redacted,
     #[error("the run changed nothing, so that there is nothing to take")]
     NothingChanged,
@@ -36,7 +34,7 @@ pub enum TakeError {
     #[error("the {what} cannot be built again: expected tree {expected}, found {found}")]
     AnotherTree { what: &'static str, expected: String, found: String },
     /// The contract's branch policy gives no valid branch name.
-    #[error("the contract's branch policy makes `{name}`, which is no name of a branch: {problem}")]
+    #[error("the contract's branch policy makes `{name}`, which is not a valid branch name: {problem}")]
     Policy {
         name: String,
         #[source]
@@ -51,7 +49,7 @@ pub enum TakeError {
     #[error("somebody else is at work on branch {branch}: {lock} is there")]
     Locked { branch: BranchName, lock: PathBuf },
     /// The branch exists, but is not recorded yet.
-    #[error("branch {branch} is made, but that it was taken could not be recorded: {problem}")]
+    #[error("branch {branch} is made, but taking it could not be recorded: {problem}")]
     NotRecorded {
         branch: BranchName,
         #[source]

@@ -124,7 +124,7 @@ fn print(harness: &Harness, pieces: &Pieces, arguments: &[String], wall: Duratio
     let (shown_places, mut argv) = pieces.command();
     argv.extend(arguments.iter().cloned());
     let work = Work::make_area(&harness.home, "identity");
-    let work = work.map_err(|error| format!("there is no place to ask it in: {error}"))?;
+    let work = work.map_err(|error| format!("there is no folder for its identity check: {error}"))?;
     let look = Look { argv, folder: work.path().to_owned(), shown: shown_places, contract: None, stdin: None, wall };
     let mut said = Vec::new();
     let mut on_line = |line: sandbox::Line<'_>| {
@@ -134,7 +134,7 @@ fn print(harness: &Harness, pieces: &Pieces, arguments: &[String], wall: Duratio
         }
     };
     let looked = look_around(harness, &look, &AtomicBool::new(false), &mut on_line);
-    let looked = looked.map_err(|error| format!("it could not be asked who it is: {error}"))?;
+    let looked = looked.map_err(|error| format!("its identity check could not run: {error}"))?;
     Ok((String::from_utf8_lossy(&said).into_owned(), looked))
 }
 
@@ -143,7 +143,7 @@ fn ask(harness: &Harness, pieces: &Pieces, check: &IdentityCheck) -> Result<Stri
     let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
     let first: String = show_controls(first).chars().take(120).collect();
     if looked.timed_out {
-        return Err("it did not say who it is in time".to_owned());
+        return Err("its identity check did not end in time".to_owned());
     }
     if !check.accepts_output(&said) {
         let code = looked.exit.map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));

@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bridge::{Bookkeeper, Spent};
+use bridge::{AccountKeeper, Spent};
 use serde::{Deserialize, Serialize};
 use untrusted_fs::own_files;
 
@@ -30,10 +30,10 @@ fn place(work: &Path) -> PathBuf {
 }
 
 /// Keeps the account from here on.
-pub(super) fn keep_account(work: &Path) -> io::Result<Bookkeeper> {
+pub(super) fn keep_account(work: &Path) -> io::Result<AccountKeeper> {
     let file = File::create_new(place(work))?;
     write(&file, Spent::default())?;
-    Ok(Bookkeeper(Arc::new(move |spent| write(&file, spent).is_ok())))
+    Ok(AccountKeeper(Arc::new(move |spent| write(&file, spent).is_ok())))
 }
 
 fn write(mut file: &File, Spent { requests, tokens, money_micros }: Spent) -> io::Result<()> {
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_read_again() {
         let work = tempfile::tempdir().unwrap();
-        let Bookkeeper(keep) = super::keep_account(work.path()).unwrap();
+        let AccountKeeper(keep) = super::keep_account(work.path()).unwrap();
         assert_eq!(read_spent(work.path()), Some(Spent::default()));
         let spent = Spent { requests: 3, tokens: 1200, money_micros: 9 };
         assert!(keep(spent));

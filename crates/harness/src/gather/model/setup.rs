@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridge::{
-    AdmittedPair, AnswerSource, Bookkeeper, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, Proxy,
+    AccountKeeper, AdmittedPair, AnswerSource, BridgeConfig, Credential, Endpoint, NetworkClass, PriceTable, Proxy,
     Recorder, Redact, ReplaySource, ResponsesWire, RunToken, Secret, Spent, Upstream, UseLimits,
 };
 use contract::model::ModelFacts;
@@ -83,7 +83,7 @@ pub(super) fn set_up(
     Ok(BridgeSetup { config, values, share })
 }
 
-fn kept_account(run: &RunFile<'_>, share: &Share) -> Result<Bookkeeper, String> {
+fn kept_account(run: &RunFile<'_>, share: &Share) -> Result<AccountKeeper, String> {
     account::keep_account(run.work()).map_err(|error| {
         // Nothing was asked, so nothing is held of the day either.
         let settled = share.settle_share(run, Spent::default());

@@ -86,7 +86,7 @@ mod tests {
         }
     }
 
-    /// What a layer has of a tree: it covers what is another thing there, and nothing else.
+    /// A layer covers files of a tree only where the tree has another kind of file.
     #[test]
     fn files_of_the_tree_that_a_layer_covers_lie_on_top_of_it() {
         let trial = Trial::new();

@@ -203,8 +203,7 @@ impl<'a> LayerMaker<'a> {
         let on = (!view.is_part).then_some(judged.base);
         let mut made = self.judged_layer_on(judged, &view, on)?;
         if let (MadeLayer::Failed(failed), Some(_)) = (&made, on) {
-            let sentence =
-                format!("setup does not run over what it made of the baseline, and is tried without: {failed}");
+            let sentence = format!("setup fails on the baseline's layer, and runs again without it: {failed}");
             self.say(&sentence);
             made = self.judged_layer_on(judged, &view, None)?;
         }
@@ -240,7 +239,7 @@ impl<'a> LayerMaker<'a> {
         };
         let withdrawn = withdraw_exam_files(&layer.files, &judged.base.files, &judged.exam);
         for path in withdrawn.map_err(|error| Stopped::Io(layer.files.clone(), error))? {
-            self.say(&format!("setup made `{path}`, which belongs to the exam and counts for nothing"));
+            self.say(&format!("setup made `{path}`, which belongs to the exam set and is ignored"));
         }
         Ok(MadeLayer::Layer(layer))
     }

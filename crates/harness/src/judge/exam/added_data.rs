@@ -23,7 +23,7 @@ impl Examiner<'_> {
         if !failed || with_data == exam {
             return Ok((exam, ran));
         }
-        self.say("the patch adds data of tests: the exam is held once more with it");
+        self.say("the patch adds test data: the exam runs once more with it");
         let found = &mut self.found;
         found.passes.truncate(before.0);
         found.blocks.truncate(before.1);

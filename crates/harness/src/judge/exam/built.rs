@@ -82,7 +82,7 @@ impl Examiner<'_> {
         let Restoring { rewritten, restored, hooks, made, .. } = restoring.restore(changes).map_err(failed)?;
         (exam_tree.rewritten, exam_tree.hooks, exam_tree.made) = (rewritten, hooks, made);
         for path in restored {
-            self.say(&format!("{name}: the build wrote `{path}`, which belongs to the exam and counts for nothing"));
+            self.say(&format!("{name}: the build wrote `{path}`, which belongs to the exam set and is ignored"));
         }
         Ok(())
     }

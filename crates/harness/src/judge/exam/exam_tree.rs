@@ -10,7 +10,7 @@ use contract::sandbox::Attempt;
 use contract::task::Command;
 use contract::{Digest, Reason};
 use sandbox::{Access, Ended, Spec, Upper, WorkspaceFrom};
-use testimony::results::{self, Heard, TestResults};
+use testimony::results::{self, RunnerOutput, TestResults};
 use tree::Listing;
 use untrusted_fs::own_files::OwnPath as _;
 use untrusted_fs::{plain_names, read_plain};
@@ -283,7 +283,7 @@ fn heard(command: &Command, exam_tree: &ExamTree, reports: &Path, ended: &Ended)
         files.extend(found.map(|bytes| (name, bytes)));
     }
     let (stdout, stderr) = (ended.stdout.text_bytes(), ended.stderr.text_bytes());
-    results::read(&Heard { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })
+    results::read(&RunnerOutput { argv: &command.argv, stdout: &stdout, stderr: &stderr, files: &files })
 }
 
 /// Names of the reports that the command's runner leaves in folders of its own.

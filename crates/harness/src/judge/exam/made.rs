@@ -56,7 +56,7 @@ impl Examiner<'_> {
                 self.found.coverage.insert(Coverage::ProductNotRebuilt);
             }
             let path = show_controls(&path_text(&path));
-            self.say(&format!("`{path}` lies where setup or build make something, {how}; the exam is held without it"));
+            self.say(&format!("`{path}` is where setup or build make a file, {how}; the exam runs without it"));
         }
         Ok(())
     }

@@ -401,7 +401,7 @@ fn in_words(weaknesses: &[Weakness]) -> String {
             format!("{result} tests were executed, {baseline} in the baseline")
         }
         Weakness::NothingRan(places) => {
-            format!("no test was executed of what the baseline could not load: {}", names(places))
+            format!("no test ran in parts that the baseline could not load: {}", names(places))
         }
     });
     words.collect::<Vec<_>>().join("; ")

@@ -3,7 +3,7 @@
 mod agreement;
 mod conduct;
 mod controls;
-mod desk;
+mod exam_trial;
 mod excused;
 mod facts;
 mod names;
@@ -13,4 +13,4 @@ mod put;
 mod reasons;
 mod trees;
 
-pub(super) use desk::Script;
+pub(super) use exam_trial::Script;

@@ -67,7 +67,7 @@ impl RecoveredLanding {
             LandingEnd::Finished => format!("the landing was finished: the change is on branch {branch} of {place}"),
             LandingEnd::NotRolledBack => format!("the rollback did not happen: branch {branch} stays in {place}"),
             LandingEnd::RollbackUnsaid => {
-                format!("the change was taken back from branch {branch} of {place}, and nobody has said why")
+                format!("the change was taken back from branch {branch} of {place}, and no reason is recorded")
             }
         }
     }

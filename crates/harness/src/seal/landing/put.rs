@@ -209,7 +209,7 @@ pub(crate) fn describe_removal(removal: &Removal) -> String {
         Removal::CheckedOut(at) => format!("it is checked out at {}", at.display()),
         Removal::Locked(lock) => {
             let lock = lock.display();
-            format!("somebody else is at work on it: {lock} is there; if nothing is: rm {lock}")
+            format!("another program works on it: {lock} exists; if none does: rm {lock}")
         }
     }
 }

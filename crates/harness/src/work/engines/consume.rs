@@ -145,7 +145,7 @@ fn leave_word(run: &RunFile<'_>, using: &ApprovalUse, is_marked: bool) -> Option
         match mark_used(run.harness(), using.request, run.id(), MarkDurability::Written) {
             Ok(true) => {}
             Ok(false) => return Some(Blocked::of_mark(using)),
-            Err(error) => return refuse(format!("the approval is used up, and no mark can be left of it: {error}")),
+            Err(error) => return refuse(format!("the approval is used up, but its mark was not written: {error}")),
         }
         stop::pass_place("approval.remembered");
     }
@@ -175,7 +175,7 @@ fn judge_refreshed(decided: &ApprovalFacts, now: &ApprovalFacts, stage: Stage, c
     (before != after).then(|| Refusal {
         gate: Gate::Approval,
         reason: Reason::ApprovalMissing,
-        text: "an approval that the decision rests on counts no longer".to_owned(),
+        text: "an approval that the decision used is no longer valid".to_owned(),
         remedy: now.request_command.clone(),
     })
 }

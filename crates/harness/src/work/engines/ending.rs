@@ -108,7 +108,7 @@ pub(crate) fn judge_again(
 /// Finding in the kept output against a run that had none when its engine ended.
 fn judge_kept(ending: &Ending, how: EndedHow) -> Option<String> {
     let why = ending.broken_protocol(how).map(str::to_owned);
-    why.or_else(|| ending.failed(how).map(|why| format!("what is kept of it says that {why}")))
+    why.or_else(|| ending.failed(how).map(|why| format!("its kept output says that {why}")))
 }
 
 fn kept(run: &RunFile<'_>, name: &str) -> Vec<u8> {
@@ -186,7 +186,7 @@ mod tests {
         let kept = |stdout: &[u8]| judge_kept(&Ending::read(stdout, b"", b""), BY_ITSELF);
         assert!(kept(b"done\n").is_some_and(|why| why.starts_with("there is no AGENT_RESULT")));
         let failed = kept(&envelope("{\"status\":\"failed\"}")).unwrap();
-        assert!(failed.starts_with("what is kept of it says that "), "{failed}");
+        assert!(failed.starts_with("its kept output says that "), "{failed}");
         assert_eq!(kept(&envelope("{\"status\":\"completed\"}")), None, "control");
     }
 }

@@ -195,7 +195,7 @@ fn write_files(files: &[(String, String)], state: &Path) -> Result<Vec<(String, 
         own_files::write_file(&path, text).map_err(failed)?;
         let back = untrusted_fs::read_plain(state, below.as_bytes(), text.len() as u64);
         let Some(back) = back.filter(|back| back == text.as_bytes()) else {
-            return Err(failed(std::io::Error::other("what was written is not what is read")));
+            return Err(failed(std::io::Error::other("the written bytes differ from the read ones")));
         };
         read.push((below.clone(), back));
     }

@@ -22,7 +22,7 @@ pub(crate) struct SearchedPlaces {
 }
 
 /// Order of an engine, as it is handed over.
-pub(super) struct Handed<'a> {
+pub(super) struct EngineInput<'a> {
     pub(super) argv: &'a [String],
     pub(super) input: &'a [u8],
     /// Environment without the run's token, which is worthless and written nowhere.
@@ -36,7 +36,7 @@ impl SearchedPlaces {
     /// one does.
     pub(super) fn search(
         run: &RunFile<'_>,
-        handed: &Handed<'_>,
+        handed: &EngineInput<'_>,
         paths: &[String],
     ) -> Result<(Self, Option<LookedAt>), Stopped> {
         let mut contract = run.task().contract.clone();

@@ -8,7 +8,7 @@ use contract::{Decision, TaskBounds, canonical_digest};
 use sandbox::{Spec, Upper, WorkspaceFrom};
 
 use super::engine_call::EngineCall;
-use super::given::{Handed, SearchedPlaces, repository_paths};
+use super::given::{EngineInput, SearchedPlaces, repository_paths};
 use super::{Blocked, EngineRun, case, engine_call, fake};
 use crate::gather::decide::Preparation;
 use crate::gather::engine::equip::Equipped;
@@ -108,7 +108,7 @@ fn named_target(
 ) -> Result<Option<Blocked>, Stopped> {
     let token = link.map(ModelLink::token);
     let named = |(_, value): &&(String, String)| token.is_none_or(|token| !value.contains(token));
-    let handed = Handed {
+    let handed = EngineInput {
         argv: &engine_call.argv,
         input: engine_call.brief.as_bytes(),
         environment: environment.iter().filter(named).cloned().collect(),

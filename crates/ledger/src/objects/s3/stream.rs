@@ -64,7 +64,7 @@ pub(super) fn connect_endpoint(place: &BucketPlace, deadline: Instant) -> Result
             let session = session.map_err(|error| ObjectFault::Tls(error.to_string()))?;
             Ok(Box::new(StreamOwned::new(session, dial(place, deadline)?)))
         }
-        (true, None) => Err(ObjectFault::Unprotected("no certificate authorities are named that vouch for it")),
+        (true, None) => Err(ObjectFault::Unprotected("no setting names certificate authorities for it")),
         (false, _) if endpoint.is_loopback() => Ok(Box::new(dial(place, deadline)?)),
         (false, _) => Err(ObjectFault::Unprotected("its endpoint is not https")),
     }

@@ -3,7 +3,7 @@
 use super::super::files::compare_files;
 use super::super::short;
 
-/// What did not change, what is unclear and what is not named.
+/// Files that did not change, that are unclear, and that are not named.
 fn check(named: &[&str], changed: &[&str], wanted: [&[&str]; 3]) {
     let strings = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let found = compare_files(&strings(named), &strings(changed));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::super::MAX_TEXT;
 use super::super::said::{MAX_CLAIMS, MAX_FILES};
-use super::super::stream::{Few, MAX_PROSE};
+use super::super::stream::{CappedList, MAX_PROSE};
 use super::{check, extract, good, judge_all};
 
 /// The bounds that hold for any output.
@@ -222,8 +222,8 @@ fn claims_are_cut_and_counted_once() {
 #[test]
 fn long_lists_are_not_held() {
     let list = format!("[{}]", vec!["1"; 3 * MAX_FILES].join(","));
-    assert_eq!(serde_json::from_str::<Few<u8>>(&list).unwrap().0.len(), MAX_FILES);
-    assert!(serde_json::from_str::<Few<u8>>(&list.replace(']', "")).is_err());
+    assert_eq!(serde_json::from_str::<CappedList<u8>>(&list).unwrap().0.len(), MAX_FILES);
+    assert!(serde_json::from_str::<CappedList<u8>>(&list.replace(']', "")).is_err());
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn line(judged: &JudgedClaim) -> String {
     format!("{mark}{} {words}: {verdict}{prose}", judged.claim.found_in)
 }
 
-/// What an engine said in a world, claim by claim.
+/// Judges an engine's claims in a world, claim by claim.
 fn check(speech: Speech, stdout: impl AsRef<[u8]>, seen: &Seen, wanted: &[&str]) {
     let stdout = stdout.as_ref();
     let lines: Vec<String> = said(speech, stdout, seen).iter().map(line).collect();

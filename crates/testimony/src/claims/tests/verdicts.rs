@@ -1,4 +1,4 @@
-//! What makes a claim supported, contradicted or neither, kind by kind, with the words that say so.
+//! Verdicts on claims (supported, contradicted, unverifiable), kind by kind, with their texts.
 
 use contract::claim::{Claim, ClaimSource, ClaimVerdict, Saying};
 

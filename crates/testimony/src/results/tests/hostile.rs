@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::tally::MOST_TESTS;
 use super::super::text::LONGEST_IDENTITY;
-use super::super::{Heard, TestResults, read, report_files};
+use super::super::{RunnerOutput, TestResults, read, report_files};
 
 /// Lines and parts of lines that some reader waits for.
 const WORDS: [&str; 66] = [
@@ -93,7 +93,7 @@ fn attempt(stdout: &[u8], stderr: &[u8], file: &[u8]) {
     let _ = report_files(&argv);
     for name in ["pytest.xml", "other"] {
         let files = [(name.to_owned(), file.to_vec())];
-        if let Some(results) = read(&Heard { argv: &argv, stdout, stderr, files: &files }) {
+        if let Some(results) = read(&RunnerOutput { argv: &argv, stdout, stderr, files: &files }) {
             bounded(&results);
         }
     }
@@ -146,7 +146,8 @@ const LONGEST: Duration = Duration::from_secs(120);
 fn soon(stdout: &[u8], file: &[u8]) -> Option<TestResults> {
     let began = Instant::now();
     let argv = ["make".to_owned()];
-    let results = read(&Heard { argv: &argv, stdout, stderr: b"", files: &[("pytest.xml".to_owned(), file.to_vec())] });
+    let results =
+        read(&RunnerOutput { argv: &argv, stdout, stderr: b"", files: &[("pytest.xml".to_owned(), file.to_vec())] });
     let took = began.elapsed();
     assert!(took < LONGEST, "{took:?}: {:.80}", String::from_utf8_lossy(stdout));
     results.inspect(bounded)

@@ -13,7 +13,9 @@ use crate::worktree::fsdir::lstat;
 use crate::worktree::stat::FileStat;
 use crate::worktree::work_repository::Author;
 
+/// Name of the stamp file.
 pub(super) const NAME: &str = "stamp";
+/// Bytes of a stamp at most.
 pub(super) const LONGEST: u64 = 4096;
 
 /// Identity of a checkout's content, manifest and root directory.

@@ -30,6 +30,7 @@ pub(super) struct SampleClass {
     make: fn(&mut Random) -> Vec<Sample>,
 }
 
+/// Classes of the second table.
 pub(super) const CLASSES: [SampleClass; 5] = [
     SampleClass { name: "known shapes", folder: "shapes", holds_secrets: true, make: shapes::shape_samples },
     SampleClass { name: "by name or place", folder: "places", holds_secrets: true, make: places::place_samples },

@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use contract::{Digest, Purpose, RunId, Stage, Status};
-use ledger::{Ledger, RunIntent, RunSeal, RunSealed, RunStarted};
+use contract::{Purpose, Stage, Status};
+use ledger::Ledger;
 use serde_json::{Value, json};
 
 use super::{Proven, WORK_ITEM};
+use crate::recorded_run::RecordedRun;
 
 /// Fields that are copied from the refresh under the same name.
 const COPIED: [&str; 9] = [
@@ -79,31 +80,18 @@ impl Proven {
         let ledger = Ledger::open_file(&self.scene.world.home().join("ledger.db")).unwrap();
         let time = ledger.latest_time().unwrap().unwrap();
         for number in 0..45 {
-            let intent = RunIntent {
-                task_id: "stage6-real-governed-refresh".to_owned().try_into().unwrap(),
-                engine: "case".to_owned(),
+            let name = format!("20261116T0000{number:02}Z-stage6-real-governed-refresh-w{number:03}");
+            RecordedRun {
+                name: &name,
+                task: "stage6-real-governed-refresh",
+                engine: "case",
                 stage: Stage::ARTIFICIAL_FIXTURE,
                 purpose: Purpose::Validation,
-                owner: None,
-                epoch: None,
-                detail: Value::Null,
-            };
-            let name = format!("20261116T0000{number:02}Z-stage6-real-governed-refresh-w{number:03}");
-            let run_id = RunId::try_from(name.clone()).unwrap();
-            ledger.run_started(&RunStarted { run_id: run_id.clone(), time, lease_until: None, intent }).unwrap();
-            let seal = RunSeal {
                 status: Status::Pass,
-                finished_at: time,
-                duration_ms: 1,
                 reasons: Vec::new(),
-                tests_passed: None,
-                tests_executed: None,
-                attestation_sha256: Digest::of_bytes(name.as_bytes()),
-                bundle: format!("harness-runs/{name}"),
-                owner: None,
                 identity: None,
-            };
-            ledger.run_sealed(&RunSealed { run_id, time, epoch: None, seal }).unwrap();
+            }
+            .record_run(&ledger, time);
         }
         self.has_full_summary();
     }

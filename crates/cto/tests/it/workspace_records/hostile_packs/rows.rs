@@ -10,7 +10,7 @@ use crate::archive::craft::{entry, header, with_content};
 pub(super) const LAST: &str = "workspace/~";
 
 /// Refusal of whatever would become trust, cache, identity or setting of a home.
-const NO_PART: &str = "is no part of a home that travels";
+const NO_PART: &str = "is not a part of a home that a pack may hold";
 
 /// Refusal of names outside of the two folders of a pack.
 const OUTSIDE: &str = "neither in the workspace nor in the home";
@@ -97,7 +97,7 @@ pub(super) const ROWS: &[(&str, Edit, &str)] = &[
     ("a git directory by a stream", |pack| put_sorted(pack, "workspace/.git::$INDEX_ALLOCATION/config"), GIT_ACTS),
     ("a git directory elsewhere", |pack| put_sorted(pack, "workspace/.git"), "git would act on"),
     ("settings of an environment", |pack| put_sorted(pack, "workspace/.env"), "could be a secret"),
-    ("a long name that is a bomb", |pack| long_name(pack, 1 << 20), "more bytes than it may have"),
+    ("a long name that is a bomb", |pack| long_name(pack, 1 << 20), "exceeds its size limit"),
     ("another format", |pack| pack.list["schema_version"] = json!("2"), "is not a pack"),
 ];
 

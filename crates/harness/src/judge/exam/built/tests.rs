@@ -1,4 +1,4 @@
-//! What a build leaves of the exam, in the folder that its changes go to.
+//! Remains of a build in the exam's tree, in the folder of its changes.
 #![expect(clippy::disallowed_methods, reason = "tests make and read files of their own")]
 
 use std::fs;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::baseline::BaselineCommand;
 use super::super::{Examiner, Furnished, sort_of};
-use super::desk::{Desk, pytest};
+use super::exam_trial::{ExamTrial, pytest};
 use super::reasons::{BASELINE, GOOD};
 
 fn attempt(what: &str, judged: AttemptVerdict) -> Attempt {
@@ -25,7 +25,7 @@ fn kept(found: &[Attempt]) -> Vec<(&str, AttemptVerdict)> {
 }
 
 fn with_examiner<T>(ask: impl FnOnce(&mut Examiner<'_>) -> T) -> T {
-    let desk = Desk::new(json!({}));
+    let desk = ExamTrial::new(json!({}));
     desk.ask((BASELINE, GOOD), Furnished::default(), &|_, spec| pytest(&spec.cwd), |mut examiner| ask(&mut examiner))
 }
 

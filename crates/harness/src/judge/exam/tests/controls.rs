@@ -5,14 +5,14 @@ use contract::{Coverage, Digest, Reason};
 use sandbox::Ended;
 use serde_json::json;
 
-use super::desk::{Desk, Files, blocks, log, passes, pytest, reasons, say_pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, passes, pytest, reasons, say_pytest};
 use super::reasons::{BASELINE, GOOD, TESTS};
 use crate::run::tests::ended;
 
 const OTHER: (&str, &str) = ("tests/test_b.py", "def test_three():\n    pass\n");
 
 fn hold(result: Files<'_>, play: &dyn Fn(&str, Ended) -> Ended) -> super::super::Examined {
-    Desk::new(json!({})).examine_with(BASELINE, result, &|name, spec| play(name, pytest(&spec.cwd)))
+    ExamTrial::new(json!({})).examine_with(BASELINE, result, &|name, spec| play(name, pytest(&spec.cwd)))
 }
 
 fn passing() -> Ended {
@@ -83,7 +83,7 @@ fn a_runner_that_names_no_control_is_kept_from_it_by_the_patch() {
 fn two_files(play: &dyn Fn(&str, Ended) -> Ended) -> super::super::Examined {
     let baseline: Files<'_> = &[("app.py", "one\n"), TESTS, OTHER];
     let result: Files<'_> = &[("app.py", "one and two\n"), TESTS, OTHER];
-    Desk::new(json!({})).examine_with(baseline, result, &|name, spec| play(name, pytest(&spec.cwd)))
+    ExamTrial::new(json!({})).examine_with(baseline, result, &|name, spec| play(name, pytest(&spec.cwd)))
 }
 
 /// Pytest's words up to its first failure.
@@ -148,7 +148,7 @@ fn a_control_patch_must_apply_and_fail_the_exam() {
         format!("diff --git a/app.py b/app.py\n--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-one and two\n+{to}\n")
     };
     let with = |text: String| {
-        let mut desk = Desk::new(json!({}));
+        let mut desk = ExamTrial::new(json!({}));
         let sha256 = Digest::of_bytes(text.as_bytes());
         desk.contract.control_patch = Some(PatchContent { file: "c.patch".to_owned(), sha256, text });
         desk.examine(BASELINE, GOOD)
@@ -182,12 +182,12 @@ fn what_is_delivered_has_a_control_of_its_own() {
     assert_eq!(blocks(&weak), [text], "{}", log(&weak));
 }
 
-/// What the patch delivers may be such that the contract's control does not apply; then the harness has one of its own.
+/// Remains of a build in the exam's tree, in the folder of its changes.
 #[test]
 fn a_control_patch_that_does_not_fit_what_is_delivered_is_no_weakness() {
     let text = "diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -3,2 +3,2 @@\n def \
                 test_two():\n-    pass\n+    fail\n";
-    let mut desk = Desk::new(json!({}));
+    let mut desk = ExamTrial::new(json!({}));
     let sha256 = Digest::of_bytes(text.as_bytes());
     desk.contract.control_patch = Some(PatchContent { file: "c.patch".to_owned(), sha256, text: text.to_owned() });
     let other = ("tests/test_a.py", "def test_one():\n    \"one\" in app\ndef test_two():\n    other\n");

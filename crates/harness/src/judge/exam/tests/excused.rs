@@ -8,7 +8,7 @@ use sandbox::Ended;
 use serde_json::{Value, json};
 
 use super::super::Furnished;
-use super::desk::{Desk, Files, blocks, log, passes, pytest, reasons, say_pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, passes, pytest, reasons, say_pytest};
 use crate::run::tests::ended;
 
 const A: &str = "tests/test_a.py::test_one";
@@ -43,7 +43,7 @@ fn hold(more: Value, ends: &[(&str, &str)]) -> super::super::Examined {
             _ => end,
         }
     };
-    Desk::new(more).examine_with(baseline, result, &|name, spec| play(name, pytest(&spec.cwd)))
+    ExamTrial::new(more).examine_with(baseline, result, &|name, spec| play(name, pytest(&spec.cwd)))
 }
 
 const FAILS: &str =
@@ -119,16 +119,17 @@ fn nothing_is_held_again_on_the_patch_where_the_baseline_decides() {
     let runs = Cell::new(0);
     let baseline: Files<'_> =
         &[("app.py", "one\n"), ("tests/test_a.py", "def test_one():\n    \"one\" in app\ndef test_two():\n    pass\n")];
-    let examined = Desk::new(json!({})).examine_with(baseline, &[("app.py", "two\n"), baseline[1]], &|name, spec| {
-        runs.set(runs.get() + usize::from(name.contains("again")));
-        pytest(&spec.cwd)
-    });
+    let examined =
+        ExamTrial::new(json!({})).examine_with(baseline, &[("app.py", "two\n"), baseline[1]], &|name, spec| {
+            runs.set(runs.get() + usize::from(name.contains("again")));
+            pytest(&spec.cwd)
+        });
     assert_eq!(reasons(&examined), [Reason::VerificationFailed]);
     assert_eq!(runs.get(), 2, "{}", log(&examined));
 }
 
 /// Files of an exam by what the test is and where it stands.
-fn must_pass(desk: &Desk, baseline: Files<'_>, result: Files<'_>) -> Vec<String> {
+fn must_pass(desk: &ExamTrial, baseline: Files<'_>, result: Files<'_>) -> Vec<String> {
     blocks(&desk.examine(baseline, result))
 }
 
@@ -139,7 +140,7 @@ const UNPROVEN: &str = "verification_failed: must_pass `test_one`: no test of th
 fn a_test_that_must_pass_was_red_or_absent_and_stands_in_no_file_of_the_patch() {
     let test = |word: &str| format!("def test_one():\n    \"{word}\" in app\ndef test_two():\n    pass\n");
     let (red, other) = (test("two"), test("one"));
-    let desk = || Desk::new(json!({"must_pass": ["test_one"]}));
+    let desk = || ExamTrial::new(json!({"must_pass": ["test_one"]}));
     let (before, after) = (("app.py", "one\n"), ("app.py", "one two\n"));
     let red: (&str, &str) = ("tests/test_a.py", &red);
     let other: (&str, &str) = ("tests/test_a.py", &other);
@@ -153,7 +154,7 @@ fn a_test_that_must_pass_was_red_or_absent_and_stands_in_no_file_of_the_patch() 
     assert_eq!(must_pass(&operator, &[before, two], &[after, two, red]), [""; 0], "the operator's, absent before");
     let examined = desk().examine(&[before, other], &[after, other]);
     assert_eq!(passes(&examined)[0], "exam 1 fails");
-    let released = Desk::new(json!({"must_pass": ["test_one"], "exam_may_change": ["tests/test_a.py"]}));
+    let released = ExamTrial::new(json!({"must_pass": ["test_one"], "exam_may_change": ["tests/test_a.py"]}));
     let without = ("tests/test_a.py", "def test_two():\n    pass\n");
     assert_eq!(
         must_pass(&released, &[before, without], &[after, red])[0],
@@ -172,7 +173,7 @@ fn on_one_tree_a_test_that_must_pass_is_green_whatever_it_was_before() {
     let (green, red) = ("def test_one():\n    \"one\" in app\n", "def test_one():\n    \"two\" in app\n");
     let hold = |entry: &str, test: &str, is_one: bool| {
         let files: Files<'_> = &[("app.py", "one\n"), ("tests/test_a.py", test)];
-        let desk = Desk::new(json!({"must_pass": [entry]}));
+        let desk = ExamTrial::new(json!({"must_pass": [entry]}));
         let examined = desk.ask((files, files), Furnished::default(), &|_, spec| pytest(&spec.cwd), |examiner| {
             let examiner = if is_one { examiner.of_one_tree() } else { examiner };
             examiner.examine_all().unwrap()

@@ -11,19 +11,19 @@ use testimony::results::Runner;
 use super::super::baseline::{BaselineCommand, BaselineExam};
 use super::super::{Examined, Furnished};
 use super::agreement::results;
-use super::desk::{Desk, Files, blocks, log, passes, pytest, say_pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, passes, pytest, say_pytest};
 use super::reasons::{BASELINE, GOOD, TESTS};
 use crate::run::tests::{contract, ended};
 
 /// Holds the baseline's exam alone; each command of it ends so.
-fn hold(desk: &Desk, baseline: Files<'_>, play: &dyn Fn(&str, Ended) -> Ended) -> (BaselineExam, Examined) {
+fn hold(desk: &ExamTrial, baseline: Files<'_>, play: &dyn Fn(&str, Ended) -> Ended) -> (BaselineExam, Examined) {
     let script = |name: &str, spec: &sandbox::Spec| play(name, pytest(&spec.cwd));
     desk.ask((baseline, baseline), Furnished::default(), &script, |examiner| examiner.examine_baseline().unwrap())
 }
 
 #[test]
 fn a_baseline_says_how_its_commands_ended() {
-    let desk = Desk::new(json!({"must_pass": ["test_one"], "may_stay_red": ["test_two"]}));
+    let desk = ExamTrial::new(json!({"must_pass": ["test_one"], "may_stay_red": ["test_two"]}));
     let (exam, found) =
         hold(&desk, BASELINE, &|_, _| say_pytest(&[("t.py::test_one", "FAILED"), ("t.py::test_two", "PASSED")]));
     let facts = exam.exam_facts(&desk.contract);
@@ -42,7 +42,7 @@ fn a_baseline_says_how_its_commands_ended() {
 
 #[test]
 fn a_command_that_finds_nothing_and_fails_is_explained() {
-    let desk = Desk::new(json!({}));
+    let desk = ExamTrial::new(json!({}));
     let explained = |code: i32| {
         let (exam, _) = hold(&desk, BASELINE, &|_, _| ended(code, "make: pytest: No such file or directory\n"));
         let mut facts = exam.exam_facts(&desk.contract);
@@ -52,7 +52,7 @@ fn a_command_that_finds_nothing_and_fails_is_explained() {
     assert_eq!(command.last_lines, "make: pytest: No such file or directory");
     assert_eq!(command.missing_tool.as_deref(), Some("pytest"));
     assert!(!all_named && !has_no_test, "there are test files");
-    let other = Desk::new(json!({}));
+    let other = ExamTrial::new(json!({}));
     let (exam, _) = hold(&other, BASELINE, &|_, _| ended(0, "fine\n"));
     let facts = exam.exam_facts(&other.contract);
     assert_eq!((facts.commands[0].last_lines.as_str(), facts.commands[0].missing_tool.as_deref()), ("", None));
@@ -127,27 +127,29 @@ fn a_baseline_has_no_test_where_none_is_found_and_no_file_could_hold_one() {
         ("a configuration", &[("conf.py", ""), ("pyproject.toml", "")], true),
     ];
     for (what, baseline, expected) in rows {
-        let (exam, _) = hold(&Desk::new(json!({})), baseline, &|_, _| say_pytest(&[]));
+        let (exam, _) = hold(&ExamTrial::new(json!({})), baseline, &|_, _| say_pytest(&[]));
         assert_eq!(exam.has_no_test(), *expected, "{what}");
     }
-    let (released, _) = hold(&Desk::new(json!({"exam_may_change": ["tests/**"]})), rows[1].1, &|_, _| say_pytest(&[]));
+    let (released, _) =
+        hold(&ExamTrial::new(json!({"exam_may_change": ["tests/**"]})), rows[1].1, &|_, _| say_pytest(&[]));
     assert!(released.has_no_test(), "what is released is no part of the exam");
-    let (found, _) = hold(&Desk::new(json!({})), BASELINE, &|_, end| end);
+    let (found, _) = hold(&ExamTrial::new(json!({})), BASELINE, &|_, end| end);
     assert!(!found.has_no_test(), "control");
-    let (silent, _) = hold(&Desk::new(json!({"verification_commands": [["build"]]})), rows[0].1, &|_, _| ended(0, ""));
+    let (silent, _) =
+        hold(&ExamTrial::new(json!({"verification_commands": [["build"]]})), rows[0].1, &|_, _| ended(0, ""));
     assert!(!silent.has_no_test(), "no runner is known");
 }
 
 #[test]
 fn without_a_test_only_the_change_is_held() {
-    let examined = Desk::new(json!({})).examine(&[("app.py", "one\n")], &[("app.py", "one\n"), TESTS]);
+    let examined = ExamTrial::new(json!({})).examine(&[("app.py", "one\n")], &[("app.py", "one\n"), TESTS]);
     assert_eq!(passes(&examined), ["change 1 holds", "control change 1 holds"], "{}", log(&examined));
     assert_eq!(blocks(&examined), [""; 0]);
     assert!(examined.coverage.contains(&Coverage::TestsNotCompared));
 }
 
 /// Names of the commands that an exam of the baseline runs.
-fn names(desk: &Desk, more: &dyn Fn(&str) -> Option<Ended>) -> Vec<String> {
+fn names(desk: &ExamTrial, more: &dyn Fn(&str) -> Option<Ended>) -> Vec<String> {
     let names = RefCell::new(Vec::new());
     let (_, found) = hold(desk, BASELINE, &|name, end| {
         names.borrow_mut().push(name.to_owned());
@@ -159,7 +161,7 @@ fn names(desk: &Desk, more: &dyn Fn(&str) -> Option<Ended>) -> Vec<String> {
 
 #[test]
 fn what_ended_once_is_known_the_next_time() {
-    let mut desk = Desk::new(json!({}));
+    let mut desk = ExamTrial::new(json!({}));
     let late = |_: &str| Some(Ended { timed_out: true, ..ended(0, "") });
     assert_eq!(names(&desk, &late), ["baseline 1"]);
     assert_eq!(names(&desk, &|_| None), ["baseline 1"], "one that ran out of time is tried again");
@@ -174,24 +176,24 @@ fn what_ended_once_is_known_the_next_time() {
 
 #[test]
 fn files_of_the_operator_that_keep_all_tests_from_being_found_are_left_out_once() {
-    let desk = Desk::new(json!({})).with_operator_file("tests/test_a.py", "import missing\n");
+    let desk = ExamTrial::new(json!({})).with_operator_file("tests/test_a.py", "import missing\n");
     let none = |name: &str| (name == "baseline 1").then(|| say_pytest(&[]));
     assert_eq!(names(&desk, &none), ["baseline 1", "baseline 1 without verification_files"]);
-    let own = Desk::new(json!({}));
+    let own = ExamTrial::new(json!({}));
     assert_eq!(names(&own, &none), ["baseline 1"], "control: there are none");
-    let found = Desk::new(json!({})).with_operator_file("tests/test_b.py", "def test_x():\n    pass\n");
+    let found = ExamTrial::new(json!({})).with_operator_file("tests/test_b.py", "def test_x():\n    pass\n");
     assert_eq!(names(&found, &|_| None), ["baseline 1"], "control: tests are found");
-    let collected = |desk: &Desk| {
+    let collected = |desk: &ExamTrial| {
         hold(desk, BASELINE, &|name, end| none(name).unwrap_or(end)).0.exam_facts(&desk.contract).commands[0].collected
     };
-    let again = Desk::new(json!({})).with_operator_file("tests/test_a.py", "import missing\n");
+    let again = ExamTrial::new(json!({})).with_operator_file("tests/test_a.py", "import missing\n");
     assert_eq!(collected(&again), 2, "the baseline's own");
 }
 
 #[test]
 fn runners_are_known_by_the_command_and_by_what_was_said() {
     let of = |more: Value, said: Ended| {
-        let (exam, _) = hold(&Desk::new(more), &[("app.py", "one\n")], &|_, _| said.clone());
+        let (exam, _) = hold(&ExamTrial::new(more), &[("app.py", "one\n")], &|_, _| said.clone());
         exam.commands[0].runners.iter().copied().collect::<Vec<_>>()
     };
     assert_eq!(of(json!({}), ended(0, "")), [Runner::Pytest]);
@@ -206,7 +208,7 @@ fn only_runners_of_the_baseline_are_heard() {
     let cargo = "running 1 test\ntest forged ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
     let said = |end: &Ended| ended(0, &format!("{}{cargo}", String::from_utf8_lossy(&end.stdout.head)));
     let held = |names: &'static [&'static str]| {
-        Desk::new(json!({})).examine_with(BASELINE, GOOD, &|name, spec| {
+        ExamTrial::new(json!({})).examine_with(BASELINE, GOOD, &|name, spec| {
             let end = pytest(&spec.cwd);
             if names.contains(&name) { said(&end) } else { end }
         })

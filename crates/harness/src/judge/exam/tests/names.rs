@@ -6,14 +6,14 @@ use contract::Coverage;
 use sandbox::Ended;
 use serde_json::json;
 
-use super::desk::{Desk, Files, blocks, log, pytest, say_pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, pytest, say_pytest};
 use super::reasons::{BASELINE, GOOD};
 use crate::run::tests::ended;
 
 /// Tests with a random part in their names, as many as each check says.
 fn hold(numbers: &dyn Fn(&str) -> usize, is_random: bool) -> super::super::Examined {
     let random = Cell::new(0);
-    Desk::new(json!({})).examine_with(BASELINE, GOOD, &|name, spec| {
+    ExamTrial::new(json!({})).examine_with(BASELINE, GOOD, &|name, spec| {
         if name.contains("control") {
             return pytest(&spec.cwd);
         }
@@ -42,7 +42,7 @@ fn names_that_no_two_runs_share_are_compared_by_their_number() {
 fn with_parameters(more: serde_json::Value, result: Files<'_>) -> Vec<String> {
     let parameters: Files<'_> = &[("app.py", "one\n"), ("tests/test_a.py", "def test_one():\n    pass\n")];
     let say = |parameter: &str| say_pytest(&[(&format!("tests/test_a.py::test_one[{parameter}]"), "PASSED")]);
-    let examined = Desk::new(more).examine_with(parameters, result, &|name, spec| match name {
+    let examined = ExamTrial::new(more).examine_with(parameters, result, &|name, spec| match name {
         "baseline 1" | "baseline 1 once more" => say("old"),
         "exam 1" | "change 1" => say("new"),
         _ => pytest(&spec.cwd),
@@ -68,7 +68,8 @@ fn parameters_may_change_where_the_patch_may_change_the_file() {
 fn a_known_runner_that_says_nothing_ran_nothing() {
     let silent = |argv: serde_json::Value| {
         let examined =
-            Desk::new(json!({"verification_commands": [argv]})).examine_with(BASELINE, GOOD, &|_, _| ended(0, "ok\n"));
+            ExamTrial::new(json!({"verification_commands": [argv]}))
+                .examine_with(BASELINE, GOOD, &|_, _| ended(0, "ok\n"));
         (blocks(&examined), examined.coverage.contains(&Coverage::TestsNotCompared))
     };
     assert_eq!(silent(json!(["pytest"])).0, ["verification_weakened: exam 1: no test was executed"]);
@@ -81,7 +82,7 @@ fn a_file_that_the_contract_names_is_released_where_no_test_ran_from_it() {
     let test = ("tests/test_a.py", "def test_one():\n    \"new\" in app\ndef test_two():\n    pass\n");
     let before: Files<'_> = &[("app.py", "one new\n"), test, ("tests/data/app.txt", "old\n"), helper("x = 1\n")];
     let listing = |more: serde_json::Value, result: Files<'_>| {
-        let desk = Desk::new(more);
+        let desk = ExamTrial::new(more);
         let play = |_: &str, spec: &sandbox::Spec| -> Ended { pytest(&spec.cwd) };
         desk.ask((before, result), super::super::Furnished::default(), &play, |mut examiner| {
             examiner.hold_baseline().unwrap();
@@ -107,7 +108,7 @@ fn a_definition_that_takes_the_place_of_the_exams_is_said() {
     let hold = |added: &str, more: serde_json::Value| {
         let changed = format!("{text}{added}");
         let result: Files<'_> = &[("app.py", "one and two\n"), ("tests/test_a.py", &changed)];
-        let examined = Desk::new(more).examine(BASELINE, result);
+        let examined = ExamTrial::new(more).examine(BASELINE, result);
         let sentence = "tests/test_a.py: the patch defines again what a file of the exam defines";
         assert_eq!(log(&examined).contains(sentence), examined.coverage.contains(&Coverage::ExamChangeNotControlled));
         log(&examined).contains(sentence)

@@ -9,7 +9,7 @@ use super::super::control::Controlled;
 use super::super::control_tests::{letters, same_place};
 use super::super::{Examiner, Furnished};
 use super::agreement::{command, results};
-use super::desk::{Desk, Files, pytest};
+use super::exam_trial::{ExamTrial, Files, pytest};
 use super::reasons::{BASELINE, GOOD, TESTS};
 
 fn control(path: &str) -> ControlTest {
@@ -43,7 +43,7 @@ fn a_random_name_is_of_ten_letters() {
 
 fn with_examiner<T>(trees: (Files<'_>, Files<'_>), ask: impl FnOnce(&mut Examiner<'_>) -> T) -> T {
     let play = |_: &str, spec: &sandbox::Spec| pytest(&spec.cwd);
-    Desk::new(json!({})).ask(trees, Furnished::default(), &play, |mut examiner| ask(&mut examiner))
+    ExamTrial::new(json!({})).ask(trees, Furnished::default(), &play, |mut examiner| ask(&mut examiner))
 }
 
 fn told(words: &str, runners: &[Runner]) -> BaselineCommand {

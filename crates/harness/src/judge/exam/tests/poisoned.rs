@@ -13,7 +13,7 @@ use super::super::exam_tree::Ran;
 use super::super::poison::passes_like;
 use super::super::{Examined, Furnished};
 use super::agreement::command;
-use super::desk::{Desk, Files, blocks, log, made_by_build, pytest, reasons, say_pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, made_by_build, pytest, reasons, say_pytest};
 use crate::run::tests::ended;
 
 const TEST: (&str, &str) = ("tests/test_a.py", "def test_one():\n    \"one\" in app\n");
@@ -21,7 +21,7 @@ const BEFORE: Files<'_> = &[("app.c", "one\n"), ("idle.c", "x\n"), TEST];
 
 /// Holds the whole exam by pytest, which takes longer for the exam than for all the rest.
 fn examine(more: Value, before: Files<'_>, result: Files<'_>, build: Files<'_>) -> Examined {
-    Desk::new(more).examine_with(before, result, &|name, spec| {
+    ExamTrial::new(more).examine_with(before, result, &|name, spec| {
         if name.contains("build") {
             made_by_build(spec, if name.starts_with("baseline") { &[] } else { build });
             let is_rebuild = name == "rebuild build 1";
@@ -55,31 +55,29 @@ fn a_contract_that_names_tests_wants_a_change_that_they_read() {
     let red = ("tests/test_a.py", "def test_one():\n    \"one\" in app\ndef test_two():\n    \"two\" in app\n");
     let more = || json!({"must_pass": ["test_two"]});
     let before: Files<'_> = &[("app.c", "one\n"), ("idle.c", "x\n"), red];
-    let good = Desk::new(more()).examine(before, &[("app.c", "one two\n"), before[1], red]);
+    let good = ExamTrial::new(more()).examine(before, &[("app.c", "one two\n"), before[1], red]);
     assert_eq!(blocks(&good), [""; 0], "{}", log(&good));
     // The test goes green by a file of another kind.
     let data: Files<'_> = &[("app.c", "one\n"), ("app.txt", "\n"), ("idle.c", "x\n"), red];
-    let bad = Desk::new(more()).examine(data, &[data[0], ("app.txt", "two\n"), ("idle.c", "y\n"), red]);
+    let bad = ExamTrial::new(more()).examine(data, &[data[0], ("app.txt", "two\n"), ("idle.c", "y\n"), red]);
     assert_eq!(reasons(&bad), [Reason::VerificationFailed], "{}", log(&bad));
     let text = "the contract names tests that must pass, and the exam reads none of the changed files";
     assert_eq!(bad.blocks[0].1, text);
-    let free = Desk::new(json!({})).examine(data, &[data[0], ("app.txt", "two\n"), ("idle.c", "y\n"), red]);
+    let free = ExamTrial::new(json!({})).examine(data, &[data[0], ("app.txt", "two\n"), ("idle.c", "y\n"), red]);
     assert!(!blocks(&free).iter().any(|block| block.contains("reads none")), "control: it names none");
 }
 
 #[test]
 fn nothing_is_poisoned_after_an_exam_that_failed() {
-    let failed = Desk::new(json!({})).examine(BEFORE, &[("app.c", "two\n"), BEFORE[1], TEST]);
+    let failed = ExamTrial::new(json!({})).examine(BEFORE, &[("app.c", "two\n"), BEFORE[1], TEST]);
     assert_eq!((reasons(&failed), outcomes(&failed)), (vec![Reason::VerificationFailed], vec![]));
     let weak =
-        Desk::new(json!({})).examine_with(
-            BEFORE,
-            &[("app.c", "one two\n"), BEFORE[1], TEST],
-            &|name, spec| match name {
+        ExamTrial::new(json!({})).examine_with(BEFORE, &[("app.c", "one two\n"), BEFORE[1], TEST], &|name, spec| {
+            match name {
                 "control 1" => say_pytest(&[("tests/test_a.py::test_one", "PASSED")]),
                 _ => pytest(&spec.cwd),
-            },
-        );
+            }
+        });
     assert_eq!((reasons(&weak), outcomes(&weak)), (vec![Reason::VerificationWeakened], vec![]));
 }
 
@@ -123,7 +121,7 @@ fn a_protected_file_is_not_the_change() {
 #[test]
 fn setup_inputs_say_which_sources_a_setup_saw() {
     let seen = |environment: Value, path: &str| {
-        let mut desk = Desk::new(json!({}));
+        let mut desk = ExamTrial::new(json!({}));
         let environment: contract::task::Environment = serde_json::from_value(environment).unwrap();
         desk.contract.environment = environment;
         let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
@@ -158,7 +156,7 @@ fn many(
     let after: Vec<(&str, &str)> =
         names.iter().map(|name| (name.as_str(), "b\n")).chain([("app.txt", "one two\n"), test]).collect();
     let runs = RefCell::new(Vec::new());
-    let examined = Desk::new(more).examine_with(&before, &after, &|name, spec| {
+    let examined = ExamTrial::new(more).examine_with(&before, &after, &|name, spec| {
         runs.borrow_mut().push((name.to_owned(), spec.wall.as_secs()));
         Ended { elapsed: Duration::from_millis(elapsed(name)), ..play(name, spec) }
     });

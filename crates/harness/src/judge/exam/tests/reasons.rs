@@ -4,7 +4,7 @@ use contract::{Coverage, Reason};
 use sandbox::{Ended, How, LimitKind};
 use serde_json::json;
 
-use super::desk::{Desk, Files, blocks, log, made_by_build, passes, pytest, reasons, say_pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, made_by_build, passes, pytest, reasons, say_pytest};
 use crate::run::tests::ended;
 
 pub(super) const TESTS: (&str, &str) =
@@ -15,7 +15,7 @@ const BAD: Files<'_> = &[("app.py", "two\n"), TESTS];
 
 /// Ends of some checks by their name; pytest plays the others.
 fn check(play: &dyn Fn(&str) -> Option<Ended>, expected: &[&str]) {
-    let examined = Desk::new(json!({}))
+    let examined = ExamTrial::new(json!({}))
         .examine_with(BASELINE, GOOD, &|name, spec| play(name).unwrap_or_else(|| pytest(&spec.cwd)));
     assert_eq!(blocks(&examined), expected, "{}", log(&examined));
 }
@@ -28,7 +28,7 @@ fn say(tests: &[(&str, &str)]) -> Ended {
 
 #[test]
 fn a_good_change_passes_the_exam_and_its_control() {
-    let examined = Desk::new(json!({})).examine(BASELINE, GOOD);
+    let examined = ExamTrial::new(json!({})).examine(BASELINE, GOOD);
     assert_eq!(blocks(&examined), [""; 0], "{}", log(&examined));
     assert_eq!(passes(&examined), ["exam 1 holds", "control 1 holds"]);
     assert_eq!(examined.coverage.iter().copied().collect::<Vec<_>>(), [Coverage::ExamInProcess]);
@@ -40,7 +40,7 @@ fn a_good_change_passes_the_exam_and_its_control() {
 
 #[test]
 fn a_change_that_breaks_a_test_fails() {
-    let examined = Desk::new(json!({})).examine(BASELINE, BAD);
+    let examined = ExamTrial::new(json!({})).examine(BASELINE, BAD);
     assert_eq!(reasons(&examined), [Reason::VerificationFailed]);
     let text = "verification_failed: does not pass on baseline + patch: exam 1; failing: tests/test_a.py::test_one";
     assert_eq!(blocks(&examined), [text]);
@@ -100,7 +100,7 @@ fn a_check_that_runs_out_of_time_is_late_or_slowed_by_the_patch() {
     check(&late(&["baseline 1", "exam 1"]), &["timeout: verification exceeded its time: exam 1"]);
     check(&late(&["control 1"]), &["timeout: verification exceeded its time: control 1"]);
     check(&late(&["baseline 1"]), &[]);
-    let examined = Desk::new(json!({})).examine_with(BASELINE, GOOD, &|name, spec| match name {
+    let examined = ExamTrial::new(json!({})).examine_with(BASELINE, GOOD, &|name, spec| match name {
         "baseline 1" | "exam 1" => Ended { timed_out: true, ..pytest(&spec.cwd) },
         _ => pytest(&spec.cwd),
     });
@@ -115,7 +115,7 @@ fn a_check_that_exceeds_a_limit_is_over_budget() {
         let killed = Ended { how: How::Signaled { signal: 9 }, ..ended(0, "") };
         (name == "exam 1").then_some(Ended { limit_hits: vec![LimitKind::Memory], ..killed })
     };
-    let examined = Desk::new(json!({}))
+    let examined = ExamTrial::new(json!({}))
         .examine_with(BASELINE, GOOD, &|name, spec| over(name).unwrap_or_else(|| pytest(&spec.cwd)));
     assert_eq!(reasons(&examined), [Reason::BudgetExceeded, Reason::VerificationFailed]);
     assert!(examined.blocks[0].1.starts_with("the verification used more than"), "{:?}", examined.blocks);
@@ -129,9 +129,9 @@ fn a_check_that_exceeds_a_limit_is_over_budget() {
 fn a_blind_check_holds_exit_code_and_output() {
     let desk = |exit: u8, stdout: &str| {
         let check = json!({"argv": ["pytest"], "stdin": "in", "expect_exit": exit, "expect_stdout": stdout});
-        Desk::new(json!({"blind_checks": [check]}))
+        ExamTrial::new(json!({"blind_checks": [check]}))
     };
-    let held = |desk: Desk, timed_out: bool| {
+    let held = |desk: ExamTrial, timed_out: bool| {
         desk.examine_with(BASELINE, GOOD, &|name, spec| match &spec.stdin {
             Some(stdin) if name == "blind 1" => Ended { timed_out, ..ended(3, &String::from_utf8_lossy(stdin)) },
             _ => pytest(&spec.cwd),
@@ -154,18 +154,22 @@ fn a_blind_check_holds_exit_code_and_output() {
 
 #[test]
 fn a_tree_that_cannot_be_set_up_or_built_fails() {
-    let setup = Desk::new(json!({"environment": {"setup": [["no-such-program"]]}})).examine(BASELINE, GOOD);
+    let setup = ExamTrial::new(json!({"environment": {"setup": [["no-such-program"]]}})).examine(BASELINE, GOOD);
     let text = "the environment could not be set up: setup 1: `no-such-program` was not found";
     assert_eq!(blocks(&setup), [format!("verification_failed: {text}")]);
     assert!(setup.passes.is_empty());
     let built = |fails: &'static str| {
-        Desk::new(json!({"environment": {"build": [["build", "x"]]}})).examine_with(BASELINE, GOOD, &|name, spec| {
-            if !spec.argv[0].ends_with("/build") {
-                return pytest(&spec.cwd);
-            }
-            made_by_build(spec, &[]);
-            ended(i32::from(name == fails), "no such header\n")
-        })
+        ExamTrial::new(json!({"environment": {"build": [["build", "x"]]}})).examine_with(
+            BASELINE,
+            GOOD,
+            &|name, spec| {
+                if !spec.argv[0].ends_with("/build") {
+                    return pytest(&spec.cwd);
+                }
+                made_by_build(spec, &[]);
+                ended(i32::from(name == fails), "no such header\n")
+            },
+        )
     };
     let why = "build 1: `build x` ended with exit 1; it ends with: no such header";
     let exam = built("exam build 1");
@@ -174,11 +178,14 @@ fn a_tree_that_cannot_be_set_up_or_built_fails() {
     assert_eq!(passes(&exam), ["exam 1 fails"]);
     let gaps = [Coverage::ExamInProcess, Coverage::ExamWithoutControl];
     assert!(gaps.iter().all(|gap| exam.coverage.contains(gap)), "{:?}", exam.coverage);
-    let late =
-        Desk::new(json!({"environment": {"build": [["build", "x"]]}})).examine_with(BASELINE, GOOD, &|name, spec| {
+    let late = ExamTrial::new(json!({"environment": {"build": [["build", "x"]]}})).examine_with(
+        BASELINE,
+        GOOD,
+        &|name, spec| {
             made_by_build(spec, &[]);
             Ended { timed_out: name == "exam build 1", ..pytest(&spec.cwd) }
-        });
+        },
+    );
     assert!(blocks(&late)[0].contains("`build x` did not end within 300 s"), "{:?}", blocks(&late));
     let baseline = blocks(&built("baseline build 1"));
     assert_eq!(baseline[0], format!("verification_failed: the baseline cannot be set up and built: {why}"));
@@ -189,15 +196,16 @@ fn a_tree_that_cannot_be_set_up_or_built_fails() {
 #[test]
 fn a_patch_that_passes_only_with_its_own_tests_is_told_how_to_release_them() {
     let changed = ("tests/test_a.py", "def test_one():\n    \"two\" in app\ndef test_two():\n    pass\n");
-    let examined = Desk::new(json!({})).examine(BASELINE, &[("app.py", "two\n"), changed]);
+    let examined = ExamTrial::new(json!({})).examine(BASELINE, &[("app.py", "two\n"), changed]);
     assert_eq!(passes(&examined)[..2], ["exam 1 fails", "change 1 holds"]);
     let text = "verification_failed: does not pass on baseline + patch: exam 1; failing: tests/test_a.py::test_one; it passes \
                 only with the patch's own tests/test_a.py: if changing it is the task, release it with exam_may_change";
     assert_eq!(blocks(&examined), [text]);
-    let forbidden = Desk::new(json!({"allowed_paths": ["app.py"]})).examine(BASELINE, &[("app.py", "two\n"), changed]);
+    let forbidden =
+        ExamTrial::new(json!({"allowed_paths": ["app.py"]})).examine(BASELINE, &[("app.py", "two\n"), changed]);
     assert!(blocks(&forbidden)[0].ends_with("failing: tests/test_a.py::test_one"), "{:?}", blocks(&forbidden));
     let both = ("tests/test_a.py", "def test_one():\n    \"three\" in app\ndef test_two():\n    pass\n");
-    let neither = Desk::new(json!({})).examine(BASELINE, &[("app.py", "two\n"), both]);
+    let neither = ExamTrial::new(json!({})).examine(BASELINE, &[("app.py", "two\n"), both]);
     assert!(!blocks(&neither)[0].contains("exam_may_change"), "{:?}", blocks(&neither));
 }
 
@@ -209,7 +217,7 @@ fn a_failing_blind_check_is_no_reason_to_release_tests() {
         "def test_one():\n    \"one\" in app\ndef test_two():\n    pass\ndef test_more():\n    pass\n",
     );
     let check = json!({"argv": ["pytest"], "stdin": "in", "expect_exit": 0, "expect_stdout": "out"});
-    let desk = Desk::new(json!({"blind_checks": [check]}));
+    let desk = ExamTrial::new(json!({"blind_checks": [check]}));
     let examined = desk.examine(BASELINE, &[("app.py", "one and two\n"), more]);
     assert_eq!(passes(&examined)[..2], ["exam 1 holds", "change 1 holds"]);
     assert_eq!(blocks(&examined), ["verification_failed: does not pass on baseline + patch: blind 1"]);
@@ -218,7 +226,7 @@ fn a_failing_blind_check_is_no_reason_to_release_tests() {
 #[test]
 fn a_program_that_is_not_there_fails_its_check_and_no_other() {
     let check = json!({"argv": ["pytest"], "stdin": "in", "expect_exit": 0, "expect_stdout": "in"});
-    let desk = Desk::new(json!({"verification_commands": [["no-such-program"]], "blind_checks": [check]}));
+    let desk = ExamTrial::new(json!({"verification_commands": [["no-such-program"]], "blind_checks": [check]}));
     let examined = desk.examine_with(BASELINE, GOOD, &|_, spec| {
         ended(0, &String::from_utf8_lossy(spec.stdin.as_deref().unwrap_or_default()))
     });
@@ -232,7 +240,7 @@ fn a_program_that_is_not_there_fails_its_check_and_no_other() {
 
 #[test]
 fn a_log_says_how_each_command_ended() {
-    let examined = Desk::new(json!({})).examine_with(BASELINE, GOOD, &|name, _| match name {
+    let examined = ExamTrial::new(json!({})).examine_with(BASELINE, GOOD, &|name, _| match name {
         "baseline 1" => Ended { timed_out: true, ..ended(0, "no newline") },
         _ => ended(3, ""),
     });
@@ -251,7 +259,7 @@ fn a_log_says_how_each_command_ended() {
 fn runners_are_asked_through_the_environment() {
     let variables = |more: serde_json::Value, wanted: &str| {
         let seen = std::cell::RefCell::new(None);
-        Desk::new(more).examine_with(BASELINE, GOOD, &|name, spec| {
+        ExamTrial::new(more).examine_with(BASELINE, GOOD, &|name, spec| {
             let value = spec.env.iter().rev().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
             if name == "exam 1" {
                 *seen.borrow_mut() = value;

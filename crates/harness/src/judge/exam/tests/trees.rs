@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use tree::FileAge;
 
 use super::super::{Examined, Examiner, Furnished};
-use super::desk::{Desk, Files, blocks, log, made_by_build, passes, pytest};
+use super::exam_trial::{ExamTrial, Files, blocks, log, made_by_build, passes, pytest};
 use super::reasons::{BASELINE, TESTS};
 use crate::judge::environment::Layer;
 
 fn with_examiner<T>(more: Value, trees: (Files<'_>, Files<'_>), ask: impl FnOnce(&mut Examiner<'_>) -> T) -> T {
     let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
-    Desk::new(more).ask(trees, Furnished::default(), &play, |mut examiner| ask(&mut examiner))
+    ExamTrial::new(more).ask(trees, Furnished::default(), &play, |mut examiner| ask(&mut examiner))
 }
 
 fn paths(listing: &tree::Listing) -> Vec<String> {
@@ -50,7 +50,7 @@ const DATA: (&str, &str) = ("tests/fixtures/app.txt", "one\n");
 
 /// The test reads data that only the patch brings.
 fn with_data(result: Files<'_>, more: Value) -> Examined {
-    Desk::new(more).examine(BASELINE, result)
+    ExamTrial::new(more).examine(BASELINE, result)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_exam_that_lacks_added_data_is_held_once_more_with_it() {
     assert_eq!(blocks(&held), [""; 0], "{}", log(&held));
     assert_eq!(passes(&held)[0], "exam 1 holds");
     assert!(held.coverage.contains(&Coverage::ExamChangeNotControlled));
-    assert!(log(&held).contains("the patch adds data of tests: the exam is held once more with it"));
+    assert!(log(&held).contains("the patch adds test data: the exam runs once more with it"));
     let enough = with_data(&[("app.py", "one two\n"), DATA, TESTS], json!({}));
     assert!(!enough.coverage.contains(&Coverage::ExamChangeNotControlled), "control: it passes without");
     let none = with_data(&[("app.py", "two\n"), TESTS], json!({}));
@@ -91,21 +91,20 @@ fn only_new_plain_data_that_nothing_makes_is_lacking() {
     assert_eq!(added, ["tests/fixtures/new.txt"]);
 }
 
-/// What a patch adds where the build of the baseline makes something.
+/// Files that a patch adds where the build of the baseline makes some.
 #[test]
 fn what_the_build_makes_is_absent_from_the_exam_and_compared() {
     let held = |carried: &str, made: &'static [(&'static str, &'static str)]| {
         let result: Files<'_> = &[("app.py", "one two\n"), ("out/lib.txt", carried), ("out/Cargo.lock", "l\n"), TESTS];
-        Desk::new(json!({"environment": {"build": [["build"]]}})).examine_with(BASELINE, result, &|name, spec| {
+        ExamTrial::new(json!({"environment": {"build": [["build"]]}})).examine_with(BASELINE, result, &|name, spec| {
             if name.contains("build") {
                 made_by_build(spec, if name.starts_with("baseline") { &[("out/lib.txt", "m\n")] } else { made });
             }
             pytest(&spec.cwd)
         })
     };
-    let sentence = |how: &str| {
-        format!("`out/lib.txt` lies where setup or build make something, {how}; the exam is held without it")
-    };
+    let sentence =
+        |how: &str| format!("`out/lib.txt` is where setup or build make a file, {how}; the exam runs without it");
     for (carried, made, how, is_rebuilt) in [
         ("m\n", &[("out/lib.txt", "m\n")][..], "and make it the same", true),
         ("other\n", &[("out/lib.txt", "m\n")], "and make it otherwise", false),
@@ -125,7 +124,7 @@ fn changed_text_is_new_and_products_are_old() {
     let result: Files<'_> =
         &[("app.py", "two\n"), ("same.py", "s\n"), ("lib.bin", "\0\u{1}"), (source, "t\n"), (made, "new\n")];
     let ages = |bin: Option<&str>, layer: Option<&std::path::Path>| {
-        let mut desk = Desk::new(json!({}));
+        let mut desk = ExamTrial::new(json!({}));
         desk.contract.environment.path.extend(bin.map(str::to_owned));
         let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
         let layer = layer.map(|files| Layer::of_files(files.to_owned()));
@@ -172,7 +171,7 @@ fn what_setup_makes_of_the_baseline_is_made() {
     let furnished = || Furnished { layer: Some(Layer::of_files(layer.path().to_owned())), ..Furnished::default() };
     let is_made = |path: &str, furnished: Furnished| {
         let play = |_: &str, spec: &Spec| pytest(&spec.cwd);
-        Desk::new(json!({})).ask((trees, trees), furnished, &play, |examiner| examiner.is_made(path.as_bytes()))
+        ExamTrial::new(json!({})).ask((trees, trees), furnished, &play, |examiner| examiner.is_made(path.as_bytes()))
     };
     for (path, expected) in [
         ("gen/deep/x.txt", true),
@@ -213,7 +212,7 @@ fn changes_of_the_exam_that_no_control_covers_are_said_where_something_was_verif
     let mut none = Examined::default();
     none.note_altered(&paths);
     assert!(none.coverage.is_empty() && none.log.is_empty(), "nothing was verified");
-    let mut held = Desk::new(json!({})).examine(BASELINE, BASELINE);
+    let mut held = ExamTrial::new(json!({})).examine(BASELINE, BASELINE);
     held.log.clear();
     held.note_altered(&[]);
     assert!(!held.coverage.contains(&Coverage::ExamChangeNotControlled), "nothing was altered");

@@ -25,14 +25,14 @@ pub(in crate::judge) type Script<'a> = &'a dyn Fn(&str, &Spec) -> Ended;
 /// Paths and contents of a tree.
 pub(super) type Files<'f> = &'f [(&'f str, &'f str)];
 
-pub(super) struct Desk {
+pub(super) struct ExamTrial {
     pub(super) contract: TaskContract,
     pub(super) store: ObjectDatabase,
     trial: Trial,
     cancel: AtomicBool,
 }
 
-impl Desk {
+impl ExamTrial {
     /// With these keys in the contract, beside the command `pytest`.
     pub(super) fn new(more: Value) -> Self {
         let trial = Trial::new();

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// A text that is searched by itself: one side of a hunk without the marks of its lines, or
 /// a line outside of hunks. No value reaches from one into another.
 #[derive(Debug, Default)]
-pub(crate) struct Strand {
+pub(crate) struct PatchText {
     pub(crate) text: Vec<u8>,
     /// Beginning of each line, in the text and in the patch.
     lines: Vec<(usize, usize)>,
@@ -13,7 +13,7 @@ pub(crate) struct Strand {
     pub(crate) path: Option<String>,
 }
 
-impl Strand {
+impl PatchText {
     fn push_line(&mut self, line: &[u8], at: usize) {
         self.lines.push((self.text.len(), at));
         self.text.extend_from_slice(line);
@@ -41,8 +41,8 @@ impl Strand {
     }
 }
 
-/// All strands of a patch.
-pub(crate) fn strands(patch: &[u8]) -> Vec<Strand> {
+/// All texts of a patch.
+pub(crate) fn split_texts(patch: &[u8]) -> Vec<PatchText> {
     let mut reader = PatchReader::default();
     let mut at = 0;
     for line in patch.split_inclusive(|byte| *byte == b'\n') {
@@ -50,14 +50,14 @@ pub(crate) fn strands(patch: &[u8]) -> Vec<Strand> {
         at += line.len();
     }
     reader.end_hunk();
-    reader.strands
+    reader.texts
 }
 
 /// Reads a patch line by line. What is no hunk, or no hunk any more, is taken line by line,
 /// so that nothing is ever lost.
 #[derive(Debug, Default)]
 struct PatchReader {
-    strands: Vec<Strand>,
+    texts: Vec<PatchText>,
     path: Option<String>,
     hunk: Option<Hunk>,
 }
@@ -67,8 +67,8 @@ struct PatchReader {
 struct Hunk {
     old_left: usize,
     new_left: usize,
-    old: Strand,
-    new: Strand,
+    old: PatchText,
+    new: PatchText,
     has_removed: bool,
     has_added: bool,
 }
@@ -94,9 +94,9 @@ impl PatchReader {
             }
         }
         self.hunk = hunk_sizes(line).map(|(old_left, new_left)| Hunk { old_left, new_left, ..Hunk::default() });
-        let mut strand = Strand::default();
-        strand.push_line(line, at);
-        self.strands.push(strand);
+        let mut part = PatchText::default();
+        part.push_line(line, at);
+        self.texts.push(part);
     }
 
     fn end_hunk(&mut self) {
@@ -104,7 +104,7 @@ impl PatchReader {
         let path = &self.path;
         let sides = [(hunk.new, hunk.has_added || !hunk.has_removed), (hunk.old, hunk.has_removed)];
         let searched = sides.into_iter().filter(|(_, is_searched)| *is_searched);
-        self.strands.extend(searched.map(|(side, _)| Strand { path: path.clone(), ..side }));
+        self.texts.extend(searched.map(|(side, _)| PatchText { path: path.clone(), ..side }));
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
     fn each_side_of_a_hunk_is_a_text_and_headers_are_lines() {
         let patch = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn f()\n a\n-b\n+c\n\\ No newline at end of file\ndiff --git a/y b/y\n";
         let texts: Vec<_> =
-            strands(patch).into_iter().map(|strand| (String::from_utf8(strand.text).unwrap(), strand.path)).collect();
+            split_texts(patch).into_iter().map(|part| (String::from_utf8(part.text).unwrap(), part.path)).collect();
         let line = |text: &str| (text.to_owned(), None);
         let side = |text: &str| (text.to_owned(), Some("x".to_owned()));
         assert_eq!(

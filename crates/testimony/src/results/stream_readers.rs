@@ -8,7 +8,7 @@ use super::{
 
 /// Readers of one stream, each in its own state.
 #[derive(Debug, Default)]
-pub(super) struct Voice {
+pub(super) struct StreamReaders {
     pytest: pytest::PytestReader,
     unittest: unittest::UnittestReader,
     cargo: cargo::CargoReader,
@@ -26,32 +26,32 @@ pub(super) struct Voice {
     surefire: surefire::SurefireReader,
 }
 
-impl Voice {
+impl StreamReaders {
     /// Passes every line of the output to every reader.
     pub(super) fn hear_output(bytes: &[u8]) -> Self {
-        let mut voice = Self::default();
+        let mut readers = Self::default();
         for line in text::output_lines(bytes) {
-            voice.pytest.take_line(&line);
-            voice.unittest.take_line(&line);
-            voice.nextest.take_line(&line);
+            readers.pytest.take_line(&line);
+            readers.unittest.take_line(&line);
+            readers.nextest.take_line(&line);
             // A runner that shows the words of the processes it started has counted them
             // itself.
-            if !voice.nextest.is_running() {
-                voice.cargo.take_line(&line);
+            if !readers.nextest.is_running() {
+                readers.cargo.take_line(&line);
             }
-            voice.tap.take_line(&line);
-            voice.spec.take_line(&line);
-            voice.go.take_line(&line);
-            voice.mocha.take_line(&line);
-            voice.jest.take_line(&line);
-            voice.vitest.take_line(&line);
-            voice.ava.take_line(&line);
-            voice.ctest.take_line(&line);
-            voice.rspec.take_line(&line);
-            voice.phpunit.take_line(&line);
-            voice.surefire.take_line(&line);
+            readers.tap.take_line(&line);
+            readers.spec.take_line(&line);
+            readers.go.take_line(&line);
+            readers.mocha.take_line(&line);
+            readers.jest.take_line(&line);
+            readers.vitest.take_line(&line);
+            readers.ava.take_line(&line);
+            readers.ctest.take_line(&line);
+            readers.rspec.take_line(&line);
+            readers.phpunit.take_line(&line);
+            readers.surefire.take_line(&line);
         }
-        voice
+        readers
     }
 
     /// Results of a stream, or a file, by itself.
@@ -65,8 +65,8 @@ impl Voice {
 /// Both streams of a command.
 #[derive(Debug)]
 pub(super) struct Streams {
-    pub(super) stdout: Voice,
-    pub(super) stderr: Voice,
+    pub(super) stdout: StreamReaders,
+    pub(super) stderr: StreamReaders,
 }
 
 impl Streams {
