@@ -25,7 +25,10 @@ pub(super) fn describe_last_word(context: &Context, ledger: &Ledger) -> Result<O
     let ContinuityRecord { accepted_seq, key_fingerprint, reason, ledger_id, .. } = record;
     let timeline = ledger_id.split_once('@').map_or_else(String::new, |(_, timeline)| format!(", timeline {timeline}"));
     let reason = show_controls(&reason);
-    Ok(Some(Finding::ok("continued", format!("accepted up to entry {accepted_seq}{timeline} by {key_fingerprint}: {reason}"))))
+    Ok(Some(Finding::ok(
+        "continued",
+        format!("accepted up to entry {accepted_seq}{timeline} by {key_fingerprint}: {reason}"),
+    )))
 }
 
 /// The record of an entry, if a key that may sign it here has signed it, and the chain has what it accepts.
