@@ -152,7 +152,7 @@ mod tests {
         {
             let file = host.join("lib/python3.1").join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, "").unwrap();
+            own_files::write_file(file, "").unwrap();
         }
         fs::create_dir_all(host.join("lib/other/__pycache__")).unwrap();
         let installation = ShownInstallation { host, seen: "/seen".into() };
