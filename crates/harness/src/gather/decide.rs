@@ -622,6 +622,7 @@ const MARKERS: &[(Reason, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn each_refusal_that_other_tools_look_for_has_its_marker() {
@@ -637,6 +638,8 @@ mod tests {
             (Reason::ProviderResponseShape, "provider-reasoning-only.txt"),
         ] {
             let refusals = [refusal(reason, "first"), refusal(reason, "second")];
+            let has_marker = |refusals: &[Refusal]| markers_of(refusals).any(|(marker, _)| marker == name);
+            two_sided(reason, has_marker(&refusals), has_marker(&[refusal(Reason::MissingTestCommand, "x")]));
             assert_eq!(markers_of(&refusals).collect::<Vec<_>>(), [(name, "first")], "{reason:?}");
         }
         assert_eq!(markers_of(&[refusal(Reason::MissingTestCommand, "x")]).count(), 0, "control");

@@ -291,6 +291,7 @@ pub fn requests_folder(harness: &Harness, request: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn only_what_would_be_another_plan_ends_a_request() {
@@ -304,5 +305,8 @@ mod tests {
         ] {
             assert_eq!(is_fatal(&refusal(gate, reason)), fatal, "{gate} {reason}");
         }
+        let is_fatal = |gate, reason| is_fatal(&refusal(gate, reason));
+        let another = is_fatal(Gate::Stage, Reason::StageNotEarned);
+        two_sided(Reason::GateMissing, is_fatal(Gate::Stage, Reason::GateMissing), another);
     }
 }

@@ -126,6 +126,7 @@ mod tests {
     use contract::sandbox::AttemptKind;
 
     use super::*;
+    use crate::tests::two_sided;
 
     fn attempt(judged: AttemptVerdict, what: &str) -> Attempt {
         let (cell, what) = ("engine".to_owned(), what.to_owned());
@@ -140,6 +141,8 @@ mod tests {
         let violation = (Reason::SandboxViolation, "engine tried to get out or at secrets: `ptrace`".to_owned());
         assert_eq!(judge_attempts(&all), [forbidden, violation]);
         assert_eq!(judge_attempts(&all[1..2]), [], "control: a note");
+        two_sided(Reason::SandboxViolation, judge_attempts(&all[..2]), judge_attempts(&all[1..]));
+        two_sided(Reason::ForbiddenActionAttempted, judge_attempts(&all[1..]), judge_attempts(&all[..2]));
         assert_eq!(reason_of(Note), None);
         assert_eq!(
             (violations(&all), forbidden_actions(&all)),

@@ -134,6 +134,7 @@ const LAST_FILES: &[&str] = &[names::EVENTS, names::TRACE, names::REPORT, names:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn secrets_and_decoys_stand_against_the_run_each_with_its_places() {
@@ -150,6 +151,8 @@ mod tests {
         );
         assert_eq!(judge_hits(&all[..1]), [(Reason::CanaryTouched, decoy, "test.log")]);
         assert_eq!(judge_hits(&[]), [], "control");
+        two_sided(Reason::SecretLeak, judge_hits(&all), judge_hits(&all[..1]));
+        two_sided(Reason::CanaryTouched, judge_hits(&all), judge_hits(&all[1..]));
     }
 
     /// Without being known it would be a leak of somebody's, by the chance of its letters.

@@ -456,6 +456,7 @@ fn judge_missing_event(standing: &RunStanding, missing: EventKind) -> Option<(Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     fn blocked() -> RunStanding {
         let mut standing = RunStanding::default();
@@ -470,6 +471,8 @@ mod tests {
         let text = "`b` is expected by the contract and was not written".to_owned();
         assert_eq!(judge_artifacts(&expected, |name| name == "a"), [(Reason::ArtifactWriteFailure, text)]);
         assert_eq!(judge_artifacts(&expected, |_| true), [], "control");
+        let judge = |is_there: fn(&str) -> bool| judge_artifacts(&expected, is_there);
+        two_sided(Reason::ArtifactWriteFailure, judge(|name| name == "a"), judge(|_| true));
     }
 
     #[test]
@@ -487,6 +490,7 @@ mod tests {
         assert_eq!(judge_missing_event(&explained, missing), expected, "it is not said why");
         explained.skip_part(missing.name(), "the engine failed");
         assert_eq!(judge_missing_event(&explained, missing), None, "control: it is");
+        two_sided(Reason::MissingRequiredEvent, expected, judge_missing_event(&explained, missing));
     }
 
     #[test]
@@ -494,6 +498,8 @@ mod tests {
         let mut standing = blocked();
         assert_eq!(describe_unverified(&standing, "why"), "why", "control");
         standing.block_run(Reason::MissingTestCommand, "m", "");
-        assert_eq!(describe_unverified(&standing, "why"), "No verification command is given; nothing was run.");
+        let text = "No verification command is given; nothing was run.";
+        let is_said = |standing: &RunStanding| describe_unverified(standing, "why") == text;
+        two_sided(Reason::MissingTestCommand, is_said(&standing), is_said(&blocked()));
     }
 }

@@ -223,11 +223,13 @@ fn summary(verification: &Verification) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_late_engine_with_a_good_patch_is_told_from_one_without() {
         let text = "the patch is good, but the engine was still running after 7 s";
         assert_eq!(judge_lateness(true, 7), (Reason::LifecycleTimeoutAfterValidPatch, text.to_owned()));
         assert_eq!(judge_lateness(false, 7), (Reason::Timeout, "the engine was still running after 7 s".to_owned()));
+        two_sided(Reason::LifecycleTimeoutAfterValidPatch, judge_lateness(true, 7), judge_lateness(false, 7));
     }
 }

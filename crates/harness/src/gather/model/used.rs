@@ -424,6 +424,7 @@ mod tests {
     use contract::model::{RequestOutcome, Served};
 
     use super::*;
+    use crate::tests::two_sided;
 
     fn record(seq: u64, refusal: Option<RefusalCode>) -> UsageRecord {
         let time = "2026-01-01T00:00:00Z".parse().unwrap();
@@ -441,6 +442,8 @@ mod tests {
         assert_eq!(hold(&[record(1, None)]), [Reason::ModelEvidenceMissing]);
         assert_eq!(hold(&[]), [Reason::ModelEvidenceMissing]);
         assert_eq!(hold(&[record(1, None), answered.clone()]), [], "control");
+        let control = hold(&[record(1, None), answered.clone()]);
+        two_sided(Reason::ModelEvidenceMissing, hold(&[record(1, None)]), control);
         let probe = UsageRecord { purpose: RequestPurpose::Probe, ..answered };
         assert_eq!(hold(&[probe]), [Reason::ModelEvidenceMissing], "the harness's own question");
     }

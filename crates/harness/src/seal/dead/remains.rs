@@ -220,6 +220,7 @@ mod tests {
 
     use super::*;
     use crate::run::halt::Halted;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_dead_run_was_halted_or_interrupted() {
@@ -229,6 +230,8 @@ mod tests {
         assert_eq!(judge(Some(&halted)), [(Reason::Halted, "the run was why; share".to_owned())]);
         assert_eq!(judge(Some(&Stopped::Cancelled)), std::slice::from_ref(&interrupted));
         assert_eq!(judge(None), std::slice::from_ref(&interrupted), "its process is gone");
+        two_sided(Reason::Halted, judge(Some(&halted)), judge(None));
+        two_sided(Reason::HarnessInterrupted, judge(None), judge(Some(&halted)));
         let error = WriteArtifactError { name: "a".to_owned(), error: io::Error::other("the disk is full") };
         let text = error.to_string();
         assert!(text.contains("the disk is full"), "{text}");

@@ -208,6 +208,7 @@ mod tests {
 
     use super::*;
     use crate::run::tests::{contract, ended};
+    use crate::tests::two_sided;
 
     fn judge(ended: &Ended) -> Option<(Reason, String, &'static str)> {
         judge_end(ended, limits_exceeded(ended, &contract(json!({})).limits).as_deref(), "e")
@@ -217,7 +218,9 @@ mod tests {
     fn an_engine_that_does_not_start_is_unavailable() {
         let failure =
             SpawnFailure { kind: SpawnFailureKind::NotFound, errno: Some(2), text: "no such file".to_owned() };
-        let (reason, text, evidence) = judge(&Ended { how: How::SpawnFailed(failure), ..ended(0, "") }).unwrap();
+        let failed = judge(&Ended { how: How::SpawnFailed(failure), ..ended(0, "") });
+        two_sided(Reason::ProviderUnavailable, failed.clone(), judge(&ended(1, "")));
+        let (reason, text, evidence) = failed.unwrap();
         assert_eq!((reason, text.as_str()), (Reason::ProviderUnavailable, "engine `e` did not start: no such file"));
         assert_eq!(evidence, "backend/provider-unavailable.txt");
         assert_eq!(judge(&ended(1, "")), None, "control: it started");
@@ -232,6 +235,8 @@ mod tests {
         let printed = judge(&Ended { output_exceeded: true, ..ended(0, "") }).unwrap();
         assert_eq!((printed.0, printed.2), (Reason::BudgetExceeded, "backend/stdout.log"));
         assert_eq!(judge(&killed()), None, "control: no limit is known");
+        let exceeded = judge(&Ended { limit_hits: vec![LimitKind::Processes], ..killed() });
+        two_sided(Reason::BudgetExceeded, exceeded, judge(&killed()));
         assert_eq!(
             judge(&Ended { limit_hits: vec![LimitKind::Memory], ..ended(0, "") }),
             None,
@@ -243,5 +248,6 @@ mod tests {
     fn an_engine_fails_by_its_exit_code() {
         assert_eq!(judge_exit(2, "e"), Some((Reason::EngineFailed, "e engine failed with exit code 2".to_owned())));
         assert_eq!(judge_exit(0, "e"), None, "control");
+        two_sided(Reason::EngineFailed, judge_exit(2, "e"), judge_exit(0, "e"));
     }
 }
