@@ -3,13 +3,14 @@
 
 use std::sync::LazyLock;
 
+use contract::event_data::SecretScanCompletedData;
 use contract::report::{HitClass, SecretHit, SecretScan};
 use contract::task::{SecretAllowance, TaskContract};
-use contract::{Coverage, EventKind, Reason};
+use contract::{Coverage, EventData, Reason};
 use evidence::censor::ReadBaseline;
 use evidence::{Censor, names};
 use secrets::{Allowance, Known, KnownClass, RuleSet, Scanner};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tree::{ObjectDatabase, Oid};
 
 use crate::run::file::{RunFile, Stopped};
@@ -103,8 +104,9 @@ impl RunFile<'_> {
         if self.draft.censor().is_secret_allowed() {
             self.standing.cover(Coverage::SecretAllowed);
         }
-        let data = json!({"files_scanned": scan.files_scanned, "hits": scan.hits.len(), "status": scan.status});
-        self.add_event(EventKind::SecretScanCompleted, data)?;
+        let data =
+            SecretScanCompletedData { files_scanned: scan.files_scanned, hits: scan.hits.len(), status: scan.status };
+        self.add_event(&EventData::SecretScanCompleted(data))?;
         Ok(scan)
     }
 }

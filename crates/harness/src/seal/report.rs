@@ -4,11 +4,12 @@
 mod compose;
 
 use contract::event::first_missing;
+use contract::event_data::RunCompletedData;
 use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::text::show_controls;
-use contract::{Coverage, Decision, EventKind, Reason, RunId, Stage, Stamp};
+use contract::{Coverage, Decision, EventData, EventKind, Reason, RunId, Stage, Stamp};
 use evidence::seal::{SealBundleError, Sealed, Signing, seal_draft};
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::{names, stop};
@@ -187,13 +188,13 @@ impl<'a> Evidence<'a> {
             let report = compose_report(&run, &account, missing, scan, probe);
             run.clean(names::REPORT, report)?
         };
-        let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
-        let carried = run.standing.carried_by(EventKind::RunCompleted);
-        run.draft.add_event(
-            report.run_finished_at,
-            EventKind::RunCompleted,
-            crate::run::file::merged_with(carried, completed),
-        )?;
+        let completed = EventData::RunCompleted(RunCompletedData {
+            backend_exit_code: report.backend_exit_code,
+            blockers: report.blocker_reasons.clone(),
+            status: report.status,
+        });
+        let carried = run.standing.carried_by(completed.kind());
+        run.draft.add_event_data(report.run_finished_at, &completed, carried)?;
         stop::pass_place("run.completed");
         Ok(Reported { run, report })
     }
