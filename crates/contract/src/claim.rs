@@ -36,6 +36,23 @@ impl Speech {
     ];
 }
 
+/// Subject of a line of an engine's log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteKind {
+    /// Words of the model's.
+    Message,
+    Command,
+    FileChange,
+    /// Any other tool.
+    Tool,
+    Error,
+    /// Tokens and turns, as the engine counts them.
+    Usage,
+    /// The work begins or ends.
+    Turn,
+}
+
 /// Subject and content of a claim. Only the first four variants can be contradicted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "about", content = "said")]

@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use contract::{Digest, EventKind, RunId, Stamp, canonical_bytes};
+use contract::{Digest, EventData, EventKind, RunId, Stamp, canonical_bytes};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -146,6 +146,19 @@ impl Draft {
     /// Lock that marks the draft as owned by a live process.
     pub(crate) fn lock(&self) -> &File {
         &self.lock
+    }
+
+    /// Adds one event with its data and with the reasons that it carries. A reason that its data names comes first.
+    pub fn add_event_data(
+        &mut self,
+        at: Stamp,
+        data: &EventData,
+        carried: Map<String, Value>,
+    ) -> Result<(), WriteArtifactError> {
+        let own = data.to_fields().map_err(|error| failed(names::EVENTS, error.into()))?;
+        let mut fields = carried;
+        fields.extend(own);
+        self.add_event(at, data.kind(), Value::Object(fields))
     }
 
     /// Adds one event to the chain.

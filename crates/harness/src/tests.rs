@@ -1,12 +1,76 @@
-//! The reasons that this crate names, and the tests that name them.
+//! The reasons that this crate names, and the tests that show when each is given and when it is not.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use contract::Reason;
 use untrusted_fs::own_files;
 
-/// A reason that a source file names has a unit test whose own body names it: what gives a reason is shown to give it. That the test
-/// also has a nearest case without the reason cannot be read off its text; a mutant of the judging folder shows that.
+use crate::run::standing::RunStanding;
+
+/// Answer of a judgement: it gives a reason or not. A truth value says so for the reason that the test names.
+pub(crate) trait GivesReason {
+    fn gives(&self, reason: Reason) -> bool;
+}
+
+impl GivesReason for bool {
+    fn gives(&self, _: Reason) -> bool {
+        *self
+    }
+}
+
+impl GivesReason for Reason {
+    fn gives(&self, reason: Reason) -> bool {
+        *self == reason
+    }
+}
+
+impl<T> GivesReason for (Reason, T) {
+    fn gives(&self, reason: Reason) -> bool {
+        self.0 == reason
+    }
+}
+
+impl<T, U> GivesReason for (Reason, T, U) {
+    fn gives(&self, reason: Reason) -> bool {
+        self.0 == reason
+    }
+}
+
+impl GivesReason for RunStanding {
+    fn gives(&self, reason: Reason) -> bool {
+        self.has_reason(reason)
+    }
+}
+
+impl<T: GivesReason> GivesReason for Option<T> {
+    fn gives(&self, reason: Reason) -> bool {
+        self.as_ref().is_some_and(|it| it.gives(reason))
+    }
+}
+
+impl<T: GivesReason> GivesReason for Vec<T> {
+    fn gives(&self, reason: Reason) -> bool {
+        self.iter().any(|it| it.gives(reason))
+    }
+}
+
+/// Checks that a judgement gives this reason, and that the control, the nearest facts without the defect, does not.
+#[track_caller]
+pub(crate) fn two_sided(reason: Reason, judged: impl GivesReason, control: impl GivesReason) {
+    assert!(judged.gives(reason), "{reason} is not given");
+    assert!(!control.gives(reason), "the control gives {reason} too");
+}
+
+#[test]
+#[should_panic(expected = "the control gives halted too")]
+fn a_judgement_that_always_gives_its_reason_is_found() {
+    two_sided(Reason::Halted, Some(Reason::Halted), None::<Reason>);
+    two_sided(Reason::Halted, vec![(Reason::Halted, "text")], vec![(Reason::Halted, "text")]);
+}
+
+/// A reason that a source file names has a unit test whose own body shows both sides of it with `two_sided`: facts that give the reason, and
+/// the nearest facts that do not.
 #[test]
 fn each_reason_has_a_unit_test() {
     let (mut named, mut tested) = (BTreeSet::new(), BTreeSet::new());
@@ -15,11 +79,12 @@ fn each_reason_has_a_unit_test() {
         let is_test = path.iter().any(|part| part == "tests" || part == "tests.rs");
         let at = if is_test { 0 } else { text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len()) };
         named.extend(reasons(&text[..at]).map(str::to_owned));
-        tested.extend(test_bodies(&text[at..]).into_iter().flat_map(reasons).map(str::to_owned));
+        let bodies = test_bodies(&text[at..]).into_iter().filter(|body| body.contains("two_sided("));
+        tested.extend(bodies.flat_map(reasons).map(str::to_owned));
     }
     assert!(named.len() > 30, "the sources are not read: {named:?}");
     let untested: Vec<&String> = named.difference(&tested).collect();
-    assert_eq!(untested, [""; 0], "a unit test must name each of them, beside what gives it");
+    assert_eq!(untested, [""; 0], "a unit test must show both sides of each of them with `two_sided`");
 }
 
 /// Bodies of the test functions in a text, by the indentation that rustfmt gives to their ends.

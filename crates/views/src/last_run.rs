@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use contract::start_detail::DocumentDetail;
 use contract::{CollectionKind, Purpose};
 use ledger::{EntryKind, Ledger, ReadLedgerError, RunFilter, RunPlace, RunRow};
+use serde::Deserialize as _;
 
 /// Beginnings of the names that documents about other bundles have.
 const DOCUMENT_NAMES: &[&str] = &["run-all-", "race-", "repeat-", "stage6-"];
@@ -50,13 +52,11 @@ pub(crate) fn place_of(row: &RunRow) -> RunPlace {
 fn lanes_of(ledger: &Ledger, row: &RunRow) -> Result<Option<Vec<String>>, ReadLedgerError> {
     let entries = ledger.run_entries(&row.run_id)?;
     let Some(started) = entries.iter().find(|entry| entry.is_kind(EntryKind::RunStarted)) else { return Ok(None) };
-    let detail = &started.body["detail"];
-    let Ok(kind) = serde_json::from_value::<CollectionKind>(detail["kind"].clone()) else { return Ok(None) };
-    if !matches!(kind, CollectionKind::Race | CollectionKind::Repeat | CollectionKind::Matrix) {
+    let Ok(detail) = DocumentDetail::deserialize(&started.body["detail"]) else { return Ok(None) };
+    if !matches!(detail.kind, CollectionKind::Race | CollectionKind::Repeat | CollectionKind::Matrix) {
         return Ok(Some(Vec::new()));
     }
-    let bundles = detail["bundles"].as_array().into_iter().flatten();
-    Ok(Some(bundles.filter_map(|bundle| bundle["run_id"].as_str().map(str::to_owned)).collect()))
+    Ok(Some(detail.bundles.iter().map(|bundle| bundle.run_id.to_string()).collect()))
 }
 
 /// `@` and `@-N`, as a number of steps back.

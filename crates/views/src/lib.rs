@@ -50,9 +50,9 @@ pub use outcome::{RunAnswer, read_answer};
 pub use query_words::ParseQueryError;
 pub use queue::{FindQueuedError, QueueRow, QueueView};
 pub use requests::{
-    ApprovalTally, FindRequestError, ListRequestsError, RequestPage, RequestQuery, RequestRecord, RequestRules,
-    RequestState, RequestSummary, SignedDocument, count_approvals, find_approved_before, find_consumer, find_request,
-    summarize_request,
+    ApprovalTally, FindRequestError, ListRequestsError, RequestDetail, RequestPage, RequestQuery, RequestRecord,
+    RequestRules, RequestState, RequestSummary, SignedDocument, count_approvals, find_approved_before, find_consumer,
+    find_request, summarize_request,
 };
 pub use run::{CollectedRun, RunView, SealedRun, ViewRunError};
 pub use runs::{CollectedBundle, ListRunsError, RunOrder, RunPage, RunQuery, RunSummary};

@@ -1,9 +1,10 @@
 //! Runs, newest first, a page at a time.
 
+use contract::start_detail::DocumentDetail;
 use contract::{CollectionKind, Reason, Stage, Stamp, TaskId};
 use ledger::{Collection, EntryKind, ReadLedgerError, RunCollected, RunRow, RunStatus, TaskRuns};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 
 use crate::Views;
 use crate::cursor::{ParseCursorError, parse_cursor, write_cursor};
@@ -229,8 +230,8 @@ impl Views {
         let Some(ledger) = self.ledger().filter(|_| may_be_document(row)) else { return Ok(None) };
         let entries = ledger.run_entries(&row.run_id)?;
         let started = entries.iter().find(|entry| entry.is_kind(EntryKind::RunStarted));
-        let kind = started.map(|entry| entry.body["detail"]["kind"].clone());
-        Ok(kind.and_then(|kind| serde_json::from_value(kind).ok()))
+        let detail = started.and_then(|entry| DocumentDetail::deserialize(&entry.body["detail"]).ok());
+        Ok(detail.map(|detail| detail.kind))
     }
 
     /// Removal of a run's bundle. A bundle that exists, or was imported again, does not

@@ -3,11 +3,12 @@
 
 use std::io;
 
-use contract::event::Event;
+use contract::claim::NoteKind;
+use contract::event_data::EngineOutputData;
 use contract::model::{Cost, RequestPurpose, UsageRecord};
 use contract::sandbox::{Attempt, AttemptVerdict};
 use contract::text::show_controls;
-use contract::{EventKind, Stamp};
+use contract::{Event, EventData, EventKind, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
 use serde::{Deserialize, Serialize};
@@ -54,16 +55,16 @@ impl EntryWord {
         }
     }
 
-    fn of_kind(kind: Option<&str>) -> Self {
+    const fn of_kind(kind: Option<NoteKind>) -> Self {
         match kind {
-            Some("message") => Self::Says,
-            Some("command") => Self::Runs,
-            Some("file_change") => Self::Edits,
-            Some("tool") => Self::Tool,
-            Some("error") => Self::Error,
-            Some("turn") => Self::Turn,
-            Some("usage") => Self::Usage,
-            _ => Self::Prints,
+            Some(NoteKind::Message) => Self::Says,
+            Some(NoteKind::Command) => Self::Runs,
+            Some(NoteKind::FileChange) => Self::Edits,
+            Some(NoteKind::Tool) => Self::Tool,
+            Some(NoteKind::Error) => Self::Error,
+            Some(NoteKind::Turn) => Self::Turn,
+            Some(NoteKind::Usage) => Self::Usage,
+            None => Self::Prints,
         }
     }
 }
@@ -171,10 +172,10 @@ fn since(started: Stamp, at: Stamp) -> u64 {
 /// Entry of an output event. The event holds the beginning of a text; the output has all of
 /// it, after the previous text.
 fn output_entry(event: &Event, at_ms: Option<u64>, full: &mut std::vec::IntoIter<Note>) -> Option<TranscriptEntry> {
-    let text = event.data.get("text")?.as_str()?;
-    let word = EntryWord::of_kind(event.data.get("kind").and_then(|kind| kind.as_str()));
-    let whole = if word == EntryWord::Prints { None } else { find_full(full, text) };
-    Some(TranscriptEntry { at_ms, word, text: whole.unwrap_or_else(|| text.to_owned()), cost_micros: None })
+    let Some(EventData::EngineOutput(EngineOutputData { kind, text, .. })) = event.read_data() else { return None };
+    let word = EntryWord::of_kind(kind);
+    let whole = if word == EntryWord::Prints { None } else { find_full(full, &text) };
+    Some(TranscriptEntry { at_ms, word, text: whole.unwrap_or(text), cost_micros: None })
 }
 
 fn find_full(full: &mut std::vec::IntoIter<Note>, text: &str) -> Option<String> {
@@ -183,7 +184,10 @@ fn find_full(full: &mut std::vec::IntoIter<Note>, text: &str) -> Option<String> 
 }
 
 fn request_entry(event: &Event, at_ms: Option<u64>, usage: &[UsageRecord]) -> Option<TranscriptEntry> {
-    let number = event.data.get("request")?.as_u64()?;
+    let number = match event.read_data()? {
+        EventData::ModelAnswered(ended) | EventData::ModelRefused(ended) => ended.request,
+        _ => return None,
+    };
     let record = usage.iter().find(|record| record.seq == number)?;
     let word = if record.refused { EntryWord::Refused } else { EntryWord::Model };
     let mut text = format!("request {number}");
@@ -206,8 +210,7 @@ fn request_entry(event: &Event, at_ms: Option<u64>, usage: &[UsageRecord]) -> Op
 
 fn log_entry(line: &[u8]) -> Option<TranscriptEntry> {
     let note = case_note(line)?;
-    let kind = serde_json::to_value(note.kind).ok()?;
-    let word = EntryWord::of_kind(kind.as_str());
+    let word = EntryWord::of_kind(Some(note.kind));
     Some(TranscriptEntry { at_ms: None, word, text: note.full.unwrap_or(note.text), cost_micros: None })
 }
 

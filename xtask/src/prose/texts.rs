@@ -79,7 +79,7 @@ pub(super) fn read_usage() -> PlacedText {
     PlacedText::new("cargo xtask", MOST_PAGE_WORDS, split_help(crate::USAGE))
 }
 
-/// Help of a command and of those below it. So wide a terminal breaks no line.
+/// Help of a command and of those below it, at the widest that the program prints.
 fn add_help(cto: &Path, command: &[&str], texts: &mut Vec<PlacedText>) -> ChoreResult {
     let words = command.iter().chain(&["--help"]);
     let help = command_output(program(cto, words).env("COLUMNS", "2000"))?;
@@ -98,19 +98,40 @@ fn find_commands(help: &str) -> Vec<&str> {
     listed.filter_map(|line| line.split_whitespace().next()).collect()
 }
 
-/// Descriptions of a help page: text behind the names of commands and options, and its paragraphs. Examples are left out. A paragraph
-/// that is wrapped by hand is read as one, so that no sentence is short only because its line ends.
+/// Descriptions of a help page: text behind the names of commands and options, and its paragraphs. Examples are left out. Wrapped text
+/// is read as one, so that no sentence is short only because its line ends.
 fn split_help(help: &str) -> Vec<Sentence> {
     let mut page = String::new();
     let mut in_examples = false;
-    for line in help.lines() {
+    for line in join_descriptions(help) {
         in_examples = (in_examples && line.starts_with("  ")) || line == "Examples:";
         if !in_examples && !line.starts_with("Usage:") {
-            page.push_str(&describe_line(line));
+            page.push_str(&describe_line(&line));
         }
         page.push('\n');
     }
     split_page(&page)
+}
+
+/// Lines of a help page with each description in one line, and an empty line for each that it went on in.
+fn join_descriptions(help: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut described = 0;
+    for line in help.lines() {
+        match line.strip_prefix("        ") {
+            Some(text) if !lines.is_empty() => {
+                let has_text = lines[described].trim().contains("  ");
+                lines[described].push_str(if has_text { " " } else { "  " });
+                lines[described].push_str(text.trim());
+                lines.push(String::new());
+            }
+            _ => {
+                described = lines.len();
+                lines.push(line.to_owned());
+            }
+        }
+    }
+    lines
 }
 
 /// Description in a line of help, as an item of a list where it stands behind a name.
@@ -152,7 +173,7 @@ mod tests {
 
     #[test]
     fn help_is_read_without_its_names_and_examples() {
-        let help = "About it. More\n\nUsage: cto x\n\nCommands:\n  one  First thing [env: A]\n  help  Print\n\nOptions:\n      --at <A>   Go there\n\nExamples:\n  cto x     long words\n\nLast words";
+        let help = "About it. More\n\nUsage: cto x\n\nCommands:\n  one  First thing [env: A]\n  help  Print\n\nOptions:\n      --at <A>   Go\n                 there [env:\n                 B]\n      --long\n          Stay\n\nExamples:\n  cto x     long words\n\nLast words";
         let found: Vec<(usize, String)> = split_help(help).into_iter().map(|it| (it.line, it.text)).collect();
         let found: Vec<(usize, &str)> = found.iter().map(|(line, text)| (*line, text.as_str())).collect();
         let expected = [
@@ -163,7 +184,8 @@ mod tests {
             (7, "Print"),
             (9, "Options:"),
             (10, "Go there"),
-            (15, "Last words"),
+            (13, "Stay"),
+            (19, "Last words"),
         ];
         assert_eq!(found, expected);
         assert_eq!(find_commands(help), ["one", "help"]);

@@ -9,6 +9,15 @@ use super::Asked;
 
 /// Arguments of `cto request`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Stages 4 and up need an approval. The same request again, for an unchanged plan, gives the same one.
+
+Examples:
+  cto request r1-string-slugify --stage 4
+  cto request task.yaml --stage 5 \\
+      --target admissions/target/site.yaml --work CTO-WORK-012
+
+Exit codes: 0 requested or there already, 2 wrong usage, 3 there is nothing to approve yet.")]
 pub(crate) struct RequestArgs {
     #[command(flatten)]
     pub(crate) asked: Asked,
@@ -22,6 +31,15 @@ pub(crate) struct RequestArgs {
 
 /// Arguments of `cto approve`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+On a terminal it asks for the sentence, up to three times. On a pipe it reads one line.
+
+Examples:
+  cto approve req-143
+  cto approve req-143 --ttl 3600 --key ~/.ssh/id_ed25519_sk
+  cto approve req-143 --break-glass --reason \"the site is down\"
+
+Exit codes: 0 signed, 2 wrong usage, 3 refused.")]
 pub(crate) struct ApproveArgs {
     /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest
     pub(crate) request: String,
@@ -79,6 +97,10 @@ pub(crate) struct RefuseArgs {
 
 /// Arguments of `cto hold`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto hold req-143 --reason \"after the release\"
+  cto hold req-143 --release --reason \"released\"")]
 pub(crate) struct HoldArgs {
     #[command(flatten)]
     pub(crate) refuse: RefuseArgs,
@@ -89,6 +111,10 @@ pub(crate) struct HoldArgs {
 
 /// Arguments of `cto approvals`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto approvals --open
+  cto approvals --task CTO-143 --json")]
 pub(crate) struct ApprovalsArgs {
     /// Only requests of this task
     #[arg(long, value_name = "ID")]
@@ -102,6 +128,23 @@ pub(crate) struct ApprovalsArgs {
     /// Only requests before this one: `next` of the previous page
     #[arg(long, value_name = "REQUEST")]
     pub(crate) before: Option<String>,
+}
+
+/// Arguments of `cto packet`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+`cto packet promotion` is the decision packet about Core. It computes how far the evidence goes and promotes nothing.
+
+Examples:
+  cto packet req-143
+  cto packet req-143 | mail -s approval op1
+  cto packet promotion --markdown")]
+pub(crate) struct PacketArgs {
+    /// A request: req-N, apr-N of one of its approvals, or a unique beginning of its digest; or the word promotion
+    pub(crate) request: String,
+    /// The decision packet as a document with front matter
+    #[arg(long)]
+    pub(crate) markdown: bool,
 }
 
 fn moment(text: &str) -> Result<Stamp, String> {

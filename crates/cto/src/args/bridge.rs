@@ -9,6 +9,14 @@ use crate::credential_source::CredentialName;
 
 /// Arguments of `cto bridge`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Shows each request as it happens: one line on a pipe, one JSON object a line with --json. Clients present the token \
+as their key. Without one, the bridge makes and prints it.
+
+Examples:
+  cto bridge --upstream http://127.0.0.1:8000/v1 --admit qwen-local/qwen3
+  cto bridge --upstream https://api.openai.com/v1 \\
+      --admit openai/gpt-5.5 --credential env:KEY")]
 pub(crate) struct BridgeArgs {
     /// Where to listen; loopback only
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]

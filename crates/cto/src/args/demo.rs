@@ -6,6 +6,10 @@ use clap::Args;
 
 /// Arguments of `cto demo`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto demo
+  cto demo --serve --open     a whole history in the console")]
 pub(crate) struct DemoArgs {
     /// Make a team's history in a temporary home, and open the console on it
     #[arg(long)]

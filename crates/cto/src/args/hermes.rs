@@ -23,11 +23,13 @@ Exit codes: 0 every route answered, 1 one did not, 2 wrong usage.")]
     },
     /// Put the panel into the extension folder of a hermes-webui
     #[command(after_help = "\
-An existing manifest keeps its other extensions as they are, byte for byte. The panel asks `cto serve --sidecar ADDRESS`.
+An existing manifest keeps its other extensions as they are, byte for byte. The panel asks `cto serve --sidecar \
+ADDRESS`.
 
 Examples:
   cto hermes install --dir ~/webui-extensions
-  cto hermes install --dir ~/webui-extensions --manifest bundle/manifest.json --sidecar http://127.0.0.1:4171
+  cto hermes install --dir ~/webui-extensions \\
+      --manifest bundle/manifest.json --sidecar http://127.0.0.1:4171
 
 Exit codes: 0 installed, 2 wrong usage, 3 a manifest or file that is not ours stands in the way.")]
     Install {

@@ -6,7 +6,20 @@ use clap::{Args, Subcommand};
 
 /// Arguments of `cto ladder`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Rungs are computed: none is stored and none can be set. A later run that does not pass ends a rung until a newer one \
+passes.
+
+Examples:
+  cto ladder
+  cto ladder --engine codex --json
+  cto ladder explain 3 --engine codex
+  cto ladder --svg ladder.svg
+
+Exit code: 0; printing a ladder is not a verdict."
+)]
 pub(crate) struct LadderArgs {
     #[command(subcommand)]
     pub(crate) command: Option<LadderCommand>,

@@ -9,6 +9,15 @@ use super::{Asked, ProfileName};
 
 /// Arguments of `cto race`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Each lane is a governed run with a bundle of its own; the comparison is one more. A lane that cannot run says why in \
+its row.
+
+Examples:
+  cto race r1-string-slugify --engines fake,codex,pi
+  cto race task.yaml --repo . --engines codex,claude --jobs 2 --json
+
+Exit codes: 0 every lane passed, 1 one failed, 3 none failed and one was blocked.")]
 pub(crate) struct RaceArgs {
     /// A case id, a case folder or a contract file
     task: String,
@@ -50,23 +59,26 @@ impl RaceArgs {
     pub(crate) fn lane(&self, engine: &str) -> Asked {
         Asked {
             task: Some(self.task.clone()),
-            brief: None,
-            allow: Vec::new(),
-            at: None,
-            continue_run: None,
             engine: Some(engine.to_owned()),
             stage: self.stage,
             sandbox: self.sandbox,
             model: self.model.clone(),
             repo: self.repo.clone(),
-            target: None,
-            work: None,
+            ..Asked::default()
         }
     }
 }
 
 /// Arguments of `cto repeat`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+pass^k is the chance that k runs all pass, estimated without bias from these. One run is an anecdote.
+
+Examples:
+  cto repeat r1-string-slugify -n 10
+  cto repeat task.yaml --repo . --engine codex -n 8 --jobs 2 --junit repeat.xml
+
+Exit codes: 0 every run passed, 1 one failed, 3 none failed and one was blocked.")]
 pub(crate) struct RepeatArgs {
     #[command(flatten)]
     pub(crate) asked: Asked,
@@ -86,6 +98,10 @@ pub(crate) struct RepeatArgs {
 
 /// Arguments of `cto matrix`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto matrix --jobs 4
+  cto matrix --cheats --junit cases.xml")]
 pub(crate) struct MatrixArgs {
     /// The engines
     #[arg(long, value_name = "E", default_value = "fake", value_delimiter = ',', num_args = 1.., value_parser = trimmed)]
@@ -99,6 +115,30 @@ pub(crate) struct MatrixArgs {
     /// Write JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+}
+
+/// Arguments of `cto compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With --candidate it makes the sealed comparison that stage 6 asks for, from the verified bundles of this home alone. \
+It starts no run. The comparison counts once you accept it with `cto outcome`, and never activates a default.
+
+Examples:
+  cto compare @ @-1
+  cto compare b9tc k7q2 m4xd --json
+  cto compare --candidate codex
+
+Exit codes with --candidate: 0 pass, 1 a fact is wrong, 2 wrong usage, 3 something is missing.")]
+pub(crate) struct CompareArgs {
+    /// Runs, or paths of bundles
+    #[arg(required_unless_present = "candidate", value_name = "RUN|PATH")]
+    pub(crate) runs: Vec<String>,
+    /// Compare this engine with fake, codex and pi, for stage 6
+    #[arg(long, value_name = "ENGINE", conflicts_with = "runs")]
+    pub(crate) candidate: Option<String>,
+    /// The candidate's model, where it was run with several
+    #[arg(long, value_name = "PROVIDER/MODEL", requires = "candidate")]
+    pub(crate) model: Option<ModelPair>,
 }
 
 /// A list may have spaces behind its commas.

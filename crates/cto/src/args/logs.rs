@@ -4,6 +4,16 @@ use clap::Args;
 
 /// Which log, and of which run.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Without a flag: what the engine said and did, from its own log, with the time of each act and the cost of each \
+request.
+
+Examples:
+  cto logs @
+  cto logs @ --raw
+  cto logs @ --checks
+  cto logs @ --refusals --json
+  cto logs @ --events")]
 pub(crate) struct LogsArgs {
     /// A run by id, prefix, suffix or `@`; or the path of a bundle or an archive
     #[arg(value_name = "RUN|PATH")]

@@ -6,6 +6,15 @@ use clap::Args;
 
 /// Arguments of `cto new`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Reads languages, lock files, test commands and CI files; runs nothing. Writes the contract into the workspace's \
+contracts/, or into the home's, and overwrites no file. On a terminal without --from and --issue it asks what to do.
+
+Examples:
+  cto new --from \"fix the crash in parse()\" --repo ~/src/site
+  cto new --issue issue-42.md --allow src/parse/ --out fix-parse.yaml
+
+Exit codes: 0 written, 2 wrong usage.")]
 pub(crate) struct NewArgs {
     /// What is to be done
     #[arg(long, value_name = "TEXT")]

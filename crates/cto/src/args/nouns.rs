@@ -42,7 +42,8 @@ Exit codes: 0 everything holds, 1 something does not, 3 the object store cannot 
     },
     /// Rebuild the index rows from the entries
     #[command(after_help = "\
-Use it when `cto ledger verify` finds a row that differs from the entries. Touches no entry, bundle or lease. Refuses a broken chain.
+Use it when `cto ledger verify` finds a row that differs from the entries. Touches no entry, bundle or lease. Refuses \
+a broken chain.
 
 Examples:
   cto ledger rebuild
@@ -51,7 +52,8 @@ Exit codes: 0 made again, 3 the chain does not hold.")]
     Rebuild,
     /// Copy the ledger to another place: into a database on a server, or back into a file
     #[command(after_help = "\
-Every entry, the same chain, the same name; both ledgers are checked before and after. Runs that go on are waited for first. The ledger that is left stays as it is and must not be used again.
+Every entry, the same chain, the same name; both ledgers are checked before and after. Runs that go on are waited for \
+first. The ledger that is left stays as it is and must not be used again.
 
 Examples:
   cto ledger migrate --to postgres://cto@db.example/cto

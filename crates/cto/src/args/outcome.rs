@@ -23,6 +23,15 @@ impl From<OutcomeWord> for OutcomeVerdict {
 
 /// Arguments of `cto outcome`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Verifies the bundle first and never touches it. Your answer is a signed statement beside it and an entry of the \
+ledger. A rejection prints the commands that undo the change.
+
+Examples:
+  cto outcome @ accept --reason \"read and tried\"
+  cto outcome b9tc reject --reason \"slower than before\"
+
+Exit codes: 0 recorded, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
 pub(crate) struct OutcomeArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
     pub(crate) run: String,
@@ -38,6 +47,16 @@ pub(crate) struct OutcomeArgs {
 
 /// Arguments of `cto rollback`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Deletes the branch if it still names the run's commit and nothing else has that commit. If somebody built on it or \
+merged it, prints the revert, and makes it on that branch only with --revert. The mark of the used approval is never \
+removed.
+
+Examples:
+  cto rollback @ --reason \"slower than before\"
+  cto rollback b9tc --revert --reason \"it was merged already\"
+
+Exit codes: 0 taken back, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
 pub(crate) struct RollbackArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
     pub(crate) run: String,

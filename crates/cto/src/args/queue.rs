@@ -9,6 +9,16 @@ use super::ProfileName;
 
 /// Arguments of `cto submit`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Resolves the contract now and records its digest. A worker that finds another contract does not run it.
+
+Examples:
+  cto submit r1-string-slugify
+  cto submit r1-string-slugify shell-script-rotate-logs \\
+      --engine fake --priority 5
+  cto submit task.yaml --repo . --after @ --labels gpu
+
+Exit codes: 0 queued, 2 wrong usage or invalid input, 3 the ledger cannot be written.")]
 pub(crate) struct SubmitArgs {
     /// Case ids, case folders or contract files
     #[arg(id = "task", value_name = "TASK", required = true)]
@@ -50,6 +60,10 @@ pub(crate) struct SubmitArgs {
 
 /// Arguments of `cto queue`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto queue
+  cto queue --all --limit 20 --json")]
 pub(crate) struct QueueArgs {
     /// Also runs that have ended, newest first
     #[arg(long)]
@@ -61,6 +75,15 @@ pub(crate) struct QueueArgs {
 
 /// Arguments of `cto worker`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+After SIGTERM or Ctrl-C it takes nothing new, finishes its runs and ends. A second one interrupts and seals them.
+
+Examples:
+  cto worker
+  cto worker --slots 4 --engines codex,fake --labels gpu
+  cto worker --until-empty --json
+
+Exit codes: 0 drained, 3 it cannot work, 130 interrupted.")]
 pub(crate) struct WorkerArgs {
     /// Runs at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -74,4 +97,58 @@ pub(crate) struct WorkerArgs {
     /// End when no run of the queue is left, here or elsewhere
     #[arg(long)]
     pub(crate) until_empty: bool,
+}
+
+/// Arguments of `cto stop`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto stop a1b2
+  cto stop @ --json
+
+Exit codes: 0 it was asked to stop, 2 there is no such run, 3 it does not run.")]
+pub(crate) struct StopArgs {
+    /// The run, by id, unique beginning, suffix or `@`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+}
+
+/// Arguments of `cto watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto watch a1b2
+  cto watch --json
+
+Exit codes: those of the run; 0 for the whole queue, 2 there is no such run, 3 it was cancelled.")]
+pub(crate) struct WatchArgs {
+    /// The run, by id, unique beginning, suffix or `@`, the last one that was submitted
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+}
+
+/// Arguments of `cto cancel`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto cancel @
+  cto cancel @ --json
+
+Exit codes: 0 cancelled, or asked to stop, 2 there is no such run in the queue, 3 it has ended.")]
+pub(crate) struct CancelArgs {
+    /// The run, by id, unique beginning, suffix or `@`, the last one that was submitted
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+}
+
+/// Arguments of `cto halt`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto halt --reason \"the build machine is moving\"
+  cto resume")]
+pub(crate) struct HaltArgs {
+    /// Why; every run that it stops says so
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
 }

@@ -34,12 +34,14 @@ pub(crate) enum WorkCommand {
     Next,
     /// Move an item to another status, with the evidence for it
     #[command(after_help = "\
-The board keeps every other byte. Each move needs evidence that holds, given here or attached before; a bundle is
+The board keeps every other byte. Each move needs evidence that holds, given here or attached before; a bundle is \
 verified first. A run that failed is evidence for draft and blocked only.
 
 Examples:
-  cto work status DEMO-WORK-007 candidate --evidence document:DEMO-WORK-007-PRD.md
-  cto work status DEMO-WORK-007 validated --evidence bundle:b9tc --evidence document:.sot/03-PROTOCOLS/DEMO-WORK-007-EVIDENCE.md
+  cto work status DEMO-WORK-007 candidate \\
+      --evidence document:DEMO-WORK-007-PRD.md
+  cto work status DEMO-WORK-007 validated --evidence bundle:b9tc \\
+      --evidence document:.sot/03-PROTOCOLS/DEMO-WORK-007-EVIDENCE.md
 
 Exit codes: 0 moved, 2 wrong usage, 3 refused: see the message.")]
     Status {
@@ -87,6 +89,12 @@ pub(crate) enum RecordsCommand {
 
 /// Arguments of `cto unpack`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cto --home ~/cto-new unpack team.cto-pack.tar.zst ~/team \\
+      --key alice.pub --trust-sender
+
+Exit codes: 0 unpacked, 1 damaged, hostile or by an unknown signer, 2 wrong usage, 3 sender not trusted.")]
 pub(crate) struct UnpackArgs {
     /// The pack
     pub(crate) file: PathBuf,
@@ -98,6 +106,35 @@ pub(crate) struct UnpackArgs {
     /// Trust that harness and the people that its home trusts
     #[arg(long)]
     pub(crate) trust_sender: bool,
+}
+
+/// Arguments of `cto guard`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reserves, writes and stops nothing.
+
+Examples:
+  cto guard --core ~/src/core
+  cto guard --json
+
+Exit codes: 0 passed, 2 wrong usage, 3 blocked.")]
+pub(crate) struct GuardArgs {
+    /// The Core workspace; default: that of harness.yaml
+    #[arg(long, value_name = "DIR")]
+    pub(crate) core: Option<PathBuf>,
+}
+
+/// Arguments of `cto pack`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Two packs of the same state are the same bytes.
+
+Examples:
+  cto pack -o team.cto-pack.tar.zst")]
+pub(crate) struct PackArgs {
+    /// Where to; default: NAME.cto-pack.tar.zst in the current directory
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 fn work_status(word: &str) -> Result<WorkStatus, String> {

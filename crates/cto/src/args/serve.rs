@@ -7,6 +7,15 @@ use clap::Args;
 
 /// Arguments of `cto serve`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Prints an address with a link that logs in once. Looking changes nothing, and no page starts a run.
+
+Examples:
+  cto serve
+  cto serve --open
+  cto serve --read-only --listen 127.0.0.1:0
+
+Exit codes: 0 ended by a signal, 2 wrong usage, 3 it cannot listen.")]
 pub(crate) struct ServeArgs {
     /// Address and port; beyond loopback only with TLS and a login
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4170")]

@@ -6,6 +6,18 @@ use clap::Args;
 
 /// Arguments of `cto setup`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Drafts records and settings, shows them and asks you to agree. Then it opens the gate, and the engine earns stages 1 \
+and 2 with real runs. The command printed beside each step does that step alone.
+
+Examples:
+  cto setup codex --key env:OPENAI_API_KEY --model gpt-5.5
+  cto setup claude --key env:ANTHROPIC_API_KEY --model claude-sonnet-5
+  cto setup pi --endpoint http://127.0.0.1:8000/v1 --model my-model
+  cto setup case --bin /opt/case/dist/ca --endpoint http://127.0.0.1:8000/v1 \\
+      --model my-model --yes
+
+Exit codes: 0 connected, 1 a run failed, 2 wrong usage, 3 something is missing, or you did not agree.")]
 pub(crate) struct SetupArgs {
     /// The engine: codex, claude, pi, case, opencode, or one that the configuration defines
     pub(crate) engine: String,

@@ -8,6 +8,15 @@ use tree::BranchName;
 
 /// Arguments of `cto take`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Takes patches of passed runs, from stage 3 on. Verifies the bundle and builds the result again first. Writes only the \
+new branch and its objects, and runs no hook. A signed record says that you took it.
+
+Examples:
+  cto take @
+  cto take b9tc --branch fix/slugify
+
+Exit codes: 0 taken or there already, 1 the bundle does not verify, 2 wrong usage, 3 refused.")]
 pub(crate) struct TakeArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
     pub(crate) run: String,

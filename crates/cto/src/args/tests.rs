@@ -1,6 +1,7 @@
 //! Every command line that help pages, documentation and remedies show is one that this program takes.
 
 mod documented_names;
+mod help;
 mod hints;
 
 use std::path::{Path, PathBuf};
@@ -49,6 +50,8 @@ fn check(what: &str, lines: Vec<(String, String)>, least: usize) {
 
 fn help_lines(command: &Command, path: &str, lines: &mut Vec<(String, String)>) {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    // A backslash at the end of a line continues the example.
+    let text = text.replace("\\\n", " ");
     let examples = text.split("Examples:").nth(1).unwrap_or_default().lines().filter(|line| line.starts_with("  "));
     lines.extend(examples.map(|line| (path.to_owned(), line.to_owned())));
     for below in command.get_subcommands() {

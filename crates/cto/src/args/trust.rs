@@ -54,11 +54,13 @@ pub(crate) enum TrustWorkspaceCommand {
 pub(crate) enum TrustKeyCommand {
     /// Let a key sign
     #[command(after_help = "\
-The key may sign records, requests, approvals and outcomes; --namespaces limits this. It counts from now on, or from --from.
+The key may sign records, requests, approvals and outcomes; --namespaces limits this. It counts from now on, or from \
+--from.
 
 Examples:
   cto trust key add ~/.ssh/id_ed25519.pub --name alice
-  cto trust key add 'ssh-ed25519 AAAAC3...' --name bob --namespaces cto-record@v1
+  cto trust key add 'ssh-ed25519 AAAAC3...' \\
+      --name bob --namespaces cto-record@v1
   cto trust key add alice-harness.pub --bundles --name alice-laptop
 
 Exit codes: 0 done, 2 it is no key that counts, 3 the home cannot be changed or the key is compromised.")]
@@ -109,7 +111,8 @@ Nothing that the key signed at that time or later counts. KEY is the beginning o
 
 Examples:
   cto trust key compromised alice --since 2026-11-01
-  cto trust key compromised SHA256:Xk3 --since 2026-11-01T08:00:00Z --reason 'laptop stolen'
+  cto trust key compromised SHA256:Xk3 --since 2026-11-01T08:00:00Z \\
+      --reason 'laptop stolen'
 
 Exit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it.")]
     Compromised {
@@ -129,7 +132,8 @@ Exit codes: 0 nothing rested on it, 2 there is no such key, 3 runs rested on it.
 pub(crate) enum TrustWorkerCommand {
     /// Admit the key of a machine, by a record that you sign
     #[command(after_help = "\
-The key is keys/harness.pub of the machine's home. From the first worker on, a pass needs two machines to count on the ladder. An admitted worker seals it, and another one verifies it again: cto reverify RUN.
+The key is keys/harness.pub of the machine's home. From the first worker on, a pass needs two machines to count on \
+the ladder. An admitted worker seals it, and another one verifies it again: cto reverify RUN.
 
 Examples:
   cto trust worker add machine7.pub --name machine7
@@ -152,7 +156,8 @@ Exit codes: 0 done, 2 it is no key that counts, 3 the ledger is of one home, or 
     },
     /// Remove a machine: the ledger refuses it from now on
     #[command(after_help = "\
-WORKER is the beginning of a fingerprint, a name or a file. What the machine sealed before still counts where another worker countersigned it.
+WORKER is the beginning of a fingerprint, a name or a file. What the machine sealed before still counts where another \
+worker countersigned it.
 
 Examples:
   cto trust worker remove machine7
@@ -174,7 +179,8 @@ Exit codes: 0 done, 2 there is no such worker, 3 you may sign no records.")]
 pub(crate) enum RecordCommand {
     /// Sign a record with the operator's key
     #[command(after_help = "\
-Writes FILE.sig with ssh-keygen, so that agents, passphrases and security keys work. A record with placeholders, problems or anything secret-shaped is refused.
+Writes FILE.sig with ssh-keygen, so that agents, passphrases and security keys work. A record with placeholders, \
+problems or anything secret-shaped is refused.
 
 Examples:
   cto record sign admissions/target/site.yaml

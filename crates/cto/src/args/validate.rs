@@ -8,6 +8,16 @@ use super::ValidateWorkspaceArgs;
 
 /// Arguments of `cto health`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Tries the program by real runs in temporary homes, with a stand-in for Case and a model server that answers from a \
+script. Only verified bundles of this home show that Case passes. Nothing here counts for a stage.
+
+Examples:
+  cto health
+  cto health --json
+  cto health --only provider_timeout_fail_closed
+
+Exit codes: 0 everything holds, 1 something does not, 2 wrong usage, 3 something could not be shown.")]
 pub(crate) struct HealthArgs {
     /// Only this group or named check; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -16,6 +26,15 @@ pub(crate) struct HealthArgs {
 
 /// Arguments of `cto summary`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The same ledger gives the same bytes, except generated_at. --write puts them into CTO_HOME/matrix/webui-summary.json.
+
+Examples:
+  cto summary
+  cto summary --json
+  cto summary --write
+
+Exit code: 0.")]
 pub(crate) struct SummaryArgs {
     /// Put it into the home, for tools that read it there
     #[arg(long)]
@@ -50,8 +69,8 @@ Exit codes: 0 every check holds, 1 one does not, 2 wrong usage.")]
     },
     /// One stage and every stage below it: gates, a pass, each failure class, nothing changed
     #[command(after_help = "\
-Tries the harness by real runs of `fake` in a temporary home. Starts no other engine, and nothing counts for a stage. --engine also
-looks for that engine's passes among the verified bundles of this home.
+Tries the harness by real runs of `fake` in a temporary home. Starts no other engine, and nothing counts for a stage. \
+--engine also looks for that engine's passes among the verified bundles of this home.
 
 Examples:
   cto validate stage 3

@@ -64,15 +64,15 @@ fn list(context: &Context) -> Result<u8, CommandError> {
     for Row { id, about, gate, program } in &rows {
         let paint = output.paint;
         let (mark, program, remedy) = match program {
-            Ok(path) => (paint.tick(), path.clone(), None),
-            Err((text, remedy)) => ("-".into(), text.clone(), Some(remedy)),
+            Ok(path) => (paint.tick(), path, None),
+            Err((text, remedy)) => ("-".into(), text, Some(remedy)),
         };
         if !output.terminal {
-            output.print(&format!("{id} gate: {gate}; {}\n", show_controls(&program)));
+            output.print(&format!("{id} gate: {gate}; {}\n", show_controls(program)));
             continue;
         }
         output.print(&format!("  {mark} {id:<10}  gate: {gate:<22}  {}\n", paint.dim(about)));
-        output.print(&format!("    {:<10}  {}\n", "", show_controls(&program)));
+        output.print(&format!("    {:<10}  {}\n", "", show_controls(program)));
         if let Some(remedy) = remedy {
             output.print(&format!("    {:<10}  {} {}\n", "", paint.arrow(), paint.command(&show_controls(remedy))));
         }

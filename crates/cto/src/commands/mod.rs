@@ -90,7 +90,10 @@ use clap::Parser as _;
 use clap::error::ErrorKind as ClapError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::args::{Cli, Command};
+use crate::args::{
+    AttachArgs, CancelArgs, Cli, Command, CompareArgs, DiffArgs, ExportArgs, GcArgs, GuardArgs, HaltArgs, ImportArgs,
+    PackArgs, PacketArgs, ReplayArgs, ReverifyArgs, SandboxArgs, ScanArgs, ShowArgs, StopArgs, VerifyArgs, WatchArgs,
+};
 use crate::config::Config;
 use crate::context::Context;
 use crate::error::{CommandError, INTERRUPTED};
@@ -140,21 +143,17 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Health(arguments) => health::health(&context()?, &arguments),
         Command::Validate(command) => validate::validate(&context()?, &command),
         Command::Doctor { paths, fleet } => doctor::doctor(&context()?, paths, fleet),
-        Command::Sandbox { dir, contract, timeout, argv } => {
+        Command::Sandbox(SandboxArgs { dir, contract, timeout, argv }) => {
             sandbox::sandbox(&context()?, &argv, &dir, contract.as_deref(), timeout)
         }
         Command::New(arguments) => new::new(&context()?, &arguments),
         Command::Decide(asked) => decide::decide_task(&context()?, &asked),
-        Command::Run { asked, timeout, keep_workspace, outcome, record_model_traffic, replay_model_traffic } => {
-            let traffic = run::Traffic { record: record_model_traffic, replay: replay_model_traffic };
-            let how = run::RunHow { timeout, keep_workspace, outcome: outcome.map(Into::into) };
-            run::run_task(&context()?, &asked, &how, &traffic)
-        }
+        Command::Run(arguments) => run::run_task(&context()?, &arguments),
         Command::Request(arguments) => request::request_approval(&context()?, &arguments),
-        Command::Packet { request, markdown } if request == "promotion" => {
+        Command::Packet(PacketArgs { request, markdown }) if request == "promotion" => {
             promotion::show_promotion(&context()?, markdown)
         }
-        Command::Packet { request, .. } => packet::show_packet(&context()?, &request),
+        Command::Packet(PacketArgs { request, .. }) => packet::show_packet(&context()?, &request),
         Command::Approve(arguments) => approve::approve_request(&context()?, &arguments),
         Command::Deny(arguments) => deny::deny_request(&context()?, &arguments),
         Command::Hold(arguments) => hold::record_hold(&context()?, &arguments),
@@ -163,10 +162,10 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Matrix(arguments) => matrix::matrix(&context()?, &arguments),
         Command::Race(arguments) => race::race(&context()?, &arguments),
         Command::Repeat(arguments) => repeat::repeat(&context()?, &arguments),
-        Command::Compare { candidate: Some(engine), model, .. } => {
+        Command::Compare(CompareArgs { candidate: Some(engine), model, .. }) => {
             candidate::compare_engine(&context()?, &engine, model.as_ref())
         }
-        Command::Compare { runs, .. } => compare::compare_runs(&context()?, &runs),
+        Command::Compare(CompareArgs { runs, .. }) => compare::compare_runs(&context()?, &runs),
         Command::Take(arguments) => take::take_patch(&context()?, &arguments),
         Command::Outcome(arguments) => outcome::outcome(&context()?, &arguments),
         Command::Rollback(arguments) => rollback::rollback(&context()?, &arguments),
@@ -177,32 +176,38 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Summary(arguments) => summary::summary(&context()?, &arguments),
         Command::Ladder(arguments) => ladder::ladder(&context()?, &arguments),
         Command::Refresh(arguments) => refresh::refresh(&context()?, &arguments),
-        Command::Runs { words, status, engine, task, since, imported, limit } => {
-            runs::list_runs(&context()?, &runs::RunFilters { words, status, engine, task, since, imported, limit })
+        Command::Runs(arguments) => runs::list_runs(&context()?, &arguments),
+        Command::Show(ShowArgs { run, markdown: true, bundle_url }) => {
+            show::markdown(&context()?, &run, bundle_url.as_deref())
         }
-        Command::Show { run, markdown: true, bundle_url } => show::markdown(&context()?, &run, bundle_url.as_deref()),
-        Command::Show { run, markdown: false, .. } => show::show_run(&context()?, &run),
-        Command::Diff { run, protected, outside } => diff::diff(&context()?, &run, protected, outside),
+        Command::Show(ShowArgs { run, markdown: false, .. }) => show::show_run(&context()?, &run),
+        Command::Diff(DiffArgs { run, protected, outside }) => diff::diff(&context()?, &run, protected, outside),
         Command::Logs(arguments) => logs::logs(&context()?, &arguments),
-        Command::Scan { paths } => scan::scan_paths(output, &paths),
-        Command::Verify { bundles, key, expect } => verify::verify_bundles(&context()?, &bundles, &key, &expect),
-        Command::Reverify { bundles, contract } => reverify::reverify_runs(&context()?, &bundles, contract.as_deref()),
-        Command::Attach { run } => attach::attach_run(&context()?, &run),
-        Command::Replay { run, speed, key } => replay::replay(&context()?, &run, speed, &key),
-        Command::Export { run, output, html: true, .. } => export::export_html(&context()?, &run, output.as_deref()),
-        Command::Export { run, output, with_baseline, .. } => {
+        Command::Scan(ScanArgs { paths }) => scan::scan_paths(output, &paths),
+        Command::Verify(VerifyArgs { bundles, key, expect }) => {
+            verify::verify_bundles(&context()?, &bundles, &key, &expect)
+        }
+        Command::Reverify(ReverifyArgs { bundles, contract }) => {
+            reverify::reverify_runs(&context()?, &bundles, contract.as_deref())
+        }
+        Command::Attach(AttachArgs { run }) => attach::attach_run(&context()?, &run),
+        Command::Replay(ReplayArgs { run, speed, key }) => replay::replay(&context()?, &run, speed, &key),
+        Command::Export(ExportArgs { run, output, html: true, .. }) => {
+            export::export_html(&context()?, &run, output.as_deref())
+        }
+        Command::Export(ExportArgs { run, output, with_baseline, .. }) => {
             export::export_archive(&context()?, &run, output.as_deref(), with_baseline)
         }
-        Command::Import { file, key } => import::import_run(&context()?, &file, &key),
+        Command::Import(ImportArgs { file, key }) => import::import_run(&context()?, &file, &key),
         Command::Recover => recover::recover_runs(&context()?),
-        Command::Gc { dry_run, older_than, keep } => gc::gc(&context()?, dry_run, &older_than, keep),
-        Command::Halt { reason } => halt::set_switch(&context()?, reason.as_deref()),
+        Command::Gc(GcArgs { dry_run, older_than, keep }) => gc::gc(&context()?, dry_run, &older_than, keep),
+        Command::Halt(HaltArgs { reason }) => halt::set_switch(&context()?, reason.as_deref()),
         Command::Resume => halt::resume_runs(&context()?),
-        Command::Stop { run } => stop::ask_to_stop(&context()?, &run),
+        Command::Stop(StopArgs { run }) => stop::ask_to_stop(&context()?, &run),
         Command::Submit(arguments) => submit::submit(&context()?, &arguments),
         Command::Queue(arguments) => queue::queue(&context()?, &arguments),
-        Command::Watch { run } => watch::watch(&context()?, run.as_deref()),
-        Command::Cancel { run } => cancel::cancel(&context()?, &run),
+        Command::Watch(WatchArgs { run }) => watch::watch(&context()?, run.as_deref()),
+        Command::Cancel(CancelArgs { run }) => cancel::cancel(&context()?, &run),
         Command::Drain { wait } => drain::drain(&context()?, wait),
         Command::Worker(arguments) => worker::worker(&context()?, &arguments),
         Command::Ledger(command) => ledger::ledger(&context()?, &command),
@@ -215,9 +220,9 @@ fn dispatch(cli: Cli, output: Output) -> Result<u8, CommandError> {
         Command::Admit(command) => admit::run_admit(&context()?, &command),
         Command::Records(arguments) => records::run_records(&context()?, &arguments),
         Command::Work(command) => work::work(&context()?, &command),
-        Command::Guard { core } => guard::check_core(&context()?, core.as_deref()),
+        Command::Guard(GuardArgs { core }) => guard::check_core(&context()?, core.as_deref()),
         Command::Audit => audit::audit(&context()?),
-        Command::Pack { output } => pack::pack_workspace(&context()?, output.as_deref()),
+        Command::Pack(PackArgs { output }) => pack::pack_workspace(&context()?, output.as_deref()),
         Command::Unpack(arguments) => pack::unpack_workspace(&context()?, &arguments),
         Command::Record(command) => record::run_record(&context()?, &command),
         Command::Trust(command) => trust::trust(&context()?, &command),

@@ -7,20 +7,13 @@ use contract::{Purpose, Report, Stage, Status};
 use harness::Harness;
 
 use super::{INTERRUPTED, approve_first};
-use crate::args::Asked;
+use crate::args::RunArgs;
 use crate::config::operator_outcome;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::live::RunDisplay;
 use crate::output::Output;
 use crate::run_view;
-
-/// Treatment of the traffic with a model.
-#[derive(Debug)]
-pub(crate) struct Traffic {
-    pub(crate) record: bool,
-    pub(crate) replay: Option<String>,
-}
 
 /// A recording by its file, or by the run that made it.
 fn recording(context: &Context, name: &str) -> Result<PathBuf, CommandError> {
@@ -37,20 +30,17 @@ fn recording(context: &Context, name: &str) -> Result<PathBuf, CommandError> {
     Err(CommandError::usage(format!("run `{shown}` kept no model traffic")).hint("cto run TASK --record-model-traffic"))
 }
 
-/// Options of one run beside the task.
-#[derive(Debug)]
-pub(crate) struct RunHow {
-    pub(crate) timeout: Option<u64>,
-    pub(crate) keep_workspace: bool,
-    pub(crate) outcome: Option<OutcomeVerdict>,
-}
-
 /// Records what a flag or a variable says about a run that passed and changed a repository; read only after its verification.
-fn record_answer(context: &Context, harness: &Harness, how: &RunHow, report: &Report) -> Result<(), CommandError> {
+fn record_answer(
+    context: &Context,
+    harness: &Harness,
+    typed: Option<OutcomeVerdict>,
+    report: &Report,
+) -> Result<(), CommandError> {
     if report.status != Status::Pass || report.stage < Stage::OWNED_REPOSITORY {
         return Ok(());
     }
-    let Some(verdict) = how.outcome.map(Ok).or_else(|| said_outcome(&report.backend).transpose()).transpose()? else {
+    let Some(verdict) = typed.map(Ok).or_else(|| said_outcome(&report.backend).transpose()).transpose()? else {
         return Ok(());
     };
     let (_found, bundle) = context.bind_run(report.run_id.as_str())?;
@@ -72,15 +62,15 @@ fn said_outcome(engine: &str) -> Result<Option<OutcomeVerdict>, CommandError> {
 }
 
 /// Runs a task and prints its end.
-pub(crate) fn run_task(context: &Context, asked: &Asked, how: &RunHow, traffic: &Traffic) -> Result<u8, CommandError> {
-    let RunHow { timeout, keep_workspace, .. } = *how;
+pub(crate) fn run_task(context: &Context, arguments: &RunArgs) -> Result<u8, CommandError> {
+    let RunArgs { asked, timeout, .. } = arguments;
     let task = context.load_asked(asked)?;
     let mut ask = context.build_ask(asked, &task, Purpose::Governed)?;
-    ask.timeout_seconds = timeout.into_iter().chain(ask.timeout_seconds).min();
-    ask.request_command = asked.words("request", &task, ask.stage, timeout);
-    ask.keep_workspace = keep_workspace;
-    ask.model.record = traffic.record;
-    ask.model.replay = traffic.replay.as_deref().map(|name| recording(context, name)).transpose()?;
+    ask.timeout_seconds = timeout.iter().copied().chain(ask.timeout_seconds).min();
+    ask.request_command = asked.words("request", &task, ask.stage, *timeout);
+    ask.keep_workspace = arguments.keep_workspace;
+    ask.model.record = arguments.record_model_traffic;
+    ask.model.replay = arguments.replay_model_traffic.as_deref().map(|name| recording(context, name)).transpose()?;
     let harness = context.harness()?;
     if approve_first::is_asked_for(context.output, &ask)
         && let Some(code) = approve_first::approve_first(context, &harness, &task, &ask)?
@@ -91,7 +81,7 @@ pub(crate) fn run_task(context: &Context, asked: &Asked, how: &RunHow, traffic: 
     let outcome = display.watch_run(&harness, &task, &ask, &context.cancel)?;
     let report = &outcome.sealed.report;
     result(context.output, report, &outcome.sealed.report_bytes, &outcome.sealed.dir, &asked.task_words());
-    record_answer(context, &harness, how, report)?;
+    record_answer(context, &harness, arguments.outcome.map(Into::into), report)?;
     Ok(if outcome.interrupted { INTERRUPTED } else { report.status.exit_code() })
 }
 

@@ -10,7 +10,7 @@ use ledger::{RunStatus, SealedReason};
 use views::{ImportedRun, RunAnswer, RunPage, RunQuery, RunSummary};
 
 use crate::approvals_view::PAST_POLICY;
-use crate::args::StatusFilter;
+use crate::args::{RunsArgs, StatusFilter};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::output::{Output, duration_text};
@@ -19,21 +19,8 @@ use crate::seek::trusted_for_review;
 /// Below this width the time of a run is left out.
 const NARROW: usize = 80;
 
-/// The filters as typed.
-#[derive(Debug)]
-pub(crate) struct RunFilters {
-    /// Words of the query language; a flag goes before its word.
-    pub(crate) words: Vec<String>,
-    pub(crate) status: Option<StatusFilter>,
-    pub(crate) engine: Option<String>,
-    pub(crate) task: Option<String>,
-    pub(crate) since: Option<String>,
-    pub(crate) imported: bool,
-    pub(crate) limit: u32,
-}
-
 /// Lists the runs that pass the filters.
-pub(crate) fn list_runs(context: &Context, wanted: &RunFilters) -> Result<u8, CommandError> {
+pub(crate) fn list_runs(context: &Context, wanted: &RunsArgs) -> Result<u8, CommandError> {
     let now = RunClock::start_clock().map_err(CommandError::blocked_with)?.started();
     let words = RunQuery::parse_words(&wanted.words.join(" "), now).map_err(|error| {
         CommandError::usage(error.to_string()).hint("cto runs engine:pi status:fail reason:claim_contradicted since:7d")

@@ -54,17 +54,13 @@ impl QueuedAsk {
         let model = self.model.as_ref().map(|text| text.parse::<ModelPair>()).transpose();
         Ok(Asked {
             task: Some(self.task.clone()),
-            brief: None,
-            allow: Vec::new(),
-            at: None,
-            continue_run: None,
             engine: Some(self.engine.clone()),
             stage: Some(self.stage),
             sandbox: self.sandbox.map(name),
             model: model.map_err(CommandError::usage)?,
             repo: self.repo.clone(),
             target: self.target.clone(),
-            work: None,
+            ..Asked::default()
         })
     }
 

@@ -61,11 +61,11 @@ pub(crate) fn verify_bundles(
     let mut lines = Lines { output: context.output, text: String::new(), printed: Instant::now() };
     for bundle in bundles {
         let found = places.locate(bundle)?;
-        let path = found.bundle.clone();
+        let path = &found.bundle;
         let began = Instant::now();
         let asked = found.asked.clone().map(Expectation::Run);
         let expect: Vec<Expectation> = expect.iter().cloned().chain(asked).collect();
-        let checked = match evidence::verify::verify_bundle(&path, &keys.keys_of(&found), &expect) {
+        let checked = match evidence::verify::verify_bundle(path, &keys.keys_of(&found), &expect) {
             Ok(checked) => checked,
             Err(error) if bundles.len() == 1 => return Err(CommandError::not_a_bundle(&error)),
             Err(error) => {

@@ -35,13 +35,18 @@ pub(crate) fn commands_in(help: &str) -> Vec<String> {
 
 /// Checks the help of a command and of those below it; gives their names.
 fn check_help(world: &World, path: &[&str]) -> Vec<String> {
-    let ran = world.cto(path.iter().chain(&["--help"])).expect(0);
+    let words: Vec<&str> = path.iter().chain(&["--help"]).copied().collect();
+    let ran = call(world, &words, &[("COLUMNS", Some("80"))]).expect(0);
     let help = ran.text();
     assert_eq!(ran.stderr, "");
     assert!(help.lines().next().is_some_and(|line| line.len() > 5), "{path:?} says what it is for: {help}");
-    let explained = help.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    for line in explained.filter(|line| line.trim_start().starts_with(['<', '[', '-'])) {
-        let (_, text) = line.trim().split_once("  ").unwrap_or_else(|| panic!("{path:?}: {line:?} is not explained"));
+    let wide: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{path:?}: wider than the terminal: {wide:?}");
+    let lines = help.lines().zip(help.lines().skip(1).chain([""]));
+    let named = lines.filter(|(line, _)| line.starts_with("  ") && !line.starts_with("   "));
+    for (line, next) in named.filter(|(line, _)| line.trim_start().starts_with(['<', '[', '-'])) {
+        // Behind its name, or below it if the name is long.
+        let text = line.trim().split_once("  ").map_or(next, |(_, text)| text);
         assert!(text.trim().chars().next().is_some_and(char::is_alphabetic), "{path:?}: {line:?} is not explained");
     }
     let mut names = vec![path.join(" ")];

@@ -2,13 +2,11 @@
 //! Sealed like a run, by the same steps, without an engine.
 
 use contract::decision::Profile;
-use contract::report::CheckResult;
 use contract::statement::SealedBy;
 use contract::task::{ContractVersion, Environment, ForbiddenAction, Limits, RiskClass};
 use contract::{CollectionKind, EventKind, MutationMode, Purpose, Reason, Stage, TaskContract, TaskId};
 use evidence::seal::Sealed;
 use serde::Serialize;
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -94,7 +92,7 @@ fn collect<T: Serialize>(
                 run.standing.block_run(reason, text, file);
                 // The last event carries its own.
                 if reason.event() != EventKind::RunCompleted {
-                    run.add_event(reason.event(), json!({"result": CheckResult::NotRun}))?;
+                    run.add_unchecked(reason.event())?;
                 }
             }
             preflight.into()

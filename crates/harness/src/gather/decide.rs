@@ -7,13 +7,15 @@ use std::path::Path;
 use contract::approval::ApprovalInput;
 use contract::baseline_exam::BaselineExamFacts;
 use contract::decision::{BaselineRun, Inputs, Refusal, SettingFacts, TargetFacts};
+use contract::event_data::{ContractCreatedData, RunStartedData, VerificationCompletedData};
 use contract::model::AnswerFact;
-use contract::{Coverage, Decision, EventKind, Gate, Purpose, Reason, Report, Stage, Stamp};
+use contract::report::CheckResult;
+use contract::{Coverage, Decision, EventData, EventKind, Gate, Purpose, Reason, Report, Stage, Stamp};
 use evidence::{names, stop};
 use gate::approval::{CountedApprovals, counted_approvals};
 use gate::{Admission, Judged, Refused};
 use ledger::ApprovalUse;
-use serde_json::json;
+use serde_json::{Map, json};
 use tree::Listing;
 
 use crate::gather::approval::{CountedRequest, FindApprovalError, FoundApproval, ReadApproval, find_approval};
@@ -294,7 +296,7 @@ impl<'a> RunFile<'a> {
 impl<'a> Gathering<'a> {
     fn decide(mut self, hold_beside: HoldBeside<'_>) -> Result<DecidedRun<'a>, Stopped> {
         self.run.step(Step::Gates, StepState::Began, "")?;
-        self.run.add_event(EventKind::RunStarted, self.run.started_data())?;
+        self.run.add_event(&self.run.started_data())?;
         let (settings, equipped) =
             settings(self.run.harness(), self.run.task(), self.run.ask(), self.run.clock().started());
         self.preparation.equipped = equipped;
@@ -488,13 +490,13 @@ impl<'a> Gathering<'a> {
 }
 
 impl RunFile<'_> {
-    fn started_data(&self) -> serde_json::Value {
-        json!({
-            "engine": self.ask().engine,
-            "harness_version": self.harness().host.harness_version,
-            "purpose": self.ask().purpose,
-            "stage": self.ask().stage,
-            "task_id": self.task().contract.task_id,
+    fn started_data(&self) -> EventData {
+        EventData::RunStarted(RunStartedData {
+            engine: self.ask().engine.clone(),
+            harness_version: self.harness().host.harness_version.clone(),
+            purpose: self.ask().purpose,
+            stage: self.ask().stage,
+            task_id: self.task().contract.task_id.clone(),
         })
     }
 
@@ -510,19 +512,10 @@ impl RunFile<'_> {
     }
 
     fn announce_decision(&mut self, decision: &Decision) -> Result<(), Stopped> {
-        self.add_event(
-            EventKind::TaskContractCreated,
-            json!({"contract_digest": self.contract_digest(), "task_id": decision.task_id}),
-        )?;
-        let decided = json!({
-            "allowed_mutation_mode": decision.allowed_mutation_mode,
-            "decision_id": decision.decision_id,
-            "eligible": decision.is_eligible(),
-            "missing_gates": decision.missing_gates,
-            "selected_backend": decision.selected_backend,
-        });
-        self.add_event(EventKind::EligibilityDecided, decided)?;
-        Ok(())
+        let created =
+            ContractCreatedData { contract_digest: self.contract_digest(), task_id: decision.task_id.clone() };
+        self.add_event(&EventData::TaskContractCreated(created))?;
+        Ok(self.add_event(&EventData::EligibilityDecided(decision.into()))?)
     }
 
     /// The events of a dead run that were not written yet, so that its chain says all its
@@ -530,7 +523,7 @@ impl RunFile<'_> {
     pub(crate) fn catch_up(&mut self, decision: &Decision) -> Result<(), Stopped> {
         let seen = |run: &Self, kind| run.draft.events_seen().contains(&kind);
         if !seen(self, EventKind::RunStarted) {
-            self.add_event(EventKind::RunStarted, self.started_data())?;
+            self.add_event(&self.started_data())?;
         }
         if !seen(self, EventKind::TaskContractCreated) {
             self.announce_decision(decision)?;
@@ -544,16 +537,8 @@ impl RunFile<'_> {
     fn record_refusal(&mut self, decision: &Decision) -> Result<(), Stopped> {
         self.announce_refused_approval(decision)?;
         for refusal in &decision.refusals {
-            let data = json!({
-                "backend": self.ask().engine,
-                "case_executed": false,
-                "engine_executed": false,
-                "gate": refusal.gate,
-                "mutation_mode": self.task().contract.mutation_mode,
-                "reason": refusal.reason,
-            });
-            let at = self.clock().now();
-            self.draft.add_event(at, EventKind::BackendGateBlocked, data)?;
+            let (at, data) = (self.clock().now(), self.blocked_data(refusal.gate, false, Some(refusal.reason)));
+            self.draft.add_event_data(at, &data, Map::new())?;
         }
         self.write_gate_markers(decision)
     }
@@ -563,10 +548,9 @@ impl RunFile<'_> {
         let Some(ApprovalInput::Found(facts)) = &decision.inputs.approval else { return Ok(()) };
         let is_asked = decision.missing_gates.contains(&Gate::Approval);
         let Some(request) = facts.request.as_ref().filter(|_| is_asked) else { return Ok(()) };
-        self.add_event(EventKind::ApprovalRequested, approval_events::requested_data(request))?;
+        self.add_event(&approval_events::requested_event(request))?;
         if decision.refusals.iter().any(|refusal| refusal.reason == Reason::ApprovalDenied) {
-            let data = request.denials.last().map(approval_events::denied).unwrap_or_default();
-            self.add_event(EventKind::ApprovalDenied, data)?;
+            self.add_event(&approval_events::denied_event(request.denials.last()))?;
         }
         Ok(())
     }
@@ -585,7 +569,8 @@ impl RunFile<'_> {
         }
         let missing_tests = decision.missing_gates.contains(&Gate::VerificationCommandPresent);
         if missing_tests {
-            self.add_event(EventKind::VerificationCompleted, json!({"result": "not_run"}))?;
+            let completed = VerificationCompletedData { checks: None, result: CheckResult::NotRun };
+            self.add_event(&EventData::VerificationCompleted(completed))?;
         }
         Ok(())
     }
@@ -621,6 +606,7 @@ const MARKERS: &[(Reason, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn each_refusal_that_other_tools_look_for_has_its_marker() {
@@ -636,6 +622,8 @@ mod tests {
             (Reason::ProviderResponseShape, "provider-reasoning-only.txt"),
         ] {
             let refusals = [refusal(reason, "first"), refusal(reason, "second")];
+            let has_marker = |refusals: &[Refusal]| markers_of(refusals).any(|(marker, _)| marker == name);
+            two_sided(reason, has_marker(&refusals), has_marker(&[refusal(Reason::MissingTestCommand, "x")]));
             assert_eq!(markers_of(&refusals).collect::<Vec<_>>(), [(name, "first")], "{reason:?}");
         }
         assert_eq!(markers_of(&[refusal(Reason::MissingTestCommand, "x")]).count(), 0, "control");

@@ -13,8 +13,10 @@ use cortex::RecordPlaces;
 use evidence::sshsig::{SshSignature, VerifySignatureError, verify_signature};
 use evidence::stop;
 use ledger::{AppendEntryError, Ledger, Position, ReadLedgerError, RequestStep, UnusableRequest};
-use serde_json::{Value, json};
-use views::{ApprovalTally, FindRequestError, RequestRecord, RequestState, count_approvals, find_request};
+use serde_json::json;
+use views::{
+    ApprovalTally, FindRequestError, RequestDetail, RequestRecord, RequestState, count_approvals, find_request,
+};
 
 use crate::gather::people::{People, Policies, ReadTrustError};
 use crate::gather::requests::{ProposeRequestError, RecordRequestError, keep_copy, make_nonce, remember_entry};
@@ -244,13 +246,13 @@ pub fn record_decision(
     if signed.step == RequestStep::Granted {
         check_approver(opened, signature, signed.break_glass)?;
     }
-    let mut detail = RequestRecord::detail(signed.text, Some(signed.armour));
-    if let (Value::Object(detail), true) = (&mut detail, signed.unprotected) {
-        detail.insert("unprotected".to_owned(), json!(true));
-    }
+    let detail = RequestDetail {
+        unprotected: signed.unprotected,
+        ..RequestDetail::of_document(signed.text, Some(signed.armour))
+    };
     let digest: Digest = opened.request.request_digest;
     stop::pass_place("step.recording");
-    let position = harness.ledger().request_stepped(digest, signed.step, opened.now, &detail);
+    let position = harness.ledger().request_stepped(digest, signed.step, opened.now, &json!(detail));
     let position = position.map_err(|error| match error {
         AppendEntryError::RequestUnusable { why, .. } => {
             RecordDecisionError::Closed { name: opened.record.name(), why: format!("cannot be decided on: {why}") }

@@ -95,6 +95,7 @@ fn read_root(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_protected_tree_that_changed_fails_the_run() {
@@ -104,6 +105,8 @@ mod tests {
         assert_eq!(judge_roots(&[root(Some(state("b")))]), Some((Reason::SourceRepositoryMutated, text)));
         let gone = RootState { problem: Some("it is not there".to_owned()), ..RootState::default() };
         assert!(judge_roots(&[root(Some(gone))]).is_some());
-        assert_eq!(judge_roots(&[root(Some(state("a"))), root(None)]), None, "control");
+        let same = judge_roots(&[root(Some(state("a"))), root(None)]);
+        assert_eq!(same, None, "control");
+        two_sided(Reason::SourceRepositoryMutated, judge_roots(&[root(Some(state("b")))]), same);
     }
 }

@@ -13,9 +13,9 @@ use contract::{Decision, Gate, Reason, Stamp, canonical_bytes};
 use evidence::sshsig::{VerifySignatureError, verify_signature};
 use evidence::stop;
 use ledger::{AppendEntryError, Position, ReadLedgerError, RequestIntent, RequestRow};
-use serde_json::{Value, json};
+use serde_json::json;
 use untrusted_fs::own_files;
-use views::RequestRecord;
+use views::{RequestDetail, RequestRecord};
 
 use crate::gather::approval::{FindApprovalError, build_unrequested, choose_request};
 use crate::gather::people::ReadTrustError;
@@ -230,16 +230,16 @@ pub fn record_request(
             return Err(RecordRequestError::OtherKey { found, expected });
         }
     }
-    let mut detail = RequestRecord::detail(text, armour);
-    if let Value::Object(detail) = &mut detail {
-        detail.insert("command".to_owned(), json!(command));
-        detail.insert("missing".to_owned(), json!(missing));
-    }
+    let detail = RequestDetail {
+        command: Some(command.clone()),
+        missing: Some(missing.clone()),
+        ..RequestDetail::of_document(text, armour)
+    };
     let intent = RequestIntent {
         request: request.request_digest,
         task_id: request.plan.contract.task_id.clone(),
         stage: request.plan.stage,
-        detail,
+        detail: json!(detail),
     };
     let beginning = note_beginning(harness);
     beginning.map_err(|error| RecordRequestError::Write(harness.home.root().join("trust/continuity.json"), error))?;
@@ -291,6 +291,7 @@ pub fn requests_folder(harness: &Harness, request: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn only_what_would_be_another_plan_ends_a_request() {
@@ -304,5 +305,8 @@ mod tests {
         ] {
             assert_eq!(is_fatal(&refusal(gate, reason)), fatal, "{gate} {reason}");
         }
+        let is_fatal = |gate, reason| is_fatal(&refusal(gate, reason));
+        let another = is_fatal(Gate::Stage, Reason::StageNotEarned);
+        two_sided(Reason::GateMissing, is_fatal(Gate::Stage, Reason::GateMissing), another);
     }
 }

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use contract::decision::Profile;
 use contract::report::HostFacts;
+use contract::start_detail::HostDetail;
 use contract::{Digest, canonical_bytes};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -198,6 +199,11 @@ pub(crate) fn boot_id() -> String {
 /// The space of process numbers that this process is in: containers of one machine, which share its boot, differ by it.
 pub(crate) fn process_space() -> String {
     own_files::read_link("/proc/self/ns/pid").map(|space| space.display().to_string()).unwrap_or_default()
+}
+
+/// Boot and process space of this process, as the ledger keeps them.
+pub(crate) fn describe_host() -> HostDetail {
+    HostDetail { boot_id: Some(boot_id()), process_space: Some(process_space()) }
 }
 
 #[cfg(test)]

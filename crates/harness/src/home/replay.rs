@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use contract::{Report, Stamp};
 use evidence::names;
 use evidence::verify::VerifiedBundle;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::home::watch::{Step, StepReport, StepState};
 
@@ -37,11 +37,12 @@ struct Line {
     data: serde_json::Value,
 }
 
-#[derive(Deserialize)]
-struct Data {
-    step: Step,
-    state: StepState,
-    detail: String,
+/// Report of a step, as the trace has it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StepNote {
+    pub(crate) step: Step,
+    pub(crate) state: StepState,
+    pub(crate) detail: String,
 }
 
 /// Last step: sealing ends when the bundle is closed, so it comes from the report and not
@@ -85,6 +86,6 @@ pub(crate) fn read_step(line: &[u8], started: Stamp) -> Option<StepReport> {
     if line.step != STEP {
         return None;
     }
-    let Data { step, state, detail } = serde_json::from_value(line.data).ok()?;
+    let StepNote { step, state, detail } = serde_json::from_value(line.data).ok()?;
     Some(StepReport::new(step, state, &detail, started, line.time))
 }

@@ -79,6 +79,7 @@ mod tests {
 
     use super::*;
     use crate::run::tests::{Trial, contract};
+    use crate::tests::two_sided;
 
     const FILE: PathMode = PathMode::File;
 
@@ -128,6 +129,7 @@ mod tests {
     #[test]
     fn what_builds_make_is_refused_unless_the_contract_names_it() {
         let (blocker, carried) = judge("**", "app", PROGRAM, FILE, true);
+        two_sided(Reason::BuildProductInPatch, blocker.clone(), judge("app", "app", PROGRAM, FILE, true).0);
         let (reason, text) = blocker.unwrap();
         assert!(text.starts_with("the patch carries what builds make: `app` ("), "{text}");
         assert_eq!((reason, carried), (Reason::BuildProductInPatch, 0));

@@ -4,10 +4,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use contract::event::Event;
-use contract::{EventKind, RunId, Stamp};
+use contract::claim::NoteKind;
+use contract::event_data::{EngineOutputData, EngineStartedData};
+use contract::{Event, EventData, RunId, Stamp};
 use evidence::names;
-use serde_json::{Map, Value};
 
 use crate::home::layout::Home;
 use crate::home::replay::read_step;
@@ -123,25 +123,22 @@ impl AttachedRun {
     }
 
     fn fact_of(&mut self, event: &Event) -> Option<LiveFact> {
-        match event.kind {
-            EventKind::EngineStarted => Some(self.started_engine(event)),
-            EventKind::EngineOutput => {
-                // A line of some format that is not read here says nothing to a person.
-                let text = event.data.get("text")?.as_str().filter(|text| !text.starts_with('{'))?;
-                Some(act(&event.data, text))
-            }
-            EventKind::ModelRequested => {
+        match event.read_data()? {
+            EventData::EngineStarted(started) => Some(self.started_engine(event, started)),
+            // A line of some format that is not read here says nothing to a person.
+            EventData::EngineOutput(output) if output.text.starts_with('{') => None,
+            EventData::EngineOutput(output) => Some(act(output)),
+            EventData::ModelRequested(_) => {
                 self.requests_made += 1;
                 Some(LiveFact::ModelUsed(self.count_usage()))
             }
-            EventKind::ModelAnswered | EventKind::ModelRefused => Some(LiveFact::ModelUsed(self.count_usage())),
+            EventData::ModelAnswered(_) | EventData::ModelRefused(_) => Some(LiveFact::ModelUsed(self.count_usage())),
             _ => None,
         }
     }
 
-    fn started_engine(&self, event: &Event) -> LiveFact {
-        let name = event.data.get("engine").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let seconds = event.data.get("wall_seconds").and_then(Value::as_u64).unwrap_or_default();
+    fn started_engine(&self, event: &Event, started: EngineStartedData) -> LiveFact {
+        let EngineStartedData { engine: name, wall_seconds: seconds } = started;
         let micros = |time: Stamp| time.timestamp().as_microsecond();
         let began = u64::try_from(micros(event.time).saturating_sub(micros(self.started))).ok();
         LiveFact::ProgramStarted { name, limit: Duration::from_secs(seconds), began: began.map(Duration::from_micros) }
@@ -162,11 +159,11 @@ fn since(started: Stamp, written: SystemTime) -> Option<Duration> {
     written.duration_since(SystemTime::UNIX_EPOCH).ok()?.checked_sub(Duration::from_micros(epoch))
 }
 
-fn act(data: &Map<String, Value>, text: &str) -> LiveFact {
-    let text = match data.get("kind").and_then(Value::as_str) {
-        Some("command") => format!("runs {text}"),
-        Some("message") => format!("says {text}"),
-        _ => text.to_owned(),
+fn act(output: EngineOutputData) -> LiveFact {
+    let text = match output.kind {
+        Some(NoteKind::Command) => format!("runs {}", output.text),
+        Some(NoteKind::Message) => format!("says {}", output.text),
+        _ => output.text,
     };
     LiveFact::Acted { text }
 }

@@ -5,21 +5,27 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use contract::event_data::GateBlockedData;
+use contract::report::CheckResult;
+use contract::start_detail::{DocumentDetail, StartDetail};
 use contract::statement::SignedLedger;
-use contract::{CollectionKind, Coverage, Digest, EventKind, RunId, Stamp, TaskContract, TaskId, canonical_bytes};
+use contract::{
+    CollectionKind, Coverage, Digest, EventData, EventKind, Gate, Reason, RunId, Stamp, TaskContract, TaskId,
+    canonical_bytes,
+};
 use evidence::{Draft, WriteArtifactError, stop};
 use ledger::{RunIntent, RunStarted};
 use sandbox::SandboxStage;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::home::ask::Ask;
 use crate::home::cause::ErrorCause;
 use crate::home::clock::RunClock;
 use crate::home::host;
 use crate::home::layout::OpenHomeError;
-use crate::home::replay;
+use crate::home::replay::{self, StepNote};
 use crate::home::reserve::Reserve;
 use crate::home::task::Task;
 use crate::home::token::{canary, random_suffix};
@@ -29,8 +35,8 @@ use crate::run::confinement::RunConfinement;
 use crate::run::evidence_store::{CheckEvidenceError, check_evidence};
 use crate::run::halt::Halted;
 use crate::run::harness::Harness;
-use crate::run::journal::StepNotes;
 use crate::run::lease::{ClaimedTurn, HeldLease};
+use crate::run::notes::StepNotes;
 use crate::run::sandboxes::Sandboxes;
 use crate::run::scan::{ContractSecret, allowances, censor, secret_in};
 use crate::run::standing::RunStanding;
@@ -216,7 +222,7 @@ impl<'a> RunFile<'a> {
             purpose: ask.purpose,
             owner: Some(lease.owner),
             epoch: turn.map(|turn| turn.epoch),
-            detail: intent_detail(task, ask, document.as_ref()),
+            detail: json!(intent_detail(task, ask, document.as_ref())),
         };
         let run = run_id.clone();
         let started = RunStarted { run_id: run, time: clock.started(), lease_until: Some(lease_until), intent };
@@ -368,11 +374,27 @@ impl<'a> RunFile<'a> {
     }
 
     /// Adds an event that carries the reasons it is the event of.
-    pub(crate) fn add_event(&mut self, kind: EventKind, data: Value) -> Result<(), WriteArtifactError> {
+    pub(crate) fn add_event(&mut self, data: &EventData) -> Result<(), WriteArtifactError> {
+        let carried = self.standing.carried_by(data.kind());
+        self.draft.add_event_data(self.clock.now(), data, carried)
+    }
+
+    /// Event of a gate that refuses; true if the engine ran before.
+    pub(crate) fn blocked_data(&self, gate: Gate, executed: bool, reason: Option<Reason>) -> EventData {
+        EventData::BackendGateBlocked(GateBlockedData {
+            backend: self.ask.engine.clone(),
+            case_executed: executed,
+            engine_executed: executed,
+            gate,
+            mutation_mode: self.task.contract.mutation_mode,
+            reason,
+        })
+    }
+
+    /// Adds an event of this kind to a document about other bundles, where nothing was checked.
+    pub(crate) fn add_unchecked(&mut self, kind: EventKind) -> Result<(), WriteArtifactError> {
         let mut carried = self.standing.carried_by(kind);
-        if let Value::Object(data) = data {
-            carried.extend(data);
-        }
+        carried.insert("result".to_owned(), json!(CheckResult::NotRun));
         self.draft.add_event(self.clock.now(), kind, Value::Object(carried))
     }
 
@@ -399,7 +421,8 @@ impl<'a> RunFile<'a> {
     /// Reports a step to observers and records the report.
     pub(crate) fn step(&mut self, step: Step, state: StepState, detail: &str) -> Result<(), WriteArtifactError> {
         let now = self.clock.now();
-        self.draft.add_trace(now, replay::STEP, json!({"detail": detail, "state": state, "step": step}))?;
+        let note = StepNote { step, state, detail: detail.to_owned() };
+        self.draft.add_trace(now, replay::STEP, json!(note))?;
         self.watch.observer.step(&StepReport::new(step, state, detail, self.clock.started(), now));
         Ok(())
     }
@@ -451,18 +474,16 @@ impl<'a> RunFile<'a> {
     }
 }
 
-/// Facts that a recovery needs if the run dies; `kind` and `bundles` are present for
-/// documents only.
-fn intent_detail(task: &Task, ask: &Ask, document: Option<&DocumentSubject>) -> Value {
-    let mut detail = json!({
-        "boot_id": host::boot_id(), "contract": task.contract, "pid": std::process::id(), "process_space": host::process_space(),
-        "sandbox": ask.sandbox,
-    });
-    if let Some(DocumentSubject { kind, bundles, .. }) = document {
-        detail["kind"] = json!(kind);
-        detail["bundles"] = json!(bundles);
+/// Facts that a recovery needs if the run dies.
+fn intent_detail(task: &Task, ask: &Ask, document: Option<&DocumentSubject>) -> StartDetail {
+    let document = document.map(|subject| DocumentDetail { bundles: subject.bundles.clone(), kind: subject.kind });
+    StartDetail {
+        contract: task.contract.clone(),
+        document,
+        host: host::describe_host(),
+        pid: std::process::id(),
+        sandbox: ask.sandbox,
     }
-    detail
 }
 
 fn claim(
@@ -536,15 +557,6 @@ fn name_run(time: &str, task: &TaskId, kind: Option<CollectionKind>, attempt: us
         _ => RunId::new(time, task, &random_suffix()?),
     };
     named.map_err(io::Error::other)
-}
-
-/// An object with the given entries and those of `more`.
-pub(crate) fn merged_with(more: Map<String, Value>, data: Value) -> Value {
-    let mut all = more;
-    if let Value::Object(data) = data {
-        all.extend(data);
-    }
-    Value::Object(all)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! They are no evidence and never part of a bundle. Recovery takes of them what the run's own events bear out. A note that
 //! cannot be written is no reason to stop a run: recovery then knows only what the events say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -15,13 +15,12 @@ use contract::decision::Inputs;
 use contract::model::UsageRecord;
 use contract::report::SecretHit;
 use contract::sandbox::Posture;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use untrusted_fs::own_files::{self, OwnOptions as _, OwnPath as _};
 
 use crate::home::layout::Home;
 use crate::run::file::RunFile;
+use crate::run::notes::{StepFindings, StepNotes};
 
 const FINDINGS: &str = "findings";
 const INPUTS: &str = "inputs";
@@ -51,36 +50,6 @@ pub(crate) struct NotedFindings {
     pub(crate) posture: Option<Posture>,
     pub(crate) secrets: Vec<SecretHit>,
     pub(crate) patch_redacted: bool,
-}
-
-/// The steps that note what they found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum NotedStep {
-    Standing,
-    Sandboxes,
-    Engine,
-    Taken,
-    Checked,
-}
-
-/// Findings of the steps that are done, as they are written down: the steps come after this folder, and their types are theirs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct StepNotes(BTreeMap<NotedStep, Value>);
-
-impl StepNotes {
-    /// Keeps what a step has found, in place of what it had found before.
-    pub(crate) fn keep_found(&mut self, step: NotedStep, found: &impl Serialize) {
-        if let Ok(found) = serde_json::to_value(found) {
-            self.0.insert(step, found);
-        }
-    }
-
-    /// Takes out the findings of a step, in its own type; those of a step that noted none are empty. None if they cannot be read.
-    pub(crate) fn take_findings<T: DeserializeOwned + Default>(&mut self, step: NotedStep) -> Option<T> {
-        self.0.remove(&step).map_or_else(|| Some(T::default()), |found| serde_json::from_value(found).ok())
-    }
 }
 
 /// A program of setup or of an exam that runs now, for a display in another process. Its lines hold nothing with the shape of a secret.
@@ -244,16 +213,16 @@ impl RunFile<'_> {
     }
 
     /// Notes what the run has found so far, with what a step has found of its own.
-    pub(crate) fn note_found(&mut self, step: NotedStep, found: &impl Serialize) {
-        self.notes_mut().keep_found(step, found);
+    pub(crate) fn note_found(&mut self, found: &impl StepFindings) {
+        self.notes_mut().keep_found(found);
         self.note_standing();
     }
 
     /// Notes what the run has found so far. What holds a secret is not noted: nobody who recovers the run would know it for one.
     pub(crate) fn note_standing(&mut self) {
         let mut findings = self.notes().clone();
-        findings.keep_found(NotedStep::Standing, &self.standing);
-        findings.keep_found(NotedStep::Sandboxes, self.sandboxes());
+        findings.keep_found(&self.standing);
+        findings.keep_found(self.sandboxes());
         let noted = NotedFindings {
             events: self.draft.head().count,
             findings,
@@ -266,31 +235,5 @@ impl RunFile<'_> {
         {
             let _ = self.journal().note(FINDINGS, &bytes);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{NotedFindings, NotedStep, StepNotes};
-
-    #[test]
-    fn fields_of_one_name_in_two_steps_stay_apart() {
-        let mut findings = StepNotes::default();
-        findings.keep_found(NotedStep::Engine, &json!({"status": 1}));
-        findings.keep_found(NotedStep::Taken, &json!({"status": 2}));
-        let noted = NotedFindings { findings, ..NotedFindings::default() };
-        let bytes = serde_json::to_vec(&noted).unwrap();
-        let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(read.findings.take_findings::<Value>(NotedStep::Engine), Some(json!({"status": 1})));
-        assert_eq!(read.findings.take_findings::<Value>(NotedStep::Taken), Some(json!({"status": 2})));
-        assert_eq!(
-            read.findings.take_findings::<Vec<u8>>(NotedStep::Checked),
-            Some(Vec::new()),
-            "a step that noted nothing"
-        );
-        let mut read: NotedFindings = serde_json::from_slice(&bytes).unwrap();
-        assert_eq!(read.findings.take_findings::<Vec<u8>>(NotedStep::Engine), None, "not of this type");
     }
 }

@@ -10,15 +10,16 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use contract::start_detail::HostDetail;
 use contract::{Digest, RunId, Stamp};
 use evidence::names;
 use ledger::{EntryKind, FIRST_EPOCH, Lease, LeaseBeat, OpenRun, RunRow};
-use serde_json::Value;
+use serde::Deserialize;
 use untrusted_fs::own_files;
 
 use crate::home::cause::ErrorCause;
 use crate::home::clock::{ReadClockError, RunClock};
-use crate::home::host::{boot_id, process_space};
+use crate::home::host::describe_host;
 use crate::run::harness::Harness;
 use crate::run::stop_run::ask_run_to_stop;
 
@@ -94,21 +95,29 @@ pub(crate) fn belongs_by_folder(harness: &Harness, run_id: &RunId) -> Result<Run
 /// True of the lease that a run of this instance got when it began.
 fn is_as_begun(harness: &Harness, run_id: &RunId, lease: &Lease) -> Result<bool, ErrorCause> {
     let intent = read_intent(harness, run_id)?;
-    let first = intent["epoch"].as_u64().unwrap_or(FIRST_EPOCH);
+    let first = intent.epoch.unwrap_or(FIRST_EPOCH);
     Ok(lease.owner == harness.instance && lease.epoch == first)
 }
 
 /// True of a run that began in this boot of this machine, and in this space of processes. A program that did not say so counts as another's.
 fn began_here(harness: &Harness, run_id: &RunId) -> Result<bool, ErrorCause> {
     let intent = read_intent(harness, run_id)?;
-    let detail = &intent["detail"];
-    Ok(detail["boot_id"] == boot_id() && detail["process_space"] == process_space())
+    Ok(intent.detail == describe_host())
 }
 
-/// Body of the entry that started the run.
-fn read_intent(harness: &Harness, run_id: &RunId) -> Result<Value, ErrorCause> {
+/// Body of the entry that starts a run, as far as leases need it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LeaseIntent {
+    epoch: Option<u64>,
+    detail: HostDetail,
+}
+
+/// Body of the entry that started the run; an empty one if there is none that can be read.
+fn read_intent(harness: &Harness, run_id: &RunId) -> Result<LeaseIntent, ErrorCause> {
     let entries = harness.ledger().run_entries(run_id)?;
-    Ok(entries.into_iter().find(|entry| entry.is_kind(EntryKind::RunStarted)).map_or(Value::Null, |entry| entry.body))
+    let started = entries.iter().find(|entry| entry.is_kind(EntryKind::RunStarted));
+    Ok(started.and_then(|entry| LeaseIntent::deserialize(&entry.body).ok()).unwrap_or_default())
 }
 
 /// False where somebody renews a lease that looks lapsed by our clock: theirs was set, or has slept. The clock of a server is one for all.

@@ -1,10 +1,11 @@
 //! Sandboxes of a run: `sandbox.json`, and the attempts that count against the run.
 
 use contract::decision::Profile;
+use contract::event_data::SandboxRefusedData;
 use contract::sandbox::{Attempt, AttemptVerdict, HeldLimit, SandboxDocument};
-use contract::{EventKind, Reason};
+use contract::{EventData, Reason};
 use evidence::names;
-use serde_json::json;
+use serde_json::Map;
 
 use crate::run::file::{RunFile, Stopped};
 use crate::run::supervise::wall_limit;
@@ -59,24 +60,13 @@ pub(crate) fn hold_against(run: &mut RunFile<'_>, attempts: Vec<Attempt>) -> Res
         .filter(|attempt| attempt.judged != AttemptVerdict::Note)
         .chain(attempts.iter().filter(|attempt| attempt.judged == AttemptVerdict::Note));
     for (number, attempt) in events.take(ATTEMPT_EVENTS).enumerate() {
-        let reason = reason_of(attempt.judged);
-        let mut data = json!({
-            "action": attempt.action,
-            "by": attempt.by,
-            "cell": attempt.cell,
-            "count": attempt.count,
-            "judged": attempt.judged,
-            "kind": attempt.kind,
-            "what": attempt.what,
-        });
-        if let (Some(reason), Some(data)) = (reason, data.as_object_mut()) {
-            data.insert("reason".to_owned(), json!(reason));
-        }
         let more = attempts.len().saturating_sub(ATTEMPT_EVENTS);
-        if let (true, Some(data)) = (more > 0 && number + 1 == ATTEMPT_EVENTS, data.as_object_mut()) {
-            data.insert("more".to_owned(), json!(more));
-        }
-        run.draft.add_event(run.clock().now(), EventKind::SandboxRefused, data)?;
+        let data = SandboxRefusedData {
+            attempt: attempt.clone(),
+            reason: reason_of(attempt.judged),
+            more: Some(more).filter(|more| *more > 0 && number + 1 == ATTEMPT_EVENTS),
+        };
+        run.draft.add_event_data(run.clock().now(), &EventData::SandboxRefused(Box::new(data)), Map::new())?;
     }
     run.sandboxes_mut().add_attempts(attempts);
     Ok(())
@@ -126,6 +116,7 @@ mod tests {
     use contract::sandbox::AttemptKind;
 
     use super::*;
+    use crate::tests::two_sided;
 
     fn attempt(judged: AttemptVerdict, what: &str) -> Attempt {
         let (cell, what) = ("engine".to_owned(), what.to_owned());
@@ -141,6 +132,8 @@ mod tests {
             (Reason::SandboxViolation, "engine tried to leave the sandbox or to read secrets: `ptrace`".to_owned());
         assert_eq!(judge_attempts(&all), [forbidden, violation]);
         assert_eq!(judge_attempts(&all[1..2]), [], "control: a note");
+        two_sided(Reason::SandboxViolation, judge_attempts(&all[..2]), judge_attempts(&all[1..]));
+        two_sided(Reason::ForbiddenActionAttempted, judge_attempts(&all[1..]), judge_attempts(&all[..2]));
         assert_eq!(reason_of(Note), None);
         assert_eq!(
             (violations(&all), forbidden_actions(&all)),

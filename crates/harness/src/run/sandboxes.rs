@@ -6,12 +6,13 @@ use contract::sandbox::{
     Attempt, EnvironmentRecord, LimitBy, LimitKind, MountDigest, Posture, RecorderKind, RecorderState, SandboxRecord,
     SetupRecord,
 };
-use contract::{Coverage, Event, EventKind};
+use contract::{Coverage, Event, EventData};
 use evidence::{names, stop};
 use sandbox::Ended;
 use serde::{Deserialize, Serialize};
 
 use crate::run::file::{RunFile, Stopped};
+use crate::run::notes::{NotedStep, StepFindings};
 
 /// Sandboxes in the order in which they ended.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -93,6 +94,10 @@ pub(crate) struct Sandboxes {
     environment: EnvironmentRecord,
 }
 
+impl StepFindings for Sandboxes {
+    const STEP: NotedStep = NotedStep::Sandboxes;
+}
+
 impl Sandboxes {
     /// The profile everything that ran was under.
     pub(crate) fn applied(&self) -> Profile {
@@ -144,9 +149,8 @@ impl Sandboxes {
 
     /// Takes over an event's facts about them, which no note may contradict.
     pub(crate) fn restore_event(&mut self, event: &Event) {
-        if event.kind == EventKind::SandboxApplied {
-            let profile = event.data.get("profile").cloned();
-            self.applied = profile.and_then(|profile| serde_json::from_value(profile).ok());
+        if let Some(EventData::SandboxApplied(applied)) = event.read_data() {
+            self.applied = Some(applied.profile);
         }
     }
 

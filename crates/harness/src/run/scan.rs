@@ -3,13 +3,14 @@
 
 use std::sync::LazyLock;
 
+use contract::event_data::SecretScanCompletedData;
 use contract::report::{HitClass, SecretHit, SecretScan};
 use contract::task::{SecretAllowance, TaskContract};
-use contract::{Coverage, EventKind, Reason};
+use contract::{Coverage, EventData, Reason};
 use evidence::censor::ReadBaseline;
 use evidence::{Censor, names};
 use secrets::{Allowance, Known, KnownClass, RuleSet, Scanner};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tree::{ObjectDatabase, Oid};
 
 use crate::run::file::{RunFile, Stopped};
@@ -103,8 +104,9 @@ impl RunFile<'_> {
         if self.draft.censor().is_secret_allowed() {
             self.standing.cover(Coverage::SecretAllowed);
         }
-        let data = json!({"files_scanned": scan.files_scanned, "hits": scan.hits.len(), "status": scan.status});
-        self.add_event(EventKind::SecretScanCompleted, data)?;
+        let data =
+            SecretScanCompletedData { files_scanned: scan.files_scanned, hits: scan.hits.len(), status: scan.status };
+        self.add_event(&EventData::SecretScanCompleted(data))?;
         Ok(scan)
     }
 }
@@ -134,6 +136,7 @@ const LAST_FILES: &[&str] = &[names::EVENTS, names::TRACE, names::REPORT, names:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn secrets_and_decoys_stand_against_the_run_each_with_its_places() {
@@ -150,6 +153,8 @@ mod tests {
         );
         assert_eq!(judge_hits(&all[..1]), [(Reason::CanaryTouched, decoy, "test.log")]);
         assert_eq!(judge_hits(&[]), [], "control");
+        two_sided(Reason::SecretLeak, judge_hits(&all), judge_hits(&all[..1]));
+        two_sided(Reason::CanaryTouched, judge_hits(&all), judge_hits(&all[1..]));
     }
 
     /// Without being known it would be a leak of somebody's, by the chance of its letters.

@@ -11,6 +11,8 @@ use contract::{Coverage, EventKind, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::run::notes::{NotedStep, StepFindings};
+
 /// Blockers, coverage and exceptions of a run so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -20,6 +22,10 @@ pub(crate) struct RunStanding {
     not_applicable: BTreeMap<String, String>,
     #[serde(skip)]
     engine_started: bool,
+}
+
+impl StepFindings for RunStanding {
+    const STEP: NotedStep = NotedStep::Standing;
 }
 
 impl RunStanding {

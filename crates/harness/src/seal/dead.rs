@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use contract::decision::Profile;
+use contract::start_detail::StartDetail;
 use contract::statement::SealedBy;
-use contract::{CitedBundle, CollectionKind, Digest, Purpose, Report, RunId, Stage, TaskContract};
+use contract::{Digest, Purpose, Report, RunId, Stage};
 use evidence::artifact::take_over;
 use evidence::names;
 use evidence::seal::Sealed;
@@ -61,19 +61,7 @@ struct Intent {
     engine: String,
     stage: Stage,
     purpose: Purpose,
-    detail: Detail,
-}
-
-#[derive(Deserialize)]
-struct Detail {
-    boot_id: String,
-    contract: TaskContract,
-    sandbox: Profile,
-    /// Set of a document about other bundles.
-    #[serde(default)]
-    kind: Option<CollectionKind>,
-    #[serde(default)]
-    bundles: Vec<CitedBundle>,
+    detail: StartDetail,
 }
 
 /// A run whose process is gone, or that another instance no longer speaks for.
@@ -217,7 +205,7 @@ pub(crate) fn seal_dead(
         .ok_or_else(|| failed("the ledger has no intent of it".into()))?;
     let intent: Intent = serde_json::from_value(started.body.clone()).map_err(|error| failed(error.into()))?;
     let engine_intent = entries.iter().find(|entry| entry.is_kind(EntryKind::EngineStarting));
-    let same_boot = intent.detail.boot_id == crate::home::host::boot_id();
+    let same_boot = intent.detail.host.boot_id == Some(crate::home::host::boot_id());
     let why = dead.cause(same_boot);
     let ask = Ask {
         engine: intent.engine,
@@ -232,8 +220,8 @@ pub(crate) fn seal_dead(
         work: None,
         at: None,
     };
-    let Detail { contract, kind, bundles, .. } = intent.detail;
-    let document = kind.map(|kind| DocumentSubject::of_kind(kind, bundles));
+    let StartDetail { contract, document, .. } = intent.detail;
+    let document = document.map(|document| DocumentSubject::of_kind(document.kind, document.bundles));
     let origin = TreeOrigin::Repository(PathBuf::new());
     let task = Task::from_contract(contract, origin);
     let cancel = AtomicBool::new(false);

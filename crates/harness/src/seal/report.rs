@@ -4,11 +4,12 @@
 mod compose;
 
 use contract::event::first_missing;
+use contract::event_data::RunCompletedData;
 use contract::report::{CHANGED_FILES, Report, SourceAdmissionStatus};
 use contract::sandbox::{postures, probe_sha256};
 use contract::statement::SealedBy;
 use contract::text::show_controls;
-use contract::{Coverage, Decision, EventKind, Reason, RunId, Stage, Stamp};
+use contract::{Coverage, Decision, EventData, EventKind, Reason, RunId, Stage, Stamp};
 use evidence::seal::{SealBundleError, Sealed, Signing, seal_draft};
 use evidence::tarball::{TarForm, TarKind, TarWriter};
 use evidence::{names, stop};
@@ -187,13 +188,13 @@ impl<'a> Evidence<'a> {
             let report = compose_report(&run, &account, missing, scan, probe);
             run.clean(names::REPORT, report)?
         };
-        let completed = json!({"backend_exit_code": report.backend_exit_code, "blockers": report.blocker_reasons, "status": report.status});
-        let carried = run.standing.carried_by(EventKind::RunCompleted);
-        run.draft.add_event(
-            report.run_finished_at,
-            EventKind::RunCompleted,
-            crate::run::file::merged_with(carried, completed),
-        )?;
+        let completed = EventData::RunCompleted(RunCompletedData {
+            backend_exit_code: report.backend_exit_code,
+            blockers: report.blocker_reasons.clone(),
+            status: report.status,
+        });
+        let carried = run.standing.carried_by(completed.kind());
+        run.draft.add_event_data(report.run_finished_at, &completed, carried)?;
         stop::pass_place("run.completed");
         Ok(Reported { run, report })
     }
@@ -456,6 +457,7 @@ fn judge_missing_event(standing: &RunStanding, missing: EventKind) -> Option<(Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     fn blocked() -> RunStanding {
         let mut standing = RunStanding::default();
@@ -470,6 +472,8 @@ mod tests {
         let text = "`b` is expected by the contract and was not written".to_owned();
         assert_eq!(judge_artifacts(&expected, |name| name == "a"), [(Reason::ArtifactWriteFailure, text)]);
         assert_eq!(judge_artifacts(&expected, |_| true), [], "control");
+        let judge = |is_there: fn(&str) -> bool| judge_artifacts(&expected, is_there);
+        two_sided(Reason::ArtifactWriteFailure, judge(|name| name == "a"), judge(|_| true));
     }
 
     #[test]
@@ -487,6 +491,7 @@ mod tests {
         assert_eq!(judge_missing_event(&explained, missing), expected, "it is not said why");
         explained.skip_part(missing.name(), "the engine failed");
         assert_eq!(judge_missing_event(&explained, missing), None, "control: it is");
+        two_sided(Reason::MissingRequiredEvent, expected, judge_missing_event(&explained, missing));
     }
 
     #[test]
@@ -494,6 +499,8 @@ mod tests {
         let mut standing = blocked();
         assert_eq!(describe_unverified(&standing, "why"), "why", "control");
         standing.block_run(Reason::MissingTestCommand, "m", "");
-        assert_eq!(describe_unverified(&standing, "why"), "No verification command is given; nothing was run.");
+        let text = "No verification command is given; nothing was run.";
+        let is_said = |standing: &RunStanding| describe_unverified(standing, "why") == text;
+        two_sided(Reason::MissingTestCommand, is_said(&standing), is_said(&blocked()));
     }
 }

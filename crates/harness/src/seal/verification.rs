@@ -1,9 +1,10 @@
 //! Independent verification of a run's result, and its consequences for the run.
 
 use contract::claim::JudgedClaim;
+use contract::event_data::VerificationCompletedData;
 use contract::paths::PathRules;
 use contract::report::{CheckResult, Verification};
-use contract::{Coverage, EventKind, Reason};
+use contract::{Coverage, EventData, EventKind, Reason};
 use evidence::exam_change::altered_exam_files;
 use evidence::{names, stop};
 use gate::Admission;
@@ -16,7 +17,7 @@ use crate::home::watch::{Step, StepState};
 use crate::judge::copy::LandingRepository;
 use crate::judge::exam::{Examined, Examiner, Furnished, Trees};
 use crate::run::file::{RunFile, Stopped};
-use crate::run::journal::NotedStep;
+use crate::run::notes::{NotedStep, StepFindings};
 use crate::run::posture;
 use crate::run::supervise::{TIMEOUT_MARKER, wall_limit};
 use crate::work::claims;
@@ -30,6 +31,10 @@ pub(crate) struct CheckedResult {
     verification: Verification,
     #[serde(skip)]
     claims: Vec<JudgedClaim>,
+}
+
+impl StepFindings for CheckedResult {
+    const STEP: NotedStep = NotedStep::Checked;
 }
 
 impl CheckedResult {
@@ -116,7 +121,7 @@ impl<'a> Captured<'a> {
         let patch = patch?;
         let altered = patch.as_ref().map_or(Vec::new(), |proof| altered_files(&proof.patch, &rules));
         record_patch(&mut run, &mut taken, patch, tree)?;
-        run.note_found(NotedStep::Taken, &taken);
+        run.note_found(&taken);
         stop::pass_place("patch.recorded");
         let mut examined = examined?;
         // A run that was asked to end by now ends as interrupted, also if its last check is over already.
@@ -129,7 +134,7 @@ impl<'a> Captured<'a> {
             late_engine(&mut run, &taken, &checked.verification);
         }
         announce(&mut run, &checked.verification)?;
-        run.note_found(NotedStep::Checked, &checked);
+        run.note_found(&checked);
         checked.claims =
             claims::judge_claims(&mut run, engine.claims(), taken.changed_files(), &checked.verification, commits);
         run.step(Step::Verify, StepState::Ended, &summary(&checked.verification))?;
@@ -191,7 +196,8 @@ fn record(run: &mut RunFile<'_>, baseline_log: Vec<u8>, examined: Examined) -> R
 fn announce(run: &mut RunFile<'_>, verification: &Verification) -> Result<(), Stopped> {
     let (checks, result) = (verification.passes.len(), verification.result);
     if checks > 0 || run.standing.has_reason(Reason::ReviewerRejected) {
-        run.add_event(EventKind::VerificationCompleted, json!({"checks": checks, "result": result}))?;
+        let completed = VerificationCompletedData { checks: Some(checks), result };
+        run.add_event(&EventData::VerificationCompleted(completed))?;
     } else {
         run.standing.skip_part(EventKind::VerificationCompleted.name(), "nothing was verified");
     }
@@ -223,11 +229,13 @@ fn summary(verification: &Verification) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_late_engine_with_a_good_patch_is_told_from_one_without() {
         let text = "the patch is good, but the engine was still running after 7 s";
         assert_eq!(judge_lateness(true, 7), (Reason::LifecycleTimeoutAfterValidPatch, text.to_owned()));
         assert_eq!(judge_lateness(false, 7), (Reason::Timeout, "the engine was still running after 7 s".to_owned()));
+        two_sided(Reason::LifecycleTimeoutAfterValidPatch, judge_lateness(true, 7), judge_lateness(false, 7));
     }
 }

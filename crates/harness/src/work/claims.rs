@@ -109,6 +109,7 @@ mod tests {
     use contract::claim::{ClaimSource, ClaimVerdict};
 
     use super::*;
+    use crate::tests::two_sided;
 
     fn judged(saying: Saying, source: ClaimSource, verdict: ClaimVerdict, seen: &str) -> JudgedClaim {
         let claim = Claim { saying, source, found_in: "result".to_owned() };
@@ -127,7 +128,9 @@ mod tests {
         let text = "it says that it succeeded and that tests pass; tests fail; it says that it committed abc; there is no such commit";
         let contradicted = contradiction(&said(ClaimSource::Structured, ClaimVerdict::Contradicted));
         assert_eq!(contradicted, Some((Reason::ClaimContradicted, text.to_owned())));
-        assert_eq!(contradiction(&said(ClaimSource::Prose, ClaimVerdict::Contradicted)), None, "control: prose");
+        let prose = contradiction(&said(ClaimSource::Prose, ClaimVerdict::Contradicted));
+        assert_eq!(prose, None, "control: prose");
+        two_sided(Reason::ClaimContradicted, contradicted, prose);
         assert_eq!(
             contradiction(&said(ClaimSource::Structured, ClaimVerdict::Unverifiable)),
             None,

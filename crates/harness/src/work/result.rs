@@ -6,15 +6,16 @@ mod litter;
 use std::collections::{BTreeSet, HashSet};
 use std::os::fd::AsFd as _;
 
+use contract::event_data::{GitDiffCheckedData, PatchAppliedData};
 use contract::paths::{PathRules, PathVerdict};
 use contract::proof::SourceState;
 use contract::report::SourceAt;
 use contract::text::{path_text, show_controls};
-use contract::{Coverage, Digest, Event, EventKind, Reason};
+use contract::{Coverage, Digest, Event, EventData, EventKind, Reason};
 use evidence::{names, stop};
 use gate::Admission;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use tree::{
     Capture, Listing, LowerLayers, ObjectDatabase, Oid, PathChange, Proof, References, RefusedPath, RefusedWhy,
     SourceRepository, TreeError, digest_references,
@@ -26,6 +27,7 @@ use crate::home::watch::{Step, StepState};
 use crate::judge::copy::{Baseline, CAPTURE_LIMITS, Copy, LandingRepository, SourceBefore};
 use crate::judge::products::{Products, judge_products};
 use crate::run::file::{RunFile, Stopped};
+use crate::run::notes::{NotedStep, StepFindings};
 use crate::run::standing::RunStanding;
 use crate::work::claims::{self, Commits};
 use crate::work::engines::{EngineRun, Layered, Worked, WorkedIn};
@@ -64,6 +66,10 @@ impl Default for TakenResult {
             source_at: None,
         }
     }
+}
+
+impl StepFindings for TakenResult {
+    const STEP: NotedStep = NotedStep::Taken;
 }
 
 impl TakenResult {
@@ -115,11 +121,10 @@ impl TakenResult {
 
     /// Takes over facts from an event of a dead run, which no note may contradict.
     pub(crate) fn restore_event(&mut self, event: &Event) {
-        if event.kind == EventKind::GitDiffChecked {
-            let passed = |key: &str| event.data.get(key).and_then(Value::as_bool).unwrap_or(false);
-            self.result_tree = event.data.get("result_tree").and_then(Value::as_str).map(str::to_owned);
-            self.allowed_writes_passed = passed("allowed_writes_passed");
-            self.forbidden_paths_passed = passed("forbidden_paths_passed");
+        if let Some(EventData::GitDiffChecked(checked)) = event.read_data() {
+            self.result_tree = Some(checked.result_tree);
+            self.allowed_writes_passed = checked.allowed_writes_passed;
+            self.forbidden_paths_passed = checked.forbidden_paths_passed;
         }
     }
 
@@ -458,13 +463,13 @@ pub(crate) fn record_patch(
         Ok(proof) => record_proof(run, &proof, result, files)?,
         Err(why) => record_oversize(run, taken, why)?,
     }
-    let checked = json!({
-        "allowed_writes_passed": taken.allowed_writes_passed,
-        "changed_files": files,
-        "forbidden_paths_passed": taken.forbidden_paths_passed,
-        "result_tree": result.to_string(),
-    });
-    run.add_event(EventKind::GitDiffChecked, checked)?;
+    let checked = GitDiffCheckedData {
+        allowed_writes_passed: taken.allowed_writes_passed,
+        changed_files: files,
+        forbidden_paths_passed: taken.forbidden_paths_passed,
+        result_tree: result.to_string(),
+    };
+    run.add_event(&EventData::GitDiffChecked(checked))?;
     let detail = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     run.step(Step::Diff, StepState::Ended, &detail)?;
     Ok(())
@@ -490,8 +495,8 @@ fn record_proof(run: &mut RunFile<'_>, proof: &Proof, result: Oid, files: usize)
     run.draft.write_clean(names::PATCH, &patch, run.clock().now())?;
     if !patch.is_empty() {
         let sha256 = Digest::of_bytes(&patch);
-        let applied = json!({"bytes": patch.len(), "files": files, "reproduced": same, "sha256": sha256});
-        run.add_event(EventKind::PatchApplied, applied)?;
+        let applied = PatchAppliedData { bytes: patch.len(), files, reproduced: same, sha256 };
+        run.add_event(&EventData::PatchApplied(applied))?;
     }
     Ok(())
 }

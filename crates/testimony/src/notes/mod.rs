@@ -14,9 +14,10 @@ mod tests;
 
 pub use case::case_note;
 
+pub use contract::claim::NoteKind;
 use contract::claim::Speech;
 use contract::text::show_controls;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::claims::stream::CappedList;
 
@@ -26,23 +27,6 @@ pub const MAX_TEXT: usize = 1_000;
 pub const MAX_FULL: usize = 64_000;
 /// Notes of one line. Agents say one thing a line, or a few.
 pub const MAX_NOTES: usize = 16;
-
-/// Topic of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoteKind {
-    /// Words of the model's.
-    Message,
-    Command,
-    FileChange,
-    /// Any other tool.
-    Tool,
-    Error,
-    /// Tokens and turns, as the engine counts them.
-    Usage,
-    /// The work begins or ends.
-    Turn,
-}
 
 /// One line of an engine about its work.
 #[derive(Debug, Clone, PartialEq, Eq)]

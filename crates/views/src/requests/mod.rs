@@ -13,7 +13,7 @@ use ledger::{FoundRuns, Ledger, ReadLedgerError, RequestRow, RunRow, RunStatus, 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use record::{RequestRecord, SignedDocument};
+pub use record::{RequestDetail, RequestRecord, SignedDocument};
 pub use state::{ApprovalTally, RequestState, count_approvals};
 
 use crate::Views;

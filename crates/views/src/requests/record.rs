@@ -14,10 +14,9 @@ use contract::{Digest, Stamp};
 use evidence::signer_key::SignerKey;
 use evidence::sshsig::{SshSignature, verify_signature};
 use ledger::{Entry, EntryKind, Ledger, ReadLedgerError, RequestBytes, RequestRow, UnusableRequest};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 /// A request and everything that was signed about it.
 #[derive(Debug)]
@@ -95,14 +94,6 @@ macro_rules! about_request {
 about_request!(Approval, Denial, Hold, Revocation);
 
 impl RequestRecord {
-    /// Detail of a ledger entry that keeps a document and its signature.
-    pub fn detail(text: &str, armour: Option<&str>) -> Value {
-        match armour {
-            Some(armour) => json!({"document": text, "signature": armour}),
-            None => json!({"document": text}),
-        }
-    }
-
     /// Reads the request with everything that people said about it.
     pub fn read_request(ledger: &Ledger, row: RequestRow) -> Result<Self, ReadLedgerError> {
         Self::read_from(ledger.request_bytes(row.request)?, row)?.date(ledger)
@@ -144,10 +135,8 @@ impl RequestRecord {
     fn read_from(bytes: RequestBytes, row: RequestRow) -> Result<Self, ReadLedgerError> {
         let entries = bytes.parse()?;
         let first = entries.iter().find(|entry| entry.is_kind(EntryKind::ApprovalRequested));
-        let (text, armour) = first.and_then(read_detail).unwrap_or_default();
-        let detail = first.map_or(&Value::Null, |entry| &entry.body["detail"]);
-        let missing = serde_json::from_value(detail["missing"].clone()).unwrap_or_default();
-        let command = detail["command"].as_str().map(str::to_owned);
+        let detail = first.and_then(read_detail).unwrap_or_default();
+        let RequestDetail { document: text, signature: armour, missing, command, .. } = detail;
         let request = serde_json::from_str::<Request>(&text).ok().filter(|request| is_of(request, &text, row.request));
         let signature =
             armour.and_then(|armour| verify_signature(&armour, text.as_bytes(), RequestSchema::NAMESPACE).ok());
@@ -161,7 +150,7 @@ impl RequestRecord {
             holds: read_signed(holds, row.request),
             revocations: read_signed(of(EntryKind::ApprovalRevoked), row.request),
             recorded_at: row.requested_at,
-            missing,
+            missing: missing.unwrap_or_default(),
             command,
             row,
             request,
@@ -202,10 +191,31 @@ fn is_of(request: &Request, text: &str, digest: Digest) -> bool {
     request.request_digest == digest && (is_written() || request.plan.digest().is_ok_and(|found| found == digest))
 }
 
-fn read_detail(entry: &Entry) -> Option<(String, Option<String>)> {
-    let detail = entry.body.get("detail")?;
-    let text = |name: &str| detail.get(name).and_then(Value::as_str).map(str::to_owned);
-    Some((text("document")?, text("signature")))
+/// Detail of a ledger entry that keeps a document about a request, with its signature.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RequestDetail {
+    pub document: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// The command that requested it, and the gates that it lacked: of the request itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Vec<Refusal>>,
+    /// True of an approval by a key without a passphrase.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unprotected: bool,
+}
+
+impl RequestDetail {
+    /// Detail of a document with its signature.
+    pub fn of_document(text: &str, armour: Option<&str>) -> Self {
+        Self { document: text.to_owned(), signature: armour.map(str::to_owned), ..Self::default() }
+    }
+}
+
+fn read_detail(entry: &Entry) -> Option<RequestDetail> {
+    RequestDetail::deserialize(entry.body.get("detail")?).ok()
 }
 
 /// Documents in the order of their first entries.
@@ -219,13 +229,12 @@ fn read_signed<'e, T: DeserializeOwned + AboutRequest + Clone>(
 }
 
 fn read_document<T: DeserializeOwned + AboutRequest>(entry: &Entry, request: Digest) -> Option<SignedDocument<T>> {
-    let (text, armour) = read_detail(entry)?;
-    let armour = armour?;
+    let RequestDetail { document: text, signature, unprotected: is_unprotected, .. } = read_detail(entry)?;
+    let armour = signature?;
     let signature = verify_signature(&armour, text.as_bytes(), ApprovalSchema::NAMESPACE).ok()?;
     let document: T = serde_json::from_str(&text).ok()?;
     let is_meant = document.request() == (request, signature.fingerprint().as_str());
     let recorded_at = entry.time.parse().ok()?;
-    let is_unprotected = entry.body["detail"]["unprotected"] == true;
     let (seq, signed) = (entry.seq, signature);
     is_meant.then(|| SignedDocument { document, text, armour, signature: signed, recorded_at, seq, is_unprotected })
 }
@@ -236,6 +245,7 @@ mod tests {
 
     use contract::Stage;
     use ledger::{RequestIntent, RequestStep};
+    use serde_json::json;
 
     use super::*;
 
@@ -247,12 +257,12 @@ mod tests {
         let (request, other) = (Digest::of_bytes(b"plan"), Digest::of_bytes(b"another plan"));
         for request in [request, other] {
             let (task_id, stage) = ("made".to_owned().try_into().unwrap(), Stage::OWNED_REPOSITORY);
-            let detail = RequestRecord::detail("the text of a request", None);
+            let detail = json!(RequestDetail::of_document("the text of a request", None));
             ledger.request_recorded(at(0), &RequestIntent { request, task_id, stage, detail }).unwrap();
         }
         let record = RequestRecord::read_request(&ledger, ledger.request_row(request).unwrap().unwrap()).unwrap();
         assert!(record.read_changed(&ledger).unwrap().is_none(), "the control");
-        let said = RequestRecord::detail("{}", Some("no signature"));
+        let said = json!(RequestDetail::of_document("{}", Some("no signature")));
         ledger.request_stepped(other, RequestStep::Granted, at(1), &said).unwrap();
         assert!(record.read_changed(&ledger).unwrap().is_none(), "somebody spoke of another request");
         ledger.request_stepped(request, RequestStep::Held, at(2), &said).unwrap();

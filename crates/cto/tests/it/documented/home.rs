@@ -226,7 +226,7 @@ fn lay_written_case(folder: &Path, page: &str) {
 }
 
 fn without_explanation(line: &str) -> String {
-    line.split("    ").next().unwrap_or(line).trim().to_owned()
+    line.split("    ").next().unwrap_or(line).trim_end_matches('\\').trim().to_owned()
 }
 
 fn lay_repository(folder: &Path) {

@@ -5,85 +5,63 @@ use std::time::Duration;
 
 use bridge::{ModelEvent, PendingProbe, ProbeResult, Requested};
 use contract::decision::Inputs;
+use contract::event_data::{EngineOutputData, ModelEndedData, ModelRequestedData};
 use contract::model::{
     AnswerFact, Cost, ModelFacts, ModelReport, ModelUse, RefusalCode, RequestPurpose, UsageRecord, Wire,
 };
 use contract::report::{HitClass, SecretHit};
-use contract::{Coverage, Event, EventKind, Gate, ModelPair, Reason, canonical_bytes};
+use contract::{Coverage, Event, EventData, EventKind, Gate, ModelPair, Reason, canonical_bytes};
 use evidence::{Draft, WriteArtifactError, names, stop};
 use gate::model::{admission_status, is_fallback};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, json};
 use untrusted_fs::own_files;
 
 use super::facts::endpoint;
 use super::link::{ModelLink, StoppedBridge};
 use crate::home::clock::RunClock;
+use crate::home::replay::{self, StepNote};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::journal::Journal;
 use crate::run::standing::RunStanding;
 
 /// The event of a report of the bridge's, if it is one.
-fn event_data(event: &ModelEvent) -> Option<(EventKind, Value)> {
-    let kind = event.kind()?;
-    let mut data = match event {
-        ModelEvent::Requested(requested) => requested_data(requested),
-        ModelEvent::Ended(record) => ended_data(record),
-    };
-    // What the preflight's own question came to is the gate's to judge.
-    let engines = matches!(event, ModelEvent::Ended(record) if record.purpose == RequestPurpose::Engine);
-    if let Some(reason) = event.reason().filter(|reason| engines && reason.event() == kind) {
-        data["reason"] = json!(reason);
+fn event_data(event: &ModelEvent) -> Option<EventData> {
+    match event {
+        ModelEvent::Requested(requested) => Some(EventData::ModelRequested(requested_data(requested))),
+        ModelEvent::Ended(record) => {
+            // What the preflight's own question came to is the gate's to judge.
+            let reason = event.reason().filter(|_| record.purpose == RequestPurpose::Engine);
+            ended_data(event, record, reason)
+        }
     }
-    Some((kind, data))
 }
 
-fn requested_data(Requested { seq, wire, purpose, provider, model }: &Requested) -> Value {
-    json!({"model": model, "provider": provider, "purpose": purpose, "request": seq, "wire": wire})
+fn requested_data(Requested { seq, wire, purpose, provider, model }: &Requested) -> ModelRequestedData {
+    let (model, provider) = (model.clone(), provider.clone());
+    ModelRequestedData { model, provider, purpose: *purpose, request: *seq, wire: *wire }
 }
 
-/// The same, read again from the event.
-#[derive(Deserialize)]
-struct MadeRequest {
-    request: u64,
-    wire: Wire,
-    purpose: RequestPurpose,
-    provider: String,
-    model: String,
+/// The event of a request that ended, with a reason that is of this event.
+fn ended_data(event: &ModelEvent, record: &UsageRecord, reason: Option<Reason>) -> Option<EventData> {
+    let kind = event.kind()?;
+    let reason = reason.filter(|reason| reason.event() == kind);
+    let data = Box::new(ModelEndedData { reason, ..record.into() });
+    Some(if kind == EventKind::ModelRefused { EventData::ModelRefused(data) } else { EventData::ModelAnswered(data) })
 }
 
-fn ended_data(record: &UsageRecord) -> Value {
-    json!({
-        "detail": record.detail,
-        "model_answered": record.model_answered,
-        "model_asked": record.model_asked,
-        "outcome": record.outcome,
-        "purpose": record.purpose,
-        "refusal": record.refusal,
-        "request": record.seq,
-        "served": record.served,
-        "status": record.status,
-        "tokens": record.tokens,
-        "total_ms": record.total_ms,
-        "wire": record.wire,
-    })
-}
-
-/// The event tells how this request ended.
-fn tells_end_of(event: &Event, record: &UsageRecord) -> bool {
-    matches!(event.kind, EventKind::ModelAnswered | EventKind::ModelRefused)
-        && event.data.get("request") == Some(&json!(record.seq))
-}
-
-fn read_made(event: &Event) -> Option<MadeRequest> {
-    serde_json::from_value(Value::Object(event.data.clone())).ok()
+/// Number of the request whose end the event tells.
+pub(crate) fn ended_request(event: &Event) -> Option<u64> {
+    match event.read_data()? {
+        EventData::ModelAnswered(ended) | EventData::ModelRefused(ended) => Some(ended.request),
+        _ => None,
+    }
 }
 
 /// Records of requests that the events mention only as made.
 fn lost_requests(records: &[UsageRecord], events: &[Event]) -> Vec<UsageRecord> {
-    let requested = events.iter().filter(|event| event.kind == EventKind::ModelRequested);
-    let made = requested.filter_map(|event| {
-        let MadeRequest { request, wire, purpose, provider, model } = read_made(event)?;
+    let made = events.iter().filter_map(|event| {
+        let Some(EventData::ModelRequested(requested)) = event.read_data() else { return None };
+        let ModelRequestedData { request, wire, purpose, provider, model } = requested;
         Some(UsageRecord {
             wire: Some(wire),
             provider,
@@ -145,10 +123,15 @@ pub(crate) struct EventLog<'a> {
 
 impl EventLog<'_> {
     /// Appends an event, unless a write has failed before.
-    pub(crate) fn add_event(&mut self, kind: EventKind, data: Value) {
+    fn add_event(&mut self, data: &EventData) {
         if self.failed.is_none() {
-            self.failed = self.draft.add_event(self.clock.now(), kind, data).err();
+            self.failed = self.draft.add_event_data(self.clock.now(), data, Map::new()).err();
         }
+    }
+
+    /// Appends a line or a note of the engine's output.
+    pub(crate) fn add_output(&mut self, output: EngineOutputData) {
+        self.add_event(&EventData::EngineOutput(output));
     }
 
     /// Looks from here on for what the bridge has learned meanwhile.
@@ -156,11 +139,10 @@ impl EventLog<'_> {
         self.draft.censor_mut().know(link.map(ModelLink::learned).unwrap_or_default());
     }
 
-    /// Appends an observation of the harness to the trace, unless a write has failed
-    /// before.
-    pub(crate) fn add_trace(&mut self, step: &str, data: Value) {
+    /// Appends a report of a step to the trace, unless a write has failed before.
+    pub(crate) fn add_step(&mut self, note: &StepNote) {
         if self.failed.is_none() {
-            self.failed = self.draft.add_trace(self.clock.now(), step, data).err();
+            self.failed = self.draft.add_trace(self.clock.now(), replay::STEP, json!(note)).err();
         }
     }
 
@@ -175,8 +157,8 @@ impl EventLog<'_> {
             let _ = self.journal.note_usage(&record);
             usage.push(record);
         }
-        if let Some((kind, data)) = told {
-            self.add_event(kind, data);
+        if let Some(data) = told {
+            self.add_event(&data);
         }
     }
 }
@@ -324,9 +306,10 @@ impl ModelSession {
             return Ok(session);
         }
         for record in &records {
-            let told = events.iter().any(|event| tells_end_of(event, record));
-            if let (false, Some(kind)) = (told, ModelEvent::Ended(Box::new(record.clone())).kind()) {
-                run.add_event(kind, ended_data(record))?;
+            let told = events.iter().any(|event| ended_request(event) == Some(record.seq));
+            let ended = ModelEvent::Ended(Box::new(record.clone()));
+            if let (false, Some(data)) = (told, ended_data(&ended, record, None)) {
+                run.add_event(&data)?;
             }
         }
         session.write_usage(run, records)?;
@@ -386,14 +369,7 @@ fn tell_lost_credential(run: &mut RunFile<'_>) -> Result<(), Stopped> {
     if !is_credential_lost(&run.standing, run.draft.events_seen()) {
         return Ok(());
     }
-    let data = json!({
-        "backend": run.ask().engine,
-        "case_executed": true,
-        "engine_executed": true,
-        "gate": Gate::CredentialSourcePresent,
-        "mutation_mode": run.task().contract.mutation_mode,
-    });
-    Ok(run.add_event(EventKind::BackendGateBlocked, data)?)
+    Ok(run.add_event(&run.blocked_data(Gate::CredentialSourcePresent, true, None))?)
 }
 
 /// True if the credential was refused after the gates, and no event says so yet.
@@ -424,6 +400,7 @@ mod tests {
     use contract::model::{RequestOutcome, Served};
 
     use super::*;
+    use crate::tests::two_sided;
 
     fn record(seq: u64, refusal: Option<RefusalCode>) -> UsageRecord {
         let time = "2026-01-01T00:00:00Z".parse().unwrap();
@@ -441,6 +418,8 @@ mod tests {
         assert_eq!(hold(&[record(1, None)]), [Reason::ModelEvidenceMissing]);
         assert_eq!(hold(&[]), [Reason::ModelEvidenceMissing]);
         assert_eq!(hold(&[record(1, None), answered.clone()]), [], "control");
+        let control = hold(&[record(1, None), answered.clone()]);
+        two_sided(Reason::ModelEvidenceMissing, hold(&[record(1, None)]), control);
         let probe = UsageRecord { purpose: RequestPurpose::Probe, ..answered };
         assert_eq!(hold(&[probe]), [Reason::ModelEvidenceMissing], "the harness's own question");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bridge::Spent;
 use contract::statement::SignedLedger;
-use contract::{Decision, Digest, Event, Reason, RunId, Stamp};
+use contract::{Decision, Digest, Event, EventData, Reason, RunId, Stamp};
 use evidence::{Censor, Draft, chain, names};
 use gate::approval::counted_approvals;
 use ledger::Entry;
@@ -17,7 +17,7 @@ use untrusted_fs::{Bounds, Met, Next, kind, open_regular, open_root, read_limite
 
 use super::restored::{DeadRemains, Restored};
 use super::{Dead, remove_all};
-use crate::gather::approval_events::granted_events;
+use crate::gather::approval_events::{granted_events, has_same_approval};
 use crate::gather::model::{DeadShare, settle_dead};
 use crate::home::ask::Ask;
 use crate::home::clock::RunClock;
@@ -34,8 +34,6 @@ const LANDING_MARKER: &str = "landing.txt";
 /// Deeper than anything a run writes; a bundle may not be deeper than what `verify` reads.
 const DEPTH: usize = 20;
 const ADOPTING: Duration = Duration::from_secs(600);
-/// Key by which events about approvals name theirs.
-const DIGEST: &str = "approval_digest";
 
 /// Run that another process began and that is over.
 pub(crate) struct Remains<'a> {
@@ -137,10 +135,10 @@ fn restore_approval(run: &mut RunFile<'_>, decision: &Decision, kept: &[Event]) 
     }
     let counted = counted_approvals(&decision.inputs);
     run.standing.cover_all(counted.into_iter().flat_map(|counted| counted.coverage));
-    for (kind, data) in granted_events(decision) {
-        let is_kept = |event: &Event| event.kind == kind && event.data.get(DIGEST) == data.get(DIGEST);
-        if !kept.iter().any(is_kept) {
-            run.add_event(kind, data)?;
+    let kept: Vec<EventData> = kept.iter().filter_map(Event::read_data).collect();
+    for data in granted_events(decision) {
+        if !kept.iter().any(|event| has_same_approval(event, &data)) {
+            run.add_event(&data)?;
         }
     }
     Ok(())
@@ -220,6 +218,7 @@ mod tests {
 
     use super::*;
     use crate::run::halt::Halted;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_dead_run_was_halted_or_interrupted() {
@@ -229,6 +228,8 @@ mod tests {
         assert_eq!(judge(Some(&halted)), [(Reason::Halted, "the run was why; share".to_owned())]);
         assert_eq!(judge(Some(&Stopped::Cancelled)), std::slice::from_ref(&interrupted));
         assert_eq!(judge(None), std::slice::from_ref(&interrupted), "its process is gone");
+        two_sided(Reason::Halted, judge(Some(&halted)), judge(None));
+        two_sided(Reason::HarnessInterrupted, judge(None), judge(Some(&halted)));
         let error = WriteArtifactError { name: "a".to_owned(), error: io::Error::other("the disk is full") };
         let text = error.to_string();
         assert!(text.contains("the disk is full"), "{text}");

@@ -1,33 +1,29 @@
 //! Remains of a dead run: its decision, its notes, the use of its model, its patch. All of
 //! it is compared with the run's own events: only parts that both sides confirm are kept.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use contract::decision::{Inputs, SettingFacts};
 use contract::model::UsageRecord;
-use contract::sandbox::{Attempt, Posture};
-use contract::{Coverage, Decision, Digest, Event, EventKind, RunId, TaskContract};
+use contract::sandbox::Posture;
+use contract::{Coverage, Decision, Digest, Event, EventData, EventKind, RunId, TaskContract};
 use evidence::{names, patch};
 use ledger::Entry;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use untrusted_fs::read_plain;
 
 use crate::gather::model::ModelSession;
 use crate::home::layout::Home;
+use crate::run::engine_intent::EngineIntent;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::journal::{Journal, NotedFindings, NotedStep};
+use crate::run::journal::{Journal, NotedFindings};
 use crate::run::sandboxes::Sandboxes;
 use crate::run::standing::RunStanding;
 use crate::seal::landing::LandedResult;
 use crate::seal::verification::CheckedResult;
 use crate::work::engines::EngineRun;
 use crate::work::result::TakenResult;
-
-#[derive(Deserialize)]
-struct EngineIntent {
-    inputs: Option<Inputs>,
-}
 
 /// Findings of a dead run, in the types of its steps, as far as its events bear them out.
 pub(crate) struct Restored {
@@ -60,11 +56,11 @@ impl Noted {
     fn read(journal: &Journal) -> Option<Self> {
         let mut rest = journal.read_findings()?;
         let steps = NotedSteps {
-            standing: rest.findings.take_findings(NotedStep::Standing)?,
-            sandboxes: rest.findings.take_findings(NotedStep::Sandboxes)?,
-            engine: rest.findings.take_findings(NotedStep::Engine)?,
-            taken: rest.findings.take_findings(NotedStep::Taken)?,
-            checked: rest.findings.take_findings(NotedStep::Checked)?,
+            standing: rest.findings.take_findings()?,
+            sandboxes: rest.findings.take_findings()?,
+            engine: rest.findings.take_findings()?,
+            taken: rest.findings.take_findings()?,
+            checked: rest.findings.take_findings()?,
         };
         Some(Self { steps, rest })
     }
@@ -93,9 +89,12 @@ impl DeadRemains {
     ) -> Self {
         let journal = Journal::of_run(home, run_id);
         let file = |name: &str| read_plain(old?, name.as_bytes(), u64::MAX);
-        let intent = engine.and_then(|entry| serde_json::from_value::<EngineIntent>(entry.body.clone()).ok());
+        let intent = engine.and_then(|entry| EngineIntent::deserialize(&entry.body).ok());
         let written = || serde_json::from_slice::<Decision>(&file(names::DECISION)?).ok();
-        let inputs = intent.and_then(|intent| intent.inputs).or_else(|| written().map(|decision| decision.inputs));
+        let inputs = intent
+            .and_then(|intent| intent.inputs)
+            .map(Cow::into_owned)
+            .or_else(|| written().map(|decision| decision.inputs));
         let inputs = inputs.or_else(|| journal.read_inputs());
         Self {
             decision: inputs.and_then(|inputs| gate::decide(contract, inputs).ok()),
@@ -127,40 +126,51 @@ impl DeadRemains {
     }
 
     fn bears_out(&self, event: &Event) -> bool {
-        let data = |key: &str| event.data.get(key).unwrap_or(&Value::Null);
-        let noted = self.noted.as_ref().map(|noted| &noted.steps);
         match event.kind {
             EventKind::TaskContractCreated => self.decision.is_some(),
-            EventKind::EligibilityDecided => {
-                self.decision.as_ref().is_some_and(|decision| *data("decision_id") == json!(decision.decision_id))
-            }
-            // Those of a refusal are all written again.
-            EventKind::BackendGateBlocked => {
-                let admitted = self.decision.as_ref().is_some_and(|decision| decision.refusals.is_empty());
-                let told = |noted: &NotedSteps| noted.standing.reasons().iter().any(|it| *data("reason") == json!(it));
-                admitted && noted.is_some_and(told)
-            }
-            EventKind::SandboxRefused => {
-                let told = |noted: &NotedSteps| noted.sandboxes.attempts().iter().any(|it| tells_of(event, it));
-                noted.is_some_and(told)
-            }
-            EventKind::ModelAnswered | EventKind::ModelRefused => {
-                self.usage.iter().any(|record| *data("request") == json!(record.seq))
-            }
-            EventKind::PatchApplied => {
-                self.patch.as_ref().is_some_and(|patch| *data("sha256") == json!(Digest::of_bytes(patch)))
-            }
             EventKind::GitDiffChecked => self.patch.as_ref().is_some_and(|bytes| patch::changed_paths(bytes).is_ok()),
-            EventKind::VerificationCompleted => {
-                let held = noted.map(|noted| noted.checked.verification());
-                self.test_log.is_some()
-                    && held.is_some_and(|held| {
-                        *data("result") == json!(held.result) && *data("checks") == json!(held.passes.len())
-                    })
-            }
             // A run that was not sealed was not completed.
             EventKind::SecretScanCompleted | EventKind::RunCompleted => false,
+            EventKind::EligibilityDecided
+            | EventKind::BackendGateBlocked
+            | EventKind::SandboxRefused
+            | EventKind::ModelAnswered
+            | EventKind::ModelRefused
+            | EventKind::PatchApplied
+            | EventKind::VerificationCompleted => event.read_data().is_some_and(|data| self.confirms(&data)),
             _ => true,
+        }
+    }
+
+    /// True if the rest has the fact that this data tells.
+    fn confirms(&self, data: &EventData) -> bool {
+        let noted = self.noted.as_ref().map(|noted| &noted.steps);
+        match data {
+            EventData::EligibilityDecided(decided) => {
+                self.decision.as_ref().is_some_and(|decision| decided.decision_id == decision.decision_id)
+            }
+            // Those of a refusal are all written again.
+            EventData::BackendGateBlocked(blocked) => {
+                let admitted = self.decision.as_ref().is_some_and(|decision| decision.refusals.is_empty());
+                let is_known = |reason| noted.is_some_and(|noted| noted.standing.reasons().contains(&reason));
+                admitted && blocked.reason.is_some_and(is_known)
+            }
+            EventData::SandboxRefused(refused) => {
+                noted.is_some_and(|noted| noted.sandboxes.attempts().contains(&refused.attempt))
+            }
+            EventData::ModelAnswered(ended) | EventData::ModelRefused(ended) => {
+                self.usage.iter().any(|record| ended.request == record.seq)
+            }
+            EventData::PatchApplied(applied) => {
+                self.patch.as_ref().is_some_and(|patch| applied.sha256 == Digest::of_bytes(patch))
+            }
+            EventData::VerificationCompleted(completed) => {
+                let held = noted.map(|noted| noted.checked.verification());
+                let is_same = held
+                    .is_some_and(|held| completed.result == held.result && completed.checks == Some(held.passes.len()));
+                self.test_log.is_some() && is_same
+            }
+            _ => false,
         }
     }
 
@@ -203,12 +213,6 @@ impl DeadRemains {
         let decision = settle_decision(run, decision)?;
         Ok(Restored { decision, model, engine, taken, checked, landing: LandedResult::default() })
     }
-}
-
-/// The event is that of this attempt.
-fn tells_of(event: &Event, attempt: &Attempt) -> bool {
-    let Ok(Value::Object(fields)) = serde_json::to_value(attempt) else { return false };
-    fields.iter().all(|(name, value)| event.data.get(name) == Some(value))
 }
 
 /// Decision of the run, or one that says that there was none.

@@ -94,15 +94,7 @@ impl LandChangeError {
         run.standing.block_with(reason, text, remedy.as_deref().unwrap_or(reason.remedy()), names::TRACE);
         run.add_trace("landing.failed", json!({"error": self.to_string(), "reason": reason}))?;
         if reason.event() == EventKind::BackendGateBlocked {
-            let data = json!({
-                "backend": run.ask().engine,
-                "case_executed": true,
-                "engine_executed": true,
-                "gate": Gate::Approval,
-                "mutation_mode": run.task().contract.mutation_mode,
-                "reason": reason,
-            });
-            run.add_event(EventKind::BackendGateBlocked, data)?;
+            run.add_event(&run.blocked_data(Gate::Approval, true, Some(reason)))?;
         }
         Ok(())
     }

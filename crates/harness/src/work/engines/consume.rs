@@ -216,12 +216,13 @@ impl Blocked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn each_state_of_a_request_blocks_with_its_own_reason() {
         let at = "2026-03-01T10:00:00.000000Z".parse().unwrap();
         let by = "20260101T000000Z-t-aaaa".to_owned().try_into().unwrap();
-        for (why, expected) in [
+        let rows = [
             (UnusableRequest::Unknown, Reason::ApprovalMissing),
             (UnusableRequest::Used { by }, Reason::ApprovalConsumed),
             (UnusableRequest::Denied, Reason::ApprovalDenied),
@@ -231,9 +232,12 @@ mod tests {
             (UnusableRequest::Void { by: 7 }, Reason::ApprovalExpired),
             (UnusableRequest::OtherTimeline, Reason::LedgerContinuityUnknown),
             (UnusableRequest::NotYetValid { at }, Reason::ApprovalNotYetValid),
-        ] {
-            assert_eq!(reason_of(&why), expected);
-            assert_eq!(Blocked::of_approval(reason_of(&why), String::new()).gate, Gate::Approval);
+        ];
+        for (why, expected) in &rows {
+            let others: Vec<Reason> =
+                rows.iter().filter(|(_, reason)| reason != expected).map(|(other, _)| reason_of(other)).collect();
+            two_sided(*expected, reason_of(why), others);
+            assert_eq!(Blocked::of_approval(reason_of(why), String::new()).gate, Gate::Approval);
         }
     }
 }

@@ -118,6 +118,7 @@ fn kept(run: &RunFile<'_>, name: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     const BY_ITSELF: EndedHow = EndedHow { by_itself: true, is_close_out_forbidden: false };
     const ENDED: EndedHow = EndedHow { by_itself: false, ..BY_ITSELF };
@@ -135,7 +136,9 @@ mod tests {
         let text = "there is no AGENT_RESULT block, and nothing says that the pipeline ended";
         assert_eq!(judge(b"done\n", BY_ITSELF), Some((Reason::AgentProtocol, text.to_owned())));
         assert_eq!(judge(b"done\n", ENDED), None, "control: of an engine that was ended nothing is missed");
-        assert_eq!(judge(&envelope("{\"status\":\"completed\"}"), BY_ITSELF), None, "control: it kept it");
+        let kept = judge(&envelope("{\"status\":\"completed\"}"), BY_ITSELF);
+        assert_eq!(kept, None, "control: it kept it");
+        two_sided(Reason::AgentProtocol, judge(b"done\n", BY_ITSELF), kept);
     }
 
     #[test]

@@ -257,6 +257,7 @@ mod tests {
 
     use super::*;
     use crate::run::tests::contract;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_configuration_with_another_model_than_the_admitted_one_starts_nothing() {
@@ -279,6 +280,8 @@ mod tests {
         };
         let blocked = judge_configuration(&given, &read("other")).unwrap();
         assert_eq!((blocked.gate, blocked.reason), (Gate::ModelDecisionAndAdmission, Reason::ModelNotAdmitted));
-        assert!(judge_configuration(&given, &read("good")).is_none(), "control");
+        let good = judge_configuration(&given, &read("good"));
+        assert!(good.is_none(), "control");
+        two_sided(Reason::ModelNotAdmitted, blocked.reason, good.map(|blocked| blocked.reason));
     }
 }

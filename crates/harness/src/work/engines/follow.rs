@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bridge::ModelEvent;
-use contract::{Coverage, EventKind, Reason};
+use contract::event_data::{EngineEndedBy, EngineExitedData};
+use contract::{Coverage, EventData, Reason};
 use evidence::{names, stop};
 use sandbox::{Ended, How, Line};
 use serde_json::json;
@@ -19,7 +20,7 @@ use super::{EngineRun, Ready, ending};
 use crate::gather::decide::Preparation;
 use crate::gather::engine::equip::Equipped;
 use crate::gather::model::{EventLog, ModelLink};
-use crate::home::replay;
+use crate::home::replay::StepNote;
 use crate::home::watch::{LiveFact, LiveUsage, Step, StepReport, StepState, WatchRun};
 use crate::run::file::{RunFile, Stopped};
 use crate::run::supervise::{TIMEOUT_MARKER, exit_code, limits_exceeded, wall_limit};
@@ -107,7 +108,7 @@ fn tell_idle(idle: &mut Idle, stirred: bool, log: &mut EventLog<'_>, observer: &
     }
     let Some(seconds) = idle.look_for_silence(clock.elapsed()) else { return };
     let text = format!("nothing for {seconds} s: no output, no model request, no changed file");
-    log.add_trace(replay::STEP, json!({"detail": text, "state": StepState::Idle, "step": Step::Engine}));
+    log.add_step(&StepNote { step: Step::Engine, state: StepState::Idle, detail: text.clone() });
     observer.step(&StepReport::new(Step::Engine, StepState::Idle, &text, clock.started(), clock.now()));
 }
 
@@ -153,16 +154,16 @@ pub(super) fn record_end(
     if ended.timed_out {
         record_timeout(run, ended)?;
     }
-    let exited = json!({
-        "duration_ms": engine.end.duration_ms,
-        "exit_code": exit,
-        "leftover_processes": ended.leftovers.killed,
-        "output_bytes": ended.stdout.total + ended.stderr.total,
-        "stopped_because": settled,
-        "stopped_by": stopped_by(ended, settled.is_some()),
-        "timed_out": ended.timed_out,
-    });
-    Ok(run.add_event(EventKind::EngineExited, exited)?)
+    let exited = EngineExitedData {
+        duration_ms: engine.end.duration_ms,
+        exit_code: exit,
+        leftover_processes: ended.leftovers.killed,
+        output_bytes: ended.stdout.total + ended.stderr.total,
+        stopped_by: stopped_by(ended, settled.is_some()),
+        stopped_because: settled,
+        timed_out: ended.timed_out,
+    };
+    Ok(run.add_event(&EventData::EngineExited(exited))?)
 }
 
 /// The blocker of an engine that did not start or that a limit ended, with its evidence.
@@ -189,15 +190,15 @@ fn record_timeout(run: &mut RunFile<'_>, ended: &Ended) -> Result<(), Stopped> {
     Ok(run.add_trace("timeout", json!({"at": "engine", "wall_seconds": seconds}))?)
 }
 
-fn stopped_by(ended: &Ended, is_settled: bool) -> &'static str {
+fn stopped_by(ended: &Ended, is_settled: bool) -> EngineEndedBy {
     match ended {
-        _ if is_settled => "harness",
-        Ended { timed_out: true, .. } => "time limit",
-        Ended { cancelled: true, .. } => "operator",
-        Ended { stopped: true, .. } => "model limit",
-        Ended { output_exceeded: true, .. } => "output limit",
-        Ended { disk_exceeded: true, .. } => "disk limit",
-        _ => "itself",
+        _ if is_settled => EngineEndedBy::Harness,
+        Ended { timed_out: true, .. } => EngineEndedBy::TimeLimit,
+        Ended { cancelled: true, .. } => EngineEndedBy::Operator,
+        Ended { stopped: true, .. } => EngineEndedBy::ModelLimit,
+        Ended { output_exceeded: true, .. } => EngineEndedBy::OutputLimit,
+        Ended { disk_exceeded: true, .. } => EngineEndedBy::DiskLimit,
+        _ => EngineEndedBy::Itself,
     }
 }
 
@@ -208,6 +209,7 @@ mod tests {
 
     use super::*;
     use crate::run::tests::{contract, ended};
+    use crate::tests::two_sided;
 
     fn judge(ended: &Ended) -> Option<(Reason, String, &'static str)> {
         judge_end(ended, limits_exceeded(ended, &contract(json!({})).limits).as_deref(), "e")
@@ -217,7 +219,9 @@ mod tests {
     fn an_engine_that_does_not_start_is_unavailable() {
         let failure =
             SpawnFailure { kind: SpawnFailureKind::NotFound, errno: Some(2), text: "no such file".to_owned() };
-        let (reason, text, evidence) = judge(&Ended { how: How::SpawnFailed(failure), ..ended(0, "") }).unwrap();
+        let failed = judge(&Ended { how: How::SpawnFailed(failure), ..ended(0, "") });
+        two_sided(Reason::ProviderUnavailable, failed.clone(), judge(&ended(1, "")));
+        let (reason, text, evidence) = failed.unwrap();
         assert_eq!((reason, text.as_str()), (Reason::ProviderUnavailable, "engine `e` did not start: no such file"));
         assert_eq!(evidence, "backend/provider-unavailable.txt");
         assert_eq!(judge(&ended(1, "")), None, "control: it started");
@@ -232,6 +236,8 @@ mod tests {
         let printed = judge(&Ended { output_exceeded: true, ..ended(0, "") }).unwrap();
         assert_eq!((printed.0, printed.2), (Reason::BudgetExceeded, "backend/stdout.log"));
         assert_eq!(judge(&killed()), None, "control: no limit is known");
+        let exceeded = judge(&Ended { limit_hits: vec![LimitKind::Processes], ..killed() });
+        two_sided(Reason::BudgetExceeded, exceeded, judge(&killed()));
         assert_eq!(
             judge(&Ended { limit_hits: vec![LimitKind::Memory], ..ended(0, "") }),
             None,
@@ -243,5 +249,6 @@ mod tests {
     fn an_engine_fails_by_its_exit_code() {
         assert_eq!(judge_exit(2, "e"), Some((Reason::EngineFailed, "e engine failed with exit code 2".to_owned())));
         assert_eq!(judge_exit(0, "e"), None, "control");
+        two_sided(Reason::EngineFailed, judge_exit(2, "e"), judge_exit(0, "e"));
     }
 }

@@ -22,15 +22,19 @@ pub(crate) use ending::judge_again;
 pub(crate) use given::SearchedPlaces;
 pub(crate) use ran::EngineRun;
 
+use std::borrow::Cow;
 use std::net::TcpListener;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread::Scope;
 
 use contract::decision::Profile;
+use contract::event_data::{
+    ApprovalDeniedData, EngineStartedData, EventAuthor, PlanUpdatedData, SandboxAppliedData, WorkspacePreparedData,
+};
 use contract::sandbox::{ENGINE_CELL, Posture, RecorderState};
 use contract::text::show_controls;
-use contract::{Coverage, Decision, EventKind, Gate, Reason, TaskBounds};
+use contract::{Coverage, Decision, EventData, Gate, Reason, TaskBounds};
 use evidence::{names, stop};
 use gate::Admission;
 use gate::conduct::{GitState, judge_conduct, judge_git_changes};
@@ -44,8 +48,8 @@ use crate::gather::target::Target;
 use crate::home::watch::{LiveFact, Step, StepState};
 use crate::judge::copy::Copy;
 use crate::judge::environment;
+use crate::run::engine_intent::EngineIntent;
 use crate::run::file::{RunFile, Stopped};
-use crate::run::journal::NotedStep;
 use crate::run::observation::find_blindness;
 use crate::run::posture;
 use crate::run::sandboxes::SandboxRecords;
@@ -278,23 +282,23 @@ impl<'a> Building<'a> {
         let files = copy.baseline.listing.0.len();
         let contract = &run.task().contract;
         let bounds = TaskBounds::of_contract(contract, self.admission.decision());
-        let mut plan = json!({
-            "allowed_paths": bounds.allowed,
-            "by": "harness",
-            "commands": contract.verification_commands,
-            "forbidden_paths": bounds.forbidden,
-            "limits": contract.limits,
-        });
-        if !bounds.within.is_empty() {
-            plan["admitted_paths"] = json!(bounds.within);
-        }
-        let commit = baseline_commit(self.admission.decision());
-        let prepared =
-            json!({"baseline_commit": commit, "baseline_tree": copy.baseline.tree.to_string(), "files": files});
-        run.add_event(EventKind::WorkspacePrepared, prepared)?;
-        run.add_event(EventKind::PlanUpdated, plan)?;
-        for (kind, data) in granted_events(self.admission.decision()) {
-            run.add_event(kind, data)?;
+        let plan = PlanUpdatedData {
+            admitted_paths: bounds.within,
+            allowed_paths: bounds.allowed,
+            by: EventAuthor::Harness,
+            commands: contract.verification_commands.clone(),
+            forbidden_paths: bounds.forbidden,
+            limits: contract.limits.clone(),
+        };
+        let prepared = WorkspacePreparedData {
+            baseline_commit: baseline_commit(self.admission.decision()).map(str::to_owned),
+            baseline_tree: copy.baseline.tree.to_string(),
+            files,
+        };
+        run.add_event(&EventData::WorkspacePrepared(prepared))?;
+        run.add_event(&EventData::PlanUpdated(Box::new(plan)))?;
+        for data in granted_events(self.admission.decision()) {
+            run.add_event(&data)?;
         }
         if !copy.absent.is_empty() {
             run.standing.cover(Coverage::ContentNotInGit);
@@ -309,9 +313,10 @@ impl<'a> Building<'a> {
             Ready::Confined(confined) => confined.applied().posture.probes.len(),
         };
         run.confinement_mut().note_posture(cell.posture().cloned());
-        let applied = json!({"asked": run.ask().sandbox, "probes_refused": refused, "profile": run.ask().sandbox});
-        run.add_event(EventKind::SandboxApplied, applied)?;
-        run.note_found(NotedStep::Engine, &self.engine);
+        let profile = run.ask().sandbox;
+        let applied = SandboxAppliedData { asked: profile, probes_refused: refused, profile };
+        run.add_event(&EventData::SandboxApplied(applied))?;
+        run.note_found(&self.engine);
         Ok(())
     }
 
@@ -320,20 +325,13 @@ impl<'a> Building<'a> {
         let run = &mut self.run;
         let Blocked { gate, reason, why } = &blocked;
         run.standing.block_run(*reason, show_controls(why), names::TRACE);
-        let data = json!({
-            "backend": run.ask().engine,
-            "case_executed": false,
-            "engine_executed": false,
-            "gate": gate,
-            "mutation_mode": run.task().contract.mutation_mode,
-            "reason": reason,
-        });
         if *reason == Reason::ApprovalDenied {
-            run.add_event(EventKind::ApprovalDenied, json!({"by": "ledger"}))?;
+            let denied = ApprovalDeniedData { by: Some(EventAuthor::Ledger), denial: None };
+            run.add_event(&EventData::ApprovalDenied(denied))?;
         }
-        run.add_event(EventKind::BackendGateBlocked, data)?;
+        run.add_event(&run.blocked_data(*gate, false, Some(*reason)))?;
         run.step(at, StepState::Refused, reason.code())?;
-        run.note_found(NotedStep::Engine, &self.engine);
+        run.note_found(&self.engine);
         let Self { run, admission, preparation, engine } = self;
         Ok(Box::new(BlockedRun { run, admission, preparation, engine, blocked }))
     }
@@ -376,7 +374,11 @@ impl<'a> EngineWorkspace<'a> {
         run.check_cancelled()?;
         run.step(Step::Engine, StepState::Began, "")?;
         let inputs = &admission.decision().inputs;
-        let intent = json!({"argv_sha256": engine.argv_sha256(), "engine": run.ask().engine, "inputs": inputs});
+        let intent = serde_json::to_value(EngineIntent {
+            argv_sha256: engine.argv_sha256(),
+            engine: Cow::Borrowed(&run.ask().engine),
+            inputs: Some(Cow::Borrowed(inputs)),
+        })?;
         stop::pass_place("engine.intending");
         let began = run.clock().elapsed();
         if let Err(blocked) = record_start(&run, &intent, admission.decision(), preparation.approval(), beside)? {
@@ -394,7 +396,8 @@ impl<'a> EngineWorkspace<'a> {
         stop::pass_place("engine.intended");
         run.standing.note_engine_started();
         let seconds = wall_limit(&run).as_secs();
-        run.add_event(EventKind::EngineStarted, json!({"engine": run.ask().engine, "wall_seconds": seconds}))?;
+        let started = EngineStartedData { engine: run.ask().engine.clone(), wall_seconds: seconds };
+        run.add_event(&EventData::EngineStarted(started))?;
         stop::pass_place("engine.starting");
         let started = LiveFact::ProgramStarted { name: run.ask().engine.clone(), limit: wall_limit(&run), began: None };
         run.watch().observer.live(&started);
@@ -411,7 +414,7 @@ impl<'a> EngineWorkspace<'a> {
         conduct(&mut run, &ended, &git, &git::state(&copy.root, layers.as_ref()))?;
         state::collect_output(&mut run, equipped, &ended, &log, &state)?;
         engine.claims = claims::hear_claims(&run, equipped, &ended, &log);
-        run.note_found(NotedStep::Engine, &engine);
+        run.note_found(&engine);
         stop::pass_place("engine.collected");
         if !ended.cancelled {
             let exit = engine.exit().map_or_else(|| "did not start".to_owned(), |code| format!("exit {code}"));
@@ -446,6 +449,7 @@ mod tests {
     use sandbox::ConfineStep;
 
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_sandbox_that_cannot_be_built_starts_nothing() {
@@ -453,6 +457,6 @@ mod tests {
         let blocked = Blocked::of_sandbox(Profile::Strict, &failure);
         assert_eq!((blocked.gate, blocked.reason), (Gate::SandboxAvailable, Reason::SandboxUnavailable));
         assert_eq!(blocked.why, "sandbox profile `strict` could not be built: no Landlock");
-        assert_ne!(Blocked::of_target(String::new()).reason, Reason::SandboxUnavailable, "control");
+        two_sided(Reason::SandboxUnavailable, blocked.reason, Blocked::of_target(String::new()).reason);
     }
 }

@@ -148,12 +148,15 @@ mod tests {
     use contract::{Gate, Reason};
 
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn an_order_that_names_a_repository_of_the_operators_starts_nothing() {
         let blocked = judge_named(Some(LookedAt::Argv)).unwrap();
         assert_eq!((blocked.gate, blocked.reason), (Gate::TargetAdmission, Reason::TargetNotAdmitted));
         assert_eq!(blocked.why, "the command line names a repository of the operator's, and an engine is told of none");
-        assert!(judge_named(None).is_none(), "control");
+        let unnamed = judge_named(None);
+        assert!(unnamed.is_none(), "control");
+        two_sided(Reason::TargetNotAdmitted, blocked.reason, unnamed.map(|blocked| blocked.reason));
     }
 }

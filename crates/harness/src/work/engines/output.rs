@@ -1,14 +1,13 @@
 //! Output of an engine at work, as events: notes if its format is known, otherwise its
 //! lines as they are. All of it also stays in `backend/`.
 
-use contract::EventKind;
-use contract::claim::Speech;
+use contract::claim::{NoteKind, Speech};
+use contract::event_data::{EngineOutputData, EngineStream};
 use contract::text::show_controls;
 use evidence::censor::EarlierLines;
 use evidence::names;
 use sandbox::{Line, OutputStream};
-use serde_json::json;
-use testimony::notes::{NoteKind, notes};
+use testimony::notes::notes;
 
 use crate::gather::model::EventLog;
 use crate::home::watch::{LiveFact, WatchRun};
@@ -47,7 +46,10 @@ impl<'a> Listener<'a> {
         if self.lines_left == 0 && !self.would_note(line) {
             return;
         }
-        let (stream, number) = if line.stream == OutputStream::Stderr { ("stderr", 1) } else { ("stdout", 0) };
+        let (stream, number) = match line.stream {
+            OutputStream::Stderr => (EngineStream::Stderr, 1),
+            OutputStream::Stdout => (EngineStream::Stdout, 0),
+        };
         let clean = log.draft.censor_mut().censor_line(names::EVENTS, &mut self.before[number], line.bytes);
         let told = if line.stream == OutputStream::Stdout { notes(self.speech, &clean) } else { None };
         match told {
@@ -55,8 +57,7 @@ impl<'a> Listener<'a> {
                 for note in notes.into_iter().take(self.notes_left) {
                     self.notes_left -= 1;
                     self.show(note.kind, &note.text);
-                    let data = json!({"kind": note.kind, "stream": stream, "text": note.text});
-                    log.add_event(EventKind::EngineOutput, data);
+                    log.add_output(EngineOutputData { kind: Some(note.kind), stream, text: note.text });
                 }
             }
             None if self.lines_left > 0 => {
@@ -66,7 +67,7 @@ impl<'a> Listener<'a> {
                 if !text.starts_with('{') {
                     self.observer.live(&LiveFact::Acted { text: text.clone() });
                 }
-                log.add_event(EventKind::EngineOutput, json!({"stream": stream, "text": text}));
+                log.add_output(EngineOutputData { kind: None, stream, text });
             }
             None => {}
         }

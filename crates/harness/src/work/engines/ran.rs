@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use contract::claim::Claim;
-use contract::{Coverage, Digest, Event, EventKind};
+use contract::{Coverage, Digest, Event, EventData};
 use sandbox::HeldLimit;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::given::SearchedPlaces;
+use crate::run::notes::{NotedStep, StepFindings};
 use crate::run::posture::EngineLimits;
 
 /// End of the engine's process.
@@ -48,6 +47,10 @@ pub(crate) struct EngineRun {
     /// Directories of the host that the engine could write to.
     #[serde(skip)]
     pub(super) writable: Vec<PathBuf>,
+}
+
+impl StepFindings for EngineRun {
+    const STEP: NotedStep = NotedStep::Engine;
 }
 
 impl EngineRun {
@@ -109,21 +112,16 @@ impl EngineRun {
     /// Takes over facts from an event of a dead run, which no note may contradict; the
     /// coverage that follows.
     pub(crate) fn restore_event(&mut self, event: &Event) -> Option<Coverage> {
-        let data = |key: &str| event.data.get(key);
-        match event.kind {
-            EventKind::EngineStarted => self.end.wall_seconds = data("wall_seconds").and_then(Value::as_u64),
-            EventKind::EngineExited => {
-                self.end.exit = data("exit_code").and_then(read::<i32>);
-                self.end.duration_ms = data("duration_ms").and_then(Value::as_u64);
-                self.end.ended_by_harness = data("stopped_because").and_then(read::<String>);
+        match event.read_data() {
+            Some(EventData::EngineStarted(started)) => self.end.wall_seconds = Some(started.wall_seconds),
+            Some(EventData::EngineExited(exited)) => {
+                self.end.exit = exited.exit_code;
+                self.end.duration_ms = exited.duration_ms;
+                self.end.ended_by_harness = exited.stopped_because;
                 return self.end.ended_by_harness.as_ref().map(|_| Coverage::EngineEndedByHarness);
             }
             _ => {}
         }
         None
     }
-}
-
-fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    serde_json::from_value(value.clone()).ok()
 }

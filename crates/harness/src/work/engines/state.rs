@@ -179,6 +179,7 @@ fn judge_unkept(name: &str, error: &io::Error) -> (Reason, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::two_sided;
 
     #[test]
     fn a_change_that_the_engines_reviewer_rejected_is_rejected() {
@@ -186,6 +187,8 @@ mod tests {
         assert_eq!(judge_review(Some(Review::Rejected)), Some((Reason::ReviewerRejected, text)));
         assert_eq!(judge_review(Some(Review::Approved)), None, "control");
         assert_eq!(judge_review(None), None, "control: there was no review");
+        let approved = judge_review(Some(Review::Approved));
+        two_sided(Reason::ReviewerRejected, judge_review(Some(Review::Rejected)), approved);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use tree::{ListingEntry, PathMode};
 
 use super::*;
 use crate::run::tests::contract;
+use crate::tests::two_sided;
 
 fn blockers(standing: &RunStanding) -> Vec<(Reason, &str)> {
     standing.blockers().iter().map(|blocker| (blocker.reason, blocker.text.as_str())).collect()
@@ -40,6 +41,7 @@ fn paths_are_held_to_the_contract() {
         ("other.py", Reason::DisallowedFileChange, "`other.py` was added; allowed: src/*.py", false, true),
     ] {
         assert_eq!(judge_path(terms(), path), (vec![(reason, text.to_owned())], allowed, forbidden), "{path}");
+        two_sided(reason, judge_path(terms(), path).0, judge_path(terms(), "src/a.py").0);
     }
     assert_eq!(judge_path(terms(), "src/a.py"), (Vec::new(), true, true), "control");
 }
@@ -90,9 +92,10 @@ fn state_that_no_patch_carries_is_a_dirty_end() {
                 unfinished";
     assert_eq!(blockers(&standing), [(Reason::DirtyEndingTree, text)]);
     assert_eq!(taken.dirty_paths, ["sub", "pipe", ".git/MERGE_HEAD"]);
-    let (mut taken, mut standing) = (TakenResult::default(), RunStanding::default());
+    let (mut taken, mut control) = (TakenResult::default(), RunStanding::default());
     let clean = Capture { empty_directories: captured.empty_directories, ..Capture::default() };
-    assert!(!taken.note_leftovers(&mut standing, &clean) && !standing.is_blocked(), "control");
+    assert!(!taken.note_leftovers(&mut control, &clean) && !control.is_blocked(), "control");
+    two_sided(Reason::DirtyEndingTree, standing, control);
 }
 
 #[test]
@@ -117,6 +120,8 @@ fn a_patch_that_makes_another_tree_proves_nothing() {
     assert_eq!(judge_proof(&tree.to_string(), tree), None, "control");
     let text = format!("expected tree {tree}, found it does not apply");
     assert_eq!(judge_proof("it does not apply", tree), Some((Reason::PatchNotReproducible, text)));
+    let same = judge_proof(&tree.to_string(), tree);
+    two_sided(Reason::PatchNotReproducible, judge_proof("it does not apply", tree), same);
 }
 
 #[test]
@@ -125,6 +130,7 @@ fn an_engine_that_ended_well_and_changed_nothing_owes_a_change() {
     let text = "the engine ended well and changed nothing";
     assert_eq!(judge_no_change(&standing, true), Some((Reason::NoDiff, text)));
     assert_eq!(judge_no_change(&standing, false), None, "control: it failed");
+    two_sided(Reason::NoDiff, judge_no_change(&standing, true), judge_no_change(&standing, false));
     standing.block_run(Reason::EngineFailed, "e", "");
     assert_eq!(judge_no_change(&standing, true), None, "control: something worse explains it");
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::exam_trial::{ExamTrial, Files, blocks, log, passes, pytest, reasons, say_pytest};
 use super::reasons::{BASELINE, GOOD, TESTS};
 use crate::run::tests::ended;
+use crate::tests::two_sided;
 
 const OTHER: (&str, &str) = ("tests/test_b.py", "def test_three():\n    pass\n");
 
@@ -39,6 +40,7 @@ fn an_exit_code_that_hides_the_control_weakens_unless_the_baseline_hides_it_too(
     assert_eq!(reasons(&weak), [Reason::VerificationWeakened], "{}", log(&weak));
     let known = hold(GOOD, &hide(&["control 1", "baseline 1 control"]));
     assert_eq!(blocks(&known), [""; 0], "{}", log(&known));
+    two_sided(Reason::VerificationWeakened, reasons(&weak), reasons(&known));
     assert_eq!(passes(&known), ["exam 1 holds", "control 1 holds"]);
 }
 
