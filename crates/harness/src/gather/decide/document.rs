@@ -2,7 +2,7 @@
 //! nothing of an engine.
 
 use contract::decision::{Inputs, Profile, SettingFacts};
-use contract::{CollectionKind, EventKind};
+use contract::CollectionKind;
 use evidence::{names, stop};
 use gate::Judged;
 
@@ -16,7 +16,7 @@ impl<'a> RunFile<'a> {
     /// starts no engine.
     pub(crate) fn decide_document(mut self, kind: CollectionKind) -> Result<DecidedRun<'a>, Stopped> {
         self.step(Step::Gates, StepState::Began, "")?;
-        self.add_event(EventKind::RunStarted, self.started_data())?;
+        self.add_event(&self.started_data())?;
         let halted = halt::look_for_halt(&self.harness().switch).is_some();
         let inputs = Inputs {
             contract_digest: self.contract_digest(),

@@ -43,7 +43,7 @@ fn a_good_change_passes_the_exam_and_its_control() {
 fn a_change_that_breaks_a_test_fails() {
     let examined = ExamTrial::new(json!({})).examine(BASELINE, BAD);
     assert_eq!(reasons(&examined), [Reason::VerificationFailed]);
-    let good = Desk::new(json!({})).examine(BASELINE, GOOD);
+    let good = ExamTrial::new(json!({})).examine(BASELINE, GOOD);
     two_sided(Reason::VerificationFailed, reasons(&examined), reasons(&good));
     let text = "verification_failed: does not pass on baseline + patch: exam 1; failing: tests/test_a.py::test_one";
     assert_eq!(blocks(&examined), [text]);
@@ -108,7 +108,7 @@ fn a_check_that_runs_out_of_time_is_late_or_slowed_by_the_patch() {
         _ => pytest(&spec.cwd),
     });
     assert_eq!(reasons(&examined), [Reason::Timeout]);
-    let in_time = Desk::new(json!({})).examine(BASELINE, GOOD);
+    let in_time = ExamTrial::new(json!({})).examine(BASELINE, GOOD);
     two_sided(Reason::Timeout, reasons(&examined), reasons(&in_time));
     let late: Vec<(&str, u64)> = examined.late.iter().map(|late| (late.name.as_str(), late.seconds)).collect();
     assert_eq!(late, [("exam 1", 300)], "the baseline's is not held against the patch");
