@@ -84,34 +84,6 @@ BEGIN
     RETURN coalesce(json_typeof(body->member) = 'null', TRUE);
 END $$;
 
--- The canonical form of an object or an array, as before, by one query for each: a value that is neither is written in place, without a
--- call. Nothing of any other value.
-CREATE OR REPLACE FUNCTION cto.canonical_within(of_value JSON, depth INTEGER) RETURNS TEXT
-LANGUAGE plpgsql IMMUTABLE STRICT SECURITY DEFINER SET search_path = cto, pg_temp AS $$
-DECLARE
-    kind TEXT := json_typeof(of_value);
-    form TEXT;
-BEGIN
-    IF kind NOT IN ('object', 'array') THEN
-        RETURN NULL;
-    END IF;
-    SELECT CASE
-        WHEN count(*) <> count(inner_form) OR (depth <= 0 AND count(*) > 0) THEN NULL
-        WHEN kind = 'array' THEN '[' || coalesce(string_agg(inner_form, ',' ORDER BY place), '') || ']'
-        WHEN count(*) <> count(DISTINCT key COLLATE "C") OR bool_or(key COLLATE "C" >= U&'\E000') THEN NULL
-        ELSE '{' || coalesce(string_agg(to_json(key)::TEXT || ':' || inner_form, ',' ORDER BY key COLLATE "C"), '') || '}' END INTO form
-    FROM (SELECT key, place, CASE json_typeof(value)
-            WHEN 'string' THEN to_json(value #>> '{}')::TEXT
-            WHEN 'number' THEN CASE WHEN is_canonical_number(value::TEXT) THEN value::TEXT END
-            WHEN 'object' THEN CASE WHEN depth > 0 THEN canonical_within(value, depth - 1) END
-            WHEN 'array' THEN CASE WHEN depth > 0 THEN canonical_within(value, depth - 1) END
-            ELSE btrim(value::TEXT) END AS inner_form
-        FROM (SELECT key, NULL::BIGINT AS place, value FROM json_each(CASE kind WHEN 'object' THEN of_value END)
-            UNION ALL SELECT NULL, place, value
-            FROM json_array_elements(CASE kind WHEN 'array' THEN of_value END) WITH ORDINALITY AS listed (value, place)) AS members) AS forms;
-    RETURN form;
-END $$;
-
 -- The part of a worker's entry that is the same whatever the ledger holds: it is checked before the lock of changes is taken.
 CREATE FUNCTION cto.check_form(of_kind TEXT, of_body TEXT) RETURNS VOID
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = cto, pg_temp AS $$
