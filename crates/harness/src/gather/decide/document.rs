@@ -1,8 +1,8 @@
 //! The decision on a document about other bundles: the kill switch and its contract, and
 //! nothing of an engine.
 
-use contract::decision::{Inputs, Profile, SettingFacts};
 use contract::CollectionKind;
+use contract::decision::{Inputs, Profile, SettingFacts};
 use evidence::{names, stop};
 use gate::Judged;
 
