@@ -50,7 +50,8 @@ Usage: cargo xtask CHORE
   run-files                 pages of `cto export --html` from disk in Chromium, the network off: whole, changed, by a foreign key, hostile
   soak [NAME] [--times N]   what the tests take a sample of, many times:
                             kills, writes, connections, live, summary, redaction, growth, gc, answers, interrupted,
-                            case, theft, capture, depth, products, approvals, at-once, take-kills, fleet, gc-kills
+                            case, theft, capture, depth, products, approvals, at-once, take-kills, fleet, gc-kills,
+                            moved
   soak honest [PACKAGE]     published versions of packages as patches: none may be refused
   house [DIR|--check|--tighten|--cycles [DIR]]
                             measure the code of a tree: sizes, names, comments, cycles; CI holds ours to its limits;

@@ -90,7 +90,7 @@ fn named_in(text: &str, calls: &[(&str, usize)]) -> BTreeSet<String> {
 fn bare(name: &str) -> Option<&str> {
     let quote = |text: &char| matches!(text, '"' | '\'');
     let inner = name.strip_prefix(|c| quote(&c))?.strip_suffix(|c| quote(&c))?;
-    inner.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some(inner)
+    inner.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_').then_some(inner)
 }
 
 fn sources_below(folder: &Path) -> String {

@@ -197,7 +197,7 @@ mod tests {
 
     fn event(kind: EventKind, data: &Value) -> Event {
         let event = json!({
-            "seq": 0, "time": "2026-01-01T00:00:00Z", "run_id": "20260101T000000Z-t-aaaa", "type": kind,
+            "seq": 0, "time": "2026-01-01T00:00:00.000000Z", "run_id": "20260101T000000Z-t-aaaa", "type": kind,
             "data": data, "prev": Digest::ZERO,
         });
         serde_json::from_value(event).unwrap()
@@ -206,7 +206,7 @@ mod tests {
     /// Data of each shape that runs write comes back with the same keys and values.
     #[test]
     fn data_that_is_read_is_written_the_same() {
-        let (digest, time) = (Digest::ZERO, "2026-01-01T00:00:00Z");
+        let (digest, time) = (Digest::ZERO, "2026-01-01T00:00:00.000000Z");
         let attempt = json!({"action": null, "by": null, "cell": "engine", "count": 1, "judged": "note", "kind": "call", "what": "x"});
         let mut last = attempt.clone();
         last["more"] = json!(7);

@@ -51,7 +51,7 @@ fn check(what: &str, lines: Vec<(String, String)>, least: usize) {
 fn help_lines(command: &Command, path: &str, lines: &mut Vec<(String, String)>) {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     // A backslash at the end of a line continues the example.
-    let text = text.replace("\\\n", " ");
+    let text = text.split("\\\n").map(str::trim_start).collect::<Vec<_>>().join(" ");
     let examples = text.split("Examples:").nth(1).unwrap_or_default().lines().filter(|line| line.starts_with("  "));
     lines.extend(examples.map(|line| (path.to_owned(), line.to_owned())));
     for below in command.get_subcommands() {

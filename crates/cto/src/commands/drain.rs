@@ -23,7 +23,7 @@ pub(crate) fn drain(context: &Context, wait: bool) -> Result<u8, CommandError> {
     };
     let mut left: Vec<&DrainingWorker> = workers.iter().collect();
     while wait && !left.is_empty() {
-        left = left.into_iter().filter(|worker| !worker.has_ended().unwrap_or(false)).collect();
+        left.retain(|worker| !worker.has_ended().unwrap_or(false));
         if context.cancel.load(Ordering::Relaxed) {
             break;
         }

@@ -51,7 +51,10 @@ fn beyond_loopback_the_console_speaks_tls_and_wants_a_login() {
         return;
     }
     let refused = world.cto(["serve", "--listen", "0.0.0.0:0", "--json"]).expect(2).json();
-    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("without TLS"), "the control");
+    assert!(
+        refused["errors"][0]["message"].as_str().unwrap().contains("beyond loopback the console needs TLS"),
+        "the control"
+    );
     let words = ["serve", "--listen", "0.0.0.0:0", "--json", "--tls-cert", "cert.pem", "--tls-key", "key.pem"];
     let served = Served::spawn(world.command(words));
     let port = served.host.rsplit_once(':').unwrap().1;

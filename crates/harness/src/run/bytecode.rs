@@ -93,7 +93,8 @@ fn link_library(folder: &Path, library: &ShownInstallation) -> io::Result<Option
         // Somebody else's is as good.
         let _ = fs::rename(&unfinished, &place);
     }
-    let is_empty = own_files::read_dir(&place)?.next().is_none();
+    // Only an empty folder can be removed so.
+    let is_empty = fs::remove_dir(&place).is_ok();
     Ok((!is_empty).then_some(place))
 }
 

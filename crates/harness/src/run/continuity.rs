@@ -278,7 +278,7 @@ mod tests {
         let own = trial.harness.instance;
         for (instance, position, expected) in [
             (own, lost, "the ledger lacks entries"),
-            (own, wrong, "the ledger has another history"),
+            (own, wrong, "the ledger's history differs"),
             (Digest::of_bytes(b"another machine"), second, "this home is a copy"),
         ] {
             trial.harness.instance = instance;

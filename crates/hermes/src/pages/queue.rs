@@ -102,7 +102,7 @@ fn describe_wait(run: &QueuedFacts) -> String {
     if run.has_lapsed {
         parts.push("its lease has lapsed".to_owned());
     } else if let Some(until) = run.lease_until {
-        parts.push(format!("lease until {}", time_text(&until)));
+        parts.push(format!("lease until {}", time_text(until)));
     }
     if run.state == "queued" {
         parts.extend(run.after.as_ref().map(|after| format!("after {}", show_controls(after))));

@@ -173,7 +173,7 @@ fn the_way_to_another_machine_is_protected_or_not_taken() {
     let said = failure(place_at("http://192.0.2.1"));
     assert!(said.contains("its endpoint is not https"), "{said}");
     let said = failure(place_at("https://192.0.2.1"));
-    assert!(said.contains("no certificate authorities"), "{said}");
+    assert!(said.contains("no setting names certificate authorities"), "{said}");
 
     let [ours, theirs] = ["localhost", "localhost"].map(|name| TlsModel::start(name, Default::default()));
     let folder = tempfile::tempdir().unwrap();

@@ -240,10 +240,10 @@ mod tests {
     #[test]
     fn the_page_lists_every_group_and_every_named_check() {
         let groups: BTreeSet<String> = all_groups().into_iter().map(|(group, _)| group).collect();
-        assert_eq!(first_column("| group | shows | rests on |"), groups);
+        assert_eq!(first_column("| group | shows | evidence |"), groups);
         let mut checks: BTreeSet<String> = named_checks().into_iter().map(|(_, name)| name).collect();
         checks.insert(REFRESH.to_owned());
-        assert_eq!(first_column("| named check | holds when |"), checks);
+        assert_eq!(first_column("| named check | passes if |"), checks);
     }
 
     #[test]

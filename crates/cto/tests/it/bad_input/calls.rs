@@ -274,7 +274,7 @@ fn flags() {
 
     schema: 2
     error: there is no schema `nope`
-    next  one of: approval, approval-policy, approvals, archive, audit, case, comparison, compromised-keys, config, contract, control-summary, core-promotion-decision, countersignature, decision-packet, denial, eligibility-decision, engine, envelope, event, front-matter, guard, halt, hold, matrix, model-admission, model-usage, outcome, pack, packed, packet, patch-taken, plan, provider-decision, records, repeat, report, request, reverification, revocation, rollback, rules, sandbox, source-admission, stage2-no-target-inspection, stage3-copied-repo-proof, stage4-disposable-sandbox-proof, stage5-owned-repo-proof, stage6-candidate-default-comparison, stage6-owned-repo-proof, stage6-real-governed-refresh-comparison, statement, target-admission, task-contract, unpacked, workboard, worker, workspace-validation
+    next  one of: approval, approval-policy, approvals, archive, audit, case, comparison, compromised-keys, config, continuity, contract, control-summary, core-promotion-decision, countersignature, decision-packet, denial, eligibility-decision, engine, envelope, event, front-matter, guard, halt, hold, matrix, model-admission, model-usage, outcome, pack, packed, packet, patch-taken, plan, provider-decision, records, repeat, report, request, reverification, revocation, rollback, rules, sandbox, source-admission, stage2-no-target-inspection, stage3-copied-repo-proof, stage4-disposable-sandbox-proof, stage5-owned-repo-proof, stage6-candidate-default-comparison, stage6-owned-repo-proof, stage6-real-governed-refresh-comparison, statement, target-admission, task-contract, unpacked, workboard, worker, workspace-validation
 
     shell: 2
     error: invalid value 'tcsh' for '<SHELL>'

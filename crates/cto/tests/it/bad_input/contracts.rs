@@ -63,7 +63,7 @@ fn contracts_that_cannot_be_read() {
     next  cto schema contract     every field
 
     missing-keys: 2
-    missing-keys.yaml:1:1: error: `brief` is missing; What the engine gets to read.
+    missing-keys.yaml:1:1: error: `brief` is missing; Text for the engine.
     missing-keys.yaml:1:1: error: `risk_class` is missing
     2 errors in missing-keys.yaml. Nothing ran.
     next  cto schema contract     every field

@@ -217,15 +217,15 @@ fn ledgers_and_keys() {
     next  Move the file away, or give another home; it is left as it is.
 
     newer: runs: 3
-    blocked: the ledger <world>/home/ledger.db has schema version 99; this program knows 7
+    blocked: the ledger <world>/home/ledger.db has schema version 99; this program knows 8
     next  Use the newer program that wrote it, or give another home.
 
     newer: run: 3
-    blocked: the ledger <world>/home/ledger.db has schema version 99; this program knows 7
+    blocked: the ledger <world>/home/ledger.db has schema version 99; this program knows 8
     next  Use the newer program that wrote it, or give another home.
 
     newer: recover: 3
-    blocked: the ledger <world>/home/ledger.db has schema version 99; this program knows 7
+    blocked: the ledger <world>/home/ledger.db has schema version 99; this program knows 8
     next  Use the newer program that wrote it, or give another home.
 
     directory: runs: 3

@@ -279,7 +279,7 @@ fn beyond_loopback_tls_is_demanded() {
     let world = world();
     let refused = world.cto(["serve", "--listen", "0.0.0.0:0", "--json"]).expect(2).json();
     let text = refused["errors"][0]["message"].as_str().unwrap();
-    assert!(text.contains("without TLS"), "{text}");
+    assert!(text.contains("beyond loopback the console needs TLS"), "{text}");
     assert!(refused["errors"][0]["hint"].as_str().unwrap().contains("--tls-cert"));
     let _ = world.cto(["serve", "--tls-cert", "only.pem"]).expect(2);
 }

@@ -6,10 +6,20 @@ const MASK: &str = "#";
 
 /// Lines of a page that the command does not print. `own` are names that this home gave its runs.
 pub(super) fn find_unprinted(shown: &[String], printed: &str, own: &[String]) -> Vec<String> {
+    let own: Vec<String> = own.iter().cloned().chain(find_run(printed)).collect();
+    let own = own.as_slice();
     let printed: Vec<String> = printed.lines().map(|line| mask_line(line, own)).collect();
     let is_left_out = |line: &&String| line.trim().is_empty() || line.trim() == "...";
     let lines = shown.iter().filter(|line| !is_left_out(line));
     lines.filter(|line| !printed.contains(&mask_line(line, own))).cloned().collect()
+}
+
+/// Last part of the id of the run whose bundle was printed, which may be letters alone.
+fn find_run(printed: &str) -> Option<String> {
+    let plain = without_colours(printed);
+    let mut words = plain.split_whitespace().skip_while(|word| *word != "bundle");
+    let (_, run, sealed) = (words.next()?, words.next()?, words.next()?);
+    (sealed == "sealed,").then(|| run.to_owned())
 }
 
 fn mask_line(line: &str, own: &[String]) -> String {

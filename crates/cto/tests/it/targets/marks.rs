@@ -86,7 +86,7 @@ fn no_engine_starts_where_no_mark_can_be_left() {
         assert_eq!(report["engine"]["process_started"], !is_broken, "{report:#}");
         if is_broken {
             assert_eq!(reasons(&report), "approval_consumed");
-            assert!(report["blockers"].to_string().contains("no mark can be left of it"), "{:#}", report["blockers"]);
+            assert!(report["blockers"].to_string().contains("its mark was not written"), "{:#}", report["blockers"]);
             fs::remove_file(scene.world.home().join("used")).unwrap();
         }
         let _ = scene.world.cto(["verify", "@"]).expect(0);
