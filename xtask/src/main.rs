@@ -37,8 +37,8 @@ Usage: cargo xtask CHORE
        --changed [BASE]     only tests that the difference between BASE (HEAD) and the work tree can touch
   ci [--without-test]       test, then formatting, lints, documentation, drift of schemas and exam set, house and prose
   dist [--key FILE] [--try] [--debug]
-                            build the program as it is shipped, one file that needs no library, and pack it into target/dist: archive,
-                            checksums, SBOM, signed provenance; --try installs it on a bare root file system and runs it there
+                            build the program as it is shipped, one file that needs no library, and pack it into target/dist.
+                            Makes archive, checksums, SBOM and signed provenance; --try runs it on a bare root file system
   schema [--check]          write docs/formats/schemas, or say where they differ from what the program says
   exam [--check]            write the tables of docs/formats/exam-set.md, or say that they differ from the program's
   prose                     hold pages, help and all other texts of the program to short sentences, plain words and grammar
@@ -59,8 +59,8 @@ Usage: cargo xtask CHORE
   reverted [WORD]           take out one defence at a time, in a clone, and expect its tests to fail
   bench NAME [--rounds N] [--dir DIR] [--cto FILE] [--write]
                             bridge, new, live, run, exam, health, verify, ladder, ledger,
-                            records, recover, sandbox, secrets, serve, stage5, packages, workspace:
-                            measure against floors; --cto measures a build that is there, --write puts the table into docs/performance.md
+                            records, recover, sandbox, secrets, serve, stage5, packages, workspace.
+                            Measure against floors; --cto measures a build that is there, --write puts the table into docs/performance.md
 ";
 
 fn main() -> ExitCode {

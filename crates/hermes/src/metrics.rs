@@ -74,7 +74,8 @@ fn write_figures(summary: &ControlSummary, viewers: usize) -> String {
 /// Figures of the queue and of its workers.
 fn write_queue(queue: &QueueFacts) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "# HELP cto_queue_runs Runs of the queue that have not ended.\n# TYPE cto_queue_runs gauge");
+    let _ =
+        writeln!(text, "# HELP cto_queue_runs Waiting and active entries of the queue.\n# TYPE cto_queue_runs gauge");
     for (state, runs) in [("queued", queue.waiting), ("claimed", queue.claimed), ("started", queue.started)] {
         let _ = writeln!(text, "cto_queue_runs{{state=\"{state}\"}} {runs}");
     }
@@ -85,7 +86,10 @@ fn write_queue(queue: &QueueFacts) -> String {
     for (name, about, value) in about {
         let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} gauge\n{name} {value}");
     }
-    let _ = writeln!(text, "# HELP cto_worker_runs Runs of the queue by home.\n# TYPE cto_worker_runs gauge");
+    let _ = writeln!(
+        text,
+        "# HELP cto_worker_runs Claimed and started entries of the queue by home.\n# TYPE cto_worker_runs gauge"
+    );
     for worker in &queue.workers {
         let _ = writeln!(text, "cto_worker_runs{{home=\"{}\"}} {}", label(&worker.home), worker.runs);
     }

@@ -44,7 +44,7 @@ impl Relay {
         self.port
     }
 
-    /// Loses everything that is sent, in both directions. Nobody is told.
+    /// Loses everything that is sent, in both directions. Neither side gets an error.
     pub fn cut(&self) {
         self.network.is_cut.store(true, Ordering::SeqCst);
     }

@@ -98,10 +98,7 @@ pub(super) fn resolve_hermes(
 /// The last layer that says a length counts; a workspace's file counts only where it is shorter.
 fn resolve_session(layers: &[Layer], settings: &mut Vec<EffectiveSetting>) -> Result<Duration, CommandError> {
     let mut seconds = LONGEST_SESSION;
-    // A workspace's file is judged after all others, wherever its layer lies.
-    let (of_workspaces, others): (Vec<&Layer>, Vec<&Layer>) =
-        layers.iter().partition(|layer| layer.of == LayerOf::Workspace);
-    for Layer { path, file, of, .. } in others.into_iter().chain(of_workspaces) {
+    for Layer { path, file, of, .. } in layers {
         let Some(said) = file.hermes.session_seconds else { continue };
         if !(1..=LONGEST_SESSION).contains(&said) {
             let message =

@@ -74,5 +74,5 @@ fn beyond_loopback_the_console_speaks_tls_and_wants_a_login() {
     std::fs::create_dir_all(world.user().join(".config/cto")).unwrap();
     std::fs::write(world.user().join(".config/cto/config.yaml"), "hermes:\n  open_read_only: true\n").unwrap();
     let refused = world.cto(words).expect(2).json();
-    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("without a login"), "{refused}");
+    assert!(refused["errors"][0]["message"].as_str().unwrap().contains("every reader needs a login"), "{refused}");
 }

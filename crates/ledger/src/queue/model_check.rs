@@ -23,7 +23,8 @@ const RUNS: usize = 2;
 const END: u8 = 100;
 
 fn stamp(tick: u8) -> Stamp {
-    Stamp::from_unix(Duration::from_secs(1_772_359_200 + u64::from(tick))).unwrap()
+    Stamp::from_unix(Duration::from_secs(1_772_359_200 + u64::from(tick)))
+        .unwrap_or_else(|| unreachable!("a time of 2026"))
 }
 
 /// Workers of one home: no step asks which of them has a run, only its epoch.
@@ -32,7 +33,7 @@ fn owner() -> Digest {
 }
 
 fn run_id(run: usize) -> RunId {
-    RunId::try_from(format!("20260301T100000Z-t-aaa{run}")).unwrap()
+    RunId::try_from(format!("20260301T100000Z-t-aaa{run}")).unwrap_or_else(|_| unreachable!("an id of a run"))
 }
 
 /// One database, as of one moment.
@@ -153,7 +154,8 @@ impl Base {
 
     /// The row of the approval's request, by the functions that make it from entries.
     fn request(&self) -> RequestRow {
-        let (request, task_id) = (Digest::of_bytes(b"request"), "t".to_owned().try_into().unwrap());
+        let request = Digest::of_bytes(b"request");
+        let Ok(task_id) = "t".to_owned().try_into() else { unreachable!("an id of a task") };
         let intent = RequestIntent { request, task_id, stage: Stage::DISPOSABLE_REPOSITORY, detail: Value::Null };
         let row = RequestRow::new_request(1, stamp(0), intent).stepped(EntryKind::ApprovalGranted, 2, None);
         match self.used_by {

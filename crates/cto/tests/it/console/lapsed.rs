@@ -94,6 +94,7 @@ fn a_login_ends_with_its_time() {
 fn the_length_of_a_login_has_bounds() {
     let world = world();
     world.make_home();
+    let _ = world.cto(["init", "."]).expect(0);
     let line = |seconds: &str| format!("hermes:\n  session_seconds: {seconds}\n");
     for (own, theirs, expected) in [("", "", "43200"), ("900", "", "900"), ("900", "60", "60"), ("60", "900", "60")] {
         let text = |seconds: &str| if seconds.is_empty() { String::new() } else { line(seconds) };

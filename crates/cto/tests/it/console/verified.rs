@@ -1,4 +1,4 @@
-//! The page that verifies a bundle says each check that `cto verify` says, of bundles that are broken in different ways.
+//! The page that verifies a bundle shows each check that `cto verify` makes, for bundles that are broken in different ways.
 
 use std::fs;
 use std::path::Path;
