@@ -58,7 +58,7 @@ Examples:
 pub(crate) struct ExportArgs {
     /// A run: its id, a unique beginning of it or of its last part, `@` for the last one, `@-1` for the one before
     pub(crate) run: String,
-    /// Where to; default: RUN_ID.cto.tar.zst or RUN_ID.html in the current directory
+    /// File to write; default: RUN_ID.cto.tar.zst or RUN_ID.html in the current directory
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Add the baseline from the run's repository; bundles of cases hold theirs

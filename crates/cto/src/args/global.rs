@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// Where runs, keys and the ledger live [env: CTO_HOME]
+    /// Folder of runs, keys and the ledger [env: CTO_HOME]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     /// The workspace whose cases and settings count [env: CTO_WORKSPACE]

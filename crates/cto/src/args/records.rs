@@ -132,7 +132,7 @@ Two packs of the same state are the same bytes.
 Examples:
   cto pack -o team.cto-pack.tar.zst")]
 pub(crate) struct PackArgs {
-    /// Where to; default: NAME.cto-pack.tar.zst in the current directory
+    /// File to write; default: NAME.cto-pack.tar.zst in the current directory
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

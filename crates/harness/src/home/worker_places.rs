@@ -118,7 +118,7 @@ impl DrainingWorker {
     }
 }
 
-/// What stays because of an error is the file of a dead worker.
+/// Removes both files of a worker. If that fails, the next look finds the file of a dead worker and removes it.
 fn remove_files(path: &Path) {
     let _ = std::fs::remove_file(path.with_extension(DRAIN));
     let _ = std::fs::remove_file(path);

@@ -28,7 +28,7 @@ struct Worked {
     harness: FileSighting,
 }
 
-/// What this process has found to work: commands that show what runs do open a home for each.
+/// Profiles that worked in this process. A command that shows active runs opens a home for each, and must not try the sandbox each time.
 static WORKED: OnceLock<Worked> = OnceLock::new();
 
 /// The profiles that can be applied here; and why `strict` is not among them, if it is not.

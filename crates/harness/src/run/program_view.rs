@@ -123,7 +123,7 @@ impl ProgramView {
         Watched { roots, space }
     }
 
-    /// What a sandbox shows that may hold an installation of a program: the system's prefixes, and mounts that nothing inside can
+    /// Folders in a sandbox that may hold an installation of a program: the system's prefixes, and mounts that nothing inside can
     /// change.
     pub(crate) fn shown_installations(&self) -> Vec<ShownInstallation> {
         let system =

@@ -93,7 +93,7 @@ impl QueuedText {
     }
 }
 
-/// What a run waits for, or how its lease stands.
+/// Describes the reason that a run waits, or the state of its lease.
 fn describe_wait(run: &QueuedFacts) -> String {
     let mut parts = Vec::new();
     if run.is_stopping && run.state == "started" {

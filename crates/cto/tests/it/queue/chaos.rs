@@ -25,7 +25,7 @@ struct Harried {
     worker: Started,
     home: usize,
     stopped_until: Option<Instant>,
-    /// What the workers before it have said.
+    /// Output of the workers before it.
     said: Vec<Value>,
 }
 
