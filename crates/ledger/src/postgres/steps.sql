@@ -90,7 +90,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = cto, pg_temp AS $$
 DECLARE
     body JSON;
 BEGIN
-    IF octet_length(of_body) > (CASE of_kind WHEN 'run.started' THEN 4194304 WHEN 'engine.starting' THEN 1048576 ELSE 65536 END) THEN
+    IF octet_length(of_body) > (CASE of_kind WHEN 'run.started' THEN 4194304 WHEN 'queue.submitted' THEN 4194304 WHEN 'engine.starting' THEN 1048576 ELSE 65536 END) THEN
         RAISE EXCEPTION 'the body of the entry is too large';
     END IF;
     body := as_json(of_body);

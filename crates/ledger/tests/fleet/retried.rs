@@ -28,8 +28,10 @@ fn a_worker_repeats_its_own_run_and_submits_nothing_else() {
     let two = TwoWorkers::new();
     let (owner, honest) = (two.world.open(), two.ledger_of(&two.honest));
     let retry = Some(RetryRule { attempts: 1, on: vec![Reason::NoDiff] });
+    // A whole contract may stand in an order, so that a repetition may be as large as a start.
+    let detail = json!({"task": "x".repeat(100_000)});
     let (with_rule, without) =
-        (QueueOrder { retry, priority: 9, ..order("cccc") }, QueueOrder { priority: 8, ..order("dddd") });
+        (QueueOrder { retry, priority: 9, detail, ..order("cccc") }, QueueOrder { priority: 8, ..order("dddd") });
     for order in [&with_rule, &without] {
         owner.queue_submitted(order, two.now).unwrap();
         let claimed = honest.queue_claimed(&ask(two.now)).unwrap().unwrap();
